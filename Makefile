@@ -1,0 +1,52 @@
+# Everything here needs python3, make and a package index, and nothing else. The environment is .venv; files in it named
+# .ready-* mark what has been installed, so that a second run installs nothing.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeout 180 --retries 5
+
+# Where bytecode isn't written, every test that starts a Python pays ten times its import again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: test lint demo test-peers bench clean
+.DEFAULT_GOAL := test
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: .venv/.ready-test
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+demo: .venv/.ready-examples
+	$(BIN)/python examples/digits.py
+
+test-peers: .venv/.ready-peers
+	$(BIN)/python -m pytest tests/peers
+
+bench: .venv/.ready-examples
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# Groups of pyproject.toml need pip 25.1.
+.venv/.ready-pip:
+	$(PYTHON) -m venv .venv
+	$(PIP) --upgrade 'pip>=25.1'
+	touch $@
+
+.venv/.ready-examples: .venv/.ready-pip pyproject.toml
+	$(PIP) --editable '.[examples]'
+	touch $@
+
+.venv/.ready-test: .venv/.ready-examples
+	$(PIP) --group test --group lint
+	touch $@
+
+# torch first and by itself: whatever comes after must fit it, not replace it.
+.venv/.ready-peers: .venv/.ready-test
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[examples,peers]'
+	touch $@

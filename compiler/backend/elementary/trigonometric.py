@@ -1,0 +1,149 @@
+"""sin and cos by the method of FreeBSD's msun: x = k pi/2 + r, and the kernels on |r| <= pi/4.
+
+pi/2 is the sum of three numbers of 53 bits, which covers the least distance of a f64 from a
+multiple of pi/2. Arguments beyond `FAR` are left to the C library, in a block that ordinary
+arguments never enter; each lane's result depends on that lane only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..registers import Reg, llvm_type
+from ..writer import Writer
+from . import coefficients
+from .parts import polynomial, remainder, scaled, two_product, two_sum
+
+TWO_OVER_PI = 0.6366197723675814
+
+# pi/2 as the sum of its first, next and again next 53 bits.
+HALF_PI = (
+    float.fromhex("0x1.921fb54442d18p+0"),
+    float.fromhex("0x1.1a62633145c07p-54"),
+    float.fromhex("-0x1.f1976b7ed8fbcp-110"),
+)
+
+# For f32, reduced in f64: 33 bits, whose product with k is exact, and the next 53.
+HALF_PI_SHORT = float.fromhex("0x1.921fb54400000p+0")
+HALF_PI_REST = float.fromhex("0x1.0b4611a626331p-34")
+
+FAR = {"f64": 2.0**30, "f32": 2.0**20}
+LIBRARY = {"f64": {"sin": "sin", "cos": "cos"}, "f32": {"sin": "sinf", "cos": "cosf"}}
+
+
+class Reduced(NamedTuple):
+    """x - k pi/2 as high + low, and an integer that is k modulo 4."""
+
+    high: Reg
+    low: Reg | None
+    quadrant: Reg
+
+
+def reduced(w: Writer, x: Reg) -> Reduced:
+    """The distance of x from the nearest multiple of pi/2."""
+    wide = w.cast(x, "f64")
+    magic = w.like(1.5 * 2.0**52, wide)
+    moved = w.muladd(wide, w.like(TWO_OVER_PI, wide), magic)
+    k, quadrant = w.sub(moved, magic), w.bits(moved)
+    if x.dtype == "f32":
+        r = w.muladd(k, w.like(-HALF_PI_SHORT, wide), wide)
+        r = w.muladd(k, w.like(-HALF_PI_REST, wide), r)
+        return Reduced(w.cast(r, "f32"), None, w.cast(quadrant, "i32"))
+    return Reduced(*_accurate(w, wide, k), quadrant)
+
+
+def _accurate(w: Writer, x: Reg, k: Reg) -> tuple[Reg, Reg]:
+    """x - k pi/2 to twice the digits. The first difference is exact, because it is small and a
+    multiple of the last place of its terms."""
+    near = remainder(w, x, k, w.like(HALF_PI[0], x))
+    second, third = (w.like(-part, x) for part in HALF_PI[1:])
+    product, error = two_product(w, k, second)
+    high, lost = two_sum(w, near, product)
+    return high, w.add(lost, w.muladd(k, third, error))
+
+
+def _sin_kernel(w: Writer, r: Reduced) -> Reg:
+    """sin(high + low), |high| <= pi/4."""
+    x, z = r.high, w.mul(r.high, r.high)
+    cubed = w.mul(z, x)
+    tail = polynomial(w, z, coefficients.SIN)
+    if r.low is None:
+        return w.muladd(cubed, tail, x)
+    flat = w.muladd(z, w.like(-0.5, x), w.like(1.0, x))
+    return w.add(x, w.muladd(cubed, tail, w.mul(r.low, flat)))
+
+
+def _cos_kernel(w: Writer, r: Reduced) -> Reg:
+    """cos(high + low), |high| <= pi/4. 1 - z/2 loses bits, which are found again."""
+    z = w.mul(r.high, r.high)
+    one, half = w.like(1.0, z), scaled(w, z, 0.5)
+    near = w.sub(one, half)
+    lost = w.sub(w.sub(one, near), half)
+    tail = w.muladd(w.mul(z, z), polynomial(w, z, coefficients.COS), lost)
+    if r.low is not None:
+        tail = w.sub(tail, w.mul(r.high, r.low))
+    return w.add(near, tail)
+
+
+def sin(w: Writer, x: Reg) -> Reg:
+    """Sine."""
+    return w.once(f"sin {x.typed}", lambda: _circular(w, x, "sin"))
+
+
+def cos(w: Writer, x: Reg) -> Reg:
+    """Cosine."""
+    return w.once(f"cos {x.typed}", lambda: _circular(w, x, "cos"))
+
+
+def _circular(w: Writer, x: Reg, name: str) -> Reg:
+    """The kernel and sign that the quadrant asks for; cosine is sine one quadrant on."""
+    r = reduced(w, x)
+    sine, cosine = _sin_kernel(w, r), _cos_kernel(w, r)
+    one = w.like(1, r.quadrant)
+    quadrant = r.quadrant if name == "sin" else w.add(r.quadrant, one)
+    odd = w.ne(w.and_(quadrant, one), w.like(0, one))
+    chosen = w.select(odd, cosine, sine)
+    bits = 64 if x.dtype == "f64" else 32
+    sign = w.shl(w.and_(quadrant, w.like(2, one)), w.like(bits - 2, one))
+    near = w.unbits(w.xor(w.bits(chosen), sign))
+    if name == "sin":
+        zero = w.like(0.0, x)
+        near = w.select(w.eq(x, zero), x, near)
+    return _with_far(w, x, near, name)
+
+
+def _with_far(w: Writer, x: Reg, near: Reg, name: str) -> Reg:
+    """`near`, but where |x| is beyond FAR what the C library says."""
+    far = w.ge(w.abs(x), w.like(FAR[x.dtype], x))
+    slow, done, before = w.label("far"), w.label("near"), w.block
+    w.cbr(w.any(far), slow, done)
+    w.start(slow)
+    function = LIBRARY[x.dtype][name]
+    scalar = llvm_type(x.dtype)
+    declaration = f"declare {scalar} @{function}({scalar})"
+    if x.width == 1:
+        result = w.call(function, scalar, [(scalar, x.text)], declaration)
+    else:
+        w.declarations[function] = declaration
+        helper = f"{function}.far.{x.suffix}"
+        w.declarations[helper] = _far_lanes(helper, function, x)
+        result = w.call(helper, x.type, [(x.type, x.text), (x.type, near.text)])
+    w.br(done)
+    w.start(done)
+    return w.phi(x.dtype, x.width, [(near, before), (Reg(x.dtype, x.width, result), slow)])
+
+
+def _far_lanes(helper: str, function: str, x: Reg) -> str:
+    """A function of vectors x and near that asks the library for one far lane after the other."""
+    w = Writer()
+    x, result = Reg(x.dtype, x.width, "%x"), Reg(x.dtype, x.width, "%near")
+    scalar = llvm_type(x.dtype)
+    far = w.ge(w.abs(x), w.like(FAR[x.dtype], x))
+    kept = w.select(far, x, w.like(0.0, x))
+    called = result
+    for lane in range(x.width):
+        value = w.call(function, scalar, [(scalar, w.extract(kept, lane).text)])
+        called = w.insert(called, Reg(x.dtype, 1, value), lane)
+    result = w.select(far, called, result)
+    head = f"define internal {x.type} @{helper}({x.type} %x, {x.type} %near) noinline cold {{"
+    return "\n".join([head, *w.lines, f"  ret {result.typed}", "}"])

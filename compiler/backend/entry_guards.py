@@ -1,0 +1,102 @@
+"""Reading the arguments of a native entry: exact types, dtypes, shapes and containers.
+
+Nothing here has side effects or runs Python code, so an entry can give up at any guard; and no
+reference that was read can die before the kernel starts. That is why dicts with keys other than
+plain strings are refused: comparing such a key could run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .entry_writer import EntryWriter
+from .python_abi import DICT_KEYS, DTYPES, FLOAT_VALUE, KEYS_KIND, LIST_ITEMS, SIZE, TUPLE_ITEMS
+from .specs import (
+    CONTAINERS,
+    ArraySpec,
+    DictSpec,
+    FloatSpec,
+    IntSpec,
+    ListSpec,
+    Spec,
+    StaticSpec,
+    TupleSpec,
+)
+
+
+class Arguments:
+    """The guards of an entry; afterwards `inputs` are the kernel's pointers and `nested` the
+    objects among them that only a container of the user's keeps alive."""
+
+    def __init__(self, writer: EntryWriter) -> None:
+        self.inputs: list[str] = []
+        self.nested: list[str] = []
+        self._writer = writer
+
+    def read(self, args: tuple[Spec, ...]) -> None:
+        """Emit guards and reads for all arguments, depth first."""
+        pending = [(self._argument, index, spec, False) for index, spec in enumerate(args)]
+        pending.reverse()
+        while pending:
+            load, index, spec, nested = pending.pop()
+            value = load(index)
+            if isinstance(spec, CONTAINERS):
+                item = self._container(value, spec)
+                items = [(item, position, child, True) for position, child in enumerate(spec.items)]
+                pending.extend(reversed(items))
+            else:
+                self._leaf(value, spec)
+                if nested and not isinstance(spec, StaticSpec):
+                    self.nested.append(value)
+
+    def _argument(self, index: int) -> str:
+        return self._writer.field("%args", 8 * index)
+
+    def _container(self, value: str, spec: DictSpec | ListSpec | TupleSpec) -> Callable[[int], str]:
+        """Emit a container's guards; the function that emits the load of an item."""
+        writer = self._writer
+        kind = {DictSpec: "PyDict_Type", ListSpec: "PyList_Type", TupleSpec: "PyTuple_Type"}
+        writer.require_type(value, kind[type(spec)])
+        writer.require_equal("i64", writer.field(value, SIZE, "i64"), len(spec.items))
+        if isinstance(spec, DictSpec):
+            kind_of_keys = writer.field(writer.field(value, DICT_KEYS), KEYS_KIND, "i8")
+            writer.go_on_if(writer.value(f"icmp ne i8 {kind_of_keys}, 0"))
+            return lambda index: self._dict_item(value, spec.keys[index])
+        if isinstance(spec, TupleSpec):
+            return lambda index: writer.field(value, TUPLE_ITEMS + 8 * index)
+        items = writer.field(value, LIST_ITEMS)
+        return lambda index: writer.field(items, 8 * index)
+
+    def _dict_item(self, value: str, key: str) -> str:
+        writer = self._writer
+        name = writer.object(key, "key")
+        item = writer.call("ptr", "PyDict_GetItemWithError", f"ptr {value}", f"ptr {name}")
+        writer.go_on_if(writer.value(f"icmp ne ptr {item}, null"))
+        return item
+
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec | StaticSpec) -> None:
+        writer = self._writer
+        match spec:
+            case StaticSpec():
+                writer.require_equal("ptr", value, writer.object(spec.value, "static"))
+            case FloatSpec():
+                writer.require_type(value, "PyFloat_Type")
+                self.inputs.append(writer.at(value, FLOAT_VALUE))
+            case IntSpec():
+                self.inputs.append(self._int(value))
+            case ArraySpec():
+                dtype = writer.external(f"dtype_{spec.dtype}", id(DTYPES[spec.dtype]))
+                rank, shape = len(spec.shape), writer.shape(spec.shape)
+                data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}",
+                                   f"i32 {rank}", f"ptr {shape}")
+                writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))
+                self.inputs.append(data)
+
+    def _int(self, value: str) -> str:
+        writer = self._writer
+        writer.require_type(value, "PyLong_Type")
+        overflow, number = writer.slot("i32"), writer.slot("i64")
+        read = writer.call("i64", "PyLong_AsLongLongAndOverflow", f"ptr {value}", f"ptr {overflow}")
+        writer.require_equal("i32", writer.field(overflow, 0, "i32"), 0)
+        writer.store(f"i64 {read}", number)
+        return number

@@ -1,0 +1,110 @@
+"""The processor this process runs on, and LLVM's code generator for it.
+
+Text goes in, an object file or assembly comes out; no optimisation pass of LLVM runs. The bits a
+kernel computes depend on `has_fma` and on nothing else that is known here.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import llvmlite.binding as llvm
+
+T = TypeVar("T")
+
+
+class CompilerError(RuntimeError):
+    """Something inside the compiler is wrong; the user's program is not to blame."""
+
+
+@functools.cache
+def cpu_name() -> str:
+    """LLVM's name of the host's processor."""
+    return llvm.get_host_cpu_name()
+
+
+@functools.cache
+def cpu_features() -> frozenset[str]:
+    """The features the host's processor has, in LLVM's spelling."""
+    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+
+
+@functools.cache
+def has_fma() -> bool:
+    """Whether a multiplication and an addition can be one instruction with one rounding."""
+    return "fma" in cpu_features() or platform.machine().lower() in ("aarch64", "arm64")
+
+
+@functools.cache
+def vector_bits() -> int:
+    """The width of the widest vector registers that have all the operations kernels use."""
+    features = cpu_features()
+    if {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= features:
+        return 512
+    return 256 if "avx" in features else 128
+
+
+@functools.cache
+def target_machine(level: int = 2) -> llvm.TargetMachine:
+    """LLVM's code generator for the host at a level from 0 (quickest to run) to 3 (best code).
+
+    Position-independent code reaches constants relative to the instruction, so a loop needs no
+    register for the address of each; its objects link into a process and into an extension module.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=cpu_name(), features=_feature_text(), opt=level, reloc="pic", codemodel="small")
+
+
+def compile_object(llvm_text: str, level: int = 2) -> bytes:
+    """The object file of one module of LLVM text, for the host."""
+    return _generate(llvm_text, level, llvm.TargetMachine.emit_object)
+
+
+def assembly(llvm_text: str, level: int = 2) -> str:
+    """The host's assembly of one module of LLVM text."""
+    return _generate(llvm_text, level, llvm.TargetMachine.emit_assembly)
+
+
+def _feature_text() -> str:
+    text = llvm.get_host_cpu_features().flatten()
+    # Some processors are tuned to split 512-bit vectors; whoever wrote the vectors chose the width.
+    return f"{text},-prefer-256-bit" if "sse2" in cpu_features() else text
+
+
+def _generate(llvm_text: str, level: int,
+              emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], T]) -> T:
+    machine = target_machine(level)
+    with _module(llvm_text) as module:
+        module.triple = llvm.get_process_triple()
+        module.data_layout = str(machine.target_data)
+        return emit(machine, module)
+
+
+@contextmanager
+def _module(llvm_text: str) -> Iterator[llvm.ModuleRef]:
+    """The verified module of a text, in a context of its own: the global one grows for ever."""
+    with llvm.create_context() as context:
+        try:
+            module = llvm.parse_assembly(llvm_text, context=context)
+        except RuntimeError as error:
+            raise _rejected(error) from None
+        with module:
+            try:
+                module.verify()
+            except RuntimeError as error:
+                raise _rejected(error) from None
+            yield module
+
+
+def _rejected(error: RuntimeError) -> CompilerError:
+    return CompilerError(
+        "generated code was rejected by LLVM. This is a bug in pullback, not in your program: "
+        "please report it with the function that was compiled, its fn.ir('llvm') and these lines:\n"
+        f"{error}")

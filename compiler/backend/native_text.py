@@ -1,0 +1,52 @@
+"""The functions that native entries and their type need, in memory once for the process."""
+
+from __future__ import annotations
+
+import functools
+
+from . import help_text, type_text
+from .machine import compile_object
+from .module import Linked, link
+from .python_abi import symbol
+
+_VARIABLES = ("PyArray_Type", "_Py_NoneStruct")
+_FUNCTIONS = {
+    "PyList_Append": "i32 (ptr, ptr)",
+    "PyList_New": "ptr (i64)",
+    "PyLong_FromLongLong": "ptr (i64)",
+    "PyMethod_New": "ptr (ptr, ptr)",
+    "PyObject_GC_UnTrack": "void (ptr)",
+    "PyObject_GetAttr": "ptr (ptr, ptr)",
+    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyTuple_New": "ptr (i64)",
+    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+    "PyType_GenericNew": "ptr (ptr, ptr, ptr)",
+    "PyType_GetSlot": "ptr (ptr, i32)",
+    "PyUnicode_InternFromString": "ptr (ptr)",
+    "Py_DecRef": "void (ptr)",
+    "Py_IncRef": "void (ptr)",
+}
+
+_NAMES = """
+@slow_name = private constant [9 x i8] c"__slow__\\00"
+@failed_name = private constant [11 x i8] c"__failed__\\00"
+"""
+
+
+def _declarations() -> str:
+    variables = [f"@{name} = external global i8" for name in _VARIABLES]
+    typed = [(name, *kind.split(" ", 1)) for name, kind in _FUNCTIONS.items()]
+    functions = [f"declare {result} @{name}{arguments}" for name, result, arguments in typed]
+    return "\n".join([*variables, *functions])
+
+
+@functools.cache
+def _module() -> Linked:
+    text = _declarations() + _NAMES + type_text.TEXT + help_text.TEXT
+    symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)}
+    return link(compile_object(text, level=0), symbols, type_text.EXPORTED + help_text.EXPORTED)
+
+
+def address(name: str) -> int:
+    """The address of one of the functions."""
+    return _module().address(name)

@@ -1,0 +1,68 @@
+"""Calls into the operating system and into the interpreter's C library; no other file makes any.
+
+A port to another system starts here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from typing import Any
+
+PAGE_SIZE: int = mmap.PAGESIZE
+
+_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "memset", "memcpy")
+
+
+def open_library(path: str | None = None) -> ctypes.CDLL:
+    """The shared library at `path`, or the running process; an OSError says why it cannot be."""
+    return ctypes.CDLL(path)
+
+
+def library_symbol(library: ctypes.CDLL, name: str) -> int:
+    """The address of a function or variable of a library; a ValueError names a missing one."""
+    return ctypes.addressof(ctypes.c_char.in_dll(library, name))
+
+
+def interpreter_symbol(name: str) -> int:
+    """The address of a function or variable of the interpreter's C interface."""
+    return library_symbol(ctypes.pythonapi, name)
+
+
+def allocator_symbols() -> dict[str, int]:
+    """The addresses of the C library's memory functions, by name."""
+    library = open_library()
+    return {name: library_symbol(library, name) for name in _ALLOCATOR}
+
+
+def python_callable(address: int, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Native code as a callable that holds the interpreter's lock and may set an exception."""
+    return ctypes.PYFUNCTYPE(result, *arguments)(address)
+
+
+def native_callable(address: int, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Native code as a callable that runs without the interpreter's lock."""
+    return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+
+def read_bytes(address: int, size: int) -> bytes:
+    """A copy of memory."""
+    return ctypes.string_at(address, size)
+
+
+def read_word(address: int) -> int:
+    """The 64-bit word at an address."""
+    return ctypes.c_uint64.from_address(address).value
+
+
+def take_word(address: int) -> int:
+    """The 64-bit word at an address, which becomes 0."""
+    word = ctypes.c_uint64.from_address(address)
+    found, word.value = word.value, 0
+    return found
+
+
+def free(block: int) -> None:
+    """Free memory that malloc gave."""
+    python_callable(allocator_symbols()["free"], None, ctypes.c_void_p)(block)

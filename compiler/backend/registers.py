@@ -1,0 +1,111 @@
+"""What a value is in LLVM text: a `Reg` with dtype and width, and the spelling of types and literals."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+
+_SCALARS = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
+_SUFFIXES = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
+_IN_MEMORY = {"bool": "i8", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
+
+BITS = {"bool": 1, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
+BYTES = {"bool": 1, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
+FLOATS = ("f32", "f64")
+INTEGERS = ("i32", "i64")
+
+# The integer whose bits a float has, and back.
+INTEGER_OF = {"f32": "i32", "f64": "i64"}
+FLOAT_OF = {"i32": "f32", "i64": "f64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """One SSA value or literal: a scalar when `width` is 1, else a vector of `width` elements."""
+
+    dtype: str
+    width: int
+    text: str
+
+    @property
+    def type(self) -> str:
+        """The LLVM type, e.g. `double` or `<8 x double>`."""
+        return llvm_type(self.dtype, self.width)
+
+    @property
+    def suffix(self) -> str:
+        """How an overloaded intrinsic spells the type, e.g. `f64` or `v8f64`."""
+        return suffix(self.dtype, self.width)
+
+    @property
+    def typed(self) -> str:
+        """The value as an operand of a call: type and text."""
+        return f"{self.type} {self.text}"
+
+
+def llvm_type(dtype: str, width: int = 1) -> str:
+    """The LLVM type of a value in a register."""
+    scalar = _SCALARS[dtype]
+    return scalar if width == 1 else f"<{width} x {scalar}>"
+
+
+def memory_type(dtype: str, width: int = 1) -> str:
+    """The LLVM type of a value in memory, where a bool takes a byte."""
+    scalar = _IN_MEMORY[dtype]
+    return scalar if width == 1 else f"<{width} x {scalar}>"
+
+
+def suffix(dtype: str, width: int = 1) -> str:
+    """How an overloaded intrinsic spells the type."""
+    return _SUFFIXES[dtype] if width == 1 else f"v{width}{_SUFFIXES[dtype]}"
+
+
+def round_to_single(value: float) -> float:
+    """The f32 nearest to `value`; too large values become infinite."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def wrap(value: int, dtype: str) -> int:
+    """The two's complement value that the low bits of `value` spell."""
+    bits = BITS[dtype]
+    return (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def literal(value: bool | float, dtype: str, width: int = 1) -> Reg:
+    """A constant. LLVM spells floats of both sizes by the bits of a double."""
+    if dtype == "bool":
+        text = "true" if value else "false"
+    elif dtype in INTEGERS:
+        text = str(wrap(int(value), dtype))
+    else:
+        number = float(value) if dtype == "f64" else round_to_single(float(value))
+        text = f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+    if width != 1:
+        text = f"splat ({_SCALARS[dtype]} {text})"
+    return Reg(dtype, width, text)
+
+
+def literal_value(reg: Reg) -> bool | int | float | None:
+    """What a literal made by `literal` stands for; None for every other value."""
+    text = reg.text
+    if text.startswith("%"):
+        return None
+    if text.startswith("splat ("):
+        text = text[text.index(" ", 7) + 1 : -1]
+    if reg.dtype == "bool":
+        return {"true": True, "false": False}.get(text)
+    if reg.dtype in INTEGERS:
+        return int(text) if text.lstrip("-").isdigit() else None
+    if not text.startswith("0x"):
+        return None
+    return struct.unpack("<d", struct.pack("<Q", int(text, 16)))[0]
+
+
+def integer_value(reg: Reg) -> int | None:
+    """`literal_value` of an integer."""
+    value = literal_value(reg)
+    return None if value is None else int(value)

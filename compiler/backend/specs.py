@@ -1,0 +1,220 @@
+"""What a native entry accepts and returns: trees of specifications.
+
+Leaves other than `StaticSpec`, in depth-first order, are the inputs of the kernel; the numbers in
+result leaves count the kernel's results.
+
+    (FloatSpec(), DictSpec(("w", "b"), (ArraySpec("f64", (5, 3)), ArraySpec("f64", (3,)))))
+    TupleResult((FloatResult(0), DictResult(("w",), (ArrayResult(1, "f64", (5, 3)),))))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .python_abi import DTYPES
+
+
+@dataclass(frozen=True)
+class FloatSpec:
+    """Exactly a Python float; the kernel reads an f64."""
+
+
+@dataclass(frozen=True)
+class IntSpec:
+    """Exactly a Python int of at most 64 bits; the kernel reads an i64."""
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Exactly a numpy.ndarray of this dtype and shape: C-contiguous, aligned, native byte order."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_array(self.dtype, self.shape)
+
+
+class _Identity:
+    """Equal to another of its class that holds the very same object."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return hash((type(self), id(self.value)))
+
+
+@dataclass(frozen=True, eq=False)
+class StaticSpec(_Identity):
+    """This very object; it is no input of the kernel."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class DictSpec:
+    """Exactly a dict with these string keys, in any order; the items are in the order of `keys`."""
+
+    keys: tuple[str, ...]
+    items: tuple[Spec, ...]
+
+    def __post_init__(self) -> None:
+        _check_keys(self.keys, self.items)
+
+
+@dataclass(frozen=True)
+class ListSpec:
+    """Exactly a list of this length."""
+
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class TupleSpec:
+    """Exactly a tuple of this length."""
+
+    items: tuple[Spec, ...]
+
+
+Container: TypeAlias = DictSpec | ListSpec | TupleSpec
+Spec: TypeAlias = FloatSpec | IntSpec | ArraySpec | StaticSpec | Container
+
+
+@dataclass(frozen=True)
+class FloatResult:
+    """A Python float; the kernel writes an f64."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class IntResult:
+    """A Python int; the kernel writes an i64."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class BoolResult:
+    """A Python bool; the kernel writes a byte."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class ScalarResult:
+    """A NumPy scalar."""
+
+    index: int
+    dtype: str
+
+    def __post_init__(self) -> None:
+        _check_array(self.dtype, ())
+
+
+@dataclass(frozen=True)
+class ArrayResult:
+    """A fresh, C-contiguous numpy.ndarray."""
+
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_array(self.dtype, self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantResult(_Identity):
+    """This very object."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class DictResult:
+    """A fresh dict."""
+
+    keys: tuple[str, ...]
+    items: tuple[Result, ...]
+
+    def __post_init__(self) -> None:
+        _check_keys(self.keys, self.items)
+
+
+@dataclass(frozen=True)
+class ListResult:
+    """A fresh list."""
+
+    items: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class TupleResult:
+    """A tuple."""
+
+    items: tuple[Result, ...]
+
+
+NumberResult: TypeAlias = FloatResult | IntResult | BoolResult | ScalarResult
+ContainerResult: TypeAlias = DictResult | ListResult | TupleResult
+Result: TypeAlias = NumberResult | ArrayResult | ConstantResult | ContainerResult
+
+CONTAINERS = (DictSpec, ListSpec, TupleSpec)
+CONTAINER_RESULTS = (DictResult, ListResult, TupleResult)
+
+
+def input_specs(args: tuple[Spec, ...]) -> list[FloatSpec | IntSpec | ArraySpec]:
+    """The kernel's inputs, in order."""
+    pending, inputs = list(reversed(args)), []
+    while pending:
+        spec = pending.pop()
+        if isinstance(spec, CONTAINERS):
+            pending.extend(reversed(spec.items))
+        elif not isinstance(spec, StaticSpec):
+            inputs.append(spec)
+    return inputs
+
+
+def children_first(result: Result) -> Iterator[Result]:
+    """Every node of a result tree after its items, as a stack machine would make them."""
+    pending: list[tuple[Result, bool]] = [(result, False)]
+    while pending:
+        node, visited = pending.pop()
+        if isinstance(node, CONTAINER_RESULTS) and not visited:
+            pending.append((node, True))
+            pending.extend((item, False) for item in reversed(node.items))
+        else:
+            yield node
+
+
+def kernel_results(result: Result) -> list[NumberResult | ArrayResult]:
+    """The kernel's results, in order; each must be in the tree, with one kind."""
+    found: dict[int, NumberResult | ArrayResult] = {}
+    for node in children_first(result):
+        if isinstance(node, (*CONTAINER_RESULTS, ConstantResult)):
+            continue
+        if found.setdefault(node.index, node) != node:
+            raise ValueError(f"result {node.index} is both {found[node.index]} and {node}")
+    if sorted(found) != list(range(len(found))):
+        raise ValueError(f"results {sorted(found)} are in the tree, expected 0 to n - 1")
+    return [found[index] for index in range(len(found))]
+
+
+def _check_array(dtype: str, shape: tuple[int, ...]) -> None:
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(DTYPES)}")
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"shape is {shape}, expected sizes of at least 0")
+
+
+def _check_keys(keys: tuple[str, ...], items: tuple[object, ...]) -> None:
+    if not all(type(key) is str for key in keys) or len(set(keys)) != len(keys):
+        raise ValueError(f"keys are {keys}, expected distinct strings")
+    if len(keys) != len(items):
+        raise ValueError(f"{len(keys)} keys and {len(items)} items")

@@ -1,0 +1,198 @@
+"""Values, operations and graphs; the builder that makes them and the loop that walks them.
+
+A graph is a list of operations in running order, closed over its parameters.  Nothing in it changes: a
+pass reads a graph and builds another.  Only a `Builder` has state, and it cannot build an ill-typed
+operation, because the primitive's own rule gives the result types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .primitive import Primitive
+from .types import Size, Type
+
+
+class Where(NamedTuple):
+    """A place in the user's source."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
+
+
+class Value:
+    """One SSA name.  Two values are the same only if they are the same object."""
+
+    __slots__ = ("type", "hint")
+
+    def __init__(self, type: Type, hint: str = "") -> None:
+        self.type, self.hint = type, hint
+
+    def __repr__(self) -> str:
+        return f"%{self.hint or '_'}: {self.type}"
+
+
+class Op:
+    """results = prim(args) {attrs} with regions, written at `where` in the user's source."""
+
+    __slots__ = ("prim", "args", "attrs", "regions", "results", "where")
+
+    def __init__(
+        self,
+        prim: Primitive,
+        args: tuple[Value, ...],
+        attrs: Mapping[str, Any],
+        regions: tuple[Graph, ...],
+        results: tuple[Value, ...],
+        where: Where | None = None,
+    ) -> None:
+        self.prim, self.args, self.attrs = prim, args, attrs
+        self.regions, self.results, self.where = regions, results, where
+
+
+class Graph:
+    """A closed function: no operation reads a value from outside it."""
+
+    __slots__ = ("name", "params", "body", "results")
+
+    def __init__(
+        self,
+        name: str,
+        params: tuple[Value, ...],
+        body: tuple[Op, ...],
+        results: tuple[Value, ...],
+    ) -> None:
+        self.name, self.params, self.body, self.results = name, params, body, results
+
+    def renamed(self, name: str) -> Graph:
+        return Graph(name, self.params, self.body, self.results)
+
+
+class Builder:
+    """A graph under construction.  `where` is stamped on every operation emitted."""
+
+    def __init__(self, name: str, types: Iterable[Type] = (), hints: Iterable[str] = ()) -> None:
+        self.name = name
+        types, hints = list(types), list(hints)
+        hints += [""] * (len(types) - len(hints))
+        self.params = tuple(Value(t, h) for t, h in zip(types, hints, strict=True))
+        self.body: list[Op] = []
+        self.where: Where | None = None
+
+    def param(self, type: Type, hint: str = "") -> Value:
+        """Add one more parameter."""
+        value = Value(type, hint)
+        self.params += (value,)
+        return value
+
+    def emit(
+        self, prim: Primitive, *args: Value, regions: Sequence[Graph] = (), **attrs: Any
+    ) -> tuple[Value, ...]:
+        """Append prim(args) and return its results; raises TypeError if the types do not fit."""
+        types = prim.infer([a.type for a in args], attrs, regions)
+        results = tuple([Value(t) for t in types])
+        self.body.append(Op(prim, args, attrs, tuple(regions), results, self.where))
+        return results
+
+    def append(self, op: Op) -> tuple[Value, ...]:
+        """Share an operation that is already well typed."""
+        self.body.append(op)
+        return op.results
+
+    def finish(self, results: Iterable[Value]) -> Graph:
+        return Graph(self.name, self.params, tuple(self.body), tuple(results))
+
+
+Visit = Callable[[Builder, Op, tuple[Value, ...]], "Sequence[Value] | None"]
+
+
+def replay(
+    graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None
+) -> dict[Value, Value]:
+    """Copy `graph` into `b` on other arguments, letting `visit(b, op, args)` replace any operation.
+
+    Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared.
+    """
+    env = dict(zip(graph.params, args, strict=True))
+    outer = b.where
+    for op in graph.body:
+        new = tuple([env[a] for a in op.args])
+        b.where = op.where or outer
+        out = visit(b, op, new) if visit else None
+        if out is None:
+            if new == op.args:
+                out = b.append(op)
+            else:
+                results = tuple([Value(r.type, r.hint) for r in op.results])
+                out = b.append(Op(op.prim, new, op.attrs, op.regions, results, b.where))
+        env.update(zip(op.results, out, strict=True))
+    b.where = outer
+    return env
+
+
+def rewrite(graph: Graph, visit: Visit) -> Graph:
+    """The graph that `replay` makes of `graph` on its own parameters."""
+    b = Builder(graph.name)
+    b.params = graph.params
+    env = replay(graph, b, graph.params, visit)
+    return b.finish([env[r] for r in graph.results])
+
+
+def inline(graph: Graph, b: Builder, args: Iterable[Value]) -> list[Value]:
+    """Copy the operations of `graph` into `b` and return its results there."""
+    env = replay(graph, b, args)
+    return [env[r] for r in graph.results]
+
+
+def evaluate(graph: Graph, args: Sequence[Any]) -> list[np.ndarray]:
+    """Run a graph by its primitives' NumPy meanings: the reference for everything else."""
+    if len(args) != len(graph.params):
+        raise TypeError(f"@{graph.name} takes {len(graph.params)} arguments, got {len(args)}")
+    env: dict[Value, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+    for k, (p, a) in enumerate(zip(graph.params, args, strict=True)):
+        a = np.asarray(a)
+        if a.dtype != p.type.numpy or not _fits(p.type.shape, a.shape, sizes):
+            name = p.hint or f"number {k}"
+            raise TypeError(f"@{graph.name}: argument {name} is {a.dtype}{list(a.shape)}, not {p.type}")
+        env[p] = a
+    with np.errstate(all="ignore"):
+        for op in graph.body:
+            attrs = _sized(op.attrs, sizes) if sizes else op.attrs
+            out = op.prim.evaluate([env[a] for a in op.args], attrs, op.regions)
+            for r, o in zip(op.results, out, strict=True):
+                env[r] = np.asarray(o, r.type.numpy)
+    return [env[r] for r in graph.results]
+
+
+def _fits(shape: tuple[Any, ...], actual: tuple[int, ...], sizes: dict[str, int]) -> bool:
+    """Whether `actual` is an instance of `shape`; learns the sizes that stand alone in it."""
+    if len(shape) != len(actual):
+        return False
+    for d, n in zip(shape, actual, strict=True):
+        if isinstance(d, Size) and len(d.terms) == 1 and len(d.terms[0][0]) == 1:
+            (((name,), factor),) = d.terms
+            if factor == 1 and sizes.setdefault(name, n) != n:
+                return False
+        elif isinstance(d, int) and d != n:
+            return False
+    return True
+
+
+def _sized(attrs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """The attributes with every named size replaced by its number."""
+
+    def at(x: Any) -> Any:
+        if isinstance(x, Size):
+            return x.at(sizes)
+        if isinstance(x, tuple):
+            return tuple(map(at, x))
+        return x.with_shape(map(at, x.shape)) if isinstance(x, Type) else x
+
+    return {k: at(v) for k, v in attrs.items()}

@@ -1,0 +1,193 @@
+"""Types of values: an element kind and a shape, whose dimensions are integers or sizes known by name."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+DTYPES: dict[str, np.dtype] = {
+    "bool": np.dtype(np.bool_),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+FLOATS = ("f32", "f64")
+INTEGERS = ("i32", "i64")
+MAX_RANK = 32
+MAX_ELEMENTS = 2**46
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """An integer polynomial in named sizes, in normal form: equal sizes compare equal.
+
+    `terms` maps a sorted tuple of names to its coefficient, as a sorted tuple of pairs; arithmetic that
+    ends in a plain number gives an `int`.
+    """
+
+    terms: tuple[tuple[tuple[str, ...], int], ...]
+
+    @staticmethod
+    def named(name: str) -> "Size":
+        """The size called `name`, an identifier."""
+        if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in ("inf", "nan", "true", "false"):
+            raise ValueError(f"a size needs an identifier as its name, got {name!r}")
+        return Size((((name,), 1),))
+
+    def __add__(self, other: "Dim") -> "Dim":
+        return _collect([*self.terms, *_terms(other)])
+
+    def __mul__(self, other: "Dim") -> "Dim":
+        return _collect(
+            (tuple(sorted(a + b)), m * n) for a, m in self.terms for b, n in _terms(other)
+        )
+
+    def __neg__(self) -> "Dim":
+        return self * -1
+
+    def __sub__(self, other: "Dim") -> "Dim":
+        return self + other * -1
+
+    def __rsub__(self, other: int) -> "Dim":
+        return self * -1 + other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The number this size stands for when its names have the values `sizes`."""
+        total = 0
+        for names, factor in self.terms:
+            for name in names:
+                factor *= sizes[name]
+            total += factor
+        return total
+
+    def __str__(self) -> str:
+        parts = []
+        for names, factor in sorted(self.terms, key=lambda t: (-len(t[0]), t[0])):
+            body = "*".join(names)
+            if body and abs(factor) != 1:
+                body = f"{abs(factor)}*{body}"
+            parts.append(("-" if factor < 0 else "+") + (body or str(abs(factor))))
+        return "".join(parts).removeprefix("+")
+
+
+Dim = int | Size
+
+
+def _terms(dim: Dim) -> tuple[tuple[tuple[str, ...], int], ...]:
+    return dim.terms if isinstance(dim, Size) else (((), int(dim)),)
+
+
+def _collect(terms: Iterable[tuple[tuple[str, ...], int]]) -> Dim:
+    total: dict[tuple[str, ...], int] = {}
+    for names, factor in terms:
+        total[names] = total.get(names, 0) + factor
+    kept = tuple(sorted((n, f) for n, f in total.items() if f))
+    if not kept:
+        return 0
+    return kept[0][1] if kept[0][0] == () and len(kept) == 1 else Size(kept)
+
+
+def parse_dim(text: str) -> Dim:
+    """The dimension that prints as `text`."""
+    if not re.fullmatch(r"-?[\w*]+([+-][\w*]+)*", text):
+        raise ValueError(f"{text!r} is not a dimension")
+    total: Dim = 0
+    for sign, body in re.findall(r"([+-]?)([^+-]+)", text):
+        term: Dim = -1 if sign == "-" else 1
+        for factor in body.split("*"):
+            term = term * (int(factor) if factor.isdecimal() else Size.named(factor))
+        total = total + term
+    return total
+
+
+def count(shape: Iterable[Dim]) -> Dim:
+    """How many elements an array of this shape has."""
+    n: Dim = 1
+    for d in shape:
+        n = d * n
+    return n
+
+
+class Type:
+    """An element kind and a shape: `f64[3,n]`.  Equal types compare equal."""
+
+    __slots__ = ("dtype", "shape", "_hash")
+
+    def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
+        if dtype not in DTYPES:
+            raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}")
+        if len(shape) > MAX_RANK:
+            raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
+        elements = 1
+        for d in shape:
+            if isinstance(d, int):
+                if d < 0:
+                    raise TypeError(f"a dimension cannot be negative, got shape {shape}")
+                elements *= max(d, 1)
+        if elements > MAX_ELEMENTS:
+            raise TypeError(f"shape {shape} has more than 2**46 elements")
+        self.dtype, self.shape = dtype, shape
+        self._hash = hash((dtype, shape))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Type) and self.dtype == other.dtype and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+    __repr__ = __str__
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Dim:
+        return count(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    @property
+    def numpy(self) -> np.dtype:
+        return DTYPES[self.dtype]
+
+    def with_shape(self, shape: Iterable[Dim]) -> "Type":
+        return Type(self.dtype, tuple(shape))
+
+    def with_dtype(self, dtype: str) -> "Type":
+        return Type(dtype, self.shape)
+
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape where every dimension must be a number; raises TypeError if one is symbolic."""
+        if not all(isinstance(d, int) for d in self.shape):
+            raise TypeError(f"{self} has a symbolic size where a number is needed")
+        return self.shape  # type: ignore[return-value]
+
+
+def type_of(array: object) -> Type:
+    """The type of a NumPy array or scalar; raises TypeError for an element kind the graph has not."""
+    a = np.asarray(array)
+    name = NAMES.get(a.dtype)
+    if name is None:
+        raise TypeError(f"arrays of dtype {a.dtype} are not supported; use {', '.join(DTYPES)}")
+    return Type(name, a.shape)
+
+
+def parse_type(text: str) -> Type:
+    """The type that prints as `text`."""
+    m = re.fullmatch(r"(\w+)\[([\w*+,-]*)\]", text)
+    if m is None or m[1] not in DTYPES:
+        raise ValueError(f"{text!r} is not a type")
+    return Type(m[1], tuple(parse_dim(d) for d in m[2].split(",")) if m[2] else ())

@@ -1,0 +1,380 @@
+"""The loop language: what one element is, and in which nests elements are made.
+
+    index    = constant + sum of factor * axis                                (Affine)
+    element  = number | position(index) | load buffer[offset] | spelling(element, ...)
+             | if index in lo..hi, ...: element else element                   (Guarded)
+    form     = Map(index -> element) | Reduce | Product | Scatter | Check      (what a primitive is)
+    nest     = axes, of which one may be a vector; stores; accumulators
+    program  = buffers, statements, results
+
+    kernel loss(a: f64[131072], b: f64[131072]) -> (s: f64[], ga: f64[131072])
+      for i in 131072 by 8
+        s <- sum tanh(a[i] * b[i])
+        ga[i] = b[i] * sech2(a[i] * b[i])
+
+A buffer is a row of elements in memory; every offset into it is affine in the axes, plus, for gathers, terms
+whose factor multiplies an element computed at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .ir.graph import Where
+from .ir.types import Type
+
+
+class Axis:
+    """One loop: its name in dumps and its number of steps."""
+
+    __slots__ = ("name", "extent")
+
+    def __init__(self, name: str, extent: int) -> None:
+        self.name, self.extent = name, extent
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Affine:
+    """constant + sum(factor * axis); terms are sorted by insertion and have no zero factors."""
+
+    __slots__ = ("terms", "constant", "_key")
+
+    def __init__(self, terms: tuple[tuple[Axis, int], ...] = (), constant: int = 0) -> None:
+        self.terms, self.constant = terms, constant
+        self._key = hash((frozenset(terms), constant))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Affine)
+            and self.constant == other.constant
+            and (self.terms == other.terms or set(self.terms) == set(other.terms))
+        )
+
+    def __hash__(self) -> int:
+        return self._key
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + other) if other else self
+        if not other.terms:
+            return self + other.constant
+        total = dict(self.terms)
+        for axis, factor in other.terms:
+            total[axis] = total.get(axis, 0) + factor
+        return Affine(tuple((a, f) for a, f in total.items() if f), self.constant + other.constant)
+
+    def __mul__(self, factor: int) -> Affine:
+        if factor == 1:
+            return self
+        terms = tuple((a, f * factor) for a, f in self.terms) if factor else ()
+        return Affine(terms, self.constant * factor)
+
+    def factor(self, axis: Axis) -> int:
+        for a, f in self.terms:
+            if a is axis:
+                return f
+        return 0
+
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value over all steps of the axes."""
+        low = high = self.constant
+        for axis, f in self.terms:
+            reach = f * (axis.extent - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        return low, high
+
+    def __str__(self) -> str:
+        parts = [a.name if f == 1 else f"{f}*{a.name}" for a, f in self.terms]
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def along(axis: Axis) -> Affine:
+    """The index that is just `axis`."""
+    return Affine(((axis, 1),))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer:
+    """A row of elements: an argument, a result or scratch memory."""
+
+    name: str
+    type: Type
+
+
+# ---- elements
+
+
+class Element:
+    """An expression for one element.  Elements form a graph: shared parts are the same object."""
+
+    __slots__ = ("dtype",)
+    dtype: str
+
+
+class Number(Element):
+    __slots__ = ("value",)
+
+    def __init__(self, value: float, dtype: str) -> None:
+        self.value, self.dtype = value, dtype
+
+
+class Position(Element):
+    """An index as an i64 element."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Affine) -> None:
+        self.index, self.dtype = index, "i64"
+
+
+class Load(Element):
+    """buffer[offset + sum(element * stride)]."""
+
+    __slots__ = ("buffer", "offset", "gathered")
+
+    def __init__(
+        self, buffer: Buffer, offset: Affine, gathered: tuple[tuple[Element, int], ...] = ()
+    ) -> None:
+        self.buffer, self.offset, self.gathered = buffer, offset, gathered
+        self.dtype = buffer.type.dtype
+
+
+class Apply(Element):
+    """A scalar operation by its machine spelling: a method of the writer or an elementary function."""
+
+    __slots__ = ("spelling", "args")
+
+    def __init__(self, spelling: str, args: tuple[Element, ...], dtype: str) -> None:
+        self.spelling, self.args, self.dtype = spelling, args, dtype
+
+
+class Guarded(Element):
+    """`inside` where every `lo <= index < hi`, else `outside`; `inside` reads no memory elsewhere."""
+
+    __slots__ = ("ranges", "inside", "outside")
+
+    def __init__(
+        self, ranges: tuple[tuple[Affine, int, int], ...], inside: Element, outside: Element
+    ) -> None:
+        self.ranges, self.inside, self.outside = ranges, inside, outside
+        self.dtype = inside.dtype
+
+
+#: one component of an index: affine in the axes, or an i64 element for a gather
+Component = Affine | Element
+Index = Sequence[Component]
+Read = Callable[[Index], Element]
+
+
+def guarded(ranges: Sequence[tuple[Component, int, int]], inside: Callable[[], Element],
+            outside: Element) -> Element:
+    """`Guarded` without the ranges that always hold; `outside` alone if one never does."""
+    kept: list[tuple[Affine, int, int]] = []
+    dynamic: list[Element] = []
+    for index, lo, hi in ranges:
+        if isinstance(index, Element):
+            dynamic.append(_within(index, lo, hi))
+            continue
+        low, high = index.range()
+        if high < lo or low >= hi:
+            return outside
+        if low < lo or high >= hi:
+            kept.append((index, lo, hi))
+    element = inside()
+    for condition in dynamic:
+        element = Apply("select", (condition, element, outside), element.dtype)
+    return Guarded(tuple(kept), element, outside) if kept else element
+
+
+def shifted(index: Component, by: int) -> Component:
+    """index + by."""
+    if isinstance(index, Affine):
+        return index + by
+    return Apply("add", (index, Number(by, "i64")), "i64") if by else index
+
+
+def scaled(index: Component, by: int) -> Component:
+    """index * by."""
+    if isinstance(index, Affine):
+        return index * by
+    return Apply("mul", (index, Number(by, "i64")), "i64") if by != 1 else index
+
+
+def element(index: Component) -> Element:
+    """An index as an i64 element."""
+    return Position(index) if isinstance(index, Affine) else index
+
+
+def clipped(index: Element, size: int) -> Element:
+    """The index moved into 0 .. size-1, so that reading there is safe whatever it was."""
+    low = Apply("maximum", (index, Number(0, "i64")), "i64")
+    return Apply("minimum", (low, Number(max(size - 1, 0), "i64")), "i64")
+
+
+def linear(index: Index, shape: Sequence[int]) -> list[tuple[Component, int]]:
+    """The components with their distances in a row-major array of this shape."""
+    stride, out = 1, []
+    for i, n in zip(reversed(index), reversed(shape), strict=True):
+        out.append((i, stride))
+        stride *= n
+    return out
+
+
+def _within(index: Element, lo: int, hi: int) -> Element:
+    above = Apply("ge", (index, Number(lo, "i64")), "bool")
+    return Apply("and_", (above, Apply("lt", (index, Number(hi, "i64")), "bool")), "bool")
+
+
+# ---- forms: what a primitive says of its results
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Map:
+    """The element of a result at an index.  `view` says that it only renames elements of arguments."""
+
+    value: Callable[[Index], Element]
+    view: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduce:
+    """A fold of `value` over the `axes` of `extents`; kind is sum, max, min or argmax."""
+
+    kind: str
+    extents: tuple[int, ...]
+    axes: tuple[int, ...]
+    value: Callable[[Index], Element]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product:
+    """A contraction: axes of the result are batch, left free, right free, as in `ops.contract`."""
+
+    batch: tuple[tuple[int, int], ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Relabel:
+    """The same elements in the same order under another shape."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scatter:
+    """The first argument with `value(index)` added at `target(index)`, for every index below `extents`."""
+
+    extents: tuple[int, ...]
+    target: Callable[[Index], Index]
+    value: Callable[[Index], Element]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Check:
+    """The argument itself, if `fails` holds at no index; `report` is the i64 element told if it does."""
+
+    fails: Callable[[Index], Element]
+    report: Callable[[Index], Element]
+
+
+Form = Map | Reduce | Product | Relabel | Scatter | Check
+
+
+# ---- programs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store:
+    """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest."""
+
+    buffer: Buffer
+    offset: Affine
+    value: Element
+    gathered: tuple[tuple[Element, int], ...] = ()
+    add: bool = False
+    kept: bool = True
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Accumulate:
+    """buffer[offset] = the fold of value over the axes that the nest reduces."""
+
+    kind: str
+    buffer: Buffer
+    offset: Affine
+    value: Element
+    position: Element | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Assert:
+    """Fail with `site` and the element `report` if `fails` holds anywhere in the nest."""
+
+    fails: Element
+    report: Element
+    site: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Nest:
+    """Loops over `axes`, outermost first; the last `reduced` of them are folded by the accumulators.
+
+    `vector` is walked `width` steps at a time, `unroll` vectors in one turn.
+    """
+
+    axes: tuple[Axis, ...]
+    reduced: int
+    stores: tuple[Store, ...]
+    folds: tuple[Accumulate, ...] = ()
+    asserts: tuple[Assert, ...] = ()
+    vector: Axis | None = None
+    width: int = 1
+    unroll: int = 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Matrix:
+    """A matrix in memory: `rows` x `columns`, transposed or not, with a leading dimension."""
+
+    buffer: Buffer
+    transposed: bool
+    leading: int
+    stride: int  # from one matrix of a batch to the next
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Multiply:
+    """out[m,n] = left[m,k] @ right[k,n], `batch` times, through the BLAS."""
+
+    left: Matrix
+    right: Matrix
+    out: Matrix
+    m: int
+    n: int
+    k: int
+    batch: int = 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Site:
+    """What to tell the user when an assertion fails."""
+
+    where: Where | None
+    kind: str
+    facts: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """Buffers and the statements that fill them."""
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
+    scratch: tuple[Buffer, ...]
+    body: tuple[Nest | Multiply, ...]
+    sites: tuple[Site, ...] = field(default=())

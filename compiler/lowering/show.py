@@ -1,0 +1,95 @@
+"""The text of a loop program, for dumps and golden files."""
+
+from __future__ import annotations
+
+from ..loops import Apply, Element, Guarded, Load, Matrix, Multiply, Nest, Number, Position, Program
+
+INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}
+LONGEST = 100
+
+
+def show_program(program: Program) -> str:
+    """Nests as `for` lines, with a name for every element that is used twice or would be too long."""
+    params = ", ".join(f"{b.name}: {b.type}" for b in program.inputs)
+    results = ", ".join(f"{b.name}: {b.type}" for b in program.results)
+    lines = [f"kernel {program.name}({params}) -> ({results})"]
+    lines += [f"  scratch {b.name}: {b.type}" for b in program.scratch]
+    for statement in program.body:
+        if isinstance(statement, Multiply):
+            lines.append(f"  {_multiply(statement)}")
+        else:
+            lines += _Nest(statement).lines()
+    return "\n".join(lines)
+
+
+def _multiply(s: Multiply) -> str:
+    def side(m: Matrix) -> str:
+        return m.buffer.name + (".T" if m.transposed else "")
+
+    batch = f" x {s.batch}" if s.batch > 1 else ""
+    return f"{s.out.buffer.name} = {side(s.left)} @ {side(s.right)}  [{s.m}, {s.n}, {s.k}]{batch}"
+
+
+class _Nest:
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.names: dict[int, str] = {}
+        self.text: dict[int, str] = {}
+        self.out: list[str] = []
+        self.pad = "  " * (len(nest.axes) + 1)
+
+    def lines(self) -> list[str]:
+        nest, out = self.nest, self.out
+        for depth, axis in enumerate(nest.axes):
+            turn = nest.width * nest.unroll
+            by = f" by {turn} = {nest.unroll} x <{nest.width}>" if axis is nest.vector else ""
+            out.append("  " * (depth + 1) + f"for {axis.name} in {axis.extent}{by}")
+        for s in nest.stores:
+            value = self.element(s.value)
+            place = self._place(s.buffer.name, s.offset, s.gathered)
+            out.append(f"{self.pad}{place if s.kept else s.buffer.name} {'+=' if s.add else '='} {value}")
+            if not s.add and not s.gathered:
+                self.names[id(s.value)] = place if s.kept else s.buffer.name
+        for f in nest.folds:
+            place = self._place(f.buffer.name, f.offset, ())
+            out.append(f"{self.pad}{place} <- {f.kind} {self.element(f.value)}")
+        for a in nest.asserts:
+            out.append(f"{self.pad}fail {a.site} with {self.element(a.report)} if {self.element(a.fails)}")
+        return out
+
+    def _place(self, name, offset, gathered) -> str:
+        parts = [str(offset)] if offset.terms or offset.constant or not gathered else []
+        parts += [f"{stride}*{self.element(e)}" if stride != 1 else self.element(e) for e, stride in gathered]
+        return f"{name}[{' + '.join(parts)}]"
+
+    def element(self, e: Element) -> str:
+        """The text of an element; what is long gets a line and a name of its own."""
+        if id(e) in self.names:
+            return self.names[id(e)]
+        if id(e) not in self.text:
+            text = self._element(e)
+            if len(text) > LONGEST:
+                name = f"e{sum(n.startswith('e') for n in self.names.values())}"
+                self.out.append(f"{self.pad}{name} = {text}")
+                self.names[id(e)] = text = name
+            self.text[id(e)] = text
+        return self.text[id(e)]
+
+    def _element(self, e: Element) -> str:
+        if isinstance(e, Number):
+            return repr(e.value)
+        if isinstance(e, Load):
+            return self._place(e.buffer.name, e.offset, e.gathered)
+        if isinstance(e, Position):
+            return f"({e.index})"
+        if isinstance(e, Guarded):
+            tests = ", ".join(f"{i} in {lo}..{hi}" for i, lo, hi in e.ranges)
+            return f"({self.element(e.inside)} if {tests} else {self.element(e.outside)})"
+        assert isinstance(e, Apply)
+        args = [self.element(a) for a in e.args]
+        if e.spelling in INFIX:
+            return f"({f' {INFIX[e.spelling]} '.join(args)})"
+        if e.spelling == "cast":
+            return f"{e.dtype}({args[0]})"
+        return f"{e.spelling.rstrip('_')}({', '.join(args)})"

@@ -1,0 +1,111 @@
+"""Sums of products over shared axes: every matrix product, inner product and einsum of two operands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.primitive import Primitive
+from ..loops import Product
+from . import shape
+
+
+class Contract(Primitive):
+    """Multiply a and b and sum over the axes `left` of a paired with `right` of b.
+
+    `batch` pairs (axis of a, axis of b) are kept together.  The result's axes are: batch, the free axes of a,
+    the free axes of b, each in order.
+    """
+
+    bounded = False
+
+    def infer(self, types, attrs, regions):
+        a, b = types
+        left, right, batch = split(attrs)
+        used_a = [*(p for p, _ in batch), *left]
+        used_b = [*(q for _, q in batch), *right]
+        legal = len(left) == len(right) and len(set(used_a)) == len(used_a)
+        legal = legal and len(set(used_b)) == len(used_b) and a.dtype == b.dtype != "bool"
+        legal = legal and all(0 <= i < a.rank for i in used_a) and all(0 <= i < b.rank for i in used_b)
+        if not legal or any(a.shape[i] != b.shape[j] for i, j in zip(used_a, used_b, strict=True)):
+            raise TypeError(f"contract cannot pair axes {left} of {a} with {right} of {b} (batch {batch})")
+        kept = [a.shape[p] for p, _ in batch] + [a.shape[i] for i in free(a.rank, used_a)]
+        return (a.with_shape((*kept, *(b.shape[i] for i in free(b.rank, used_b)))),)
+
+    def evaluate(self, args, attrs, regions):
+        a, b = args
+        left, right, batch = split(attrs)
+        name = iter(range(a.ndim + b.ndim))
+        of_a, of_b = [-1] * a.ndim, [-1] * b.ndim
+        for i, j in [*batch, *zip(left, right, strict=True)]:
+            of_a[i] = of_b[j] = next(name)
+        of_a = [next(name) if n < 0 else n for n in of_a]
+        of_b = [next(name) if n < 0 else n for n in of_b]
+        out = [of_a[i] for i, _ in batch]
+        out += [of_a[i] for i in free(a.ndim, [*(p for p, _ in batch), *left])]
+        out += [of_b[i] for i in free(b.ndim, [*(q for _, q in batch), *right])]
+        return [np.einsum(a, of_a, b, of_b, out, optimize=True)]
+
+    def define(self, op, reads):
+        left, right, batch = split(op.attrs)
+        return Product(batch, tuple(zip(left, right, strict=True)))
+
+    def pull(self, b, op, cotangents):
+        (ct,), (x, y) = cotangents, op.args
+        if ct is None:
+            return [None, None]
+        left, right, batch = split(op.attrs)
+        n, free_x = len(batch), free(x.type.rank, [*(p for p, _ in batch), *left])
+        free_y = free(y.type.rank, [*(q for _, q in batch), *right])
+        at_x = range(n, n + len(free_x))
+        at_y = range(n + len(free_x), n + len(free_x) + len(free_y))
+        back_x = _contract(b, ct, y, at_y, free_y, tuple((k, q) for k, (_, q) in enumerate(batch)))
+        order_x = [p for p, _ in batch] + list(free_x) + _in_order(right, left)
+        back_y = _contract(b, ct, x, at_x, free_x, tuple((k, p) for k, (p, _) in enumerate(batch)))
+        order_y = [q for _, q in batch] + list(free_y) + _in_order(left, right)
+        return [_place(b, back_x, order_x), _place(b, back_y, order_y)]
+
+    def samples(self, rng):
+        made = []
+        for sa, sb, attrs in (
+            ((3, 4), (4, 5), {"left": (1,), "right": (0,)}),
+            ((4,), (4,), {"left": (0,), "right": (0,)}),
+            ((3,), (2,), {"left": (), "right": ()}),
+            ((2, 3, 4), (2, 4, 5), {"left": (2,), "right": (1,), "batch": ((0, 0),)}),
+            ((4, 3, 2), (2, 5, 4), {"left": (0, 2), "right": (2, 0)}),
+            ((3, 0), (0, 2), {"left": (1,), "right": (0,)}),
+        ):
+            for d in ("f8", "f4", "i4", "i8"):
+                a, b = rng.normal(size=sa) * 3, rng.normal(size=sb) * 3
+                made.append(([a.astype(d), b.astype(d)], attrs))
+        return made
+
+
+def split(attrs):
+    """(left, right, batch); batch may be left out where there is none."""
+    return attrs["left"], attrs["right"], attrs.get("batch", ())
+
+
+def free(rank, used):
+    """The axes below `rank` that are not used, in order."""
+    return tuple(a for a in range(rank) if a not in used)
+
+
+def _in_order(theirs, ours):
+    """The axes `ours`, in the order in which the paired axes `theirs` come out as free axes."""
+    return [o for _, o in sorted(zip(theirs, ours, strict=True))]
+
+
+def _contract(b, x, y, left, right, batch):
+    attrs = {"left": tuple(left), "right": tuple(right)}
+    if batch:
+        attrs["batch"] = batch
+    return contract(b, x, y, **attrs)
+
+
+def _place(b, value, order):
+    """Move axis k of value to axis order[k]."""
+    axes = shape.inverse(tuple(order))
+    return value if list(axes) == sorted(axes) else shape.transpose(b, value, axes=axes)
+
+
+contract = Contract("contract")

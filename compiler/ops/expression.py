@@ -1,0 +1,264 @@
+"""SymPy expressions read over any algebra: derived partials, exact numbers and graphs are all made this way.
+
+An algebra `m` has the primitives as methods (`m.exp(x)`, `m.select(p, x, y)`) and terms with infix operators.
+An expression is a graph whose shared parts are read once, in a loop: only memory limits its depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+#: the largest integer power that is multiplied out
+MULTIPLIED = 64
+
+
+class UnknownFunction(TypeError):
+    """A part of an expression that no primitive can compute."""
+
+
+class Plan(NamedTuple):
+    """How to read an expression: its parts, and the term that their terms make; `key` tells plans apart."""
+
+    key: Any
+    parts: Sequence[Any]
+    join: Callable[..., Any]
+
+
+def read(expr: Any, m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Any:
+    """The term over `m` that a SymPy expression means, with symbols as in `env`.
+
+    `number` makes a constant of a SymPy number.  Equal parts become one term, the same object or not.
+    """
+    return read_all([expr], m, env, number)[0]
+
+
+def read_all(
+    exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]
+) -> list[Any]:
+    """The terms of several expressions, which share their common parts."""
+    found: dict[int, tuple[int, Any]] = {}  # of an expression's id, the number of its equals and their term
+    equals: dict[Any, tuple[int, Any]] = {}
+    alive: list[Any] = []  # parts made on the way, so that their ids stay theirs
+    stack: list[tuple[Any, Plan | None]] = [(e, None) for e in reversed(exprs)]
+    while stack:
+        e, plan = stack.pop()
+        if id(e) in found:
+            continue
+        if plan is None:
+            plan = _plan(e, env, number)
+            alive.append(e)
+            stack.append((e, plan))
+            stack.extend([(p, None) for p in reversed(plan.parts) if id(p) not in found])
+            continue
+        parts = [found[id(p)] for p in plan.parts]
+        key = (plan.key, *[n for n, _ in parts])
+        if key not in equals:
+            equals[key] = len(equals), plan.join(m, *[term for _, term in parts])
+        found[id(e)] = equals[key]
+    return [found[id(e)][1] for e in exprs]
+
+
+def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Plan:
+    if e.is_Symbol and e in env:
+        return Plan((e,), (), lambda m: env[e])
+    if e.is_Atom:
+        return _atom(e, number)
+    if e.is_Add:
+        return _sum(e)
+    if e.is_Mul:
+        return _product(e)
+    if e.is_Pow:
+        return _power(e)
+    name = e.func.__name__
+    if name == "Piecewise":
+        parts = [part for pair in e.args for part in pair.args]
+        return Plan(name, parts, _piecewise)
+    rule = FUNCTIONS.get(name)
+    if rule is None or not getattr(e.func, "__module__", "").startswith("sympy."):
+        raise UnknownFunction(_unknown(e))
+    return Plan((name, len(e.args)), e.args, rule)
+
+
+def _unknown(e: Any) -> str:
+    name = e.func.__name__
+    return (
+        f"no primitive computes {name}; an expression may use numbers, + * **, Piecewise, relations, "
+        f"{', '.join(sorted(n for n in FUNCTIONS if n[0].islower() or n in ('Abs', 'Max', 'Min')))}"
+    )
+
+
+def _atom(e: Any, number: Callable[[Any], Any]) -> Plan:
+    if e.is_Symbol:
+        raise UnknownFunction(f"the symbol {e} is not among the arguments")
+    if e.is_Boolean:
+        return Plan((bool(e), "truth"), (), lambda m: bool(e))
+    if e.is_number and (e.is_extended_real or e.func.__name__ == "NaN"):
+        return Plan((e, e.func), (), lambda m: number(e))
+    raise UnknownFunction(f"{e} is not a real number")
+
+
+def _sum(e: Any) -> Plan:
+    """Terms with a negative coefficient are subtracted; sums are made pairwise, which keeps errors small."""
+    parts, minus = [], []
+    for p in e.args:
+        negative = p.is_Mul and p.args[0].is_Rational and p.args[0].is_negative
+        minus.append(bool(negative))
+        parts.append(_negated(p) if negative else p)
+    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: _pairwise(terms, minus))
+
+
+def _negated(product: Any) -> Any:
+    first, *rest = product.args
+    if first == -1:
+        return rest[0] if len(rest) == 1 else product.func(*rest, evaluate=False)
+    return product.func(-first, *rest, evaluate=False)
+
+
+def _pairwise(terms: Sequence[Any], minus: Sequence[bool]) -> Any:
+    signed = list(zip(terms, minus, strict=True))
+    while len(signed) > 1:
+        odd = signed[-1:] if len(signed) % 2 else []
+        signed = [_plus(*pair) for pair in zip(signed[::2], signed[1::2], strict=False)] + odd
+    term, negative = signed[0]
+    return -term if negative else term
+
+
+def _plus(a: tuple[Any, bool], b: tuple[Any, bool]) -> tuple[Any, bool]:
+    (x, x_minus), (y, y_minus) = a, b
+    if x_minus == y_minus:
+        return x + y, x_minus
+    return (y - x if x_minus else x - y), False
+
+
+def _product(e: Any) -> Plan:
+    """p * factors / (q * divisors), for a coefficient p/q; powers below zero divide."""
+    p = q = 1
+    parts, divides = [], []
+    for f in e.args:
+        if f.is_Rational and abs(f.p) < 2**53 and f.q < 2**53:
+            p, q = p * f.p, q * f.q
+            continue
+        below = f.is_Pow and f.exp.is_Rational and f.exp.is_negative
+        divides.append(bool(below))
+        parts.append(f.func(f.base, -f.exp) if below else f)
+
+    def join(m: Any, *terms: Any) -> Any:
+        above = [t for t, d in zip(terms, divides, strict=True) if not d]
+        under = [t for t, d in zip(terms, divides, strict=True) if d]
+        top = _times(above) if above else None
+        if abs(p) != 1 or top is None:
+            top = abs(p) if top is None else abs(p) * top
+        bottom = [*([q] if q != 1 else []), *under]
+        made = top / _times(bottom) if bottom else top
+        return -made if p < 0 else made
+
+    return Plan(("Mul", p, q, tuple(divides)), parts, join)
+
+
+def _times(terms: Sequence[Any]) -> Any:
+    return reduce(lambda a, b: a * b, terms)
+
+
+def _power(e: Any) -> Plan:
+    """Small integer and half-integer powers by products and square roots, the rest by pow."""
+    base, exponent = e.args
+    if base.func.__name__ == "Exp1":
+        return Plan(("exp", 1), (exponent,), FUNCTIONS["exp"])
+    if exponent.is_Rational and exponent.q <= 2 and abs(exponent.p) <= MULTIPLIED:
+        p, q = int(exponent.p), int(exponent.q)
+        return Plan(("Pow", p, q), (base,), lambda m, x: _multiplied(m, x, p, q))
+    return Plan("Pow", (base, exponent), lambda m, x, y: m.pow(x, y))
+
+
+def _multiplied(m: Any, x: Any, p: int, q: int) -> Any:
+    whole, half = divmod(abs(p), q) if q == 2 else (abs(p), 0)
+    made = m.sqrt(x) if half else None
+    while whole:
+        if whole & 1:
+            made = x if made is None else x * made
+        whole >>= 1
+        x = x * x if whole else x
+    if made is None:
+        return 1
+    return 1 / made if p < 0 else made
+
+
+def _piecewise(m: Any, *parts: Any) -> Any:
+    """The first value whose condition holds; NaN, as SymPy has it, where none does."""
+    pairs = list(zip(parts[::2], parts[1::2], strict=True))
+    made: Any = float("nan")
+    for value, condition in reversed(pairs):
+        if isinstance(condition, bool):
+            made = value if condition else made
+        else:
+            made = m.select(condition, value, made)
+    return made
+
+
+def _asinh(m: Any, x: Any) -> Any:
+    def upper(a: Any) -> Any:
+        small = m.select(m.lt(a, 1e8), a, 1)
+        near = m.log1p(small + small * small / (1 + m.sqrt(small * small + 1)))
+        return m.select(m.lt(a, 1e8), near, m.log(m.select(m.lt(a, 1e8), 1, a)) + LOG_2)
+
+    return m.select(m.lt(x, 0), -upper(-x), upper(x))
+
+
+def _acosh(m: Any, x: Any) -> Any:
+    t = m.select(m.lt(x, 1e8), x, 1) - 1
+    near = m.log1p(t + m.sqrt(t * (t + 2)))
+    return m.select(m.lt(x, 1e8), near, m.log(m.select(m.lt(x, 1e8), 1, x)) + LOG_2)
+
+
+def _heaviside(m: Any, x: Any, middle: Any = 0.5) -> Any:
+    return m.select(m.gt(x, 0), 1.0, m.select(m.lt(x, 0), 0.0, m.select(m.eq(x, 0), middle, x)))
+
+
+def _fold(name: str) -> Callable[..., Any]:
+    return lambda m, *terms: reduce(getattr(m, name), terms)
+
+
+LOG_2 = 0.6931471805599453
+
+#: by the name of SymPy's class, a formula over the primitives
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": lambda m, x: m.exp(x),
+    "log": lambda m, x: m.log(x),
+    "sin": lambda m, x: m.sin(x),
+    "cos": lambda m, x: m.cos(x),
+    "tan": lambda m, x: m.sin(x) / m.cos(x),
+    "cot": lambda m, x: m.cos(x) / m.sin(x),
+    "sec": lambda m, x: 1 / m.cos(x),
+    "csc": lambda m, x: 1 / m.sin(x),
+    "sinh": lambda m, x: (m.expm1(x) - m.expm1(-x)) / 2,
+    "cosh": lambda m, x: (m.exp(x) + m.exp(-x)) / 2,
+    "tanh": lambda m, x: m.tanh(x),
+    "coth": lambda m, x: 1 / m.tanh(x),
+    "sech": lambda m, x: 2 / (m.exp(x) + m.exp(-x)),
+    "csch": lambda m, x: 2 / (m.expm1(x) - m.expm1(-x)),
+    "asinh": _asinh,
+    "acosh": _acosh,
+    "atanh": lambda m, x: (m.log1p(x) - m.log1p(-x)) / 2,
+    "erf": lambda m, x: m.erf(x),
+    "Abs": lambda m, x: m.abs(x),
+    "sign": lambda m, x: m.sign(x),
+    "floor": lambda m, x: m.floor(x),
+    "ceiling": lambda m, x: m.ceil(x),
+    "frac": lambda m, x: x - m.floor(x),
+    "Mod": lambda m, x, y: m.mod(x, y),
+    "Heaviside": _heaviside,
+    "Max": _fold("maximum"),
+    "Min": _fold("minimum"),
+    "Equality": lambda m, x, y: m.eq(x, y),
+    "Unequality": lambda m, x, y: m.ne(x, y),
+    "StrictLessThan": lambda m, x, y: m.lt(x, y),
+    "LessThan": lambda m, x, y: m.le(x, y),
+    "StrictGreaterThan": lambda m, x, y: m.gt(x, y),
+    "GreaterThan": lambda m, x, y: m.ge(x, y),
+    "And": _fold("and_"),
+    "Or": _fold("or_"),
+    "Xor": _fold("xor"),
+    "Not": lambda m, p: m.not_(p),
+}

@@ -1,0 +1,138 @@
+"""Gathers and their transpose: elements at indices known only when the program runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.primitive import Effect, Primitive
+from ..loops import Apply, Check, Map, Number, Scatter, clipped, element
+from .source import number
+
+
+class Take(Primitive):
+    """Rows of x along `axis` at integer indices; an index outside is moved to the nearest row.
+
+    Front ends put `check_indices` before it where the user expects an IndexError.
+    """
+
+    def infer(self, types, attrs, regions):
+        x, indices = types
+        axis = attrs["axis"]
+        if not 0 <= axis < x.rank or indices.dtype != "i64":
+            raise TypeError(f"take from {x} along axis {axis} wants i64 indices, got {indices}")
+        if x.shape[axis] == 0 and 0 not in indices.shape:
+            raise TypeError(f"take along axis {axis} of {x}, which has no elements")
+        return (x.with_shape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])),)
+
+    def evaluate(self, args, attrs, regions):
+        return [np.take(args[0], args[1], axis=attrs["axis"], mode="clip")]
+
+    def define(self, op, reads):
+        axis, rank = op.attrs["axis"], op.args[1].type.rank
+        size = op.args[0].type.shape[axis]
+
+        def value(index):
+            at = clipped(reads[1](index[axis : axis + rank]), size)
+            return reads[0]([*index[:axis], at, *index[axis + rank :]])
+
+        return Map(value)
+
+    def pull(self, b, op, cotangents):
+        (ct,), (x, indices) = cotangents, op.args
+        if ct is None:
+            return [None, None]
+        zeros = number(b, 0, x.type)
+        return [scatter_add(b, zeros, indices, ct, axis=op.attrs["axis"]), None]
+
+    def samples(self, rng):
+        x = rng.normal(size=(4, 5, 3))
+        return [
+            ([x.astype(d), rng.integers(0, x.shape[a], s)], {"axis": a})
+            for d in ("f8", "f4", "i8")
+            for a, s in ((0, (2, 3)), (1, (6,)), (2, ()), (1, (2, 0)))
+        ]
+
+
+class ScatterAdd(Primitive):
+    """x with rows added to it at integer indices along `axis`: the transpose of take."""
+
+    def infer(self, types, attrs, regions):
+        x, indices, rows = types
+        if take.infer([x, indices], attrs, regions)[0] != rows:
+            raise TypeError(f"scatter_add into {x} at {indices} along axis {attrs['axis']} cannot add {rows}")
+        return (x,)
+
+    def evaluate(self, args, attrs, regions):
+        x, indices, rows = args
+        axis = attrs["axis"]
+        out = np.moveaxis(x.copy(), axis, 0)
+        last = tuple(range(axis, axis + indices.ndim))
+        rows = np.moveaxis(rows, last, tuple(range(indices.ndim)))
+        if indices.size:
+            np.add.at(out, np.clip(indices, 0, x.shape[axis] - 1), rows)
+        return [np.ascontiguousarray(np.moveaxis(out, 0, axis))]
+
+    def define(self, op, reads):
+        axis, rank = op.attrs["axis"], op.args[1].type.rank
+        size = op.args[0].type.shape[axis]
+
+        def target(index):
+            at = clipped(reads[1](index[axis : axis + rank]), size)
+            return [*index[:axis], at, *index[axis + rank :]]
+
+        return Scatter(op.args[2].type.static_shape(), target, reads[2])
+
+    def pull(self, b, op, cotangents):
+        (ct,) = cotangents
+        return [ct, None, ct and take(b, ct, op.args[1], axis=op.attrs["axis"])]
+
+    def samples(self, rng):
+        made = []
+        for (x, indices), attrs in take.samples(rng):
+            rows = take.evaluate([x, indices], attrs, ())[0]
+            made.append(([x, indices, (rows * 2 + 1).astype(x.dtype)], attrs))
+        return made
+
+
+class CheckIndices(Primitive):
+    """The indices themselves, if all are in 0 .. size-1; else IndexError with index, axis and size."""
+
+    effect = Effect.MAY_FAIL
+
+    def infer(self, types, attrs, regions):
+        (t,) = types
+        if t.dtype != "i64" or attrs["size"] < 0 or attrs["axis"] < 0:
+            raise TypeError(f"check_indices takes i64 indices, an axis and a size, got {t}, {dict(attrs)}")
+        return (t,)
+
+    def evaluate(self, args, attrs, regions):
+        (indices,) = args
+        wrong = indices[(indices < 0) | (indices >= attrs["size"])]
+        if wrong.size:
+            raise self.error(int(wrong.flat[0]), attrs["axis"], attrs["size"])
+        return [indices]
+
+    @staticmethod
+    def error(index, axis, size):
+        """What a bad index raises, here and in native code."""
+        return IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+
+    def define(self, op, reads):
+        size = Number(op.attrs["size"], "i64")
+
+        def fails(index):
+            i = reads[0](index)
+            below = Apply("lt", (i, Number(0, "i64")), "bool")
+            return Apply("or_", (below, Apply("ge", (i, size), "bool")), "bool")
+
+        return Check(fails, lambda index: element(reads[0](index)))
+
+    def pull(self, b, op, cotangents):
+        return [None]
+
+    def samples(self, rng):
+        return [([rng.integers(0, 7, (3, 4))], {"axis": 0, "size": 7})]
+
+
+take, scatter_add = Take("take"), ScatterAdd("scatter_add")
+check_indices = CheckIndices("check_indices")

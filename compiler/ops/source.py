@@ -1,0 +1,86 @@
+"""Values made from nothing: constants and counting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.primitive import Primitive
+from ..ir.types import Type
+from ..loops import Affine, Map, Number, Position
+
+
+class Const(Primitive):
+    """One number in every element: `const {type=f64[3], value=0.5}`."""
+
+    def infer(self, types, attrs, regions):
+        type, value = attrs.get("type"), attrs.get("value")
+        wanted = float if type is not None and type.is_float else int
+        if types or not isinstance(type, Type) or not isinstance(value, wanted):
+            raise TypeError(f"const wants type=… and a value of that kind, got {dict(attrs)}")
+        if (type.dtype == "bool") != isinstance(value, bool):
+            raise TypeError(f"a const of {type} cannot be {value!r}")
+        if type.dtype in ("i32", "i64") and not _fits(value, type):
+            raise TypeError(f"{value} does not fit {type.dtype}")
+        return (type,)
+
+    def evaluate(self, args, attrs, regions):
+        return [np.full(attrs["type"].shape, attrs["value"], attrs["type"].numpy)]
+
+    def define(self, op, reads):
+        number = Number(op.attrs["value"], op.results[0].type.dtype)
+        return Map(lambda index: number, view=True)
+
+    def pull(self, b, op, cotangents):
+        return []
+
+    def samples(self, rng):
+        types = [("f64", 0.25), ("f32", -1.5), ("i64", 7), ("i32", -3), ("bool", True)]
+        return [([], {"type": Type(d, (2, 3)), "value": v}) for d, v in types]
+
+
+class Iota(Primitive):
+    """The index along `axis`: `iota {axis=0, type=i64[4]}` is 0, 1, 2, 3."""
+
+    def infer(self, types, attrs, regions):
+        type = attrs["type"]
+        if types or type.dtype != "i64" or not 0 <= attrs["axis"] < type.rank:
+            raise TypeError(f"iota wants an i64 type and one of its axes, got {dict(attrs)}")
+        return (type,)
+
+    def evaluate(self, args, attrs, regions):
+        shape, axis = attrs["type"].shape, attrs["axis"]
+        wide = [1] * len(shape)
+        wide[axis] = shape[axis]
+        return [np.broadcast_to(np.arange(shape[axis]).reshape(wide), shape).copy()]
+
+    def define(self, op, reads):
+        axis = op.attrs["axis"]
+
+        def value(index):
+            i = index[axis]
+            return Position(i) if isinstance(i, Affine) else i
+
+        return Map(value, view=True)
+
+    def pull(self, b, op, cotangents):
+        return []
+
+    def samples(self, rng):
+        return [([], {"type": Type("i64", (3, 4)), "axis": a}) for a in (0, 1)]
+
+
+def _fits(value: int, type: Type) -> bool:
+    info = np.iinfo(type.numpy)
+    return int(info.min) <= value <= int(info.max)
+
+
+const, iota = Const("const"), Iota("iota")
+
+
+def number(b, value, type):
+    """Emit the constant `value` (a number of any kind) in every element of `type`."""
+    kind = float if type.is_float else bool if type.dtype == "bool" else int
+    return b.emit(const, value=kind(value), type=type)[0]
+
+
+__all__ = ["const", "iota", "number"]

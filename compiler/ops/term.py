@@ -1,0 +1,89 @@
+"""Formulas over graph values: infix operators that emit primitives.
+
+Rules for derivatives are written once, as functions of an algebra `m` and its terms, for example
+`lambda m, ct, x, r: ct * m.sech2(x)`.  Over `Terms(builder)` they emit operations; `ops.formula` reads the same
+functions over SymPy's symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.graph import Builder, Value
+from ..ir.primitive import REGISTRY
+from ..ir.types import Type
+
+
+class Term:
+    """A value with the operators of elementwise arithmetic; numbers take the type of the other side."""
+
+    __slots__ = ("m", "value")
+
+    def __init__(self, m: Terms, value: Value) -> None:
+        self.m, self.value = m, value
+
+    def __add__(self, other: Any) -> Term:
+        return self.m.add(self, other)
+
+    def __sub__(self, other: Any) -> Term:
+        return self.m.sub(self, other)
+
+    def __mul__(self, other: Any) -> Term:
+        return self.m.mul(self, other)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self.m.div(self, other)
+
+    def __radd__(self, other: float) -> Term:
+        return self.m.add(other, self)
+
+    def __rsub__(self, other: float) -> Term:
+        return self.m.sub(other, self)
+
+    def __rmul__(self, other: float) -> Term:
+        return self.m.mul(other, self)
+
+    def __rtruediv__(self, other: float) -> Term:
+        return self.m.div(other, self)
+
+    def __neg__(self) -> Term:
+        return self.m.neg(self)
+
+
+class Terms:
+    """The algebra of a builder: `m.exp(x)` emits the primitive exp, `m(value)` makes a term."""
+
+    __slots__ = ("b",)
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+
+    def __call__(self, value: Value) -> Term:
+        return Term(self, value)
+
+    def number(self, value: float, type: Type) -> Term:
+        """`value` in every element of an array of `type`."""
+        return Term(self, self.b.emit(REGISTRY["const"], value=value, type=type)[0])
+
+    def select(self, p: Term, a: Any, b: Any) -> Term:
+        return self._emit("select", p, *self._alike(a, b))
+
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        if name not in REGISTRY:
+            raise AttributeError(f"there is no primitive {name!r}")
+        return lambda *args: self._emit(name, *self._alike(*args))
+
+    def _alike(self, *args: Any) -> tuple[Term, ...]:
+        """The arguments with numbers made into constants of the terms' type."""
+        type = next(a.value.type for a in args if isinstance(a, Term))
+        return tuple(
+            a if isinstance(a, Term) else self.number(_of_kind(a, type.dtype), type) for a in args
+        )
+
+    def _emit(self, name: str, *args: Term) -> Term:
+        return Term(self, self.b.emit(REGISTRY[name], *(a.value for a in args))[0])
+
+
+def _of_kind(number: float, dtype: str) -> float:
+    return float(number) if dtype in ("f32", "f64") else number

@@ -1,0 +1,35 @@
+"""Passes: functions from graph to graph, valid in, valid out, meaning kept (adjoint excepted).
+
+This floor knows the primitives and graphs; it does not know loops, memory or machines.
+
+    optimize = expand, algebra, common, algebra, common, dead
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..ir.graph import Graph
+from .adjoint import adjoint, value_and_grad
+from .algebra import algebra
+from .cleanup import common, dead, expand
+
+Pass = Callable[[Graph], Graph]
+
+#: cleaning in running order; algebra exposes equal operations and equal operations expose algebra
+PIPELINE: tuple[Pass, ...] = (expand, dead, algebra, common, algebra, common, dead)
+
+
+def optimize(
+    graph: Graph, pipeline: Iterable[Pass] = PIPELINE, after: Callable[[str, Graph, Graph], None] | None = None
+) -> Graph:
+    """Run the pipeline; `after(name, before, result)` is called between passes, to verify, compare or print."""
+    for each in pipeline:
+        made = each(graph)
+        if after is not None:
+            after(each.__name__, graph, made)
+        graph = made
+    return graph
+
+
+__all__ = ["PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "optimize", "value_and_grad"]

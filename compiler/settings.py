@@ -1,0 +1,173 @@
+"""Every environment variable: its name, default, type and meaning. The only reader of `os.environ`.
+
+    >>> settings.level
+    2
+    >>> with settings.override(dump="graph,adjoint", level=0):
+    ...     sorted(settings.dump), settings.level
+    (['adjoint', 'graph'], 0)
+
+A variable is read when its attribute is, so a bad value is an error of the line that asks, never
+of an import.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+STAGES = ("graph", "adjoint", "optimized", "loops", "llvm", "asm")
+"""What can be printed of a function, in the order in which it is made."""
+
+_overrides: ContextVar[Mapping[str, str]] = ContextVar("overrides", default=MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Setting(Generic[T]):
+    """One variable. As an attribute of `Settings` it gives the value that holds now."""
+
+    variable: str
+    default: str
+    read: Callable[[str], T]
+    allowed: str
+    meaning: str
+
+    @property
+    def name(self) -> str:
+        return self.variable.removeprefix("PULLBACK_").lower()
+
+    @property
+    def text(self) -> str:
+        """The value as text: an override's, else the environment's, else the default."""
+        override = _overrides.get().get(self.variable)
+        return os.environ.get(self.variable, self.default) if override is None else override
+
+    def value(self, text: str) -> T:
+        try:
+            return self.read(text.strip())
+        except ValueError:
+            raise ValueError(
+                f"{self.variable} is {text!r}; expected {self.allowed}"
+                f" (unset it for the default, {self.default!r})"
+            ) from None
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        return self if instance is None else self.value(self.text)
+
+    def __set__(self, instance: object, value: object) -> None:
+        raise AttributeError(
+            f"settings are not assigned: use `with settings.override({self.name}={value!r})`"
+            f" or the environment variable {self.variable}"
+        )
+
+
+def _subset_of(*words: str) -> Callable[[str], frozenset[str]]:
+    def read(text: str) -> frozenset[str]:
+        found = frozenset(word for part in text.split(",") if (word := part.strip()))
+        if not found <= set(words):
+            raise ValueError
+        return found
+
+    return read
+
+
+def _one_of(*numbers: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if int(text) not in numbers:
+            raise ValueError
+        return int(text)
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    return bool(_one_of(0, 1)(text or "0"))
+
+
+def _folder(text: str) -> Path | None:
+    return Path(text).expanduser() if text else None
+
+
+class Settings:
+    """The settings that hold now, as typed attributes."""
+
+    dump = Setting(
+        "PULLBACK_DUMP", "", _subset_of(*STAGES), f"a comma list of {', '.join(STAGES)}",
+        "stages to print to standard error as they are made",
+    )
+    dump_to = Setting(
+        "PULLBACK_DUMP_TO", "", _folder, "the name of a folder",
+        "folder for numbered files of those stages, or of every stage if PULLBACK_DUMP is empty",
+    )
+    check = Setting(
+        "PULLBACK_CHECK", "", _subset_of("passes"), "nothing or passes",
+        "verify after every pass and compare with the reference executor",
+    )
+    reference = Setting(
+        "PULLBACK_REFERENCE", "0", _switch, "0 or 1",
+        "run the NumPy reference executor instead of native code",
+    )
+    time = Setting(
+        "PULLBACK_TIME", "0", _switch, "0 or 1",
+        "print the time of every stage to standard error",
+    )
+    vector_bits = Setting(
+        "PULLBACK_VECTOR_BITS", "0", _one_of(0, 128, 256, 512), "0, 128, 256 or 512",
+        "width of the vectors in generated code; 0 is what this processor does best",
+    )
+    level = Setting(
+        "PULLBACK_LEVEL", "2", _one_of(0, 1, 2, 3), "0, 1, 2 or 3",
+        "code generation level of LLVM",
+    )
+    disable_native_entry = Setting(
+        "PULLBACK_DISABLE_NATIVE_ENTRY", "0", _switch, "0 or 1",
+        "call kernels through ctypes, not through generated entry code",
+    )
+
+    @contextmanager
+    def override(self, **values: object) -> Iterator[None]:
+        """Let other values hold inside a `with`, in this thread (or task) only.
+
+        A value is what the attribute gives (`level=0`, `dump={"graph"}`) or the variable's text.
+        """
+        found = {}
+        for name, value in values.items():
+            setting = next((each for each in SETTINGS if each.name == name), None)
+            if setting is None:
+                names = ", ".join(each.name for each in SETTINGS)
+                raise TypeError(f"no setting {name!r}: there are {names}")
+            found[setting.variable] = _as_text(value)
+            setting.value(found[setting.variable])
+        token = _overrides.set(MappingProxyType({**_overrides.get(), **found}))
+        try:
+            yield
+        finally:
+            _overrides.reset(token)
+
+
+def _as_text(value: object) -> str:
+    """The text that an environment variable would have for a value."""
+    if isinstance(value, set | frozenset | list | tuple):
+        return ",".join(sorted(map(str, value)))
+    if isinstance(value, bool):
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def unknown() -> list[str]:
+    """Variables of the environment that look like ours and are not: misspellings, mostly."""
+    known = {setting.variable for setting in SETTINGS}
+    return sorted(name for name in os.environ if name.startswith("PULLBACK_") and name not in known)
+
+
+SETTINGS: tuple[Setting, ...] = tuple(s for s in vars(Settings).values() if isinstance(s, Setting))
+settings = Settings()

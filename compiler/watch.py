@@ -1,0 +1,78 @@
+"""What can be seen between stages: dumps of each stage, and the time it took.
+
+`PULLBACK_DUMP` says what to print, `PULLBACK_DUMP_TO` where to keep it, `PULLBACK_TIME` whether to
+print times. Nothing is made into text unless it is wanted.
+
+    -- adjoint of loss --
+    graph @loss_adjoint(%x: f64[], %c: f64[]) {
+    ...
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+from .settings import STAGES, settings
+
+
+def wants(stage: str) -> bool:
+    """Whether `show` would do anything with this stage."""
+    return _printed(stage) or _filed(stage)
+
+
+def show(stage: str, text: Callable[[], str], of: str = "") -> None:
+    """Print a stage of the function named `of`, or write it to a file, if settings ask for it."""
+    printed, filed = _printed(stage), _filed(stage)
+    if not (printed or filed):
+        return
+    made = text().rstrip("\n") + "\n"
+    if printed:
+        print(f"-- {_title(stage, of)} --\n{made}", file=sys.stderr, flush=True)
+    if filed and settings.dump_to is not None:
+        _write(settings.dump_to, stage, of, made)
+
+
+@contextmanager
+def timed(stage: str, of: str = "") -> Iterator[None]:
+    """Print how long the body of the `with` took, if the settings ask for it."""
+    if not settings.time:
+        yield
+        return
+    start = perf_counter()
+    try:
+        yield
+    finally:
+        spent = 1e3 * (perf_counter() - start)
+        print(f"-- {_title(stage, of)}: {spent:.3f} ms --", file=sys.stderr, flush=True)
+
+
+def _printed(stage: str) -> bool:
+    if stage not in STAGES:
+        raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
+    return stage in settings.dump
+
+
+def _filed(stage: str) -> bool:
+    return settings.dump_to is not None and (stage in settings.dump or not settings.dump)
+
+
+def _title(stage: str, of: str) -> str:
+    return f"{stage} of {of}" if of else stage
+
+
+def _write(folder: Path, stage: str, of: str, text: str) -> None:
+    """Write the next numbered file; numbers that another process or run has taken are left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"[^\w.]+", "_", of)
+    stem = f"{name}-{stage}" if name else stage
+    for number in count(1 + len(list(folder.iterdir()))):
+        try:
+            with open(folder / f"{number:04d}-{stem}.txt", "x", encoding="utf-8") as file:
+                file.write(text)
+            return
+        except FileExistsError:
+            continue

@@ -1,0 +1,155 @@
+"""The command line: `pullback env`, `pullback settings` and `pullback dump FILE.py:FUNCTION`.
+
+    $ pullback dump train.py:loss --arg 'w=f64[3]' --arg 'x=f64' --stage adjoint
+"""
+
+import argparse
+import inspect
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+from llvmlite import binding
+
+import pullback
+from pullback.compiler.settings import SETTINGS, STAGES, unknown
+
+DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
+SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
+
+Argument = tuple[str | None, object]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    options = parser.parse_args(words)
+    try:
+        print(options.run(options))
+    except BrokenPipeError:
+        return 1
+    except (OSError, TypeError, ValueError) as error:
+        parser.exit(2, f"pullback {options.command}: {error}\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("pullback", description="See into the compiler.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    env = commands.add_parser("env", help="print versions, processor and tools, for a report")
+    env.set_defaults(run=_env)
+    settings = commands.add_parser("settings", help="print every environment variable")
+    settings.set_defaults(run=_settings)
+    dump = commands.add_parser("dump", help="print one stage of a function")
+    dump.add_argument("target", metavar="FILE.py:FUNCTION")
+    dump.add_argument("--stage", choices=STAGES, default="graph")
+    dump.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        type=_argument,
+        dest="arguments",
+        metavar="[NAME=]SPEC",
+        help="an argument: f64, f32, i64, i32 or bool, with its shape if an array (w=f64[5,3])",
+    )
+    dump.set_defaults(run=_dump)
+    return parser
+
+
+def _env(_: argparse.Namespace) -> str:
+    features = binding.get_host_cpu_features()
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    rows = {
+        "pullback": pullback.__version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "system": platform.platform(),
+        "numpy": f"{np.__version__} ({blas['name']} {blas['version']})",
+        "llvmlite": f"{_version('llvmlite')} (LLVM {llvm})",
+        **{name: _version(name) for name in ("sympy", "scipy", "torch", "jax")},
+        "processor": f"{binding.get_host_cpu_name()}, {os.cpu_count()} threads",
+        "features": " ".join(sorted(name for name, on in features.items() if on)),
+        "cc": shutil.which("cc") or "none",
+        **{each.variable: each.text for each in SETTINGS if each.text != each.default},
+    }
+    width = max(map(len, rows))
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _settings(_: argparse.Namespace) -> str:
+    lines = []
+    for each in SETTINGS:
+        now = "" if each.text == each.default else f"; now {each.text!r}"
+        values = f"{each.allowed}; default {each.default!r}{now}"
+        lines += [each.variable, f"    {each.meaning}", f"    {values}"]
+    lines += [f"{name} is set, and nothing reads it" for name in unknown()]
+    return "\n".join(lines)
+
+
+def _dump(options: argparse.Namespace) -> str:
+    function = _load(options.target)
+    compiled = function if hasattr(function, "ir") else pullback.jit(function)
+    return str(compiled.ir(options.stage, *_in_order(function, options.arguments)))
+
+
+def _load(target: str) -> Callable[..., object]:
+    """The function that `FILE.py:FUNCTION` names. The file is run, though not as `__main__`."""
+    file, colon, name = target.rpartition(":")
+    if not colon:
+        raise ValueError(f"expected FILE.py:FUNCTION, got {target!r}")
+    path = Path(file).resolve()
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"expected a Python file, got {file!r}")
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    if not callable(getattr(module, name, None)):
+        have = [each for each, value in vars(module).items() if inspect.isfunction(value)]
+        raise ValueError(f"no function {name!r} in {file}; it has {', '.join(have) or 'none'}")
+    return getattr(module, name)
+
+
+def _argument(text: str) -> Argument:
+    """A name, if there is one, and an example of what the spec describes."""
+    match = SPEC.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text!r}")
+    name, dtype, shape = match.groups()
+    if shape is None:
+        return name, SCALARS.get(dtype, DTYPES[dtype](1))
+    sizes = tuple(int(size) for size in shape.split(",") if size.strip())
+    count = int(np.prod(sizes, dtype=int))
+    if dtype.startswith("f"):
+        values = (np.arange(count) + 1) / (count + 1)
+    else:
+        values = np.arange(count) % 2
+    return name, values.astype(DTYPES[dtype]).reshape(sizes)
+
+
+def _in_order(function: Callable[..., object], arguments: Sequence[Argument]) -> list[object]:
+    """The examples in the order of the function's parameters."""
+    free = [value for name, value in arguments if name is None]
+    named = {name: value for name, value in arguments if name is not None}
+    bound = inspect.signature(function).bind(*free, **named)
+    if bound.kwargs:
+        raise TypeError(f"can't pass keyword-only arguments: {', '.join(bound.kwargs)}")
+    return list(bound.args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

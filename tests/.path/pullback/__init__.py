@@ -1,0 +1,1 @@
+../../../runtime/pullback/__init__.py

@@ -1,0 +1,1 @@
+../../../runtime/pullback/__main__.py

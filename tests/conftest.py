@@ -1,0 +1,53 @@
+"""What the tests share: a seeded generator, and goldens that `--bless` rewrites."""
+
+from collections.abc import Callable
+from difflib import unified_diff
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# The same examples in every run, on machines of any speed, and nothing kept between runs.
+settings.register_profile("pullback", derandomize=True, deadline=None, database=None)
+settings.load_profile("pullback")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--bless",
+        action="store_true",
+        help="rewrite goldens that differ, to be read before they are committed",
+    )
+
+
+@pytest.fixture
+def bless(request: pytest.FixtureRequest) -> bool:
+    """Whether goldens that differ are to be rewritten."""
+    return bool(request.config.getoption("--bless"))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture
+def golden(bless: bool) -> Callable[[str, str], None]:
+    """`golden("adjoint/tanh.txt", text)` compares a text with that file of tests/golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        text = text.rstrip("\n") + "\n"
+        if bless:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"no golden {name}: read the text, then run pytest --bless\n{text}"
+        want = path.read_text(encoding="utf-8")
+        lines = unified_diff(want.splitlines(), text.splitlines(), name, "now", lineterm="")
+        assert text == want, "\n".join(lines)
+
+    return compare
