@@ -1,27 +1,20 @@
-"""The loop language: what one element is, and in which nests elements are made.
+"""The language in which a primitive says what one element of its result is.
 
     index    = constant + sum of factor * axis                                (Affine)
     element  = number | position(index) | load buffer[offset] | spelling(element, ...)
              | if index in lo..hi, ...: element else element                   (Guarded)
-    form     = Map(index -> element) | Reduce | Product | Scatter | Check      (what a primitive is)
-    nest     = axes, of which one may be a vector; stores; accumulators
-    program  = buffers, statements, results
-
-    kernel loss(a: f64[131072], b: f64[131072]) -> (s: f64[], ga: f64[131072])
-      for i in 131072 by 8
-        s <- sum tanh(a[i] * b[i])
-        ga[i] = b[i] * sech2(a[i] * b[i])
+    form     = Map(index -> element) | Reduce | Product | Relabel | Scatter | Check
 
 A buffer is a row of elements in memory; every offset into it is affine in the axes, plus, for gathers, terms
-whose factor multiplies an element computed at run time.
+whose factor multiplies an element computed at run time.  Which elements are made in which loops is the
+business of `lowering`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .ir.graph import Where
 from .ir.types import Type
 
 
@@ -282,99 +275,3 @@ class Check:
 
 
 Form = Map | Reduce | Product | Relabel | Scatter | Check
-
-
-# ---- programs
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Store:
-    """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest."""
-
-    buffer: Buffer
-    offset: Affine
-    value: Element
-    gathered: tuple[tuple[Element, int], ...] = ()
-    add: bool = False
-    kept: bool = True
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Accumulate:
-    """buffer[offset] = the fold of value over the axes that the nest reduces."""
-
-    kind: str
-    buffer: Buffer
-    offset: Affine
-    value: Element
-    position: Element | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Assert:
-    """Fail with `site` and the element `report` if `fails` holds anywhere in the nest."""
-
-    fails: Element
-    report: Element
-    site: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Nest:
-    """Loops over `axes`, outermost first; the last `reduced` of them are folded by the accumulators.
-
-    `vector` is walked `width` steps at a time, `unroll` vectors in one turn.
-    """
-
-    axes: tuple[Axis, ...]
-    reduced: int
-    stores: tuple[Store, ...]
-    folds: tuple[Accumulate, ...] = ()
-    asserts: tuple[Assert, ...] = ()
-    vector: Axis | None = None
-    width: int = 1
-    unroll: int = 1
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Matrix:
-    """A matrix in memory: `rows` x `columns`, transposed or not, with a leading dimension."""
-
-    buffer: Buffer
-    transposed: bool
-    leading: int
-    stride: int  # from one matrix of a batch to the next
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Multiply:
-    """out[m,n] = left[m,k] @ right[k,n], `batch` times, through the BLAS."""
-
-    left: Matrix
-    right: Matrix
-    out: Matrix
-    m: int
-    n: int
-    k: int
-    batch: int = 1
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Site:
-    """What to tell the user when an assertion fails."""
-
-    where: Where | None
-    kind: str
-    facts: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Program:
-    """Buffers and the statements that fill them."""
-
-    name: str
-    inputs: tuple[Buffer, ...]
-    results: tuple[Buffer, ...]
-    scratch: tuple[Buffer, ...]
-    body: tuple[Nest | Multiply, ...]
-    sites: tuple[Site, ...] = field(default=())

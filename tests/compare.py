@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-Arrays = Sequence[Any]
+Arrays = Sequence[np.ndarray]
 
 
 def difference(got: Any, want: Any, *, relative: Any = 0.0, floor: Any = 0.0) -> str | None:
     """What is wrong with one array, or None.  `relative` and `floor` are numbers or arrays of its shape."""
     if not isinstance(got, np.ndarray | np.generic):
         return f"expected an array, got {type(got).__name__}"
-    want = np.asarray(want)
+    got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"expected {want.dtype}{list(want.shape)}, got {got.dtype}{list(got.shape)}"
     if want.dtype.kind != "f":
@@ -114,7 +114,7 @@ def directional(
 
 
 def _moved(a: np.ndarray, v: np.ndarray, h: float) -> np.ndarray:
-    return a + (v * h).astype(a.dtype) if a.dtype.kind == "f" else a
+    return np.asarray(a + v * h, a.dtype) if a.dtype.kind == "f" else a
 
 
 def _slope(plus: np.ndarray, minus: np.ndarray, h: float) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The comparator is itself tested: every planted defect must be found, and nothing sound be refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -75,15 +75,15 @@ def test_the_other_way_round() -> None:
 def test_integers_and_bools_are_compared_exactly() -> None:
     i = np.array([1, 2**53 + 1, -3])
     assert difference(i.copy(), i, relative=1.0, floor=1.0) is None
-    assert difference(i + [0, 1, 0], i, relative=1.0, floor=1.0)
+    assert difference(i + np.array([0, 1, 0]), i, relative=1.0, floor=1.0)
     assert difference(i.astype(np.int32), i)
     assert difference(np.array([True, False]), np.array([True, True]))
 
 
 def test_a_floor_holds_for_its_own_element_only() -> None:
     want = np.array([1e9, 1e-9])
-    assert difference(want + [0, 1e-9], want, floor=np.array([0.0, 1e-9]) * 1.01) is None
-    assert difference(want + [0, 1e-9], want, floor=np.array([1e-9, 0.0]))
+    assert difference(want + np.array([0, 1e-9]), want, floor=np.array([0.0, 1e-9]) * 1.01) is None
+    assert difference(want + np.array([0, 1e-9]), want, floor=np.array([1e-9, 0.0]))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0, np.ones(3), np.ones((2, 1))])
@@ -111,7 +111,7 @@ def test_the_same_means_signed_zeros_too() -> None:
     with pytest.raises(AssertionError, match="sign"):
         assert_same([-zero], [zero])
     with pytest.raises(AssertionError):
-        assert_same([np.nextafter(1.0, 2.0)], [np.float64(1.0)])
+        assert_same([np.nextafter(1.0, 2.0)], [np.array(1.0)])
 
 
 def test_no_elements_and_no_axes() -> None:
@@ -125,7 +125,7 @@ def test_directional_derivatives(rng: np.random.Generator) -> None:
     x, v, n = rng.normal(size=5), rng.normal(size=5), np.arange(5)
     zero = np.zeros(5)
 
-    def f(args: list[np.ndarray]) -> list[np.ndarray]:
+    def f(args: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [np.sin(args[0]) * args[1], np.exp(args[0]).sum(keepdims=True), args[1]]
 
     got = directional(f, [x, n], [v, zero])

@@ -41,6 +41,10 @@ def erf(x: np.ndarray) -> np.ndarray:
     return np.array([math.erf(v) for v in x], x.dtype)
 
 
+def cube_root(x: Any) -> Any:
+    return mpmath.sign(x) * mpmath.cbrt(abs(x))
+
+
 def sech2(x: np.ndarray) -> np.ndarray:
     e = np.exp(-2 * np.abs(x).astype(np.longdouble))
     return (4 * e / (1 + e) ** 2).astype(x.dtype)
@@ -75,8 +79,23 @@ CASES = {
     "erf": Case(mpmath.erf, erf, 2, (-6, 6), (-4, 4), (1, 6)),
     "sin": Case(mpmath.sin, np.sin, 2, (-1000, 1000), (-1000, 1000), (math.pi / 4, 2**30, 2**20)),
     "cos": Case(mpmath.cos, np.cos, 2, (-1000, 1000), (-1000, 1000), (math.pi / 4, 2**30, 2**20)),
+    "tan": Case(mpmath.tan, np.tan, 2, (-1000, 1000), (-1000, 1000), (math.pi / 4, 2**30)),
+    "arctan": Case(mpmath.atan, np.arctan, 2, (-9, 9), (-9, 9), (2**0.5 - 1, 2**0.5 + 1, 1, 2**100)),
+    "arcsin": Case(mpmath.asin, np.arcsin, 2, (-1, 1), (-1, 1), (0.5, 1)),
+    "arccos": Case(mpmath.acos, np.arccos, 2, (-1, 1), (-1, 1), (0.5, 1)),
+    "sinh": Case(mpmath.sinh, np.sinh, 2, (-711, 711), (-90, 90), (1, 710.4, 711, 89.4)),
+    "cosh": Case(mpmath.cosh, np.cosh, 2, (-711, 711), (-90, 90), (1, 710.4, 711, 89.4)),
+    "exp2": Case(lambda x: mpmath.power(2, x), np.exp2, 2, (-1080, 1025), (-151, 129), (0.5, 1, 1074)),
+    "log2": Case(lambda x: mpmath.log(x, 2), np.log2, 2, (0.5, 2), (0.5, 2), (2**0.5, 8)),
+    "log10": Case(mpmath.log10, np.log10, 2, (0.5, 2), (0.5, 2), (2**0.5, 1000)),
+    "cbrt": Case(cube_root, np.cbrt, 2, (-9, 9), (-9, 9), (8, 2.0**-600)),
 }  # fmt: skip
-DOMAIN = {"log": 0.0, "log1p": -1.0}
+PAIRS = {"pow": (mpmath.power, np.power, 4), "arctan2": (mpmath.atan2, np.arctan2, 2)}
+DOMAIN = {
+    **dict.fromkeys(("log", "log2", "log10"), (0, np.inf)),
+    **dict.fromkeys(("arcsin", "arccos"), (-1, 1)),
+    "log1p": (-1, np.inf),
+}
 
 
 @pytest.fixture(scope="module", params=["fused", "plain"])
@@ -106,10 +125,10 @@ def points(name: str, dtype: str) -> np.ndarray:
     low, high = case.f64 if dtype == "f64" else case.f32
     logs = rng.choice([-1.0, 1.0], 800) * 2.0 ** rng.uniform(-40, 10, 800)
     some = [rng.uniform(low, high, 1500), rng.uniform(-2, 2, 700), logs]
-    if name in ("sin", "cos"):
+    if name in ("sin", "cos", "tan"):
         multiples = rng.integers(0, 2**29 if dtype == "f64" else 2**19, 800) * (math.pi / 2)
         some += [multiples, np.arange(12) * (math.pi / 2), np.arange(12) * (math.pi / 4)]
-    if name == "log":
+    if name in ("log", "log2", "log10"):
         some += [1 + logs[np.abs(logs) < 0.5], neighbours(np.ones(1, kind))]
     info = np.finfo(kind)
     limits = (info.max, info.tiny, info.smallest_subnormal, info.eps)
@@ -117,7 +136,11 @@ def points(name: str, dtype: str) -> np.ndarray:
         borders = np.array([v for v in (*case.borders, *limits) if v <= info.max], kind)
         values = np.concatenate([*(each.astype(kind) for each in some), neighbours(borders)])
     values = np.concatenate([values, random_bits(rng, dtype, 800)])
-    return values[np.isfinite(values) & (values > DOMAIN.get(name, -np.inf))]
+    low, high = DOMAIN.get(name, (-np.inf, np.inf))
+    inside = (values >= low) & (values <= high)
+    with np.errstate(all="ignore"):
+        pole = inside & np.isinf(case.meaning(values)) & (values == low)
+    return values[np.isfinite(values) & inside & ~pole]
 
 
 def measure(hosts_args: tuple[Host, tuple[np.ndarray, ...]], name: str, dtype: str) -> np.ndarray:
@@ -137,13 +160,13 @@ def reference(name: str, dtype: str) -> tuple[tuple[np.ndarray, ...], Any]:
     """Arguments and exact values, computed once for all processors."""
     key = name, dtype
     if key not in _references:
-        args = power_points(dtype) if name == "pow" else (points(name, dtype),)
-        meaning = mpmath.power if name == "pow" else CASES[name].exact
+        args = pairs(dtype) if name in PAIRS else (points(name, dtype),)
+        meaning = PAIRS[name][0] if name in PAIRS else CASES[name].exact
         _references[key] = args, exact(meaning, args, dtype)
     return _references[key]
 
 
-def power_points(dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def pairs(dtype: str) -> tuple[np.ndarray, np.ndarray]:
     """Bases and exponents whose powers can be written, and some whose powers can't."""
     rng, kind = np.random.default_rng(8), DTYPES[dtype]
     reach, steps = (745, 50) if dtype == "f64" else (104, 22)
@@ -159,14 +182,14 @@ def power_points(dtype: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32"])
-@pytest.mark.parametrize("name", [*CASES, "pow"])
+@pytest.mark.parametrize("name", [*CASES, *PAIRS])
 def test_units_in_the_last_place(host: Host, name: str, dtype: str) -> None:
     args, wanted = reference(name, dtype)
     got = measure((host, args), name, dtype)
     off = wanted.distance(got)
     worst = int(np.argmax(off))
     where = [a[worst].item() for a in args]
-    allowed = 4 if name == "pow" else CASES[name].units
+    allowed = PAIRS[name][2] if name in PAIRS else CASES[name].units
     assert off[worst] <= allowed, f"{name}{where} is {got[worst]!r}, off by {off[worst]:.2f} units"
 
 
@@ -199,20 +222,21 @@ def test_special_values(host: Host, name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32"])
-def test_special_powers(host: Host, dtype: str) -> None:
+@pytest.mark.parametrize("name", PAIRS)
+def test_special_pairs(host: Host, name: str, dtype: str) -> None:
     values = special_values(dtype)
     both = np.array(list(itertools.product(values, values)), values.dtype)
     x, y = np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
     with np.errstate(all="ignore"):
-        want = np.power(x, y)
-    assert_like_numpy(measure((host, (x, y)), "pow", dtype), want, both)
+        want = PAIRS[name][1](x, y)
+    assert_like_numpy(measure((host, (x, y)), name, dtype), want, both)
 
 
 def test_far_arguments_leave_their_neighbours_alone(host: Host) -> None:
     """A vector with a huge argument takes the slow way; its other lanes keep their bits."""
     x = np.linspace(-9, 9, 64)
     mixed = np.where(np.arange(64) % 5 == 0, 1e300, x)
-    for name in ("sin", "cos"):
+    for name in ("sin", "cos", "tan"):
         alone, beside = measure((host, (x,)), name, "f64"), measure((host, (mixed,)), name, "f64")
         np.testing.assert_array_equal(beside[mixed == x], alone[mixed == x])
         assert exact(CASES[name].exact, (mixed,), "f64").distance(beside).max() <= 2
@@ -234,7 +258,8 @@ def test_what_a_derivative_shares_is_written_once(pair: str) -> None:
     w = Writer()
     first, second = make(FUNCTIONS, w, Reg("f64", 8, "%x"))
     text = "\n".join(w.lines)
-    magic = w.number(1.5 * 2.0**52 + (0 if "sin" in pair else 2046), "f64", 8).text
+    biases = {"sin, cos": 0, "expm1, exp": 2046}
+    magic = w.number(1.5 * 2.0**52 + biases.get(pair, 1023 + 512), "f64", 8).text
     assert first != second
     assert text.count("fdiv") == divisions
     assert text.count("fsub") and sum("fsub" in s and magic in s for s in w.lines) == 1

@@ -185,6 +185,7 @@ def test_dropping_inside_the_linker_does_not_wait_for_itself() -> None:
     assert not module._linker._dropped
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_of_fork_can_compile_while_threads_of_its_parent_do() -> None:
     stop = threading.Event()
 

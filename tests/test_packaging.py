@@ -114,8 +114,12 @@ def test_using_it_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["", "; pullback.grad"])
-def test_importing_it_is_quick(tmp_path: Path, what: str) -> None:
-    """The best of five by this thread's clock: machines are busy, and BLAS spins at its start."""
+def test_importing_it_is_quick(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of five by this thread's clock: machines are busy, and BLAS spins at its start.
+
+    Bytecode is written, as pip does when it installs; without it every import compiles its sources again.
+    """
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     text = f"from time import thread_time as t; a = t(); import pullback{what}; print(t() - a)"
     best = min(float(python("-c", text, cwd=tmp_path)) for _ in range(5))
     assert best < 0.150

@@ -1,4 +1,4 @@
-"""Arithmetic with NumPy's meaning where LLVM's differs: total on integers, free of traps and poison."""
+"""Arithmetic with NumPy's meaning where LLVM's differs: total on integers, no traps, no poison."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ class Arithmetic(Instructions):
     def _truncated_quotient(self, a: Reg, b: Reg) -> Reg:
         """The quotient of i32 vectors is exact in f64, which has vector instructions."""
         if a.dtype == "i32" and a.width > 1:
-            return self._convert(
-                "fptosi", self.div(self.cast(a, "f64"), self.cast(b, "f64")), "i32"
-            )
+            return self._convert("fptosi", self.div(self.cast(a, "f64"), self.cast(b, "f64")), "i32")
         return self.value(a.dtype, a.width, f"sdiv {a.typed}, {b.text}")
 
     def _float_mod(self, a: Reg, b: Reg) -> Reg:

@@ -76,8 +76,9 @@ def _ctypes_launcher(count: int) -> Callable[..., tuple[int, Report] | None]:
         if len(arrays) != count:
             raise TypeError(f"kernel got {len(arrays)} arrays, expected {count}")
         for array in arrays:
-            flags = array.flags
-            if not (flags.c_contiguous and flags.aligned):
+            if type(array) is not np.ndarray:
+                raise TypeError(f"kernel got a {type(array).__name__}, expected a numpy.ndarray")
+            if not (array.flags.c_contiguous and array.flags.aligned):
                 raise TypeError("kernel got an array that is strided or unaligned")
         report = (ctypes.c_int64 * 4)()
         function = native_callable(address, ctypes.c_int64, *[ctypes.c_void_p] * (count + 1))
@@ -130,7 +131,7 @@ class CtypesEntry:
         failure = self._launch(self._address, *inputs, *outputs)
         if failure is not None:
             failed(*failure)
-            raise RuntimeError(f"a kernel failed at site {failure[0]} and nobody raised")
+            raise RuntimeError("a kernel failed, and __failed__ returned instead of raising")
         return _build(self._result, outputs)
 
 

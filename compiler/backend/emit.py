@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops import Buffer, Matrix, Multiply, Program
+from ..loops import Buffer
+from ..lowering.program import Matrix, Multiply, Program
 from ..lowering.storage import plan
 from .emit_nest import Failed, NestEmitter
 from .levels import LevelWriter

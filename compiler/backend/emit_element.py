@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..loops import (
-    Affine,
-    Apply,
-    Axis,
-    Buffer,
-    Element,
-    Guarded,
-    Load,
-    Nest,
-    Number,
-    Position,
-    Store,
-)
+from ..loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position
 from ..lowering.fuse import reachable
+from ..lowering.program import Nest, Store, tops
 from . import elementary
 from .levels import LevelWriter
 from .registers import Reg
+from .writer import Writer
+
+OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy
 
 
 class Lane(NamedTuple):
@@ -39,7 +32,13 @@ class Elements:
         self.index: dict[Axis, tuple[Reg, int]] = {}
         self.lanes: list[Lane] = []
         self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not s.add and not s.gathered}
+        #: children come first, and what a nest stores before what it loads again
         self.axes_of: dict[int, frozenset[Axis]] = {}
+        self.counts: Counter[str] = Counter()
+        for e in reachable(tops(nest)):
+            self.axes_of[id(e)] = self._own_axes(e)
+            if isinstance(e, Apply):
+                self.counts[e.spelling] += 1
         self.orders: dict[int, list[Element]] = {}
         self._inside: dict[int, set[int]] = {}
         self.guard_level = 0
@@ -52,10 +51,6 @@ class Elements:
 
     def _axes(self, e: Element) -> frozenset[Axis]:
         """The axes on which an element depends."""
-        if id(e) not in self.axes_of:
-            for each in self._order(e):
-                if id(each) not in self.axes_of:
-                    self.axes_of[id(each)] = self._own_axes(each)
         return self.axes_of[id(e)]
 
     def _own_axes(self, e: Element) -> frozenset[Axis]:
@@ -157,8 +152,24 @@ class Elements:
         if e.spelling == "cast":
             return self.w.cast(args[0], e.dtype)
         if e.spelling in elementary.FUNCTIONS:
+            if self.counts[e.spelling] > OFTEN:
+                return self._call(e, args)
             return elementary.FUNCTIONS[e.spelling](self.w, *args)
         return getattr(self.w, e.spelling)(*args)
+
+    def _call(self, e: Apply, args: list[Reg]) -> Reg:
+        """A function of its own for what a nest would otherwise repeat many times."""
+        dtype, width = args[0].dtype, args[0].width
+        name = f"{e.spelling}_{dtype}x{width}"
+        if name not in self.w.declarations:
+            inner = Writer(self.w.has_fma)
+            made = elementary.FUNCTIONS[e.spelling](inner, *(Reg(dtype, width, f"%x{k}") for k in range(len(args))))
+            params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
+            head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
+            self.w.declarations |= inner.declarations
+            self.w.declarations[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
+        given = ", ".join(a.typed for a in args)
+        return self.w.value(e.dtype, width, f"call {args[0].type} @{name}({given})")
 
     # ---- memory
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..loops import Accumulate, Axis, Buffer, Nest
+from ..loops import Apply, Axis, Buffer
+from ..lowering.program import Accumulate, Nest
 from ..lowering.schedule import PARTIALS
 from .emit_element import Elements, Lane
 from .levels import LevelWriter
-from .registers import Reg
+from .registers import FLOATS, Reg
 
 STRAIGHT = 4  # vectors up to which a whole axis is written without a loop
 
@@ -172,21 +173,27 @@ class NestEmitter:
         return before
 
     def _accumulate(self, folds: list[Reg], u: int, lane: Lane) -> None:
-        w, at = self.w, 0
+        at = 0
         count = self.partials if self.folds_lanes else max(len(self.elements.lanes), 1)
         for fold in self.nest.folds:
             slot = at + u % count
-            value = self.elements.wide(fold.value, lane)
             if fold.kind == "argmax":
                 assert fold.position is not None
-                here = self.elements.wide(fold.position, lane)
+                value, here = (self.elements.wide(e, lane) for e in (fold.value, fold.position))
                 pair = (folds[slot], folds[slot + count])
                 folds[slot], folds[slot + count] = self._better(pair, (value, here), lane)
                 at += 2 * count
                 continue
-            new = combine(w, fold.kind, folds[slot], value)
-            folds[slot] = self.elements.masked(new, lane, folds[slot])
+            folds[slot] = self.elements.masked(self._step(fold, folds[slot], lane), lane, folds[slot])
             at += count
+
+    def _step(self, fold: Accumulate, so_far: Reg, lane: Lane) -> Reg:
+        """One step of a fold; a product is summed with one rounding where the CPU can."""
+        e = fold.value
+        if fold.kind == "sum" and isinstance(e, Apply) and e.spelling == "mul" and so_far.dtype in FLOATS:
+            a, b = (self.elements.wide(x, lane) for x in e.args)
+            return self.w.muladd(a, b, so_far)
+        return combine(self.w, fold.kind, so_far, self.elements.wide(e, lane))
 
     def _better(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg], lane: Lane) -> tuple[Reg, Reg]:
         wins = larger_first(self.w, a, b)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from . import python_abi
 from .entry_guards import Arguments
+from .entry_hidden import Guard, write_guards
 from .entry_results import Results
 from .entry_writer import LEAVE, MISS, UNDO, EntryWriter
 from .python_abi import ARGUMENT_COUNT_MASK
@@ -57,8 +58,10 @@ class EntryText:
 
 
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
-               release_gil: bool = False) -> EntryText:
+               release_gil: bool = False, guards: tuple[Guard, ...] = ()) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
+
+    `guards` must hold beside those on the arguments.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -67,18 +70,21 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
             raise ValueError(f"{given!r} is no name for a function: use letters, digits, _ and .")
     kernel_results(result)
     if not python_abi.SUPPORTED:
+        if guards:
+            raise ValueError("guards on hidden inputs need native entries")
         return EntryText(name, kernel_name, args, result)
     writer = EntryWriter(name)
-    _write_body(writer, kernel_name, args, result, release_gil)
+    _write_body(writer, kernel_name, args, result, release_gil, guards)
     return EntryText(
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
 def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result,
-                release_gil: bool) -> None:
+                release_gil: bool, guards: tuple[Guard, ...]) -> None:
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
     writer.require_equal("i64", given, len(args))
     writer.require_equal("ptr", "%kwnames", "null")
+    write_guards(writer, guards)
     arguments = Arguments(writer)
     arguments.read(args)
     owner = writer.field(f"@{writer.name}.cells", 8)

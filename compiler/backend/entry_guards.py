@@ -35,7 +35,8 @@ class Arguments:
 
     def read(self, args: tuple[Spec, ...]) -> None:
         """Emit guards and reads for all arguments, depth first."""
-        pending = [(self._argument, index, spec, False) for index, spec in enumerate(args)]
+        pending: list[tuple[Callable[[int], str], int, Spec, bool]] = [
+            (self._argument, index, spec, False) for index, spec in enumerate(args)]
         pending.reverse()
         while pending:
             load, index, spec, nested = pending.pop()

@@ -6,6 +6,9 @@ that makes items before their containers. Whatever fails gives back all that is 
 
 from __future__ import annotations
 
+import math
+
+from . import pool
 from .entry_writer import EntryWriter
 from .python_abi import ARRAY_DATA, DTYPES, LIST_ITEMS, TUPLE_ITEMS
 from .specs import (
@@ -77,6 +80,11 @@ class Results:
 
     def _new_array(self, result: ArrayResult) -> str:
         writer = self._writer
+        if math.prod(result.shape) * DTYPES[result.dtype].itemsize >= pool.LARGE:
+            return writer.call_at(
+                pool.address(), "ptr", "new_array", f"ptr {writer.symbol('PyArray_Type')}",
+                f"i32 {len(result.shape)}", f"ptr {writer.shape(result.shape)}",
+                f"i32 {DTYPES[result.dtype].num}")
         return writer.call(
             "ptr", "PyArray_New", f"ptr {writer.symbol('PyArray_Type')}",
             f"i32 {len(result.shape)}", f"ptr {writer.shape(result.shape)}",

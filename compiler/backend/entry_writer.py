@@ -88,6 +88,10 @@ class EntryWriter:
         """Call one of the functions of `help_text`."""
         return self._call(result, function, native_text.address(function), typed_args, tail)
 
+    def call_at(self, address: int, result: str, function: str, *typed_args: str) -> str:
+        """Call a function of ours at an address."""
+        return self._call(result, function, address, typed_args)
+
     def _call(self, result: str, function: str, address: int, typed_args: tuple[str, ...],
               tail: bool = False) -> str:
         full = f"{self.name}.{function}"

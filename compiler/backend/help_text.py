@@ -60,7 +60,12 @@ run:
   %second = getelementptr i8, ptr %arguments, i64 8
   store ptr %words, ptr %second
   %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %arguments, i64 2, ptr null)
+  %raised = icmp eq ptr %result, null
+  br i1 %raised, label %drop, label %silent
+silent:
   call void @Py_DecRef(ptr %result)
+  %error = load ptr, ptr @PyExc_RuntimeError
+  call void @PyErr_SetString(ptr %error, ptr @silent_message)
   br label %drop
 drop:
   call void @Py_DecRef(ptr %number)

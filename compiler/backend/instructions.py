@@ -132,11 +132,11 @@ class Instructions:
         return self.value(a.dtype, a.width, f"{name} {a.typed}, {b.text}")
 
     def _intrinsic(self, name: str, *args: Reg, extra: str = "") -> Reg:
-        first = args[0]
+        first, kind = args[0], args[0].type
         for other in args[1:]:
             agree(name, first, other)
-        operands = ", ".join(arg.typed for arg in args)
-        text = f"call {first.type} @llvm.{name}.{first.suffix}({operands}{extra})"
+        operands = ", ".join([f"{kind} {arg.text}" for arg in args])
+        text = f"call {kind} @llvm.{name}.{first.suffix}({operands}{extra})"
         return self.value(first.dtype, first.width, text)
 
     def _float(self, a: Reg, name: str) -> Reg:
@@ -213,6 +213,4 @@ class Instructions:
 def agree(name: str, a: Reg, b: Reg) -> None:
     """LLVM's parser may end the process on operands that don't fit, so they never reach it."""
     if a.dtype != b.dtype or a.width != b.width:
-        raise TypeError(
-            f"{name}: operands are {a.type} and {b.type}, expected one type; cast or splat"
-        )
+        raise TypeError(f"{name}: operands are {a.type} and {b.type}, expected one type; cast or splat")

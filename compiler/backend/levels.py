@@ -40,7 +40,8 @@ class LevelWriter(Writer):
 
     def __init__(self, fma: bool) -> None:
         super().__init__(fma)
-        self._values = _Values()  # type: ignore[assignment]
+        self._numbered = _Values()
+        self._values = self._numbered  # type: ignore[assignment]
         #: per level: the pieces of its text, of which the last is open, and the block it is in
         self._pieces: list[list[list[str]]] = [[self.lines]]
         self._blocks = [self.block]
@@ -66,7 +67,7 @@ class LevelWriter(Writer):
 
     def _switch(self, level: int) -> None:
         self._blocks[self.level] = self.block
-        self.level = self._values.now = level
+        self.level = self._numbered.now = level
         self.lines, self.block = self._pieces[level][-1], self._blocks[level]
 
     def loop(
@@ -105,15 +106,15 @@ class LevelWriter(Writer):
         self._blocks[self.level] = self.block
         self._pieces.append([[]])
         self._blocks.append(head)
-        self._values.levels.append({})
-        self.level = self._values.now = self.depth
+        self._numbered.levels.append({})
+        self.level = self._numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], head
 
     def _leave(self) -> None:
         self._pieces.pop()
         self._blocks.pop()
-        self._values.levels.pop()
-        self.level = self._values.now = self.depth
+        self._numbered.levels.pop()
+        self.level = self._numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], self._blocks[-1]
 
     def text(self) -> list[str]:

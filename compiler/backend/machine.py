@@ -49,38 +49,44 @@ def vector_bits() -> int:
 
 
 @functools.cache
-def target_machine(level: int = 2) -> llvm.TargetMachine:
+def target_machine(level: int = 2, cpu: str = "") -> llvm.TargetMachine:
     """LLVM's code generator for the host at a level from 0 (quickest to run) to 3 (best code).
 
+    It may use what the host's processor has, or, for a file that other machines read, what `cpu` has.
     Position-independent code reaches constants relative to the instruction, so a loop needs no
     register for the address of each; its objects link into a process and into an extension module.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
-        cpu=cpu_name(), features=_feature_text(), opt=level, reloc="pic", codemodel="small")
+        cpu=cpu or cpu_name(), features=_OWN_WIDTH if cpu else _feature_text(), opt=level, reloc="pic",
+        codemodel="small")
 
 
-def compile_object(llvm_text: str, level: int = 2) -> bytes:
-    """The object file of one module of LLVM text, for the host."""
-    return _generate(llvm_text, level, llvm.TargetMachine.emit_object)
+def compile_object(llvm_text: str, level: int = 2, cpu: str = "") -> bytes:
+    """The object file of one module of LLVM text, for the host or for a kind of processor."""
+    machine = target_machine(level, cpu) if cpu else target_machine(level)
+    return _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
 
 
 def assembly(llvm_text: str, level: int = 2) -> str:
     """The host's assembly of one module of LLVM text."""
-    return _generate(llvm_text, level, llvm.TargetMachine.emit_assembly)
+    return _generate(llvm_text, target_machine(level), llvm.TargetMachine.emit_assembly)
+
+
+# Some processors are tuned to split 512-bit vectors; whoever wrote the vectors chose the width.
+_OWN_WIDTH = "-prefer-256-bit"
 
 
 def _feature_text() -> str:
     text = llvm.get_host_cpu_features().flatten()
-    # Some processors are tuned to split 512-bit vectors; whoever wrote the vectors chose the width.
-    return f"{text},-prefer-256-bit" if "sse2" in cpu_features() else text
+    return f"{text},{_OWN_WIDTH}" if "sse2" in cpu_features() else text
 
 
-def _generate(llvm_text: str, level: int,
+def _generate(llvm_text: str, machine: llvm.TargetMachine,
               emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], T]) -> T:
-    machine = target_machine(level)
     with _module(llvm_text) as module:
         module.triple = llvm.get_process_triple()
         module.data_layout = str(machine.target_data)

@@ -1,8 +1,8 @@
 """Linking object files into the process, and unloading them when nobody needs them any more.
 
-An engine (LLVM's LLJIT) of its own would cost every kernel 180 KiB, and one engine for all would
-keep some KiB of every dropped kernel for ever. So an engine hosts up to `KERNELS_PER_ENGINE`
-modules and is closed when the last of them has been dropped.
+An engine (LLVM's LLJIT) of its own would cost every kernel 110 KiB more, and one engine for all
+would keep 8 KiB of every dropped kernel for ever. So an engine hosts up to `KERNELS_PER_ENGINE`
+modules and closes when the last of them has been dropped.
 
 All engines are touched under one lock. A module is dropped by the garbage collector, which may run
 at any moment, also inside `link`: dropping only queues the module, and whoever holds the lock
@@ -48,13 +48,12 @@ class Linked:
 
 
 class _Engine:
-    """One LLJIT and the modules it hosts."""
+    """One LLJIT; it closes when neither a module it hosts nor the linker refers to it."""
 
     def __init__(self) -> None:
         target_machine()  # starts LLVM's native target, which the engine looks up
         self._jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
         self.hosted = 0
-        self.live = 0
 
     def link(self, objects: bytes, symbols: Mapping[str, int],
              exports: Iterable[str]) -> llvm.ResourceTracker:
@@ -64,15 +63,7 @@ class _Engine:
         for name in exports:
             library.export_symbol(name)
         self.hosted += 1
-        tracker = library.link(self._jit, f"module{self.hosted}")
-        self.live += 1
-        return tracker
-
-    def unload(self, tracker: llvm.ResourceTracker) -> None:
-        tracker.close()
-        self.live -= 1
-        if self.live == 0 and self.full:
-            self._jit.close()
+        return library.link(self._jit, f"module{self.hosted}")
 
     @property
     def full(self) -> bool:
@@ -115,8 +106,8 @@ class _Linker:
 
     def _unload_dropped(self) -> None:
         while self._dropped:
-            engine, tracker = self._dropped.popleft()
-            engine.unload(tracker)
+            _, tracker = self._dropped.popleft()  # the engine closes when nothing refers to it
+            tracker.close()
 
 
 _linker = _Linker()

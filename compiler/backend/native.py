@@ -51,6 +51,10 @@ class Owner:
 class _CtypesBase:
     """What stands in for the native type where the interpreter's objects are not known."""
 
+    _owners: list[CtypesEntry]
+    __slow__: Callable[..., Any]
+    __failed__: Callable[..., Any]
+
     def __new__(cls, *args: object, **kwargs: object) -> _CtypesBase:
         self = super().__new__(cls)
         self._owners = []
@@ -138,8 +142,8 @@ def install(function: NativeFunction, linked: Linked, entry: EntryText) -> None:
         function._owners.append(CtypesEntry(linked, entry.kernel, entry.args, entry.result))
         return
     owner = Owner(linked, entry.keep)
-    put = _native("install", *[ctypes.py_object] * 2, *[ctypes.c_void_p] * 2)
-    status = put(function, owner, linked.address(entry.name), linked.address(entry.cells))
+    put = _native("install", *[ctypes.py_object] * 3, *[ctypes.c_void_p] * 2)
+    status = put(function, owner, linked, linked.address(entry.name), linked.address(entry.cells))
     if status == 1:
         raise ValueError(f"entry {entry.name!r} is already installed; link its module once more")
     if status == 2:

@@ -9,8 +9,9 @@ from .machine import compile_object
 from .module import Linked, link
 from .python_abi import symbol
 
-_VARIABLES = ("PyArray_Type", "_Py_NoneStruct")
+_VARIABLES = ("PyArray_Type", "PyExc_RuntimeError", "_Py_NoneStruct")
 _FUNCTIONS = {
+    "PyErr_SetString": "void (ptr, ptr)",
     "PyList_Append": "i32 (ptr, ptr)",
     "PyList_New": "ptr (i64)",
     "PyLong_FromLongLong": "ptr (i64)",
@@ -27,22 +28,25 @@ _FUNCTIONS = {
     "Py_IncRef": "void (ptr)",
 }
 
-_NAMES = """
-@slow_name = private constant [9 x i8] c"__slow__\\00"
-@failed_name = private constant [11 x i8] c"__failed__\\00"
-"""
+_TEXTS = {
+    "slow_name": "__slow__",
+    "failed_name": "__failed__",
+    "silent_message": "a kernel failed, and __failed__ returned instead of raising",
+}
 
 
 def _declarations() -> str:
     variables = [f"@{name} = external global i8" for name in _VARIABLES]
     typed = [(name, *kind.split(" ", 1)) for name, kind in _FUNCTIONS.items()]
     functions = [f"declare {result} @{name}{arguments}" for name, result, arguments in typed]
-    return "\n".join([*variables, *functions])
+    texts = [f'@{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
+             for name, text in _TEXTS.items()]
+    return "\n".join([*variables, *functions, *texts])
 
 
 @functools.cache
 def _module() -> Linked:
-    text = _declarations() + _NAMES + type_text.TEXT + help_text.TEXT
+    text = _declarations() + type_text.TEXT + help_text.TEXT
     symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)}
     return link(compile_object(text, level=0), symbols, type_text.EXPORTED + help_text.EXPORTED)
 

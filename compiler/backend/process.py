@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 PAGE_SIZE: int = mmap.PAGESIZE
@@ -66,3 +66,13 @@ def take_word(address: int) -> int:
 def free(block: int) -> None:
     """Free memory that malloc gave."""
     python_callable(allocator_symbols()["free"], None, ctypes.c_void_p)(block)
+
+
+def write_bytes(address: int, data: bytes) -> None:
+    """Put bytes into memory of our own."""
+    ctypes.memmove(address, data, len(data))
+
+
+def write_words(address: int, words: Sequence[int]) -> None:
+    """Put 64-bit words into memory of our own."""
+    (ctypes.c_uint64 * len(words)).from_address(address)[:] = list(words)

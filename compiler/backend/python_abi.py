@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from .process import interpreter_symbol, python_callable, read_bytes, read_word
 
@@ -38,6 +38,10 @@ ARRAY_STRIDES = 40
 ARRAY_DTYPE = 56
 ARRAY_FLAGS = 64
 TYPE_FLAGS = 168
+CELL_CONTENTS = 16
+FUNCTION_CODE = 48
+FUNCTION_DEFAULTS = 56
+FUNCTION_KEYWORD_DEFAULTS = 64
 
 # Bits of an array's flags.
 C_CONTIGUOUS = 0x1
@@ -56,7 +60,7 @@ FASTCALL = 0x80
 ARGUMENT_COUNT_MASK = (1 << 63) - 1
 
 _NUMPY_TABLE = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60,
-                "PyArray_New": 93}
+                "PyArray_New": 93, "PyDataMem_SetHandler": 304}
 
 DTYPES: dict[str, np.dtype] = {
     "bool": np.dtype(np.bool_), "i32": np.dtype(np.int32), "i64": np.dtype(np.int64),
@@ -139,6 +143,23 @@ def _arrays_agree() -> bool:
             and not array.flags.num & C_CONTIGUOUS)
 
 
+def _functions_agree() -> bool:
+    inside = object()
+
+    def plain(x: int = 3, *, y: int = 4) -> object:
+        return inside, x, y
+
+    def bare() -> None:
+        return None
+
+    cell = plain.__closure__[0] if plain.__closure__ else None
+    return (_field("<Q", cell, CELL_CONTENTS) == id(inside)
+            and _field("<Q", plain, FUNCTION_CODE) == id(plain.__code__)
+            and _field("<Q", plain, FUNCTION_DEFAULTS) == id(plain.__defaults__)
+            and _field("<Q", plain, FUNCTION_KEYWORD_DEFAULTS) == id(plain.__kwdefaults__)
+            and _field("<Q", bare, FUNCTION_DEFAULTS) == _field("<Q", bare, FUNCTION_KEYWORD_DEFAULTS) == 0)
+
+
 def _numpy_interface_agrees() -> bool:
     version = python_callable(symbol("PyArray_GetNDArrayCVersion"), ctypes.c_uint)
     if symbol("PyArray_Type") != id(np.ndarray) or version() >> 24 != 2:
@@ -155,6 +176,6 @@ def _numpy_interface_agrees() -> bool:
 
 _CHECKS: tuple[Callable[[], bool], ...] = (
     _known_interpreter, _header_agrees, _numbers_and_sequences_agree, _dicts_agree, _arrays_agree,
-    _numpy_interface_agrees)
+    _functions_agree, _numpy_interface_agrees)
 
 SUPPORTED: bool = all(check() for check in _CHECKS)  # stops at the first that fails

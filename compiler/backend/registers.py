@@ -1,10 +1,11 @@
-"""What a value is in LLVM text: a `Reg` with dtype and width, and the spelling of types and literals."""
+"""What a value is in LLVM text: a `Reg` with dtype and width; the spelling of types and literals."""
 
 from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 _SCALARS = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 _SUFFIXES = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
@@ -20,8 +21,7 @@ INTEGER_OF = {"f32": "i32", "f64": "i64"}
 FLOAT_OF = {"i32": "f32", "i64": "f64"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reg:
+class Reg(NamedTuple):
     """One SSA value or literal: a scalar when `width` is 1, else a vector of `width` elements."""
 
     dtype: str
@@ -44,6 +44,7 @@ class Reg:
         return f"{self.type} {self.text}"
 
 
+@lru_cache
 def llvm_type(dtype: str, width: int = 1) -> str:
     """The LLVM type of a value in a register."""
     scalar = _SCALARS[dtype]
@@ -56,6 +57,7 @@ def memory_type(dtype: str, width: int = 1) -> str:
     return scalar if width == 1 else f"<{width} x {scalar}>"
 
 
+@lru_cache
 def suffix(dtype: str, width: int = 1) -> str:
     """How an overloaded intrinsic spells the type."""
     return _SUFFIXES[dtype] if width == 1 else f"v{width}{_SUFFIXES[dtype]}"
@@ -77,6 +79,12 @@ def wrap(value: int, dtype: str) -> int:
 
 def literal(value: bool | float, dtype: str, width: int = 1) -> Reg:
     """A constant. LLVM spells floats of both sizes by the bits of a double."""
+    # The cache can't tell the two zeros apart.
+    return _literal(value, dtype, width) if value else _literal.__wrapped__(value, dtype, width)
+
+
+@lru_cache(4096)
+def _literal(value: bool | float, dtype: str, width: int) -> Reg:
     if dtype == "bool":
         text = "true" if value else "false"
     elif dtype in INTEGERS:

@@ -1,7 +1,9 @@
 """LLVM text of the functions of the type under `NativeFunction`.
 
-An instance is an object header, the address of the first entry of its chain, and a list of the
-entries' owners. The list is seen by the garbage collector; clearing it unchains the entries first.
+An instance is an object header, the address of the first entry of its chain, a list of the entries'
+owners and a list of their modules. The garbage collector sees the owners, which may be part of
+cycles. It does not see the modules, or it would unload them before it runs the finalizers of other
+objects of a cycle, and those may call the function; they go with the function, or when it is cleared.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from .python_abi import SLOT_FREE, TYPE
 
 VECTORCALL = 16
 OWNERS = 24
-INSTANCE_SIZE = 32
+MODULES = 32
+INSTANCE_SIZE = 40
 
 EXPORTED = ("new", "traverse", "clear", "dealloc", "bind", "slow", "install", "reset")
 
@@ -24,11 +27,9 @@ entry:
 made:
   %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
   store ptr @slow, ptr %vectorcall
-  %owners = call ptr @PyList_New(i64 0)
-  %place = getelementptr i8, ptr %self, i64 {OWNERS}
-  store ptr %owners, ptr %place
-  %no_list = icmp eq ptr %owners, null
-  br i1 %no_list, label %drop, label %done
+  %status = call i32 @renew(ptr %self)
+  %empty = icmp ne i32 %status, 0
+  br i1 %empty, label %drop, label %done
 drop:
   call void @Py_DecRef(ptr %self)
   br label %none
@@ -59,13 +60,44 @@ leave:
 
 define i32 @clear(ptr %self) nounwind {{
 entry:
+  call void @replace(ptr %self, ptr null, ptr null)
+  ret i32 0
+}}
+
+; Forget all entries, and take other lists in place of the two that knew them.
+define internal void @replace(ptr %self, ptr %owners, ptr %modules) nounwind {{
+entry:
   %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
   store ptr @slow, ptr %vectorcall
-  %place = getelementptr i8, ptr %self, i64 {OWNERS}
-  %owners = load ptr, ptr %place
-  store ptr null, ptr %place
+  %owners_place = getelementptr i8, ptr %self, i64 {OWNERS}
+  %old_owners = load ptr, ptr %owners_place
+  store ptr %owners, ptr %owners_place
+  %modules_place = getelementptr i8, ptr %self, i64 {MODULES}
+  %old_modules = load ptr, ptr %modules_place
+  store ptr %modules, ptr %modules_place
+  call void @Py_DecRef(ptr %old_owners)
+  call void @Py_DecRef(ptr %old_modules)
+  ret void
+}}
+
+; Forget all entries; -1 if there is no memory for two lists.
+define internal i32 @renew(ptr %self) nounwind {{
+entry:
+  %owners = call ptr @PyList_New(i64 0)
+  %no_owners = icmp eq ptr %owners, null
+  br i1 %no_owners, label %error, label %second
+second:
+  %modules = call ptr @PyList_New(i64 0)
+  %no_modules = icmp eq ptr %modules, null
+  br i1 %no_modules, label %drop, label %swap
+drop:
   call void @Py_DecRef(ptr %owners)
+  br label %error
+swap:
+  call void @replace(ptr %self, ptr %owners, ptr %modules)
   ret i32 0
+error:
+  ret i32 -1
 }}
 
 define void @dealloc(ptr %self) nounwind {{
@@ -110,7 +142,7 @@ none:
 }}
 
 ; Put an entry in front of the chain; 1 if the entry is already in a chain, 2 if self was cleared.
-define i32 @install(ptr %self, ptr %owner, ptr %entry, ptr %cells) nounwind {{
+define i32 @install(ptr %self, ptr %owner, ptr %module, ptr %entry, ptr %cells) nounwind {{
 begin:
   %taken = load ptr, ptr %cells
   %used = icmp ne ptr %taken, null
@@ -121,8 +153,12 @@ look:
   %cleared = icmp eq ptr %owners, null
   br i1 %cleared, label %dead, label %keep
 keep:
-  %status = call i32 @PyList_Append(ptr %owners, ptr %owner)
-  %failed = icmp ne i32 %status, 0
+  %modules_place = getelementptr i8, ptr %self, i64 {MODULES}
+  %modules = load ptr, ptr %modules_place
+  %kept = call i32 @PyList_Append(ptr %modules, ptr %module)
+  %owned = call i32 @PyList_Append(ptr %owners, ptr %owner)
+  %both = or i32 %kept, %owned
+  %failed = icmp ne i32 %both, 0
   br i1 %failed, label %error, label %chain
 chain:
   %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
@@ -140,21 +176,10 @@ error:
   ret i32 -1
 }}
 
-; Forget all entries.
+; Forget all entries, on demand.
 define i32 @reset(ptr %self) nounwind {{
 entry:
-  %fresh = call ptr @PyList_New(i64 0)
-  %failed = icmp eq ptr %fresh, null
-  br i1 %failed, label %error, label %swap
-swap:
-  %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
-  store ptr @slow, ptr %vectorcall
-  %place = getelementptr i8, ptr %self, i64 {OWNERS}
-  %old = load ptr, ptr %place
-  store ptr %fresh, ptr %place
-  call void @Py_DecRef(ptr %old)
-  ret i32 0
-error:
-  ret i32 -1
+  %status = call i32 @renew(ptr %self)
+  ret i32 %status
 }}
 """

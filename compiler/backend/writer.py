@@ -111,9 +111,7 @@ class Writer(Arithmetic):
             text = self._line(f"call {stored} {name}({operands})")
         return self._from_memory(text, dtype, width)
 
-    def store(
-        self, ptr: str, value: Reg, mask: Reg | None = None, align: int | None = None
-    ) -> None:
+    def store(self, ptr: str, value: Reg, mask: Reg | None = None, align: int | None = None) -> None:
         """Write consecutive elements at `ptr`, where the mask says so."""
         stored = memory_type(value.dtype, value.width)
         align = align or BYTES[value.dtype]
@@ -135,10 +133,7 @@ class Writer(Arithmetic):
         pointers = self._line(f"getelementptr {memory_type(dtype)}, ptr {base}, {index.typed}")
         mask = mask or self.number(True, "bool", width)
         name = f"@llvm.masked.gather.{_memory_suffix(dtype, width)}.v{width}p0"
-        operands = (
-            f"<{width} x ptr> align {BYTES[dtype]} {pointers}, {mask.typed}, "
-            f"{stored} zeroinitializer"
-        )
+        operands = f"<{width} x ptr> align {BYTES[dtype]} {pointers}, {mask.typed}, {stored} zeroinitializer"
         return self._from_memory(self._line(f"call {stored} {name}({operands})"), dtype, width)
 
     def _masked_scalar_load(self, ptr: str, stored: str, mask: Reg, align: int) -> str:

@@ -3,10 +3,21 @@
 This floor knows NumPy's functions, promotion and protocols, and the shapes of Python arguments; it does not
 know transforms, and nothing below knows it.
 
-    trace = tracing (which function is being traced), array (what it is handed), the meanings of NumPy's
-            functions (ufuncs, reductions, shaping, products, creation), hidden (what it reads beside them)
+    trace      one run of a function on stand-ins: tracing says which function, array what it is handed
+    meanings   of NumPy's functions: promotion, ufuncs, reductions, shaping, indexing, products, creation
+    refused    what cannot be traced (refusals), or would be frozen without notice (frozen), in the words of errors
+    tree       arguments as signatures and leaves;  hidden  what a function reads beside its arguments
+
+    lambda w, x: np.sum(np.tanh(x @ w))   on f64[3,2] and f64[3] is
+
+    graph @lambda(%w: f64[3,2], %x: f64[3]) {
+      %0: f64[2] = contract %x, %w {left=(0,), right=(0,)}  # train.py:12
+      %1: f64[2] = tanh %0                                  # train.py:12
+      %2: f64[] = sum %1 {axes=(0,)}                        # train.py:12
+      return %2
+    }
 """
 
-from . import creation, products, reductions, shaping, ufuncs
+from . import creation, indexing, products, reductions, shaping, ufuncs
 
-__all__ = ["creation", "products", "reductions", "shaping", "ufuncs"]
+__all__ = ["creation", "indexing", "products", "reductions", "shaping", "ufuncs"]

@@ -39,6 +39,8 @@ class Primitive:
     linear = False
     #: the partials are finite everywhere, so a cotangent of zero needs no care
     bounded = True
+    #: its pullback makes exact zeros, so masks begin here
+    hides = False
     #: an argument at which the partials are finite, put in place of masked ones
     safe = 1.0
 

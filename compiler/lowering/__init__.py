@@ -8,8 +8,8 @@ This floor knows forms and loops; it does not know which primitives there are, n
 from __future__ import annotations
 
 from ..ir.graph import Graph
-from ..loops import Program
 from .assemble import assemble
+from .program import Program
 from .schedule import schedule
 
 

@@ -6,28 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..ir.graph import Graph, Op, Value
-from ..loops import (
-    Accumulate,
-    Assert,
-    Buffer,
-    Check,
-    Element,
-    Load,
-    Map,
-    Multiply,
-    Nest,
-    Number,
-    Product,
-    Program,
-    Reduce,
-    Scatter,
-    Site,
-    Store,
-    along,
-    element,
-)
+from ..loops import Affine, Buffer, Check, Element, Load, Map, Number, Product, Reduce, Scatter, along, element
 from .fuse import Fusion, reachable
 from .product import for_blas, multiply
+from .program import Accumulate, Assert, Multiply, Nest, Program, Site, Store
 
 
 @dataclass(eq=False)
@@ -41,6 +23,8 @@ class _Group:
     folds: list[Accumulate] = field(default_factory=list)
     asserts: list[Assert] = field(default_factory=list)
     call: Multiply | None = None
+    #: what the stores have made, and where
+    places: set[tuple[Buffer, Affine]] = field(default_factory=set)
 
 
 def assemble(graph: Graph, blas: bool, schedule: Callable[[Nest], Nest]) -> Program:
@@ -151,6 +135,7 @@ class _Assembly:
         offset, _ = self.fusion.place([along(a) for a in axes], extents)
         group = self._group(extents, None, [made])
         group.stores.append(Store(buffer, offset, made))
+        group.places.add((buffer, offset))
         self.made_in[buffer] = group
 
     def _reduce(self, op: Op, form: Reduce, value: Value) -> None:
@@ -232,7 +217,7 @@ class _Assembly:
             return maker.depth < group.depth
         if load.gathered:
             return False
-        return any(s.buffer is load.buffer and s.offset == load.offset for s in group.stores)
+        return (load.buffer, load.offset) in group.places
 
 
 def _read_outside(groups: list[_Group]) -> set[Buffer]:
@@ -244,9 +229,8 @@ def _read_outside(groups: list[_Group]) -> set[Buffer]:
         tops = [s.value for s in g.stores] + [f.value for f in g.folds]
         tops += [e for s in g.stores for e, _ in s.gathered]
         tops += [e for a in g.asserts for e in (a.fails, a.report)]
-        here = {(s.buffer, s.offset) for s in g.stores if not s.add}
         for e in reachable(tops):
-            if isinstance(e, Load) and (e.gathered or (e.buffer, e.offset) not in here):
+            if isinstance(e, Load) and (e.gathered or (e.buffer, e.offset) not in g.places):
                 read.add(e.buffer)
         read |= {s.buffer for s in g.stores if s.add}
     return read

@@ -36,7 +36,8 @@ from ..loops import (
 #: cost of making one element, in additions; what is not named costs one
 COSTS = {"div": 4, "sqrt": 5, "mod": 8, "floordiv": 8, "pow": 40, "erf": 25, "gauss": 15}
 COSTS |= dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sech2", "sigmoid"), 15)
-COSTS |= dict.fromkeys(("sin", "cos", "softplus"), 20)
+COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
+COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
 MEMORY = 2  # cost of storing or loading one element
 MAX_DEPTH = 24  # operations made inside one expression before one of them is stored
 

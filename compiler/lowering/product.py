@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from ..ir.graph import Op, Value
-from ..loops import Buffer, Matrix, Multiply
+from ..loops import Buffer
 from ..ops.contract import free, split
+from .program import Matrix, Multiply
 
 #: multiplications below which a call costs more than it saves
 SMALLEST = 8192

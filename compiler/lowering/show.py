@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..loops import Apply, Element, Guarded, Load, Matrix, Multiply, Nest, Number, Position, Program
+from ..loops import Apply, Element, Guarded, Load, Number, Position
+from .program import Matrix, Multiply, Nest, Program
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable
 
-from ..loops import Buffer, Load, Multiply, Nest
+from ..loops import Buffer, Load
 from .fuse import reachable
+from .program import Multiply, Nest, tops
 
 ALIGNMENT = 64
 
@@ -18,14 +20,13 @@ def nbytes(buffer: Buffer) -> int:
 
 
 def touched(statement: Nest | Multiply) -> set[Buffer]:
-    """The buffers a statement reads or writes."""
+    """The buffers whose memory a statement reads or writes."""
     if isinstance(statement, Multiply):
         return {statement.left.buffer, statement.right.buffer, statement.out.buffer}
-    tops = [s.value for s in statement.stores] + [f.value for f in statement.folds]
-    tops += [e for s in statement.stores for e, _ in s.gathered]
-    tops += [e for a in statement.asserts for e in (a.fails, a.report)]
-    read = {e.buffer for e in reachable(tops) if isinstance(e, Load)}
-    return read | {s.buffer for s in statement.stores} | {f.buffer for f in statement.folds}
+    in_registers = {s.buffer for s in statement.stores if not s.kept}
+    used = {e.buffer for e in reachable(tops(statement)) if isinstance(e, Load)}
+    used |= {s.buffer for s in statement.stores} | {f.buffer for f in statement.folds}
+    return used - in_registers
 
 
 def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Multiply]) -> tuple[dict[Buffer, int], int]:
@@ -38,18 +39,16 @@ def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Multiply]) -> tuple[di
             first.setdefault(buffer, at)
             last[buffer] = at
     placed: dict[Buffer, int] = {}
+    alive: list[tuple[int, int, int]] = []  # (offset, end, last use), in order of offsets
     total = 0
     for buffer in sorted(first, key=lambda b: (first[b], -nbytes(b), b.name)):
-        taken = sorted(
-            (placed[other], placed[other] + nbytes(other))
-            for other in placed
-            if first[other] <= last[buffer] and first[buffer] <= last[other]
-        )
-        offset = 0
-        for start, end in taken:
-            if offset + nbytes(buffer) <= start:
+        alive = [block for block in alive if block[2] >= first[buffer]]
+        offset, size = 0, nbytes(buffer)
+        for start, end, _ in alive:
+            if offset + size <= start:
                 break
             offset = max(offset, end)
         placed[buffer] = offset
-        total = max(total, offset + nbytes(buffer))
+        insort(alive, (offset, offset + size, last[buffer]))
+        total = max(total, offset + size)
     return placed, total

@@ -56,13 +56,12 @@ class Contract(Primitive):
         left, right, batch = split(op.attrs)
         n, free_x = len(batch), free(x.type.rank, [*(p for p, _ in batch), *left])
         free_y = free(y.type.rank, [*(q for _, q in batch), *right])
-        at_x = range(n, n + len(free_x))
-        at_y = range(n + len(free_x), n + len(free_x) + len(free_y))
-        back_x = _contract(b, ct, y, at_y, free_y, tuple((k, q) for k, (_, q) in enumerate(batch)))
-        order_x = [p for p, _ in batch] + list(free_x) + _in_order(right, left)
-        back_y = _contract(b, ct, x, at_x, free_x, tuple((k, p) for k, (p, _) in enumerate(batch)))
-        order_y = [q for _, q in batch] + list(free_y) + _in_order(left, right)
-        return [_place(b, back_x, order_x), _place(b, back_y, order_y)]
+        at_x = tuple(range(n, n + len(free_x)))
+        at_y = tuple(range(n + len(free_x), n + len(free_x) + len(free_y)))
+        of_x, of_y = tuple(p for p, _ in batch), tuple(q for _, q in batch)
+        back_x = _side(b, (ct, at_y, at_x), (y, free_y, right), of_x, of_y, free_x, left)
+        back_y = _side(b, (ct, at_x, at_y), (x, free_x, left), of_y, of_x, free_y, right)
+        return [back_x, back_y]
 
     def samples(self, rng):
         made = []
@@ -90,9 +89,22 @@ def free(rank, used):
     return tuple(a for a in range(rank) if a not in used)
 
 
-def _in_order(theirs, ours):
-    """The axes `ours`, in the order in which the paired axes `theirs` come out as free axes."""
-    return [o for _, o in sorted(zip(theirs, ours, strict=True))]
+def _side(b, ct, other, batch, other_batch, mine, folded):
+    """The cotangent of one operand, whose free axes are `mine` and folded axes `folded`.
+
+    `ct` and `other` are (value, axes to fold, axes that stay); those that stay of `other` pair with `folded`.
+    They are multiplied in the order that leaves the axes where they belong, if there is one.
+    """
+    (c, c_folds, _), (o, o_folds, o_stay) = ct, other
+    n = len(batch)
+    paired = [f for _, f in sorted(zip(o_stay, folded, strict=True))]
+    first = [*batch, *mine, *paired]
+    swapped = [*batch, *paired, *mine]
+    if first != sorted(first) and swapped == sorted(swapped):
+        return _contract(b, o, c, o_folds, c_folds, tuple(zip(other_batch, range(n), strict=True)))
+    made = _contract(b, c, o, c_folds, o_folds, tuple(zip(range(n), other_batch, strict=True)))
+    axes = shape.inverse(tuple(first))
+    return made if first == sorted(first) else shape.transpose(b, made, axes=axes)
 
 
 def _contract(b, x, y, left, right, batch):
@@ -100,12 +112,6 @@ def _contract(b, x, y, left, right, batch):
     if batch:
         attrs["batch"] = batch
     return contract(b, x, y, **attrs)
-
-
-def _place(b, value, order):
-    """Move axis k of value to axis order[k]."""
-    axes = shape.inverse(tuple(order))
-    return value if list(axes) == sorted(axes) else shape.transpose(b, value, axes=axes)
 
 
 contract = Contract("contract")

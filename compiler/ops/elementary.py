@@ -1,7 +1,7 @@
-"""Elementary functions: exponentials, logarithms, trigonometric and error functions.
+"""Elementary functions: exponentials, logarithms, the cube root, trigonometric and error functions.
 
-The pullbacks of tanh, sigmoid, softplus and erf are given, because what SymPy derives loses digits where the
-function saturates: 1 - tanh(x)^2 has none left at x = 36.
+Pullbacks are given where what SymPy derives loses digits: 1 - tanh(x)^2 has none left at x = 36, 1 - x^2 few near
+x = 1, and x^2 + y^2 overflows where its reciprocal is still a number.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .elementwise import Elementwise
+
+PER_LOG_2, PER_LOG_10 = 1.4426950408889634, 0.4342944819032518
 
 
 def _longdouble(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,6 +40,38 @@ def _erf(x):
     return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
 
 
+def _arcsin_slope(m, x):
+    return 1 / m.sqrt((1 - x) * (1 + x))
+
+
+def _arctan_x(m, ct, x, r):
+    """1 / (1 + x^2), which is 1/x^2 where the square is large and may overflow."""
+    far = m.gt(m.abs(x), 1e9)
+    near = m.select(far, 0, x)
+    q = 1 / m.select(far, x, 1 + near * near)
+    return ct * m.select(far, q * q, q)
+
+
+def _arctan2_pulls(m, ct, y, x):
+    """ct x / (x^2 + y^2) and ct y / (x^2 + y^2), for points of any size.
+
+    Both are divided by big + small (small / big), where the quotient is at most 1 and neither square appears.
+    Numerators and denominator are scaled by a power of two, so that the quotient keeps all its digits and the
+    sum is finite.
+    """
+    steep = m.gt(m.abs(y), m.abs(x))
+    big, small = m.select(steep, y, x), m.select(steep, x, y)
+    near = m.lt(m.abs(big), 1)
+
+    def scaled(v):
+        return m.select(near, 2.0**53 * v, 0.5 * v)
+
+    ratio = scaled(small) / big
+    total = scaled(big) + small * ratio
+    along, across = scaled(ct) / total, ct * (ratio / total)
+    return m.select(steep, across, along), m.select(steep, along, across)
+
+
 def _gauss_x(m, ct, x, r):
     """-2 x r; where r is nearly subnormal, or 0, by gauss(x) = gauss(x/2)^4, which keeps all digits."""
     near = m.minimum(m.maximum(x, -40), 40)
@@ -59,41 +93,92 @@ log1p = Elementwise(
 expm1 = Elementwise(
     "expm1", lambda m, x: m.expm1(x), np.expm1, pulls=(lambda m, ct, x, r: ct * m.exp(x),)
 )
-sin = Elementwise("sin", lambda m, x: m.sin(x), np.sin, bounded=True)
-cos = Elementwise("cos", lambda m, x: m.cos(x), np.cos, bounded=True)
+exp2 = Elementwise(
+    "exp2",
+    lambda m, x: m.exp2(x),
+    np.exp2,
+    pulls=(lambda m, ct, x, r: ct * (math.log(2) * r),),
+)
+log2 = Elementwise(
+    "log2",
+    lambda m, x: m.log2(x),
+    np.log2,
+    domain="positive",
+    pulls=(lambda m, ct, x, r: ct * PER_LOG_2 / x,),
+)
+log10 = Elementwise(
+    "log10",
+    lambda m, x: m.log10(x),
+    np.log10,
+    domain="positive",
+    pulls=(lambda m, ct, x, r: ct * PER_LOG_10 / x,),
+)
+cbrt = Elementwise(
+    "cbrt",
+    lambda m, x: m.cbrt(x),
+    np.cbrt,
+    domain="positive",
+    pulls=(lambda m, ct, x, r: ct / (3 * (r * r)),),
+)
+sin = Elementwise("sin", lambda m, x: m.sin(x), np.sin)
+cos = Elementwise("cos", lambda m, x: m.cos(x), np.cos)
+tan = Elementwise("tan", lambda m, x: m.tan(x), np.tan, domain="between poles")
+arcsin = Elementwise(
+    "arcsin",
+    lambda m, x: m.arcsin(x),
+    np.arcsin,
+    domain="unit",
+    safe=0.5,
+    pulls=(lambda m, ct, x, r: ct * _arcsin_slope(m, x),),
+)
+arccos = Elementwise(
+    "arccos",
+    lambda m, x: m.arccos(x),
+    np.arccos,
+    domain="unit",
+    safe=0.5,
+    pulls=(lambda m, ct, x, r: -(ct * _arcsin_slope(m, x)),),
+)
+arctan = Elementwise("arctan", lambda m, x: m.arctan(x), np.arctan, pulls=(_arctan_x,))
+arctan2 = Elementwise(
+    "arctan2",
+    lambda m, y, x: m.arctan2(y, x),
+    np.arctan2,
+    pulls=(
+        lambda m, ct, y, x, r: _arctan2_pulls(m, ct, y, x)[0],
+        lambda m, ct, y, x, r: -_arctan2_pulls(m, ct, y, x)[1],
+    ),
+)
+sinh = Elementwise("sinh", lambda m, x: m.sinh(x), np.sinh)
+cosh = Elementwise("cosh", lambda m, x: m.cosh(x), np.cosh)
 tanh = Elementwise(
     "tanh",
     lambda m, x: m.tanh(x),
     np.tanh,
-    bounded=True,
     pulls=(lambda m, ct, x, r: ct * m.sech2(x),),
 )
 sech2 = Elementwise(
     "sech2",
     lambda m, x: m.sech2(x),
     _longdouble(_sech2),
-    bounded=True,
     pulls=(lambda m, ct, x, r: ct * (-2 * m.tanh(x) * r),),
 )
 sigmoid = Elementwise(
     "sigmoid",
     lambda m, x: m.sigmoid(x),
     _longdouble(_sigmoid),
-    bounded=True,
     pulls=(lambda m, ct, x, r: ct * (r * m.sigmoid(-x)),),
 )
 softplus = Elementwise(
     "softplus",
     lambda m, x: m.softplus(x),
     _longdouble(_softplus),
-    bounded=True,
     pulls=(lambda m, ct, x, r: ct * m.sigmoid(x),),
 )
 erf = Elementwise(
     "erf",
     lambda m, x: m.erf(x),
     _erf,
-    bounded=True,
     pulls=(lambda m, ct, x, r: ct * (2 / math.sqrt(math.pi) * m.gauss(x)),),
 )
 gauss = Elementwise(

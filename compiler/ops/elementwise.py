@@ -31,6 +31,7 @@ DOMAINS = {
     "real": (-2.5, 2.5),
     "positive": (0.2, 3.0),
     "unit": (-0.9, 0.9),
+    "between poles": (-1.2, 1.2),
     "above -1": (-0.8, 3.0),
 }
 
@@ -41,7 +42,7 @@ class Elementwise(Primitive):
     kinds      which element kinds the arguments may have
     pulls      one rule (m, ct, *xs, r) -> cotangent per argument, None where there is none
     domain     where samples are drawn from
-    bounded    the partials are finite everywhere, so a masked cotangent needs no care
+    bounded    the partials are finite even at NaN and infinity, so a masked cotangent needs no care
     safe       an argument at which the partials are finite, put in place of masked ones
     """
 
@@ -66,10 +67,10 @@ class Elementwise(Primitive):
         self.arity, self.derived = formula.__code__.co_argcount - 1, pulls is None
 
     def infer(self, types, attrs, regions):
-        first = types[0] if types else None
-        if len(types) != self.arity or any(t != first for t in types) or attrs:
+        if len(types) != self.arity or any(t != types[0] for t in types) or attrs:
             given = ", ".join(map(str, types))
             raise TypeError(f"{self.name} takes {self.arity} arguments of one type, got {given}")
+        first = types[0]
         if first.dtype not in self.kinds:
             raise TypeError(f"{self.name} takes {', '.join(self.kinds)}, got {first}")
         return (first.with_dtype(self.result) if self.result else first,)
@@ -168,6 +169,18 @@ abs_ = Elementwise(
 sign = Elementwise("sign", lambda m, x: m.sign(x), np.sign, kinds="number", pulls=(None,))
 
 
+class Extremum(Elementwise):
+    """The larger or the smaller of two: the loser's cotangent is exactly zero."""
+
+    hides = True
+
+    def masks(self, b, op, mask):
+        m = Terms(b)
+        x, y, live = m(op.args[0]), m(op.args[1]), m(mask)
+        wins = m.ge if self.name == "maximum" else m.le
+        return [m.and_(live, wins(x, y)).value, m.and_(live, wins(y, x)).value]
+
+
 def _extremum(better: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The winner takes the cotangent; a tie splits it evenly."""
 
@@ -178,11 +191,11 @@ def _extremum(better: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return (lambda m, ct, x, y, r: toward(m, ct, x, y), lambda m, ct, x, y, r: toward(m, ct, y, x))
 
 
-maximum = Elementwise(
+maximum = Extremum(
     "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("gt"),
     bounded=True,
 )
-minimum = Elementwise(
+minimum = Extremum(
     "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("lt"),
     bounded=True,
 )
@@ -244,6 +257,7 @@ class Select(Primitive):
     """a where p holds, else b.  The branch not taken gets a cotangent of exactly zero."""
 
     bounded = True
+    hides = True
 
     def infer(self, types, attrs, regions):
         if len(types) != 3 or attrs or types[1] != types[2] or types[0] != types[1].with_dtype("bool"):

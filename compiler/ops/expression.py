@@ -34,9 +34,7 @@ def read(expr: Any, m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]
     return read_all([expr], m, env, number)[0]
 
 
-def read_all(
-    exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]
-) -> list[Any]:
+def read_all(exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> list[Any]:
     """The terms of several expressions, which share their common parts."""
     found: dict[int, tuple[int, Any]] = {}  # of an expression's id, the number of its equals and their term
     equals: dict[Any, tuple[int, Any]] = {}
@@ -61,6 +59,8 @@ def read_all(
 
 
 def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Plan:
+    import sympy
+
     if e.is_Symbol and e in env:
         return Plan((e,), (), lambda m: env[e])
     if e.is_Atom:
@@ -76,7 +76,7 @@ def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Plan:
         parts = [part for pair in e.args for part in pair.args]
         return Plan(name, parts, _piecewise)
     rule = FUNCTIONS.get(name)
-    if rule is None or not getattr(e.func, "__module__", "").startswith("sympy."):
+    if rule is None or e.func is not getattr(sympy, name, None):
         raise UnknownFunction(_unknown(e))
     return Plan((name, len(e.args)), e.args, rule)
 
@@ -169,6 +169,8 @@ def _power(e: Any) -> Plan:
     if exponent.is_Rational and exponent.q <= 2 and abs(exponent.p) <= MULTIPLIED:
         p, q = int(exponent.p), int(exponent.q)
         return Plan(("Pow", p, q), (base,), lambda m, x: _multiplied(m, x, p, q))
+    if base == 2:
+        return Plan("exp2", (exponent,), lambda m, x: m.exp2(x))
     return Plan("Pow", (base, exponent), lambda m, x, y: m.pow(x, y))
 
 
@@ -228,16 +230,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": lambda m, x: m.log(x),
     "sin": lambda m, x: m.sin(x),
     "cos": lambda m, x: m.cos(x),
-    "tan": lambda m, x: m.sin(x) / m.cos(x),
+    "tan": lambda m, x: m.tan(x),
     "cot": lambda m, x: m.cos(x) / m.sin(x),
     "sec": lambda m, x: 1 / m.cos(x),
     "csc": lambda m, x: 1 / m.sin(x),
-    "sinh": lambda m, x: (m.expm1(x) - m.expm1(-x)) / 2,
-    "cosh": lambda m, x: (m.exp(x) + m.exp(-x)) / 2,
+    "asin": lambda m, x: m.arcsin(x),
+    "acos": lambda m, x: m.arccos(x),
+    "atan": lambda m, x: m.arctan(x),
+    "atan2": lambda m, y, x: m.arctan2(y, x),
+    "sinh": lambda m, x: m.sinh(x),
+    "cosh": lambda m, x: m.cosh(x),
     "tanh": lambda m, x: m.tanh(x),
     "coth": lambda m, x: 1 / m.tanh(x),
-    "sech": lambda m, x: 2 / (m.exp(x) + m.exp(-x)),
-    "csch": lambda m, x: 2 / (m.expm1(x) - m.expm1(-x)),
+    "sech": lambda m, x: 1 / m.cosh(x),
+    "csch": lambda m, x: 1 / m.sinh(x),
     "asinh": _asinh,
     "acosh": _acosh,
     "atanh": lambda m, x: (m.log1p(x) - m.log1p(-x)) / 2,

@@ -26,8 +26,9 @@ from .expression import read
 
 TARGET = Path(__file__).with_name("partials.py")
 
-#: digits with which derivatives are evaluated: enough for 1 - tanh(x)^2 wherever f64 tells it from 0
-DIGITS = 800
+#: digits with which derivatives are evaluated: two that should agree, and, where they do not because of
+#: cancellation, enough for 1 - tanh(x)^2 wherever f64 tells it from 0
+FEW, MORE, MOST = 60, 80, 800
 
 #: the whole range of each domain, as least and greatest f64
 RANGES = {
@@ -36,8 +37,15 @@ RANGES = {
     "unit": (-math.nextafter(1, 0), math.nextafter(1, 0)),
     "above -1": (-math.nextafter(1, 0), np.finfo(np.float64).max),
 }
+RANGES["between poles"] = RANGES["real"]
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+NAMES_IN_SYMPY = {"eq": "Eq", "ne": "Ne", "lt": "Lt", "le": "Le", "gt": "Gt", "ge": "Ge"}
+NAMES_IN_SYMPY |= {"and_": "And", "or_": "Or", "xor": "Xor", "not_": "Not"}
+NAMES_IN_SYMPY |= {"abs": "Abs", "ceil": "ceiling", "maximum": "Max", "minimum": "Min"}
+
+#: what SymPy and mpmath call the inverse functions
+INVERSES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
 
 
 class Algebra:
@@ -57,6 +65,15 @@ class Algebra:
 
     def gauss(self, x: Any) -> Any:
         return self.exp(-x * x)
+
+    def exp2(self, x: Any) -> Any:
+        return 2**x
+
+    def log2(self, x: Any) -> Any:
+        return self.log(x) / self.log(2)
+
+    def log10(self, x: Any) -> Any:
+        return self.log(x) / self.log(10)
 
     def pow(self, x: Any, y: Any) -> Any:
         return x**y
@@ -90,13 +107,15 @@ class Symbols(Algebra):
         import sympy
 
         self.sympy, self.half = sympy, sympy.Rational(1, 2)
-        names = dict(abs="Abs", ceil="ceiling", eq="Eq", ne="Ne", lt="Lt", le="Le", gt="Gt", ge="Ge")
-        names |= dict(and_="And", or_="Or", xor="Xor", not_="Not", maximum="Max", minimum="Min")
-        for name, theirs in names.items():
+        for name, theirs in NAMES_IN_SYMPY.items():
             setattr(self, name, getattr(sympy, theirs))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return getattr(self.sympy, name)
+        return getattr(self.sympy, INVERSES.get(name, name))
+
+    def cbrt(self, x: Any) -> Any:
+        """The real root, of negative numbers too."""
+        return self.sympy.sign(x) * self.sympy.cbrt(self.sympy.Abs(x))
 
     def log1p(self, x: Any) -> Any:
         return self.sympy.log(1 + x)
@@ -121,7 +140,10 @@ class Numbers(Algebra):
             setattr(self, name, getattr(operator, name))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return getattr(self.mp, name)
+        return getattr(self.mp, INVERSES.get(name, name))
+
+    def cbrt(self, x: Any) -> Any:
+        return self.mp.sign(x) * self.mp.cbrt(abs(x))
 
     def select(self, p: Any, a: Any, b: Any) -> Any:
         return a if p else b
@@ -215,17 +237,24 @@ def derivatives(prim: Elementwise) -> list[Any]:
     return [sympy.diff(flat, x).xreplace(back) for x in xs]
 
 
-def exact(prim: Elementwise, points: Sequence[Sequence[float]], digits: int = DIGITS) -> list[list[Any]]:
-    """The partials at each point, as mpmath's numbers."""
+def exact(prim: Elementwise, points: Sequence[Sequence[float]]) -> list[list[Any]]:
+    """The partials at each point, as mpmath's numbers of at least 40 digits."""
+    xs = symbols(prim)
+    return [[_settled(d, dict(zip(xs, p, strict=True))) for p in points] for d in derivatives(prim)]
+
+
+def _settled(e: Any, at: Mapping[Any, float]) -> Any:
+    """An expression's value, with so many digits that more would not change 40 of them."""
     from sympy.core.evalf import mp  # mpmath's context, which SymPy brings along
 
-    found = []
-    with mp.workdps(digits):
-        m, xs = Numbers(mp), symbols(prim)
-        for d in derivatives(prim):
-            rows = [dict(zip(xs, map(mp.mpf, p), strict=True)) for p in points]
-            found.append([read(d, m, row, m.number) for row in rows])
-    return found
+    made = []
+    for digits in (FEW, MORE, MOST):
+        with mp.workdps(digits):
+            m = Numbers(mp)
+            made.append(read(e, m, {x: mp.mpf(v) for x, v in at.items()}, m.number))
+            if len(made) == 2 and made[1] and abs(made[1] - made[0]) <= mp.mpf(10) ** -40 * abs(made[1]):
+                break
+    return made[-1]
 
 
 def ulps(got: float, want: Any) -> float:

@@ -6,10 +6,12 @@ The generator is Threefry-2x64 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Para
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..ir.primitive import Primitive
-from ..ir.types import Type, count
+from ..ir.types import Type
 from ..loops import Affine, Apply, Map, Number, Position, element, linear
 
 ROTATIONS = (16, 42, 12, 31, 16, 32, 24, 21)
@@ -31,7 +33,7 @@ class RandomBits(Primitive):
 
     def evaluate(self, args, attrs, regions):
         seed, drawn = args[0].view(np.uint64)
-        n = int(count(attrs["shape"]))
+        n = math.prod(attrs["shape"])
         with np.errstate(over="ignore"):
             counter = np.arange(n, dtype=np.uint64) + drawn
             key = (seed, np.uint64(0), seed ^ np.uint64(PARITY))
@@ -48,7 +50,7 @@ class RandomBits(Primitive):
 
     def define(self, op, reads):
         shape = op.attrs["shape"]
-        n = int(count(shape))
+        n = math.prod(shape)
 
         def word(which):
             return reads[0]([Affine((), which)])

@@ -87,7 +87,7 @@ class Transpose(Primitive):
         return (t.with_shape(t.shape[a] for a in axes),)
 
     def evaluate(self, args, attrs, regions):
-        return [np.ascontiguousarray(np.transpose(args[0], attrs["axes"]))]
+        return [np.transpose(args[0], attrs["axes"]).copy()]
 
     def define(self, op, reads):
         back = inverse(op.attrs["axes"])
@@ -123,7 +123,7 @@ class Slice(Primitive):
         return (t.with_shape(shape),)
 
     def evaluate(self, args, attrs, regions):
-        return [args[0][_slices(attrs, attrs["shape"])].copy()]
+        return [np.array(args[0][_slices(attrs, attrs["shape"])])]
 
     def define(self, op, reads):
         start, step, _ = _place(op.attrs)
@@ -165,11 +165,12 @@ class Pad(Primitive):
 
     def define(self, op, reads):
         (start, step, _), source = _place(op.attrs), op.args[0].type
+        sizes = source.static_shape()
         zero = Number(False if source.dtype == "bool" else 0, source.dtype)
 
         def value(index):
             ranges, inner, exact = [], [], []
-            for i, s, k, n in zip(index, start, step, source.shape, strict=True):
+            for i, s, k, n in zip(index, start, step, sizes, strict=True):
                 away = shifted(i, -s)
                 if abs(k) == 1:
                     away = scaled(away, k)
@@ -179,7 +180,7 @@ class Pad(Primitive):
                     away = Apply("floordiv", (far, Number(k, "i64")), "i64")
                 ranges.append((away, 0, n))
                 inner.append(away if isinstance(away, Affine) else clipped(away, n))
-            if 0 in source.shape:
+            if 0 in sizes:
                 return zero
             found = guarded(ranges, lambda: reads[0](inner), zero)
             for condition in exact:

@@ -19,7 +19,7 @@ class Const(Primitive):
             raise TypeError(f"const wants type=… and a value of that kind, got {dict(attrs)}")
         if (type.dtype == "bool") != isinstance(value, bool):
             raise TypeError(f"a const of {type} cannot be {value!r}")
-        if type.dtype in ("i32", "i64") and not _fits(value, type):
+        if type.dtype in ("i32", "i64") and not _fits(int(value), type):
             raise TypeError(f"{value} does not fit {type.dtype}")
         return (type,)
 

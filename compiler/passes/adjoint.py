@@ -21,6 +21,7 @@ from ..ir.types import Type
 from ..ops.control import call
 from ..ops.elementwise import add, cast, ne, or_, select
 from ..ops.source import number
+from .cleanup import dead
 
 
 class Cotangent(NamedTuple):
@@ -40,7 +41,7 @@ def adjoint(graph: Graph, wrt: Sequence[int]) -> Graph:
     env = replay(graph, b, b.params)
     seeds = [(env[r], b.param(r.type, "ct")) for r in graph.results if r.type.is_float]
     sources = [b.params[k] for k in wrt]
-    return b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)])
+    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)]))
 
 
 def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
@@ -52,7 +53,7 @@ def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
     env = replay(graph, b, b.params)
     seeds = [(env[graph.results[0]], number(b, 1.0, first))]
     sources = [b.params[k] for k in wrt]
-    return b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)])
+    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)]))
 
 
 def _filled(b: Builder, sources: list[Value], seeds: list[tuple[Value, Value]]) -> list[Value]:
@@ -73,8 +74,10 @@ def pull_back(
             return
         have = found.get(value)
         if have is not None:
-            both = have.mask is not None and mask is not None
-            mask = or_(b, have.mask, mask) if both and have.mask is not mask else have.mask and mask
+            if have.mask is None or mask is None:
+                mask = None
+            elif have.mask is not mask:
+                mask = or_(b, have.mask, mask)
             ct = add(b, have.value, ct)
         found[value] = Cotangent(ct, mask)
 
@@ -134,17 +137,16 @@ def _guard(b: Builder, op: Op, mask: Value) -> Op:
 
 def _masks(b: Builder, op: Op, mask: Value | None) -> Sequence[Value | None]:
     """Where the arguments' cotangents can differ from zero, as far as it is known."""
-    if mask is None and op.prim is not select:
-        return [None] * len(op.args)
+    if mask is None:
+        if not op.prim.hides:
+            return [None] * len(op.args)
+        mask = number(b, True, Type("bool", op.results[0].type.shape))
     if op.prim.linear:
-        assert mask is not None
         as_float = cast(b, mask, dtype=op.results[0].type.dtype)
         (pulled, *rest) = op.prim.pull(b, op, [as_float])
         if pulled is None:
             return [None] * len(op.args)
         return [ne(b, pulled, number(b, 0, pulled.type)), *([None] * len(rest))]
-    if mask is None:
-        mask = number(b, True, Type("bool", op.results[0].type.shape))
     return op.prim.masks(b, op, mask)
 
 

@@ -13,24 +13,53 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..registers import Reg
+from ..writer import Writer
+from .bases import cbrt, exp2, log2, log10
 from .error import erf
 from .exponential import exp, expm1, gauss, sech2, sigmoid, softplus, tanh
+from .hyperbolic import cosh, sinh
+from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p
 from .power import power
-from .trigonometric import cos, sin
+from .trigonometric import cos, sin, tan
 
-FUNCTIONS: dict[str, Callable[..., Reg]] = {
+Function = Callable[..., Reg]
+
+
+def by_f64(function: Function) -> Function:
+    """A function of f64, and the same for f32, computed in f64."""
+
+    def either(w: Writer, *args: Reg) -> Reg:
+        if args[0].dtype == "f64":
+            return function(w, *args)
+        return w.cast(function(w, *(w.cast(each, "f64") for each in args)), "f32")
+
+    return either
+
+
+FUNCTIONS: dict[str, Function] = {
     "exp": exp,
     "expm1": expm1,
+    "exp2": by_f64(exp2),
     "log": log,
     "log1p": log1p,
+    "log2": by_f64(log2),
+    "log10": by_f64(log10),
+    "pow": power,
+    "cbrt": by_f64(cbrt),
+    "sin": sin,
+    "cos": cos,
+    "tan": by_f64(tan),
+    "arcsin": by_f64(arcsin),
+    "arccos": by_f64(arccos),
+    "arctan": by_f64(arctan),
+    "arctan2": by_f64(arctan2),
+    "sinh": by_f64(sinh),
+    "cosh": by_f64(cosh),
     "tanh": tanh,
     "sech2": sech2,
     "sigmoid": sigmoid,
     "softplus": softplus,
-    "gauss": gauss,
     "erf": erf,
-    "sin": sin,
-    "cos": cos,
-    "pow": power,
+    "gauss": gauss,
 }

@@ -2,7 +2,8 @@
 
 All share one reduction: x = k log(2) + r with |r| <= log(2)/2 by adding and subtracting a number so
 large that the sum has no fraction bits, exp(r) - 1 = r + r**2 Q(r), and 2**k as the product of two
-powers, so that results may be denormal and still are rounded once.
+powers, so that results may be denormal and still are rounded once. Where x <= 0, one power of two
+does, times a constant that keeps it from becoming denormal.
 """
 
 from __future__ import annotations
@@ -36,25 +37,28 @@ LOG2_LOW = {
 LEAST = {"f64": -748.0, "f32": -106.0}
 GREATEST = {"f64": 710.0, "f32": 89.0}
 
+# exp(x) * 2**RAISE is a normal number from LEAST to 0.
+RAISE = {"f64": 512, "f32": 64}
+
 # From here on exp(-x*x) is 0.
 GAUSS_END = {"f64": 28.0, "f32": 10.5}
 
 
 class Reduced(NamedTuple):
-    """exp(x) = (1 + minus_one) * low_scale * high_scale, minus_one = r + r**2 * curve."""
+    """exp(x) = (1 + minus_one) * 2**k, minus_one = r + r**2 * curve. The low bits of `moved` are
+    k and a bias."""
 
     minus_one: Reg
-    low_scale: Reg
-    high_scale: Reg
+    moved: Reg
     r: Reg
     curve: Reg
 
 
-def reduced(w: Writer, x: Reg, correction: Reg | None = None) -> Reduced:
+def reduced(w: Writer, x: Reg, correction: Reg | None = None, bias: int | None = None) -> Reduced:
     """Take exp(x + correction) apart, for x from LEAST to GREATEST and a tiny correction."""
-    bias, shift = 2 * BIAS[x.dtype], FRACTION[x.dtype]
-    # The low bits of `moved` are k + 2 * bias: 1.5 * 2**52 has the bits of an integer at its end.
-    magic = w.like(1.5 * 2.0**shift + bias, x)
+    bias = 2 * BIAS[x.dtype] if bias is None else bias
+    # The low bits of `moved` are k + bias: 1.5 * 2**52 has the bits of an integer at its end.
+    magic = w.like(1.5 * 2.0 ** FRACTION[x.dtype] + bias, x)
     moved = w.muladd(x, w.like(LOG2_E, x), magic)
     k = w.sub(moved, magic)
     r = w.muladd(k, w.like(-LOG2_HIGH[x.dtype], x), x)
@@ -62,27 +66,28 @@ def reduced(w: Writer, x: Reg, correction: Reg | None = None) -> Reduced:
     if correction is not None:
         r = w.add(r, correction)
     curve = polynomial(w, r, coefficients.EXP)
+    return Reduced(w.muladd(w.mul(r, r), curve, r), moved, r, curve)
+
+
+def scale(w: Writer, moved: Reg) -> Reg:
+    """The power of two that has the low bits of `moved` as its exponent."""
+    bits = w.bits(moved)
+    return w.unbits(w.shl(bits, w.like(FRACTION[moved.dtype], bits)))
+
+
+def scales(w: Writer, moved: Reg) -> tuple[Reg, Reg]:
+    """2**k as a product of two, from a float whose low bits are k + 2 * bias."""
     exponents = w.bits(moved)
     half = w.lshr(exponents, w.like(1, exponents))
-    return Reduced(
-        w.muladd(w.mul(r, r), curve, r),
-        _power(w, half, shift),
-        _power(w, w.sub(exponents, half), shift),
-        r,
-        curve,
-    )
+    shift = w.like(FRACTION[moved.dtype], exponents)
+    rest = w.sub(exponents, half)
+    return w.unbits(w.shl(half, shift)), w.unbits(w.shl(rest, shift))
 
 
-def _power(w: Writer, biased: Reg, shift: int) -> Reg:
-    """2**k from an integer whose low bits are k + bias."""
-    return w.unbits(w.shl(biased, w.like(shift, biased)))
-
-
-def assembled(w: Writer, parts: Reduced, factor: Reg | None = None) -> Reg:
-    mantissa = w.add(parts.minus_one, w.like(1.0, parts.minus_one))
-    if factor is not None:
-        mantissa = w.mul(mantissa, factor)
-    return w.mul(w.mul(mantissa, parts.low_scale), parts.high_scale)
+def assembled(w: Writer, parts: Reduced) -> Reg:
+    """exp(x), from 0 to infinity."""
+    low, high = scales(w, parts.moved)
+    return w.mul(w.muladd(parts.minus_one, low, low), high)
 
 
 def _in_range(w: Writer, x: Reg) -> Reg:
@@ -98,65 +103,100 @@ def expm1(w: Writer, x: Reg) -> Reg:
     """exp(x) - 1 without loss near 0. For k = 1 the terms 1/2 and r/2 cancel without an error if
     they are added first. 2**(k-1) can be written for every k, 2**k for the greatest can't."""
     parts = reduced(w, _in_range(w, x))
-    half = w.mul(parts.low_scale, scaled(w, parts.high_scale, 0.5))
+    low, high = scales(w, parts.moved)
+    half = w.mul(low, scaled(w, high, 0.5))
     line = w.muladd(half, parts.r, w.sub(half, w.like(0.5, x)))
     halved = w.muladd(half, w.mul(w.mul(parts.r, parts.r), parts.curve), line)
     small = w.lt(w.abs(x), w.like(0.34, x))
     return w.copysign(w.select(small, parts.minus_one, w.add(halved, halved)), x)
 
 
-def _folded(w: Writer, x: Reg, factor: float) -> Reduced:
-    """exp(-factor |x|), taken apart."""
-    return reduced(w, clamp_below(w, scaled(w, w.abs(x), -factor), LEAST[x.dtype]))
+class Raised(NamedTuple):
+    """exp(x) = (1 + minus_one) * power / 2**RAISE for x <= 0."""
+
+    minus_one: Reg
+    power: Reg
 
 
-def _plus(w: Writer, parts: Reduced, addend: float) -> tuple[Reg, Reg]:
-    """e + addend for e = exp(x) <= 1 and |addend| = 1, as a sum of two numbers."""
-    scale = w.mul(parts.low_scale, parts.high_scale)
-    base = w.add(scale, w.like(addend, scale))
-    total = w.muladd(scale, parts.minus_one, base)
-    return total, w.muladd(scale, parts.minus_one, w.sub(base, total))
+def _raised(w: Writer, x: Reg, correction: Reg | None = None) -> Raised:
+    """Take exp(x + correction) apart, for x from LEAST to 0. One power of two is enough if it is
+    raised so far that it is never denormal."""
+    parts = reduced(w, x, correction, BIAS[x.dtype] + RAISE[x.dtype])
+    return Raised(parts.minus_one, scale(w, parts.moved))
+
+
+def _raised_exp(w: Writer, parts: Raised) -> Reg:
+    """exp(x) * 2**RAISE."""
+    return w.muladd(parts.minus_one, parts.power, parts.power)
+
+
+def _lowered(w: Writer, x: Reg) -> Reg:
+    """x / 2**RAISE."""
+    return scaled(w, x, 2.0 ** -RAISE[x.dtype])
+
+
+def _negative(w: Writer, x: Reg) -> Reg:
+    return w.neg(w.abs(x))
+
+
+class Folded(NamedTuple):
+    """What tanh and its derivative share, with e = exp(-2|x|) = (1 + minus_one) * 2**k, all but
+    `minus_one` and `reciprocal` times 2**RAISE: 2**k, 1 - e as a sum of two, 1 + e, 1 / (1 + e)."""
+
+    minus_one: Reg
+    power: Reg
+    less: Reg
+    less_low: Reg
+    more: Reg
+    reciprocal: Reg
+
+
+def _folded(w: Writer, x: Reg) -> Folded:
+    parts = _raised(w, clamp_below(w, _negative(w, w.add(x, x)), LEAST[x.dtype]))
+    unit, opposite = w.like(2.0 ** RAISE[x.dtype], x), w.neg(parts.power)
+    base = w.sub(unit, parts.power)
+    less = w.muladd(opposite, parts.minus_one, base)
+    less_low = w.muladd(opposite, parts.minus_one, w.sub(base, less))
+    more = w.muladd(parts.power, parts.minus_one, w.add(unit, parts.power))
+    return Folded(*parts, less, less_low, more, w.div(w.like(1.0, x), more))
 
 
 def tanh(w: Writer, x: Reg) -> Reg:
     """Hyperbolic tangent, (1 - e) / (1 + e) with e = exp(-2|x|): the rounded quotient and what is
-    left of the numerator, divided again."""
-    parts = _folded(w, x, 2.0)
-    less, less_low = _plus(w, parts, -1.0)
-    more, more_low = _plus(w, parts, 1.0)
-    reciprocal = w.div(w.like(1.0, x), more)
-    quotient = w.mul(less, reciprocal)
-    lows = w.muladd(w.neg(quotient), more_low, less_low)
-    rest = w.add(remainder(w, less, quotient, more), lows)
-    return w.copysign(w.muladd(rest, reciprocal, quotient), x)
+    left of the numerator, divided again. What 1 + e has lost by rounding is not made up for: it
+    changes the result by less than one unit."""
+    parts = _folded(w, x)
+    quotient = w.mul(parts.less, parts.reciprocal)
+    rest = w.add(remainder(w, parts.less, quotient, parts.more), parts.less_low)
+    return w.copysign(w.muladd(rest, parts.reciprocal, quotient), x)
 
 
 def sech2(w: Writer, x: Reg) -> Reg:
-    """1 / cosh(x)**2, the derivative of tanh, as 4 e / (1 + e)**2 with e = exp(-2|x|).
-    What the reciprocal loses by rounding would count twice."""
-    parts = _folded(w, x, 2.0)
-    more, more_low = _plus(w, parts, 1.0)
-    one = w.like(1.0, x)
-    reciprocal = w.div(one, more)
-    double = w.add(reciprocal, reciprocal)
-    square = w.mul(double, double)
-    lost = w.muladd(w.neg(reciprocal), more_low, remainder(w, one, reciprocal, more))
-    return assembled(w, parts, w.muladd(square, w.add(lost, lost), square))
+    """1 / cosh(x)**2, the derivative of tanh, as u (2 - u) with u = 1 - tanh|x| = 2 e / (1 + e).
+    The product has at most the relative error of u, and where u is denormal it is 2 u."""
+    parts = _folded(w, x)
+    power = w.mul(w.add(parts.power, parts.power), parts.reciprocal)
+    u = w.muladd(parts.minus_one, power, power)
+    return w.muladd(w.neg(u), u, w.add(u, u))
 
 
 def sigmoid(w: Writer, x: Reg) -> Reg:
     """1 / (1 + exp(-x)), from exp(-|x|) on both sides."""
-    parts = _folded(w, x, 1.0)
     one = w.like(1.0, x)
-    upper = w.div(one, w.add(assembled(w, parts), one))
-    lower = assembled(w, parts, upper)
-    positive = w.eq(w.abs(x), x)
-    return w.select(positive, upper, lower)
+    e = _raised_exp(w, _small_exp(w, x))
+    upper = w.div(one, w.add(_lowered(w, e), one))
+    lower = _lowered(w, w.mul(e, upper))
+    return w.select(w.eq(w.abs(x), x), upper, lower)
+
+
+def _small_exp(w: Writer, x: Reg) -> Raised:
+    """exp(-|x|), taken apart."""
+    return _raised(w, clamp_below(w, _negative(w, x), LEAST[x.dtype]))
 
 
 def softplus(w: Writer, x: Reg) -> Reg:
     """log(1 + exp(x)), as max(x, 0) + log(1 + e) with e = exp(-|x|) from 0 to 1."""
-    e = assembled(w, _folded(w, x, 1.0))
+    e = _lowered(w, _raised_exp(w, _small_exp(w, x)))
     half_square = w.mul(scaled(w, e, 0.5), e)
     s = w.div(e, w.add(e, w.like(2.0, x)))
     z = w.mul(s, s)
@@ -171,4 +211,4 @@ def gauss(w: Writer, x: Reg) -> Reg:
     inside = clamp_above(w, w.abs(x), GAUSS_END[x.dtype])
     square = w.mul(inside, inside)
     error = product_error(w, inside, inside, square)
-    return assembled(w, reduced(w, w.neg(square), w.neg(error)))
+    return _lowered(w, _raised_exp(w, _raised(w, w.neg(square), w.neg(error))))

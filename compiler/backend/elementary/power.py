@@ -50,7 +50,7 @@ def _positive_power(w: Writer, x: Reg, y: Reg) -> Reg:
     if x.dtype == "f32":
         high = w.mul(w.cast(y, "f64"), logarithm.log(w, w.cast(x, "f64")))
         return w.cast(exponential.exp(w, high), "f32")
-    log_high, log_low = _accurate_log(w, x)
+    log_high, log_low = accurate_log(w, x)
     high = w.mul(y, log_high)
     low = w.muladd(y, log_low, product_error(w, y, log_high, high))
     inside = w.lt(w.abs(high), w.like(800.0, x))
@@ -59,8 +59,8 @@ def _positive_power(w: Writer, x: Reg, y: Reg) -> Reg:
     return exponential.assembled(w, exponential.reduced(w, high, low))
 
 
-def _accurate_log(w: Writer, x: Reg) -> tuple[Reg, Reg]:
-    """log(x) to some 68 bits as a sum of two; -inf for 0, inf for inf, NaN for NaN."""
+def accurate_log(w: Writer, x: Reg) -> tuple[Reg, Reg]:
+    """log(x) to some 68 bits as a sum of two; -inf for 0, inf for inf, NaN for NaN; x >= 0."""
     k, m = logarithm.normalized(w, x)
     log_m = _accurate_log_near_one(w, w.sub(m, w.like(1.0, x)))
     exact = w.mul(k, w.like(logarithm.HIGH["f64"], x))

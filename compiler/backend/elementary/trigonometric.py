@@ -1,4 +1,4 @@
-"""sin and cos by the method of FreeBSD's msun: x = k pi/2 + r, and the kernels on |r| <= pi/4.
+"""sin, cos and tan by the method of FreeBSD's msun: x = k pi/2 + r, and the kernels on |r| <= pi/4.
 
 pi/2 is the sum of three numbers of 53 bits, which covers the least distance of a f64 from a
 multiple of pi/2. Arguments beyond `FAR` are left to the C library, in a block that ordinary
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..registers import Reg, llvm_type
 from ..writer import Writer
 from . import coefficients
-from .parts import polynomial, remainder, scaled, two_product, two_sum
+from .parts import ordered_sum, polynomial, remainder, scaled, two_product, two_sum
 
 TWO_OVER_PI = 0.6366197723675814
 
@@ -28,7 +28,10 @@ HALF_PI_SHORT = float.fromhex("0x1.921fb54400000p+0")
 HALF_PI_REST = float.fromhex("0x1.0b4611a626331p-34")
 
 FAR = {"f64": 2.0**30, "f32": 2.0**20}
-LIBRARY = {"f64": {"sin": "sin", "cos": "cos"}, "f32": {"sin": "sinf", "cos": "cosf"}}
+LIBRARY = {
+    "f64": {"sin": "sin", "cos": "cos", "tan": "tan"},
+    "f32": {"sin": "sinf", "cos": "cosf"},
+}
 
 
 class Reduced(NamedTuple):
@@ -62,27 +65,24 @@ def _accurate(w: Writer, x: Reg, k: Reg) -> tuple[Reg, Reg]:
     return high, w.add(lost, w.muladd(k, third, error))
 
 
-def _sin_kernel(w: Writer, r: Reduced) -> Reg:
-    """sin(high + low), |high| <= pi/4."""
+def _sin_kernel(w: Writer, r: Reduced) -> tuple[Reg, Reg]:
+    """sin(high + low), |high| <= pi/4, as high and the rest."""
     x, z = r.high, w.mul(r.high, r.high)
-    cubed = w.mul(z, x)
-    tail = polynomial(w, z, coefficients.SIN)
+    curve = w.mul(w.mul(z, x), polynomial(w, z, coefficients.SIN))
     if r.low is None:
-        return w.muladd(cubed, tail, x)
-    flat = w.muladd(z, w.like(-0.5, x), w.like(1.0, x))
-    return w.add(x, w.muladd(cubed, tail, w.mul(r.low, flat)))
+        return x, curve
+    slope = w.muladd(z, w.like(-0.5, x), w.like(1.0, x))
+    return x, w.muladd(r.low, slope, curve)
 
 
-def _cos_kernel(w: Writer, r: Reduced) -> Reg:
-    """cos(high + low), |high| <= pi/4. 1 - z/2 loses bits, which are found again."""
+def _cos_kernel(w: Writer, r: Reduced) -> tuple[Reg, Reg]:
+    """cos(high + low), |high| <= pi/4, as 1 - z/2 and the rest, with what that loses."""
     z = w.mul(r.high, r.high)
     one, half = w.like(1.0, z), scaled(w, z, 0.5)
     near = w.sub(one, half)
     lost = w.sub(w.sub(one, near), half)
-    tail = w.muladd(w.mul(z, z), polynomial(w, z, coefficients.COS), lost)
-    if r.low is not None:
-        tail = w.sub(tail, w.mul(r.high, r.low))
-    return w.add(near, tail)
+    rest = w.muladd(w.mul(z, z), polynomial(w, z, coefficients.COS), lost)
+    return near, rest if r.low is None else w.sub(rest, w.mul(r.high, r.low))
 
 
 def sin(w: Writer, x: Reg) -> Reg:
@@ -98,7 +98,7 @@ def cos(w: Writer, x: Reg) -> Reg:
 def _circular(w: Writer, x: Reg, name: str) -> Reg:
     """The kernel and sign that the quadrant asks for; cosine is sine one quadrant on."""
     r = reduced(w, x)
-    sine, cosine = _sin_kernel(w, r), _cos_kernel(w, r)
+    sine, cosine = w.add(*_sin_kernel(w, r)), w.add(*_cos_kernel(w, r))
     one = w.like(1, r.quadrant)
     quadrant = r.quadrant if name == "sin" else w.add(r.quadrant, one)
     odd = w.ne(w.and_(quadrant, one), w.like(0, one))
@@ -110,6 +110,26 @@ def _circular(w: Writer, x: Reg, name: str) -> Reg:
         zero = w.like(0.0, x)
         near = w.select(w.eq(x, zero), x, near)
     return _with_far(w, x, near, name)
+
+
+def tan(w: Writer, x: Reg) -> Reg:
+    """Tangent of f64: the quotient of the kernels, or minus its reciprocal."""
+    return w.once(f"tan {x.typed}", lambda: _tangent(w, x))
+
+
+def _tangent(w: Writer, x: Reg) -> Reg:
+    r = reduced(w, x)
+    sine, cosine = ordered_sum(w, *_sin_kernel(w, r)), ordered_sum(w, *_cos_kernel(w, r))
+    one = w.like(1, r.quadrant)
+    odd = w.ne(w.and_(r.quadrant, one), w.like(0, one))
+    top, top_low = (w.select(odd, w.neg(c), s) for c, s in zip(cosine, sine, strict=True))
+    below, below_low = (w.select(odd, s, c) for c, s in zip(cosine, sine, strict=True))
+    quotient = w.div(top, below)
+    lows = w.muladd(w.neg(quotient), below_low, top_low)
+    rest = w.add(remainder(w, top, quotient, below), lows)
+    near = w.add(quotient, w.div(rest, below))
+    near = w.select(w.eq(x, w.like(0.0, x)), x, near)
+    return _with_far(w, x, near, "tan")
 
 
 def _with_far(w: Writer, x: Reg, near: Reg, name: str) -> Reg:

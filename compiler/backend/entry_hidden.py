@@ -1,0 +1,50 @@
+"""Guards on what a function reads beside its arguments: globals, closure cells, code and defaults of functions.
+
+Each is a place and the object that must still be there.  Immutable objects are known by identity, so a call whose
+guards hold reads what the kernel was compiled for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .entry_writer import EntryWriter
+from .python_abi import CELL_CONTENTS, FUNCTION_CODE, FUNCTION_DEFAULTS, FUNCTION_KEYWORD_DEFAULTS
+
+
+class Guard(NamedTuple):
+    """`expected` is what stands at a place now.
+
+    kind    "global" (holder is the dict, name the key), "cell", or "code", "defaults", "keyword defaults"
+            of a function
+    """
+
+    kind: str
+    holder: Any
+    name: str
+    expected: Any
+
+
+_FIELDS = {
+    "cell": CELL_CONTENTS,
+    "code": FUNCTION_CODE,
+    "defaults": FUNCTION_DEFAULTS,
+    "keyword defaults": FUNCTION_KEYWORD_DEFAULTS,
+}
+
+
+def write_guards(writer: EntryWriter, guards: tuple[Guard, ...]) -> None:
+    """Emit the guards; where one fails, the call is for the next entry."""
+    for guard in guards:
+        holder = writer.object(guard.holder, "holder")
+        if guard.kind == "global":
+            name = writer.object(guard.name, "name")
+            found = writer.call("ptr", "PyDict_GetItemWithError", f"ptr {holder}", f"ptr {name}")
+        else:
+            found = writer.field(holder, _FIELDS[guard.kind])
+        absent = guard.expected is None and guard.kind.endswith("defaults")
+        expected = "null" if absent else writer.object(guard.expected, "expected")
+        writer.require_equal("ptr", found, expected)
+
+
+__all__ = ["Guard", "write_guards"]

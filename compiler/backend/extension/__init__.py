@@ -1,0 +1,16 @@
+"""Extension modules: compiled functions as files that Python imports without pullback, llvmlite or NumPy.
+
+This package knows graphs, the stable interface of Python and the linker; it does not know how functions are traced.
+
+    write([Function("loss", ...)], name="kernels", out=Path("."), level=level_named("host"))
+        kernels.abi3.so   the module: kernels.loss(...), kernels.graph, kernels.cpu
+        kernels.o         the kernels alone, C functions without Python
+        kernels.h         their declarations
+        kernels.pyi       the types of the Python functions
+"""
+
+from .cpu import level_named
+from .describe import FIXED, Function
+from .module import write
+
+__all__ = ["FIXED", "Function", "level_named", "write"]

@@ -1,0 +1,170 @@
+"""What stands beside an extension module: a C header for its kernels, and a stub with the types of its functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...ir.types import Type
+from ..specs import (
+    CONTAINERS,
+    ArrayResult,
+    ArraySpec,
+    BoolResult,
+    ConstantResult,
+    DictResult,
+    DictSpec,
+    IntResult,
+    ListResult,
+    ListSpec,
+    Result,
+    ScalarResult,
+    Spec,
+    StaticSpec,
+    TupleResult,
+)
+from .cpu import Level
+from .describe import NUMPY_NAMES, Function, doc, number_dtype, spelled
+
+C_TYPES = {"bool": "uint8_t", "i32": "int32_t", "i64": "int64_t", "f32": "float", "f64": "double"}
+_PYTHON_TYPES = {"bool": "bool", "i32": "int", "i64": "int", "f32": "float", "f64": "float"}
+_C_WORDS = frozenset(
+    ("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "report"))
+
+
+# ---- the C header
+
+
+def header(functions: Sequence[Function], module: str, level: Level) -> str:
+    """The declarations of the kernels, which `module`.o has."""
+    guard = f"{module.upper()}_H"
+    return "\n".join([
+        f"/* The kernels of {module}: plain C functions, in {module}.o, for {level.name} processors.",
+        "   Link with -lm.  Arrays are contiguous in row-major order and aligned to their elements; results may not",
+        "   overlap anything.  A kernel returns 0, or -1 if there is no memory for its temporaries, or k > 0 if an",
+        "   index is out of range: report[0] is that index.  Temporaries of more than 16 KiB are kept for the next",
+        "   call.  Any number of threads may call a kernel. */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#include <stdint.h>",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        *(_declaration(f, module) for f in functions),
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        f"#endif /* {guard} */",
+        "",
+    ])
+
+
+def _declaration(function: Function, module: str) -> str:
+    graph = function.graph
+    fixed = len(graph.params) - len(function.extras)
+    given = [f"const {_c(p.type)}" for p in graph.params]
+    names = _distinct([*(p.hint or f"in{k}" for k, p in enumerate(graph.params)),
+                       *(f"out{k}" for k in range(len(graph.results)))])
+    made = [_c(r.type) for r in graph.results]
+    types = [p.type for p in [*graph.params, *graph.results]]
+    rows = [f"    {kind} *{name}, /* {_sizes(t)}{', fixed in the module' if fixed <= k < len(given) else ''} */"
+            for k, (kind, name, t) in enumerate(zip([*given, *made], names, types, strict=True))]
+    return "\n".join([f"int64_t {module}_{function.name}(", *rows, "    int64_t *report /* 4 */);", ""])
+
+
+def _c(type: Type) -> str:
+    return C_TYPES[type.dtype]
+
+
+def _sizes(type: Type) -> str:
+    return " x ".join(map(str, type.static_shape())) or "1"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that C takes, each once."""
+    made: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        plain = f"a_{plain}" if plain in _C_WORDS or plain[0] in "_0123456789" else plain
+        spelling, more = plain, 1
+        while spelling in made:
+            more += 1
+            spelling = f"{plain}_{more}"
+        made.append(spelling)
+    return made
+
+
+# ---- the stub
+
+
+def stub(functions: Sequence[Function]) -> str:
+    """The types of a module's functions."""
+    return "\n".join([
+        "from typing import Any, Literal",
+        "",
+        "from numpy import bool as bool_",
+        "from numpy import float32, float64, int32, int64",
+        "from numpy.typing import NDArray",
+        "from typing_extensions import Buffer",
+        "",
+        "graph: str",
+        "cpu: str",
+        "",
+        *(_signature(f) for f in functions),
+    ])
+
+
+def _signature(function: Function) -> str:
+    args = ", ".join(f"{name}: {_argument(spec)}" for name, spec in zip(function.names, function.args, strict=True))
+    body = "\n".join(doc(function).splitlines()[3:]).strip().replace("\\", "\\\\").replace('"""', "'''")
+    return f'def {function.name}({args}) -> {spelled(function.result, _returned, _packed)}:\n    """{body}"""\n'
+
+
+def _argument(spec: Spec) -> str:
+    """The type of an argument. Trees of any depth stop at their first level of items."""
+    if isinstance(spec, CONTAINERS):
+        items = [_leaf(each) for each in spec.items]
+        if isinstance(spec, DictSpec | ListSpec):
+            head = "dict[str, " if isinstance(spec, DictSpec) else "list["
+            return f"{head}{items[0] if len(set(items)) == 1 else 'Any'}]"
+        return f"tuple[{', '.join(items) or '()'}]"
+    return _leaf(spec)
+
+
+def _leaf(spec: Spec) -> str:
+    dtype = number_dtype(spec)
+    if dtype:
+        return _PYTHON_TYPES[dtype]
+    if isinstance(spec, ArraySpec):
+        return f"Buffer | {_ndarray(spec.dtype)}"  # NumPy's stubs say that arrays are buffers from Python 3.12 on
+    if isinstance(spec, StaticSpec):
+        return f"Literal[{spec.value!r}]"
+    return {DictSpec: "dict[str, Any]", ListSpec: "list[Any]"}.get(type(spec), "tuple[Any, ...]")
+
+
+def _ndarray(dtype: str) -> str:
+    return f"NDArray[{NUMPY_NAMES[dtype] + '_' * (dtype == 'bool')}]"
+
+
+def _returned(node: Result) -> str:
+    if isinstance(node, ArrayResult):
+        return _ndarray(node.dtype)
+    if isinstance(node, ScalarResult):
+        return _PYTHON_TYPES[node.dtype]
+    if isinstance(node, ConstantResult):
+        return "None" if node.value is None else type(node.value).__name__
+    return {IntResult: "int", BoolResult: "bool"}.get(type(node), "float")
+
+
+def _packed(node: Result, items: list[str]) -> str:
+    if isinstance(node, TupleResult):
+        return f"tuple[{', '.join(items) or '()'}]"
+    assert isinstance(node, DictResult | ListResult)
+    head = "dict[str, " if isinstance(node, DictResult) else "list["
+    return f"{head}{items[0] if len(set(items)) == 1 else 'Any'}]"

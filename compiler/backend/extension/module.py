@@ -1,0 +1,207 @@
+"""A whole extension module: from functions as data to files on disk.
+
+Each kernel is an object file of its own for the chosen level of processors. The Python side is one more, for any
+x86-64: when the module is imported it asks the processor for that level before anything else runs.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...ir.primitive import REGISTRY
+from ...ir.text import show
+from ...lowering import lower
+from ...lowering.program import Nest, Program
+from ...passes import optimize
+from ...settings import settings
+from .. import linker
+from ..emit import emit
+from ..machine import compile_object
+from ..registers import literal
+from . import argument_text, array_text, bind_text, buffer_text
+from .cpu import LEVELS, Level, missing_text
+from .describe import Function, doc
+from .function import Native, function_text
+from .header import header, stub
+from .names import declarations, text_constant
+from .writer import Objects
+
+SUFFIX = ".abi3.so"
+LONG = 200_000  # elements above which a call lets other threads run Python code
+
+_ABI_VERSION = 3
+_QUICK = 0  # straight-line guards and calls are as fast at any level of code generation
+_FASTCALL_WITH_KEYWORDS = 0x82
+_ANY_NUMBER = -7_777_777_777_777_777_777  # where a failure's text has a number known only when it happens
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function with its kernel as an object file."""
+
+    function: Function
+    native: Native
+    code: bytes
+
+
+def write(functions: Sequence[Function], name: str, out: Path, level: Level) -> Path:
+    """Write a module and what goes with it into the folder `out`; the path of the module."""
+    program = linker.find_linker()
+    made = [_compile(f, name, level) for f in functions]
+    glue = compile_object(_module_text(made, name, level), _QUICK, LEVELS["x86-64"].name)
+    out.mkdir(parents=True, exist_ok=True)
+    # Beside its place, so that whoever imports the module meanwhile finds the old file or the new one.
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=out) as folder:
+        parts = []
+        for k, each in enumerate([glue, *(m.code for m in made)]):
+            parts.append(Path(folder, f"part{k}.o"))
+            parts[-1].write_bytes(each)
+        kernels, module = Path(folder, f"{name}.o"), Path(folder, f"{name}{SUFFIX}")
+        linker.join_objects(program, parts[1:], kernels)
+        linker.link_module(program, [parts[0], kernels], module)
+        Path(folder, f"{name}.h").write_text(header(functions, name, level), encoding="utf-8")
+        Path(folder, f"{name}.pyi").write_text(stub(functions), encoding="utf-8")
+        for suffix in (".h", ".pyi", ".o", SUFFIX):
+            os.replace(Path(folder, name + suffix), out / (name + suffix))
+    return out / f"{name}{SUFFIX}"
+
+
+def _compile(function: Function, module: str, level: Level) -> Compiled:
+    program = lower(optimize(function.graph), level.vector_bits, blas=False)
+    emitted = emit(program, f"{module}_{function.name}", level.fma)
+    native = Native(emitted.name, _failures(program), _steps(program) > LONG)
+    return Compiled(function, native, compile_object(emitted.text, settings.level, level.name))
+
+
+def _steps(program: Program) -> int:
+    """About how many elements a call makes."""
+    total = 0
+    for nest in program.body:
+        assert isinstance(nest, Nest)
+        steps = 1
+        for axis in nest.axes:
+            steps *= axis.extent
+        total += steps
+    return total
+
+
+def _failures(program: Program) -> tuple[tuple[str, str], ...]:
+    """What each site of a program raises, as an exception's name and a format for PyErr_Format."""
+    made = []
+    for site in program.sites:
+        error = REGISTRY[site.kind].error(_ANY_NUMBER, *site.facts)  # type: ignore[attr-defined]
+        place = f" (in {site.where})" if site.where else ""
+        text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
+        made.append((type(error).__name__, text))
+    return tuple(made)
+
+
+# ---- the Python side
+
+
+def _module_text(made: Sequence[Compiled], name: str, level: Level) -> str:
+    objects = Objects()
+    functions = [function_text(m.function, m.native, objects) for m in made]
+    kernels = []
+    for m in made:
+        pointers = ["ptr"] * (len(m.function.graph.params) + len(m.function.graph.results) + 1)
+        kernels.append(f"declare i64 @{m.native.kernel}({', '.join(pointers)})")
+    return "\n".join([
+        array_text.TYPES, declarations(), argument_text.TEXT, bind_text.TEXT, array_text.TEXT, buffer_text.TEXT,
+        missing_text(level.features), *kernels, *functions,
+        _definition(made, name, level), _initialise(objects, name),
+    ])
+
+
+def _definition(made: Sequence[Compiled], name: str, level: Level) -> str:
+    """The module's name, texts and table of functions."""
+    graphs = "\n\n".join(show(m.function.graph) for m in made)
+    head = f"Compiled functions, written by pullback for {level.name} processors."
+    texts = {"module.name": name, "module.doc": "\n\n".join([head, *(_plain(doc(m.function)) for m in made)]),
+             "module.graph": graphs, "module.cpu": level.name, ".graph_name": "graph", ".cpu_name": "cpu"}
+    rows = []
+    for k, m in enumerate(made):
+        texts[f"function{k}.name"], texts[f"function{k}.doc"] = m.function.name, doc(m.function)
+        rows.append(f"{{ ptr, ptr, i32, ptr }} {{ ptr @function{k}.name, ptr @.call_{m.function.name}, "
+                    f"i32 {_FASTCALL_WITH_KEYWORDS}, ptr @function{k}.doc }}")
+    rows.append("{ ptr, ptr, i32, ptr } zeroinitializer")
+    # A PyModuleDef: the head of an object, which never dies, four words of the interpreter's, then ours.
+    head_fields = "i64 1, ptr null, ptr null, i64 0, ptr null"
+    fields = "ptr @module.name, ptr @module.doc, i64 -1, ptr @.functions, ptr null, ptr null, ptr null, ptr null"
+    return "\n".join([
+        *(text_constant(*pair) for pair in texts.items()),
+        f"@.functions = internal global [{len(rows)} x {{ ptr, ptr, i32, ptr }}] [{', '.join(rows)}]",
+        "@.module = internal global { i64, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, ptr } "
+        f"{{ {head_fields}, {fields} }}",
+    ])
+
+
+def _plain(text: str) -> str:
+    """A function's text without the mark that the interpreter looks for."""
+    return text.replace("\n--\n", "\n", 1)
+
+
+def _initialise(objects: Objects, name: str) -> str:
+    """What the interpreter calls when the module is imported."""
+    lines, constants = [], []
+    for k, value in enumerate(objects.values):
+        data = str(value)
+        constants.append(text_constant(f".object{k}", data))
+        if isinstance(value, str):
+            make = f"@PyUnicode_FromStringAndSize(ptr @.object{k}, i64 {len(data.encode())})"
+        elif isinstance(value, float):
+            make = f"@PyFloat_FromDouble(double {literal(value, 'f64').text})"
+        else:
+            make = f"@PyLong_FromString(ptr @.object{k}, ptr null, i32 10)"
+        slot = objects.slot(value)
+        lines += [
+            f"  %object{k} = call ptr {make}",
+            f"  %absent{k} = icmp eq ptr %object{k}, null",
+            f"  br i1 %absent{k}, label %failed, label %made{k}",
+            f"made{k}:",
+            f"  store ptr %object{k}, ptr {slot}",
+            *([f"  call void @PyUnicode_InternInPlace(ptr {slot})"] if isinstance(value, str) else []),
+        ]
+    for attribute in ("graph", "cpu"):
+        lines += [
+            f"  %{attribute} = call i32 @PyModule_AddStringConstant(ptr %module, ptr @.{attribute}_name, "
+            f"ptr @module.{attribute})",
+            f"  %has_{attribute} = icmp eq i32 %{attribute}, 0",
+            f"  br i1 %has_{attribute}, label %with_{attribute}, label %failed",
+            f"with_{attribute}:",
+        ]
+    return "\n".join([
+        *constants,
+        f"@.objects = internal global [{len(objects.values)} x ptr] zeroinitializer",
+        _INITIALISE.replace("NAME", name).replace("OBJECTS", "\n".join(lines)),
+    ])
+
+
+_INITIALISE = f"""
+define ptr @PyInit_NAME() nounwind {{
+entry:
+  %missing = call ptr @.missing()
+  %has_all = icmp eq ptr %missing, null
+  br i1 %has_all, label %create, label %lacks
+lacks:
+  %error = load ptr, ptr @PyExc_ImportError
+  call ptr (ptr, ptr, ...) @PyErr_Format(ptr %error, ptr @.no_feature, ptr @module.name, ptr @module.cpu, ptr %missing)
+  ret ptr null
+create:
+  %module = call ptr @PyModule_Create2(ptr @.module, i32 {_ABI_VERSION})
+  %is_made = icmp ne ptr %module, null
+  br i1 %is_made, label %fill, label %none
+fill:
+OBJECTS
+  ret ptr %module
+failed:
+  call void @Py_DecRef(ptr %module)
+  br label %none
+none:
+  ret ptr null
+}}
+"""

@@ -1,0 +1,315 @@
+"""What a traced function is handed: a value of its graph with NumPy's operators, methods and attributes.
+
+An `Array` knows its value and whether it stands for a Python number, which is weak in promotion. What its
+operators and methods mean is registered by the modules beside this one, by NumPy's own names:
+
+    FUNCTIONS[np.sum] = sum_       UFUNCS["add"] = ...       x.sum() is FUNCTIONS[np.sum](x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import Type
+from . import tracing
+from .errors import TraceError, TraceValueError, UnknownFunction, message
+from .refusals import Refusals
+from .tracing import Tracing, user_line
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy function -> its meaning on traced arrays."""
+
+HOOKS: dict[str, Callable[..., Any]] = {}
+"""operate(ufunc, *operands, python=bool), apply(ufunc, method, inputs, kwargs), index(array, key)."""
+
+
+def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the meaning of NumPy functions."""
+
+    def register(meaning: Callable[..., Any]) -> Callable[..., Any]:
+        for each in functions:
+            FUNCTIONS[each] = meaning
+        return meaning
+
+    return register
+
+
+def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    ufunc = getattr(np, name)
+
+    def forward(self: Array, other: Any) -> Any:
+        return HOOKS["operate"](ufunc, self, other) if _operand(other) else NotImplemented
+
+    def backward(self: Array, other: Any) -> Any:
+        return HOOKS["operate"](ufunc, other, self) if _operand(other) else NotImplemented
+
+    return forward, backward
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+    return lambda self: HOOKS["operate"](ufunc, self)
+
+
+def _inplace(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+
+    def update(self: Array, other: Any) -> Any:
+        if not self.shape:
+            return HOOKS["operate"](ufunc, self, other)
+        return self._update(ufunc, other)
+
+    return update
+
+
+def _method(function: Any) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: call(function, FUNCTIONS[function], (self, *args), kwargs)
+
+
+def _operand(other: Any) -> bool:
+    return isinstance(other, (Array, bool, int, float, list, tuple, np.ndarray, np.generic))
+
+
+class Array(Refusals):
+    """A traced stand-in for an ndarray, a NumPy scalar or a Python number."""
+
+    __slots__ = ("tracing", "value", "weak", "shared", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __init__(self, tracing: Tracing, value: Value, weak: bool = False, shared: bool = False) -> None:
+        self.tracing, self.value, self.weak, self.shared = tracing, value, weak, shared
+
+    # ---- attributes
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.type.static_shape()
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.type.numpy
+
+    @property
+    def ndim(self) -> int:
+        return self.value.type.rank
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> Array:
+        return FUNCTIONS[np.transpose](self)
+
+    @property
+    def mT(self) -> Array:
+        return FUNCTIONS[np.matrix_transpose](self)
+
+    @property
+    def real(self) -> Array:
+        return self
+
+    @property
+    def flat(self) -> Iterator[Array]:
+        return iter(self.ravel())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Array({self.type}, traced in {self.tracing.name!r})"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    # ---- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return HOOKS["apply"](ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        meaning = FUNCTIONS.get(function)
+        if meaning is None:
+            raise unknown(name_of(function))
+        return call(function, meaning, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Array:
+        return HOOKS["index"](self, key)
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(self.shape[0]))
+
+    # ---- operators
+
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("true_divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __pow__, __rpow__ = _binary("power")
+    __and__, __rand__ = _binary("bitwise_and")
+    __or__, __ror__ = _binary("bitwise_or")
+    __xor__, __rxor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__ = _binary("left_shift")
+    __rshift__, __rrshift__ = _binary("right_shift")
+    __lt__, __gt__ = _binary("less")[0], _binary("greater")[0]
+    __le__, __ge__ = _binary("less_equal")[0], _binary("greater_equal")[0]
+    __eq__, __ne__ = _binary("equal")[0], _binary("not_equal")[0]
+    __neg__, __pos__ = _unary("negative"), _unary("positive")
+    __abs__, __invert__ = _unary("absolute"), _unary("invert")
+    __iadd__, __isub__ = _inplace("add"), _inplace("subtract")
+    __imul__, __itruediv__ = _inplace("multiply"), _inplace("true_divide")
+    __ifloordiv__, __imod__, __ipow__ = _inplace("floor_divide"), _inplace("remainder"), _inplace("power")
+    __iand__, __ior__, __ixor__ = _inplace("bitwise_and"), _inplace("bitwise_or"), _inplace("bitwise_xor")
+    __ilshift__, __irshift__ = _inplace("left_shift"), _inplace("right_shift")
+
+    def __matmul__(self, other: Any) -> Any:
+        return FUNCTIONS[np.matmul](self, other) if _operand(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return FUNCTIONS[np.matmul](other, self) if _operand(other) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int = 0) -> Any:
+        return FUNCTIONS[np.round](self, digits)
+
+    def _update(self, ufunc: np.ufunc, other: Any) -> Array:
+        """NumPy's in-place operators: every name of this array sees the new value, views would not."""
+        if self.shared:
+            raise TraceError(
+                message(
+                    f"in-place {ufunc.__name__} on an array that the caller or a view shares",
+                    user_line(),
+                    "write x = x + y in place of x += y",
+                    array=self.type,
+                )
+            )
+        made = HOOKS["operate"](ufunc, self, other)
+        if made.shape != self.shape or not np.can_cast(made.dtype, self.dtype, "same_kind"):
+            fix = "write x = x + y in place of x += y"
+            verdict = f"in-place {ufunc.__name__} cannot put {made.type} into {self.type}"
+            raise TraceValueError(message(verdict, user_line(), fix))
+        self.value = made.astype(self.dtype).value
+        return self
+
+    # ---- methods
+
+    sum, mean, prod = _method(np.sum), _method(np.mean), _method(np.prod)
+    max, min, ptp = _method(np.max), _method(np.min), _method(np.ptp)
+    argmax, argmin = _method(np.argmax), _method(np.argmin)
+    std, var, any, all = _method(np.std), _method(np.var), _method(np.any), _method(np.all)
+    cumsum, clip, round = _method(np.cumsum), _method(np.clip), _method(np.round)
+    dot, trace, diagonal = _method(np.dot), _method(np.trace), _method(np.diagonal)
+    ravel = _method(np.ravel)
+    squeeze, swapaxes = _method(np.squeeze), _method(np.swapaxes)
+    repeat, take = _method(np.repeat), _method(np.take)
+    copy, astype = _method(np.copy), _method("astype")
+
+    def flatten(self, order: str = "C") -> Array:
+        return self.copy().ravel(order)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Array:
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return FUNCTIONS[np.reshape](self, wanted, order=order)
+
+    def transpose(self, *axes: Any) -> Array:
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return FUNCTIONS[np.transpose](self, given or None)
+
+    def conj(self) -> Array:
+        return self
+
+    conjugate = conj
+
+
+def name_of(function: Any) -> str:
+    """A NumPy function's name as users write it."""
+    if isinstance(function, str):
+        return f"ndarray.{function}"
+    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
+    return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def unknown(name: str, detail: str = "") -> UnknownFunction:
+    """The error for a function that is not known here."""
+    verdict = f"{name}{detail} is not supported in a traced function"
+    fix = "compute it from functions that are, or outside of the function and pass the result"
+    return UnknownFunction(message(verdict, user_line(), fix))
+
+
+def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a meaning; arguments that it does not take are refused by name."""
+    try:
+        return meaning(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, TraceError) or f"{meaning.__name__}()" not in str(error):
+            raise
+        detail = str(error).partition("() ")[2]
+        raise unknown(name_of(function), f" called this way ({detail})") from None
+
+
+def find(trees: Any) -> Array | None:
+    """Some Array among nested lists and tuples."""
+    pending = [trees]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Array):
+            return each
+        if isinstance(each, (list, tuple)):
+            pending.extend(each)
+    return None
+
+
+def here(*operands: Any) -> Tracing:
+    """The function being traced now; an error if the operands' own has ended."""
+    now = tracing.current()
+    for each in operands:
+        if isinstance(each, Array) and not (each.tracing is now or tracing.encloses(each.tracing)):
+            raise leaked(each)
+    if now is None:
+        raise RuntimeError("no function is being traced")
+    return now
+
+
+def leaked(array: Array) -> TraceError:
+    """The error for a value that outlived its trace, or crossed threads."""
+    owner = array.tracing
+    verdict = f"a traced value of {owner.name!r} is used after the function has returned"
+    if owner.alive:
+        verdict = f"a traced value of {owner.name!r} is used in another thread"
+    fix = "return the value from the function; do not keep it in globals, attributes or lists"
+    return TraceError(message(verdict, user_line(), fix, value=array.type, traced=owner.where or "unknown"))
+
+
+def value_of(now: Tracing, array: Array) -> Value:
+    """The value of an Array in the function being traced now."""
+    return array.value if array.tracing is now else now.outer(array)

@@ -1,0 +1,45 @@
+"""What a traced function can do wrong, said on one screen: verdict first, the way out last.
+
+TraceError: bool() of a traced value
+  at train.py:12: if x > 0:
+  value: bool[], made from the arguments of 'loss'
+  fix: choose between values with np.where(condition, a, b)
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from ..ir.graph import Where
+
+
+class TraceError(TypeError):
+    """Something that a traced value cannot do, or that pullback does not know."""
+
+
+class TraceAttributeError(TraceError, AttributeError):
+    """An attribute that an ndarray has and a traced array has not."""
+
+
+class TraceIndexError(TraceError, IndexError):
+    """An index that a traced array cannot take."""
+
+
+class TraceValueError(TraceError, ValueError):
+    """Shapes or values that do not fit."""
+
+
+class UnknownFunction(TraceError, NotImplementedError):
+    """A NumPy function, or a way to call one, that pullback does not know."""
+
+
+def message(verdict: str, where: Where | None = None, fix: str = "", **facts: object) -> str:
+    """The text of an error: the verdict, the user's line, facts, and the way out."""
+    lines = [verdict]
+    if where is not None:
+        source = linecache.getline(where.file, where.line).strip()
+        lines.append(f"  at {where.file}:{where.line}" + (f": {source}" if source else ""))
+    lines += [f"  {name}: {value}" for name, value in facts.items()]
+    if fix:
+        lines.append(f"  fix: {fix}")
+    return "\n".join(lines)

@@ -1,0 +1,54 @@
+"""Hidden inputs that native code can watch: places whose objects cannot change without being replaced."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from ..backend.entry_hidden import Guard
+from .hidden import MISSING, PLAIN, Hidden, Source
+
+
+def native_guards(hidden: Hidden) -> tuple[Guard, ...] | None:
+    """Guards that hold as long as `hidden.read()` gives the same; None if objects could tell no change.
+
+    Numbers, strings, functions with their code, modules and tuples of these are known by identity.  Arrays,
+    lists, dicts and attributes are not: for them every call reads the hidden inputs in Python.
+    """
+    guards: list[Guard] = []
+    for source in hidden.sources:
+        made = _of_source(source)
+        if made is None:
+            return None
+        guards += made
+    return tuple(guards)
+
+
+def _of_source(source: Source) -> list[Guard] | None:
+    if source.kind == "defaults":
+        function = source.holder
+        if function.__kwdefaults__:
+            return None
+        inside = _inside(function.__defaults__)
+        here = [
+            Guard("defaults", function, "", function.__defaults__),
+            Guard("keyword defaults", function, "", function.__kwdefaults__),
+        ]
+        return None if inside is None else here + inside
+    value = source.read()
+    if value is MISSING or source.kind not in ("global", "cell"):
+        return None
+    inside = _inside(value)
+    return None if inside is None else [Guard(source.kind, source.holder, source.name, value), *inside]
+
+
+def _inside(value: Any) -> list[Guard] | None:
+    """Guards on what can change within an object that is known by identity."""
+    if isinstance(value, types.FunctionType):
+        return [Guard("code", value, "", value.__code__)]
+    if type(value) is tuple:
+        parts = [_inside(each) for each in value]
+        return None if any(p is None for p in parts) else [g for p in parts if p for g in p]
+    if isinstance(value, (*PLAIN, types.ModuleType, type, types.BuiltinFunctionType)):
+        return []
+    return None

@@ -1,0 +1,174 @@
+"""NumPy's promotion (NEP 50) made explicit: which dtypes a ufunc computes in, casts, constants, broadcasting.
+
+Python numbers are weak: they take the dtype of what they meet. A traced Python number is as weak as one.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DTYPES, NAMES, Type
+from ..ops import elementwise, reduce, shape, source
+from .array import Array, find, here, value_of
+from .errors import TraceError, TraceValueError, message
+from .tracing import Tracing, check_dtype, user_line
+
+Kind = Any
+"""What an operand is to promotion: a dtype, or the type int or float of a weak number."""
+
+
+def kind(x: Any) -> Kind:
+    """How an operand takes part in promotion."""
+    if isinstance(x, Array):
+        return {"f": float, "i": int}.get(x.dtype.kind, x.dtype) if x.weak else x.dtype
+    if isinstance(x, (bool, np.bool)):
+        return np.dtype(bool)
+    return type(x) if type(x) in (int, float) else x.dtype
+
+
+@lru_cache(maxsize=4096)
+def loop(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...]:
+    """The dtypes that a ufunc takes and gives for operands of these kinds."""
+    try:
+        found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+    except TypeError:
+        names = " and ".join(_spelled(k) for k in kinds)
+        raise TraceError(message(f"np.{ufunc.__name__} does not take {names}")) from None
+    for dtype in found:
+        if dtype not in NAMES:
+            names = " and ".join(_spelled(k) for k in kinds)
+            verdict = f"np.{ufunc.__name__} of {names} is {dtype} in NumPy, which is not supported"
+            raise TraceError(message(verdict, fix="cast the argument first: x.astype(float)"))
+    return found
+
+
+def _spelled(kind: Kind) -> str:
+    return f"a Python {kind.__name__}" if isinstance(kind, type) else str(kind)
+
+
+def loop_here(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    """`loop`, with the user's line in its errors."""
+    try:
+        return loop(ufunc, tuple(map(kind, operands)))
+    except TraceError as error:
+        verdict, _, fix = str(error).partition("\n  fix: ")
+        raise TraceError(message(verdict, user_line(), fix or "cast an argument: x.astype(float)")) from None
+
+
+def result_dtype(*operands: Any) -> np.dtype:
+    """NumPy's result_type of the operands."""
+    examples = [k if isinstance(k, np.dtype) else k(0) for k in map(kind, operands)]
+    return _known(np.result_type(*examples))
+
+
+def _known(dtype: Any) -> np.dtype:
+    made = np.dtype(dtype)
+    if made not in NAMES:
+        known = ", ".join(map(str, DTYPES.values()))
+        raise TraceError(message(f"dtype {made} is not supported", user_line(), f"use {known}"))
+    return made
+
+
+def as_operand(x: Any) -> Any:
+    """Lists become arrays; what no array can be made of is refused."""
+    if isinstance(x, (Array, bool, int, float)):
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        check_dtype(x)
+        return x
+    if isinstance(x, (list, tuple)):
+        return stacked(x)
+    fix = "pass numbers or NumPy arrays"
+    raise TraceError(message(f"a {type(x).__name__} meets a traced array", user_line(), fix))
+
+
+def stacked(items: list[Any] | tuple[Any, ...]) -> Any:
+    """A nested list as an array; traced where one of its elements is."""
+    if find(items) is None:
+        return np.asarray(items)
+    parts = [as_operand(each) for each in items]
+    dtype, now = result_dtype(*parts), here(*parts)
+    values = [conform(now, p, dtype, np.shape(parts[0])) for p in parts]
+    wide = (1, *np.shape(parts[0]))
+    rows = [now.emit(shape.reshape, v, shape=wide) for v in values]
+    return Array(now, now.emit(shape.concatenate, *rows, axis=0))
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return x.shape if isinstance(x, (Array, np.ndarray, np.generic)) else ()
+
+
+def common_shape(name: str, *operands: Any) -> tuple[int, ...]:
+    """The shape that the operands broadcast to."""
+    shapes = [shape_of(x) for x in operands]
+    if all(s == shapes[0] for s in shapes):
+        return shapes[0]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(map(str, shapes))
+        fix = "reshape one of them, or add an axis with x[:, None]"
+        verdict = f"np.{name}: shapes {listed} do not broadcast"
+        raise TraceValueError(message(verdict, user_line(), fix)) from None
+
+
+def lift(now: Tracing, x: Any) -> Value:
+    """An operand as a value of the function being traced: its own dtype, its own shape."""
+    if isinstance(x, Array):
+        return value_of(now, x)
+    if isinstance(x, np.ndarray):
+        return now.array(x)
+    return constant(now, x, np.asarray(x).dtype, ())
+
+
+def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[int, ...]) -> Value:
+    """An operand as a value of this dtype and shape, cast and repeated if need be."""
+    if isinstance(x, (bool, int, float, np.generic)):
+        return constant(now, x, dtype, to)
+    return broadcast(now, cast(now, lift(now, x), dtype), to)
+
+
+def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
+    """A number in every element."""
+    if _known(dtype).kind == "i" and isinstance(x, int):
+        info = np.iinfo(dtype)
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
+    number = dtype.type(x).item() if dtype.kind != "f" else _rounded(x, dtype)
+    return now.emit(source.const, type=Type(NAMES[dtype], shape), value=number)
+
+
+def _rounded(x: Any, dtype: np.dtype) -> float:
+    """The number as the dtype holds it; too large ones become infinite, as in NumPy."""
+    number = float(x)
+    if dtype == np.float32 and math.isfinite(number):
+        with np.errstate(over="ignore"):
+            return float(np.float32(number))
+    return number
+
+
+def cast(now: Tracing, value: Value, dtype: np.dtype) -> Value:
+    name = NAMES[_known(dtype)]
+    return value if value.type.dtype == name else now.emit(elementwise.cast, value, dtype=name)
+
+
+def broadcast(now: Tracing, value: Value, to: tuple[int, ...]) -> Value:
+    """Repeat a value along the axes where NumPy's broadcasting does."""
+    own = value.type.static_shape()
+    if own == to:
+        return value
+    lead = len(to) - len(own)
+    kept = [a for a, n in enumerate(own) if n == to[a + lead]]
+    if len(kept) < len(own):
+        value = now.emit(shape.reshape, value, shape=tuple(own[a] for a in kept))
+    return now.emit(reduce.spread, value, shape=to, axes=tuple(a + lead for a in kept))
+
+
+def positions(now: Tracing, shape: tuple[int, ...], axis: int) -> Array:
+    """The index along an axis, in every element of an array of this shape."""
+    return Array(now, now.emit(source.iota, type=Type("i64", shape), axis=axis))

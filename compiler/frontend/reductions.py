@@ -1,0 +1,262 @@
+"""NumPy's reductions and scans on traced arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ops import reduce, shape
+from .array import Array, here, implements, unknown, value_of
+from .errors import TraceIndexError, TraceValueError, message
+from .promotion import as_operand, cast, constant, lift
+from .tracing import Tracing, user_line
+from .ufuncs import elementwise, where
+
+Axis = int | tuple[int, ...] | None
+
+
+def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
+    """Axes in increasing order; None means all."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = sorted(normal_axis(a, rank) for a in given)
+    if len(set(found)) != len(found):
+        raise TraceValueError(message(f"axis {axis} names an axis twice", user_line()))
+    return tuple(found)
+
+
+def normal_axis(axis: Any, rank: int) -> int:
+    """One axis, counted from the front."""
+    place = axis.__index__()
+    if not -rank <= place < rank:
+        verdict = f"axis {place} is out of bounds for array of dimension {rank}"
+        raise TraceIndexError(message(verdict, user_line(), f"use an axis from {-rank} to {rank - 1}"))
+    return place % rank
+
+
+def traced(x: Any) -> tuple[Tracing, Array]:
+    """Anything an array can be made of, as an Array of the function being traced."""
+    x = as_operand(x)
+    now = here(x)
+    return now, Array(now, value_of(now, x) if isinstance(x, Array) else lift(now, x))
+
+
+def keep(now: Tracing, value: Value, x: Array, axes: tuple[int, ...], keepdims: bool) -> Value:
+    """Put the folded axes back with size one."""
+    if not keepdims:
+        return value
+    return now.emit(shape.reshape, value, shape=tuple(1 if a in axes else n for a, n in enumerate(x.shape)))
+
+
+def _sum_dtype(x: Array, dtype: Any) -> np.dtype:
+    if dtype is not None:
+        return np.dtype(dtype)
+    return np.dtype(np.int64) if x.dtype.kind in "bi" else x.dtype
+
+
+@implements(np.sum)
+def sum_(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    now, x = traced(a)
+    axes, value = axes_of(axis, x.ndim), cast(now, x.value, _sum_dtype(x, dtype))
+    made = now.emit(reduce.sum_, value, axes=axes) if axes else value
+    return Array(now, keep(now, made, x, axes, keepdims))
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    return sum_(where(elementwise(np.isnan, a), 0, a), axis, dtype, keepdims)
+
+
+def _extremum(name: str, prim: Any) -> Any:
+    def fold(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+        now, x = traced(a)
+        axes = axes_of(axis, x.ndim)
+        if any(x.shape[k] == 0 for k in axes):
+            fix = "check the size before, or append an element"
+            verdict = f"np.{name} of {x.type} over an axis without elements"
+            raise TraceValueError(message(verdict, user_line(), fix))
+        value = cast(now, x.value, np.dtype(np.int32)) if x.dtype == bool else x.value
+        made = now.emit(prim, value, axes=axes) if axes else value
+        return Array(now, keep(now, cast(now, made, x.dtype), x, axes, keepdims))
+
+    fold.__name__ = name
+    return fold
+
+
+amax = implements(np.max, np.amax)(_extremum("max", reduce.max_))
+amin = implements(np.min, np.amin)(_extremum("min", reduce.min_))
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    return elementwise(np.subtract, amax(a, axis, keepdims), amin(a, axis, keepdims))
+
+
+def _argument(name: str, sign: int) -> Any:
+    def fold(a: Any, axis: int | None = None, keepdims: bool = False) -> Array:
+        now, x = traced(a)
+        if x.dtype == bool:
+            x = Array(now, cast(now, x.value, np.dtype(np.int32)))
+        y = x if sign > 0 else _reversed_order(x)
+        if axis is None:
+            y, place = y.reshape(-1), 0
+        else:
+            place = normal_axis(axis, x.ndim)
+        if y.shape[place] == 0:
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        made = now.emit(reduce.argmax, y.value, axis=place)
+        return Array(now, keep(now, made, x, axes_of(axis, x.ndim), keepdims))
+
+    fold.__name__ = name
+    return fold
+
+
+def _reversed_order(x: Array) -> Array:
+    """Smallest first: -x for floats, ~x for integers, whose least has no negative."""
+    return elementwise(np.negative if x.dtype.kind == "f" else np.invert, x)
+
+
+argmax = implements(np.argmax)(_argument("argmax", 1))
+argmin = implements(np.argmin)(_argument("argmin", -1))
+
+
+@implements(np.all)
+def all_(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    _now, x = traced(a)
+    truth = x if x.dtype == bool else elementwise(np.not_equal, x, 0)
+    false = sum_(elementwise(np.logical_not, truth), axis, None, keepdims)
+    return elementwise(np.equal, false, 0)
+
+
+@implements(np.any)
+def any_(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    _now, x = traced(a)
+    truth = x if x.dtype == bool else elementwise(np.not_equal, x, 0)
+    return elementwise(np.not_equal, sum_(truth, axis, None, keepdims), 0)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    return sum_(elementwise(np.not_equal, a, 0), axis, None, keepdims)
+
+
+@implements(np.mean)
+def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    _now, x = traced(a)
+    if dtype is None and x.dtype.kind in "bi":
+        dtype = np.float64
+    count = int(np.prod([x.shape[k] for k in axes_of(axis, x.ndim)], dtype=int))
+    return elementwise(np.true_divide, sum_(x, axis, dtype, keepdims), float(count))
+
+
+@implements(np.average)
+def average(a: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = False) -> Array:
+    if weights is None:
+        return mean(a, axis, None, keepdims)
+    _now, x = traced(a)
+    if tuple(np.shape(weights) if not isinstance(weights, Array) else weights.shape) != x.shape:
+        raise unknown("np.average", " with weights of another shape")
+    total = sum_(elementwise(np.multiply, x, weights), axis, None, keepdims)
+    return elementwise(np.true_divide, total, sum_(weights, axis, None, keepdims))
+
+
+@implements(np.var)
+def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
+    _now, x = traced(a)
+    away = elementwise(np.subtract, x, mean(x, axis, dtype, True))
+    count = int(np.prod([x.shape[k] for k in axes_of(axis, x.ndim)], dtype=int))
+    squares = sum_(elementwise(np.square, away), axis, dtype, keepdims)
+    return elementwise(np.true_divide, squares, float(max(count - ddof, 0)))
+
+
+@implements(np.std)
+def std(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
+    return elementwise(np.sqrt, var(a, axis, dtype, ddof, keepdims))
+
+
+@implements(np.prod)
+def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """Halves are multiplied with halves, so that the graph stays small and gradients hold at zeros."""
+    now, x = traced(a)
+    axes = axes_of(axis, x.ndim)
+    x = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
+    rest = [k for k in range(x.ndim) if k not in axes]
+    y = x.transpose([*axes, *rest]).reshape((-1, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
+    if y.shape[0] == 0:
+        made = constant(now, 1, x.dtype, y.shape[1:])
+        return Array(now, keep(now, made, x, axes, keepdims))
+    while (n := y.shape[0]) > 1:
+        half = elementwise(np.multiply, y[: n // 2], y[n // 2 : n // 2 * 2])
+        y = _joined(now, [half, y[n - 1 :]]) if n % 2 else half
+    return Array(now, keep(now, y[0].value, x, axes, keepdims))
+
+
+def _joined(now: Tracing, parts: list[Array]) -> Array:
+    return Array(now, now.emit(shape.concatenate, *(p.value for p in parts), axis=0))
+
+
+def _scan(a: Any, axis: int | None, dtype: Any, join: np.ufunc, unit: int) -> Array:
+    """A running fold by doubling: log2(n) steps that each add the array to itself, shifted."""
+    now, x = traced(a)
+    if axis is None:
+        x, place = x.reshape(-1), 0
+    else:
+        place = normal_axis(axis, x.ndim)
+    y = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
+    front = [slice(None)] * place
+    width, n = 1, y.shape[place]
+    while width < n:
+        head = (*front, slice(None, width))
+        tail = elementwise(join, y[(*front, slice(width, None))], y[(*front, slice(None, n - width))])
+        y = Array(now, now.emit(shape.concatenate, y[head].value, tail.value, axis=place))
+        width *= 2
+    return y
+
+
+@implements(np.cumsum)
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+    return _scan(a, axis, dtype, np.add, 0)
+
+
+@implements(np.cumprod)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+    return _scan(a, axis, dtype, np.multiply, 1)
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1) -> Array:
+    _now, x = traced(a)
+    front = [slice(None)] * normal_axis(axis, x.ndim)
+    for _ in range(n):
+        later, earlier = x[(*front, slice(1, None))], x[(*front, slice(None, -1))]
+        x = elementwise(np.not_equal if x.dtype == bool else np.subtract, later, earlier)
+    return x
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
+    now, y = traced(x)
+    y = y if y.dtype.kind == "f" else Array(now, cast(now, y.value, np.dtype(np.float64)))
+    single = isinstance(axis, int) or (axis is None and y.ndim == 1)
+    if ord is None or (ord == 2 and single) or (ord == "fro" and not single):
+        total = sum_(elementwise(np.square, y), axis, None, keepdims)
+        return elementwise(np.sqrt, total)
+    size = elementwise(np.absolute, y)
+    if not single or isinstance(ord, str):
+        raise unknown("np.linalg.norm", f" with ord={ord!r} of {y.type}")
+    if ord in (np.inf, -np.inf):
+        return (amax if ord > 0 else amin)(size, axis, keepdims)
+    if ord == 1:
+        return sum_(size, axis, None, keepdims)
+    return elementwise(np.power, sum_(elementwise(np.power, size, ord), axis, None, keepdims), 1 / ord)
+
+
+@implements("astype")
+def astype(x: Array, dtype: Any, *args: Any, copy: bool = True) -> Array:
+    if args:
+        raise unknown("ndarray.astype", " with order or casting")
+    now = here(x)
+    return Array(now, cast(now, value_of(now, x), np.dtype(dtype)))

@@ -1,0 +1,135 @@
+"""Which functions are being traced in this thread, and what each has met so far.
+
+A `Tracing` owns the builder of one function. Arrays that the function meets beside its arguments are never
+built in: each becomes one more parameter, and so does every value of an enclosing trace.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph import Builder, Value, Where
+from ..ir.types import DTYPES, NAMES, type_of
+from .errors import TraceError, message
+
+
+class Tracing:
+    """One function being traced.
+
+    extras    what the parameters after the arguments stand for: ndarrays, or values of enclosing traces
+    refusal   the latest error of ours, which NumPy may have replaced by one of its own
+    """
+
+    __slots__ = ("builder", "name", "where", "alive", "extras", "refusal", "_known")
+
+    def __init__(self, name: str, where: Where | None = None) -> None:
+        self.builder, self.name, self.where = Builder(name), name, where
+        self.alive = True
+        self.extras: list[tuple[Value, Any]] = []
+        self.refusal: tuple[Where | None, Exception] | None = None
+        self._known: dict[Any, Value] = {}
+
+    def emit(self, prim: Any, *values: Value, **attrs: Any) -> Value:
+        """Emit a primitive with one result, stamped with the user's line."""
+        self.builder.where = user_line()
+        return self.builder.emit(prim, *values, **attrs)[0]
+
+    def array(self, given: np.ndarray) -> Value:
+        """The parameter that stands for an array which is no argument."""
+        value = self._known.get(id(given))
+        if value is None:
+            check_dtype(given)
+            value = self._extra(id(given), type_of(given).with_dtype(NAMES[given.dtype]), given)
+        return value
+
+    def outer(self, array: Any) -> Value:
+        """The parameter that stands for a value of an enclosing trace."""
+        value = self._known.get(array.value)
+        return value or self._extra(array.value, array.value.type, array)
+
+    def _extra(self, key: Any, type: Any, given: Any) -> Value:
+        value = self._known[key] = self.builder.param(type)
+        self.extras.append((value, given))
+        return value
+
+
+def check_dtype(given: Any) -> None:
+    """Refuse arrays and scalars that no graph can hold."""
+    if given.dtype not in NAMES:
+        verdict = f"an array of dtype {given.dtype} takes part in a traced computation"
+        fix = f"convert it with .astype(float); known are {', '.join(map(str, DTYPES.values()))}"
+        raise TraceError(message(verdict, user_line(), fix, shape=given.shape))
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.active: list[Tracing] = []
+
+
+_stack = _Stack()
+
+
+def current() -> Tracing | None:
+    """The innermost function that this thread is tracing."""
+    return _stack.active[-1] if _stack.active else None
+
+
+def encloses(tracing: Tracing) -> bool:
+    """Whether `tracing` is one of the functions that this thread is tracing."""
+    return tracing in _stack.active
+
+
+@contextmanager
+def running(tracing: Tracing) -> Iterator[Tracing]:
+    """Make `tracing` the innermost one for a while; afterwards it is dead."""
+    _stack.active.append(tracing)
+    try:
+        yield tracing
+    finally:
+        _stack.active.pop()
+        tracing.alive = False
+
+
+# ---- whose line it is
+
+_LIBRARIES = [os.path.dirname(os.path.dirname(__file__)) + os.sep, os.path.dirname(np.__file__) + os.sep]
+_ours: dict[str, bool] = {}
+
+
+def is_library(file: str) -> bool:
+    """Whether a source file is pullback's or NumPy's."""
+    known = _ours.get(file)
+    if known is None:
+        known = _ours[file] = file.startswith(tuple(_LIBRARIES))
+    return known
+
+
+def add_library(folder: str) -> None:
+    """Let frames of this folder be none of the user's."""
+    _LIBRARIES.append(folder + os.sep)
+    _ours.clear()
+
+
+def user_line() -> Where | None:
+    """The file and line in the user's code that called us."""
+    frame = sys._getframe(1)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return Where(frame.f_code.co_filename, frame.f_lineno) if frame else None
+
+
+def raised_at(error: BaseException) -> Where | None:
+    """The innermost line of the user's code that an exception passed."""
+    found, at = None, error.__traceback__
+    while at is not None:
+        if not is_library(at.tb_frame.f_code.co_filename):
+            found = Where(at.tb_frame.f_code.co_filename, at.tb_lineno)
+        at = at.tb_next
+    return found

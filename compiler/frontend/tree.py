@@ -1,0 +1,231 @@
+"""Arguments as trees: nested dicts, lists and tuples, whose leaves are traced numbers and arrays, or static.
+
+    signature, leaves = flatten({"w": np.zeros(3), "n": 2, "mode": "fast"})
+    signature == ("dict", ("w", "n", "mode"), (("array", "f64", (3,)), ("int",), ("static", ...)))
+    leaves == [array([0., 0., 0.]), 2]
+
+Floats, ints, NumPy scalars and arrays are traced. Strings, None, bools, functions, types and all other objects are
+static: they are part of the signature, by type and equality if they are hashable, by identity if not. Keys compare
+types and bits: 1, 1.0 and True never share a signature, nor do 0.0 and -0.0.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import DTYPES, NAMES
+from .array import Array
+
+Signature = tuple[Any, ...]
+FLOAT, INT = ("float",), ("int",)
+CONTAINERS = ("dict", "list", "tuple", "named")
+MADE_OF: dict[type, tuple[Callable[[Any], np.ndarray], Callable[[np.ndarray], Any]]] = {}
+"""Types of leaves that stand for arrays, such as Tensor: (to an array, from an array)."""
+
+
+def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array: Callable[[np.ndarray], Any]) -> None:
+    """Let objects of a type be traced as the arrays they hold; results come back as that type."""
+    MADE_OF[kind] = (to_array, from_array)
+
+
+class ById:
+    """An object as a key: equal only to itself, and kept alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ById) and other.value is self.value
+
+    def __repr__(self) -> str:
+        return f"<{type(self.value).__name__} by identity>"
+
+
+class BadLeaf(Exception):
+    """A leaf that cannot be an argument; the path to it is found on the way out."""
+
+    def __init__(self, problem: str, fix: str) -> None:
+        super().__init__(problem)
+        self.problem, self.fix, self.path = problem, fix, ""
+
+
+def static_key(x: Any) -> Any:
+    """Equal for values that mean the same to a traced function: type and bits, not Python's equality."""
+    if type(x) is float:
+        return (float, struct.pack("<d", x))
+    if type(x) is complex:
+        return (complex, struct.pack("<dd", x.real, x.imag))
+    if isinstance(x, np.generic):
+        return (type(x), x.tobytes())
+    if type(x) in (tuple, list):
+        return (type(x), *map(static_key, x))
+    if type(x) is dict:
+        return (dict, *((static_key(k), static_key(v)) for k, v in x.items()))
+    try:
+        hash(x)
+    except TypeError:
+        return ById(x)
+    return (type(x), x)
+
+
+def flatten(tree: Any, leaves: list[Any]) -> Signature:
+    """The signature of a tree; its traced leaves are appended to `leaves`."""
+    kind = type(tree)
+    if kind is float:
+        leaves.append(tree)
+        return FLOAT
+    if kind is np.ndarray:
+        array = canonical(tree)
+        leaves.append(array)
+        return ("array", NAMES[array.dtype], array.shape)
+    if kind is int:
+        if not -(2**63) <= tree < 2**63:
+            raise BadLeaf(f"is the int {tree}, which needs more than 64 bits", "pass a float")
+        leaves.append(tree)
+        return INT
+    if kind is dict:
+        return ("dict", tuple(tree), _items(tree.values(), leaves, map("[{!r}]".format, tree)))
+    if kind in (list, tuple):
+        return (kind.__name__, _items(tree, leaves, map("[{}]".format, range(len(tree)))))
+    return _rarer(tree, leaves)
+
+
+def _items(items: Any, leaves: list[Any], places: Iterator[str]) -> tuple[Signature, ...]:
+    found = []
+    for each, place in zip(items, places, strict=True):
+        try:
+            found.append(flatten(each, leaves))
+        except BadLeaf as error:
+            error.path = place + error.path
+            raise
+    return tuple(found)
+
+
+def _rarer(tree: Any, leaves: list[Any]) -> Signature:
+    kind: Any = type(tree)
+    if isinstance(tree, Array):
+        leaves.append(tree)
+        return ("traced", tree.weak, tree.type.dtype, tree.shape)
+    if kind in MADE_OF:
+        array = canonical(MADE_OF[kind][0](tree))
+        leaves.append(array)
+        return ("leaf", kind, NAMES[array.dtype], array.shape)
+    if isinstance(tree, np.generic) and kind is not np.bool:
+        leaves.append(canonical(np.asarray(tree)))
+        return ("scalar", NAMES[leaves[-1].dtype])
+    if kind is np.bool:
+        leaves.append(np.asarray(tree))
+        return ("scalar", "bool")
+    fields = getattr(kind, "_fields", None)
+    if isinstance(tree, tuple) and fields is not None:
+        places = map(".{}".format, fields)
+        return ("named", kind, _items(tree, leaves, places))
+    if isinstance(tree, np.ndarray) and not isinstance(tree, (np.ma.MaskedArray, np.matrix)):
+        return flatten(np.asarray(tree), leaves)
+    if isinstance(tree, (complex, np.ndarray)):
+        raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
+    if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__array_interface__")):
+        raise BadLeaf(f"is a {kind.__module__}.{kind.__qualname__}", "pass np.asarray(...) of it")
+    return ("static", static_key(tree))
+
+
+def canonical(array: np.ndarray) -> np.ndarray:
+    """C-contiguous, aligned and in native byte order: the array itself, or a copy."""
+    dtype = array.dtype
+    if dtype not in NAMES:
+        native = dtype.newbyteorder("=")
+        if native not in NAMES:
+            known = ", ".join(map(str, DTYPES.values()))
+            fix = f"accepted are {known}: convert it with .astype(float)"
+            raise BadLeaf(f"is an array of dtype {dtype}", fix)
+        array = array.astype(native)
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned) or not array.dtype.isnative:
+        array = np.array(array, dtype.newbyteorder("="), order="C")
+    return array
+
+
+def rebuild(signature: Signature, leaves: Iterator[Any]) -> Any:
+    """The tree of this signature with other leaves."""
+    kind = signature[0]
+    if kind == "dict":
+        return dict(zip(signature[1], [rebuild(s, leaves) for s in signature[2]], strict=True))
+    if kind == "list":
+        return [rebuild(s, leaves) for s in signature[1]]
+    if kind == "tuple":
+        return tuple([rebuild(s, leaves) for s in signature[1]])
+    if kind == "named":
+        return signature[1](*[rebuild(s, leaves) for s in signature[2]])
+    if kind == "static":
+        return static_value(signature[1])
+    return next(leaves)
+
+
+def static_value(key: Any) -> Any:
+    """The value that a static key was made of."""
+    if isinstance(key, ById):
+        return key.value
+    kind = key[0]
+    if kind in (float, complex):
+        numbers = struct.unpack("<d" if kind is float else "<dd", key[1])
+        return kind(*numbers)
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        return np.frombuffer(key[1], kind)[0]
+    if kind in (tuple, list):
+        return kind(map(static_value, key[1:]))
+    if kind is dict:
+        return {static_value(k): static_value(v) for k, v in key[1:]}
+    return key[1]
+
+
+def nodes(signature: Signature, path: str = "") -> Iterator[tuple[str, Signature]]:
+    """Every leaf, traced or static, with the path to it."""
+    pending = [(path, signature)]
+    while pending:
+        at, node = pending.pop()
+        kind = node[0]
+        if kind == "dict":
+            inner = [(f"{at}[{k!r}]", s) for k, s in zip(node[1], node[2], strict=True)]
+        elif kind == "named":
+            inner = [(f"{at}.{k}", s) for k, s in zip(node[1]._fields, node[2], strict=True)]
+        elif kind in ("list", "tuple"):
+            inner = [(f"{at}[{k}]", s) for k, s in enumerate(node[1])]
+        else:
+            yield at, node
+            continue
+        pending.extend(reversed(inner))
+
+
+def count(signature: Signature) -> int:
+    """How many traced leaves there are."""
+    return sum(node[0] != "static" for _, node in nodes(signature))
+
+
+def dtype_of(node: Signature) -> str:
+    """The dtype of a traced leaf."""
+    return {"float": "f64", "int": "i64"}.get(node[0]) or (node[2] if node[0] in ("leaf", "traced") else node[1])
+
+
+def shape_of(node: Signature) -> tuple[int, ...]:
+    """The shape of a traced leaf."""
+    return () if node[0] in ("float", "int", "scalar") else node[-1]
+
+
+def spelled(node: Signature) -> str:
+    """A leaf as users call it."""
+    kind = node[0]
+    if kind in ("float", "int"):
+        return f"a Python {kind}"
+    if kind == "static":
+        return repr(static_value(node[1]))
+    dtype = DTYPES[dtype_of(node)]
+    return f"a NumPy scalar of {dtype}" if kind == "scalar" else f"an array of {dtype}, shape {shape_of(node)}"

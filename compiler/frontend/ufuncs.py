@@ -1,0 +1,325 @@
+"""NumPy's ufuncs on traced arrays: each a formula over primitives, in the dtypes that NumPy computes in.
+
+SciPy's special ufuncs are known by name; SciPy itself is never imported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ops.term import Term, Terms
+from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
+from .errors import TraceError, message
+from .promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
+from .tracing import user_line
+
+LOG2 = math.log(2.0)
+RULES: dict[str, Callable[..., Term]] = {}
+"""Name of a ufunc -> its formula over the algebra `m` and terms of one type."""
+
+_SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
+_SAME += " negative:neg rint erf expit:sigmoid subtract:sub"
+_SAME += " true_divide:div floor_divide:floordiv remainder:mod sign power:pow float_power:pow"
+_SAME += " equal:eq not_equal:ne less:lt less_equal:le greater:gt greater_equal:ge"
+_SAME += " bitwise_and:and_ bitwise_or:or_ bitwise_xor:xor left_shift:shl right_shift:shr invert:not_"
+for _pair in _SAME.split():
+    _name, _, _prim = _pair.partition(":")
+    RULES[_name] = lambda m, *xs, prim=_prim or _name: getattr(m, prim)(*xs)
+RULES["divide"] = RULES["true_divide"]
+
+
+def rule(*names: str) -> Callable[[Callable[..., Term]], Callable[..., Term]]:
+    def register(formula: Callable[..., Term]) -> Callable[..., Term]:
+        for name in names:
+            RULES[name] = formula
+        return formula
+
+    return register
+
+
+def _bool(x: Term) -> bool:
+    return x.value.type.dtype == "bool"
+
+
+def truth(m: Terms, x: Term) -> Term:
+    return x if _bool(x) else m.ne(x, 0)
+
+
+def _fixed(m: Terms, x: Term, value: bool) -> Term:
+    """The same truth value in every element."""
+    return m.number(value, x.value.type.with_dtype("bool"))
+
+
+for _name, _on_numbers, _on_bools in (
+    ("add", "add", "or_"),
+    ("multiply", "mul", "and_"),
+    ("maximum", "maximum", "or_"),
+    ("minimum", "minimum", "and_"),
+):
+    RULES[_name] = lambda m, x, y, a=_on_numbers, b=_on_bools: getattr(m, b if _bool(x) else a)(x, y)
+
+for _name in ("floor", "ceil", "trunc"):
+    RULES[_name] = lambda m, x, f=_name: getattr(m, f)(x) if x.value.type.is_float else x
+
+for _name, _prim in (("logical_and", "and_"), ("logical_or", "or_"), ("logical_xor", "xor")):
+    RULES[_name] = lambda m, x, y, p=_prim: getattr(m, p)(truth(m, x), truth(m, y))
+
+rule("logical_not")(lambda m, x: m.not_(truth(m, x)))
+rule("absolute", "fabs")(lambda m, x: x if _bool(x) else m.abs(x))
+rule("positive", "conjugate")(lambda m, x: x)
+rule("square")(lambda m, x: x * x)
+rule("reciprocal")(lambda m, x: 1 / x if x.value.type.is_float else m.floordiv(1, x))
+rule("arctanh")(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
+rule("deg2rad", "radians")(lambda m, x: x * (math.pi / 180))
+rule("rad2deg", "degrees")(lambda m, x: x * (180 / math.pi))
+rule("isnan")(lambda m, x: m.ne(x, x) if x.value.type.is_float else _fixed(m, x, False))
+rule("heaviside")(lambda m, x, h: m.select(m.eq(x, 0), h, m.select(m.lt(x, 0), 0, m.select(m.gt(x, 0), 1, x))))
+
+
+@rule("isinf")
+def _isinf(m: Terms, x: Term) -> Term:
+    return m.eq(m.abs(x), math.inf) if x.value.type.is_float else _fixed(m, x, False)
+
+
+@rule("isfinite")
+def _isfinite(m: Terms, x: Term) -> Term:
+    return m.lt(m.abs(x), math.inf) if x.value.type.is_float else _fixed(m, x, True)
+
+
+@rule("fmax")
+def _fmax(m: Terms, x: Term, y: Term) -> Term:
+    return m.select(m.ne(x, x), y, m.select(m.ne(y, y), x, m.maximum(x, y)))
+
+
+@rule("fmin")
+def _fmin(m: Terms, x: Term, y: Term) -> Term:
+    return m.select(m.ne(x, x), y, m.select(m.ne(y, y), x, m.minimum(x, y)))
+
+
+@rule("arcsinh")
+def _arcsinh(m: Terms, x: Term) -> Term:
+    """log(x + sqrt(x^2 + 1)), odd and without cancellation or overflow."""
+    a = m.select(m.lt(x, 0), -x, x)
+    near = m.select(m.lt(a, 1e8), a, 1.0)
+    small = m.log1p(near + near * near / (1 + m.sqrt(near * near + 1)))
+    value = m.select(m.lt(a, 1e8), small, m.log(m.select(m.lt(a, 1e8), 1.0, a)) + LOG2)
+    return m.select(m.lt(x, 0), -value, value)
+
+
+@rule("hypot")
+def _hypot(m: Terms, x: Term, y: Term) -> Term:
+    """Scaled by the larger, so that squares neither overflow nor vanish."""
+    a, b = m.abs(x), m.abs(y)
+    big, small = m.maximum(a, b), m.minimum(a, b)
+    plain = m.and_(m.gt(big, 0), m.lt(big, math.inf))
+    safe = m.select(plain, big, 1.0)
+    ratio = m.select(plain, small, 0.0) / safe
+    special = m.select(m.eq(a, math.inf), a, m.select(m.eq(b, math.inf), b, x + y))
+    return m.select(plain, safe * m.sqrt(1 + ratio * ratio), special)
+
+
+@rule("logaddexp")
+def _logaddexp(m: Terms, x: Term, y: Term) -> Term:
+    """The larger plus softplus(smaller - larger), smooth where they meet; equal infinities apart."""
+    same = m.and_(m.eq(x, y), m.eq(m.abs(x), math.inf))
+    first = m.gt(x, y)
+    large, small = m.select(first, x, y), m.select(first, y, x)
+    return m.select(same, x, large + m.softplus(m.select(same, 0.0, small) - m.select(same, 0.0, large)))
+
+
+rule("logaddexp2")(lambda m, x, y: _logaddexp(m, x * LOG2, y * LOG2) * (1 / LOG2))
+
+
+@rule("xlogy")
+def _xlogy(m: Terms, x: Term, y: Term) -> Term:
+    outside = m.or_(m.le(y, 0), m.eq(y, math.inf))
+    return x * m.log(m.select(m.and_(m.eq(x, 0), outside), 1.0, y))
+
+
+@rule("xlog1py")
+def _xlog1py(m: Terms, x: Term, y: Term) -> Term:
+    outside = m.or_(m.le(y, -1), m.eq(y, math.inf))
+    return x * m.log1p(m.select(m.and_(m.eq(x, 0), outside), 0.0, y))
+
+
+rule("logit")(lambda m, x: m.log(x) - m.log1p(-x))
+rule("log_expit")(lambda m, x: -m.softplus(-x))
+rule("entr")(lambda m, x: m.select(m.lt(x, 0), -math.inf, -_xlogy(m, x, x)))
+rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
+
+
+def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
+    """A ufunc on operands of which one is traced."""
+    operands = tuple(map(as_operand, operands))
+    formula = RULES.get(ufunc.__name__)
+    if formula is None:
+        raise unknown(_spelled(ufunc))
+    now, dtypes = here(*operands), loop_here(ufunc, operands)
+    shape = common_shape(ufunc.__name__, *operands)
+    m = Terms(now.builder)
+    terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
+    now.builder.where = user_line()
+    return Array(now, formula(m, *terms).value, weak)
+
+
+def _spelled(ufunc: np.ufunc) -> str:
+    """`np.arccosh`, or the bare name of a ufunc that is not NumPy's."""
+    name = ufunc.__name__
+    return f"np.{name}" if getattr(np, name, None) is ufunc else f"the function {name}"
+
+
+def _is_weak(x: Any) -> bool:
+    return x.weak if isinstance(x, Array) else type(x) in (int, float)
+
+
+def operate(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Python's operator: of Python numbers it makes a Python number again."""
+    operands = tuple(map(as_operand, operands))
+    weak = all(map(_is_weak, operands))
+    made = power(*operands) if ufunc is np.power else elementwise(ufunc, *operands)
+    made.weak = weak and made.dtype.kind in "fi"
+    return made
+
+
+def power(x: Any, y: Any) -> Array:
+    """x ** y: small whole exponents are multiplied out, as NumPy does for squares."""
+    exponent = y if isinstance(y, (bool, int, float, np.bool, np.integer, np.floating)) else None
+    dtype = loop_here(np.power, (x, y))[0]
+    if dtype.kind == "i":
+        if exponent is None:
+            fix = "make the base a float: x.astype(float)"
+            raise TraceError(message("an integer to a traced integer power", user_line(), fix))
+        if exponent < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return _multiplied(_cast(x, dtype), int(exponent))
+    if exponent is None or not isinstance(x, Array):
+        return elementwise(np.power, x, y)
+    base = _cast(x, dtype)
+    if exponent == 0.5:
+        return elementwise(np.sqrt, base)
+    if exponent == -1:
+        return elementwise(np.reciprocal, base)
+    if float(exponent).is_integer() and 0 <= exponent <= 4:
+        return _multiplied(base, int(exponent))
+    return elementwise(np.power, x, y)
+
+
+def _cast(x: Any, dtype: np.dtype) -> Array:
+    now = here(x)
+    return Array(now, conform(now, x, dtype, x.shape))
+
+
+def _multiplied(x: Array, exponent: int) -> Array:
+    """x * x * ... by repeated squaring."""
+    now = here(x)
+    if exponent == 0:
+        return Array(now, conform(now, 1, x.dtype, x.shape))
+    made, square = None, x
+    while True:
+        if exponent & 1:
+            made = square if made is None else elementwise(np.multiply, made, square)
+        exponent >>= 1
+        if not exponent:
+            return made  # type: ignore[return-value]  # the highest bit is set
+        square = elementwise(np.multiply, square, square)
+
+
+_REDUCTIONS = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
+_REDUCTIONS |= {"logical_and": np.all, "logical_or": np.any}
+
+
+def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's ufunc protocol asks for."""
+    if kwargs.get("out") is not None:
+        fix = "use the result: y = np." + ufunc.__name__ + "(...)"
+        raise TraceError(message(f"{_spelled(ufunc)} with out= in a traced function", user_line(), fix))
+    kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+    if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
+        return FUNCTIONS[_REDUCTIONS[ufunc.__name__]](*inputs, **{"axis": 0, **kwargs})
+    if method == "outer":
+        return outer(ufunc, *inputs)
+    dtype = kwargs.pop("dtype", None)
+    if method != "__call__" or kwargs:
+        detail = "." + method if method != "__call__" else " with " + ", ".join(kwargs)
+        raise unknown(_spelled(ufunc), detail)
+    if ufunc in FUNCTIONS:
+        return FUNCTIONS[ufunc](*inputs)
+    if dtype is not None:
+        inputs = tuple(_cast(x, np.dtype(dtype)) if isinstance(x, Array) else x for x in inputs)
+    if ufunc.__name__ == "divmod":
+        return tuple(elementwise(each, *inputs) for each in (np.floor_divide, np.remainder))
+    if ufunc is np.power:
+        return power(*map(as_operand, inputs))
+    return elementwise(ufunc, *inputs)
+
+
+def outer(ufunc: np.ufunc, x: Any, y: Any) -> Array:
+    """Every pair of elements."""
+    x, y = as_operand(x), as_operand(y)
+    tail = (1,) * len(shape_of(y))
+    left = FUNCTIONS[np.reshape] if isinstance(x, Array) else np.reshape
+    return elementwise(ufunc, left(x, (*shape_of(x), *tail)), y)
+
+
+HOOKS |= {"operate": operate, "apply": apply}
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Array:
+    """Elements of x where the condition holds, else of y; what is not chosen gets no gradient."""
+    if x is None or y is None:
+        fix = "use np.where(condition, a, b), which keeps the shape"
+        raise TraceError(message("np.where(condition) has a size that depends on values", user_line(), fix))
+    c, x, y = as_operand(condition), as_operand(x), as_operand(y)
+    now, shape, dtype = here(c, x, y), common_shape("where", c, x, y), result_dtype(x, y)
+    if isinstance(c, Array) and c.type.dtype != "bool":
+        c = elementwise(np.not_equal, c, 0)
+    elif not isinstance(c, Array) and np.asarray(c).dtype != np.bool:
+        c = np.asarray(c) != 0
+    m = Terms(now.builder)
+    p, a, b = (m(conform(now, v, d, shape)) for v, d in ((c, np.dtype(bool)), (x, dtype), (y, dtype)))
+    now.builder.where = user_line()
+    return Array(now, m.select(p, a, b).value)
+
+
+@implements(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    low, high = a_min if min is None else min, a_max if max is None else max
+    made = a if low is None else elementwise(np.maximum, a, low)
+    return made if high is None else elementwise(np.minimum, made, high)
+
+
+@implements(np.round, np.around)
+def round_(a: Any, decimals: int = 0) -> Any:
+    if a.dtype.kind != "f":
+        if decimals < 0:
+            raise unknown("np.round", f" of {a.type} to decimals={decimals}")
+        return FUNCTIONS[np.copy](a)
+    if decimals == 0:
+        return elementwise(np.rint, a)
+    scale = 10.0 ** abs(decimals)
+    up, down = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    return elementwise(down, elementwise(np.rint, elementwise(up, a, scale)), scale)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    info = np.finfo(x.dtype)
+    x = where(elementwise(np.isnan, x), nan, x)
+    x = where(elementwise(np.equal, x, math.inf), float(info.max) if posinf is None else posinf, x)
+    return where(elementwise(np.equal, x, -math.inf), float(info.min) if neginf is None else neginf, x)
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    y = elementwise(np.multiply, x, math.pi)
+    zero = elementwise(np.equal, y, 0.0)
+    safe = where(zero, 1.0, y)
+    return where(zero, 1.0, elementwise(np.divide, elementwise(np.sin, safe), safe))
+
+
+__all__ = ["RULES", "apply", "clip", "elementwise", "operate", "power", "where"]

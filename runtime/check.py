@@ -1,0 +1,252 @@
+"""Gradients compared with numbers: the complex step where the primitives allow it, else central differences.
+
+The reference is the graph of the function itself, in float64, under NumPy: neither the adjoint nor generated code takes
+part in it. Elements are compared one by one; where one side is NaN or infinite, so must be the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiler.frontend import tree
+from ..compiler.ir.graph import Graph, Op
+from .derive import Gradient, Jit, has_floats, inner
+from .function import Function
+from .kernels import Reference
+
+STEP = 1e-30
+"""Of the complex step: squares of it vanish beside 1."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was compared, and how far apart the worst element was."""
+
+    method: str
+    elements: int
+    worst: float
+    where: str
+
+    def __str__(self) -> str:
+        worst = f"the worst, {self.where}, within {self.worst:.1e}"
+        return f"{self.elements} elements agree with the {self.method}; {worst}"
+
+
+class _NoComplex(Exception):
+    """A primitive without a meaning on complex numbers."""
+
+
+def check(
+    function: Callable[..., Any],
+    *args: Any,
+    order: int = 1,
+    rtol: float | None = None,
+    atol: float | None = None,
+    elements: int = 256,
+) -> Report:
+    """Compare the gradient of a function, for all arguments of floats, with numbers; AssertionError if they differ.
+
+    order      2 compares the gradient of the gradient, along a fixed direction
+    rtol atol  an element may differ by atol + rtol * the larger of the two
+    elements   of larger arrays, this many elements are compared
+
+    >>> print(check(lambda x: x ** 3, 2.0))
+    1 elements agree with the complex step; the worst, x, within 0.0e+00
+    """
+    if order not in (1, 2):
+        raise ValueError(f"check: order is {order}, expected 1 or 2")
+    places = tuple(k for k, each in enumerate(args) if has_floats(each))
+    if not places:
+        raise TypeError("check needs an argument with floats")
+    rng = np.random.default_rng(7)
+    if order == 2:
+        slope = Function(_scalar(function, args, rng), Gradient("grad", places, False, False))
+        along = _random_like(rng, slope(*args))
+        second = _named(lambda *a: inner(slope(*a), along), function)
+        return check(second, *args, rtol=rtol, atol=atol, elements=elements)
+    scalar = _scalar(function, args, rng)
+    slope = Function(scalar, Gradient("grad", places, False, False))
+    leaves: list[Any] = []
+    names = Function(function, Jit()).argument_names(len(args))
+    labels = [p for k in places for p, n in tree.nodes(tree.flatten(args[k], leaves), names[k]) if n[0] != "static"]
+    made: list[Any] = []
+    tree.flatten(slope(*args), made)
+    method, reference = _reference(scalar, args, places, elements)
+    return _compare(method, labels, made, reference, rtol, atol)
+
+
+def _named(made: Any, function: Any) -> Any:
+    made.__name__ = getattr(function, "__name__", "function")
+    with contextlib.suppress(TypeError, ValueError):
+        made.__signature__ = inspect.signature(function)
+    return made
+
+
+def _scalar(function: Callable[..., Any], args: tuple[Any, ...], rng: np.random.Generator) -> Callable[..., Any]:
+    """The function, or its inner product with a fixed cotangent if it returns more than a scalar."""
+    probe = Function(function, Jit())
+    out = probe(*args)
+    if isinstance(out, (float, np.floating)) or not has_floats(out):
+        return function
+    cotangent = _random_like(rng, out)
+    return _named(lambda *a: inner(function(*a), cotangent), function)
+
+
+def _random_like(rng: np.random.Generator, x: Any) -> Any:
+    leaves: list[Any] = []
+    signature = tree.flatten(x, leaves)
+    made = [rng.uniform(0.5, 1.5, np.shape(v)).astype(np.asarray(v).dtype) for v in leaves]
+    return tree.rebuild(signature, iter([v if v.shape else v.item() for v in made]))
+
+
+def _reference(
+    scalar: Callable[..., Any], args: tuple[Any, ...], places: tuple[int, ...], elements: int
+) -> tuple[str, list[np.ndarray]]:
+    """The gradient by numbers, leaf by leaf; NaN stands where an element was left out."""
+    wide = tuple(_in_f64(each) if k in places else each for k, each in enumerate(args))
+    owner = Function(scalar, Jit())
+    signature, leaves = owner.flatten(wide, {})
+    traced = owner._trace(signature)
+    inputs = [np.asarray(v) for v in [*leaves, *map(tree.canonical, traced.extras)]]
+    counts = [tree.count(node) for node in signature[1][:-1]]
+    wrt = [n for k in places for n in range(sum(counts[:k]), sum(counts[: k + 1]))]
+    try:
+        return "complex step", [_each(_complex_step, traced.graph, inputs, n, elements) for n in wrt]
+    except _NoComplex:
+        return "central differences", [_each(_central, traced.graph, inputs, n, elements) for n in wrt]
+
+
+def _in_f64(x: Any) -> Any:
+    leaves: list[Any] = []
+    signature = tree.flatten(x, leaves)
+    return tree.rebuild(signature, iter([v if isinstance(v, float) else np.asarray(v, np.float64) for v in leaves]))
+
+
+def _each(rule: Callable[..., float], graph: Graph, inputs: list[np.ndarray], n: int, elements: int) -> np.ndarray:
+    """The derivative for every element of input `n`, or for some of them, spread evenly; others are masked."""
+    size = inputs[n].size
+    chosen = np.unique(np.linspace(0, size - 1, min(size, elements)).astype(int)) if size else []
+    made = np.ma.masked_all(inputs[n].shape)
+    flat = made.reshape(-1)
+    for k in chosen:
+        flat[k] = rule(graph, inputs, n, int(k))
+    return flat.reshape(inputs[n].shape)
+
+
+def _complex_step(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:
+    moved = inputs[n].astype(complex)
+    moved.reshape(-1)[k] += 1j * STEP
+    env: dict[Any, np.ndarray] = dict(zip(graph.params, inputs, strict=True))
+    env[graph.params[n]] = moved
+    with np.errstate(all="ignore"):
+        for op in graph.body:
+            env.update(zip(op.results, _complex(op, [env[a] for a in op.args]), strict=True))
+    value = env[graph.results[0]]
+    return math.nan if np.isnan(np.real(value)) else float(np.imag(value) / STEP)
+
+
+_HOLOMORPHIC = {"add", "sub", "mul", "div", "neg", "exp", "log1p", "expm1", "sin", "cos", "tanh", "contract", "sum"}
+_HOLOMORPHIC |= {"tan", "arctan", "sinh", "cosh", "exp2"}
+_HOLOMORPHIC |= {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "scatter_add"}
+_REAL = {"eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "rint", "trunc", "sign", "floordiv"}
+_REAL |= {"argmax", "check_indices"}
+
+
+def _where_real(x: np.ndarray, made: np.ndarray) -> np.ndarray:
+    return np.where(np.real(x) < 0, np.nan, made)
+
+
+_SPECIAL: dict[str, Callable[..., np.ndarray]] = {
+    "log": lambda x: _where_real(x, np.log(x)),
+    "log2": lambda x: _where_real(x, np.log2(x)),
+    "log10": lambda x: _where_real(x, np.log10(x)),
+    "sqrt": lambda x: _where_real(x, np.sqrt(x)),
+    "arcsin": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arcsin(x)),
+    "arccos": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arccos(x)),
+    "abs": lambda x: np.where(np.real(x) < 0, -x, x),
+    "maximum": lambda x, y: np.where(np.real(x) >= np.real(y), x, y),
+    "minimum": lambda x, y: np.where(np.real(x) <= np.real(y), x, y),
+    "mod": lambda x, y: x - np.floor(np.real(x) / np.real(y)) * y,
+    "select": np.where,
+    "sech2": lambda x: 1 / np.cosh(x) ** 2,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.where(np.real(x) > 0, x, 0) + np.log1p(np.exp(np.where(np.real(x) > 0, -x, x))),
+    "gauss": lambda x: np.exp(-x * x),
+}
+
+
+def _complex(op: Op, args: list[np.ndarray]) -> Sequence[np.ndarray]:
+    """A primitive on complex numbers whose imaginary parts are infinitesimal."""
+    name = op.prim.name
+    if not any(np.iscomplexobj(a) for a in args):
+        return op.prim.evaluate(args, op.attrs, op.regions)
+    if name in _HOLOMORPHIC:
+        return op.prim.evaluate([a.astype(complex) for a in args], op.attrs, op.regions)
+    if name in _SPECIAL:
+        return [_SPECIAL[name](*args)]
+    if name in _REAL:
+        return op.prim.evaluate([np.real(a) for a in args], op.attrs, op.regions)
+    if name == "take":
+        return [np.take(args[0], np.real(args[1]), axis=op.attrs["axis"], mode="clip")]
+    if name == "cast":
+        whole = op.results[0].type.is_float
+        return [args[0]] if whole else op.prim.evaluate([np.real(args[0])], op.attrs, op.regions)
+    if name in ("max", "min"):
+        best = op.prim.evaluate([np.real(args[0])], op.attrs, op.regions)[0]
+        at = np.real(args[0]) == np.expand_dims(best, op.attrs["axes"])
+        return [np.sum(np.where(at, args[0], 0), op.attrs["axes"]) / np.sum(at, op.attrs["axes"])]
+    raise _NoComplex(name)
+
+
+def _central(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:
+    """Differences over h, h/2, h/4 extrapolated twice (Richardson)."""
+    run = Reference(graph).run
+
+    def at(h: float) -> float:
+        moved = inputs[n].copy()
+        moved.reshape(-1)[k] += h
+        return float(run([*inputs[:n], moved, *inputs[n + 1 :]])[0])
+
+    h = 1e-2 * max(1.0, abs(float(inputs[n].reshape(-1)[k])))
+    row = [(at(h / 2**j) - at(-h / 2**j)) / (2 * h / 2**j) for j in range(4)]
+    for power in (4, 16, 64):
+        row = [(power * b - a) / (power - 1) for a, b in itertools.pairwise(row)]
+    return row[0]
+
+
+def _compare(
+    method: str, labels: list[str], made: list[Any], reference: list[Any], rtol: float | None, atol: float | None
+) -> Report:
+    count, worst, where = 0, 0.0, labels[0] if labels else ""
+    for label, got, want in zip(labels, made, reference, strict=True):
+        got = np.asarray(got)
+        coarse = got.dtype == np.float32
+        relative = rtol if rtol is not None else 1e-3 if coarse else 1e-5 if method.startswith("central") else 1e-7
+        absolute = atol if atol is not None else 1e-5 if coarse else 1e-7 if method.startswith("central") else 1e-10
+        for place in np.ndindex(got.shape):
+            if np.ma.is_masked(want[place]):
+                continue
+            a, b = float(got[place]), float(want[place])
+            name = label + (f"[{', '.join(map(str, place))}]" if place else "")
+            if not (math.isfinite(a) and math.isfinite(b)):
+                if a != b and not (math.isnan(a) and math.isnan(b)):
+                    raise AssertionError(f"the gradient for {name} is {a}, the {method} gives {b}")
+            elif abs(a - b) > absolute + relative * max(abs(a), abs(b)):
+                apart = f"{abs(a - b):.3e} apart"
+                raise AssertionError(f"the gradient for {name} is {a!r}, the {method} gives {b!r}: {apart}")
+            else:
+                away = abs(a - b) / max(abs(a), abs(b), 1e-300)
+                worst, where = (away, name) if away > worst else (worst, where)
+            count += 1
+    return Report(method, count, worst, where)
+
+
+__all__ = ["Report", "check"]

@@ -1,0 +1,122 @@
+"""One signature of a function, compiled, and what its hidden inputs were when it was traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiler.backend.native import NativeFunction
+from ..compiler.frontend import tree
+from ..compiler.frontend.hidden import Hidden
+from ..compiler.frontend.trace import Trace, from_arrays
+from ..compiler.ir.graph import Graph
+from . import kernels
+from .signatures import is_native, native_spec
+
+WORDS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+SMALL = 4096
+"""Bytes up to which arrays are compared as bytes."""
+
+MISS = object()
+"""What a core returns for arguments that it was not made for."""
+
+
+class Core(NativeFunction):
+    """A kernel that takes a function's arguments and then its extra arrays."""
+
+    def __init__(self, kernel: kernels.Runnable) -> None:
+        self.kernel = kernel
+
+    def __slow__(self, *args: Any, **kwargs: Any) -> Any:
+        return MISS
+
+    def __failed__(self, site: int, report: tuple[int, ...]) -> None:
+        raise kernels.failure([self.kernel], site, report)
+
+
+class Content:
+    """A hidden array, and its bits if someone may write into it."""
+
+    __slots__ = ("array", "bits", "kept")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.bits, self.kept = array, array, None
+        if mutable(array):
+            word = WORDS.get(array.dtype.itemsize) if not array.dtype.hasobject else None
+            self.bits = array if word is None else array.view(word)
+            self.kept = self.bits.tobytes() if array.nbytes <= SMALL or word is None else self.bits.copy()
+
+    def holds(self, now: np.ndarray) -> bool:
+        """Whether `now` is that array, with the same bits."""
+        if now is not self.array:
+            return False
+        if self.kept is None:
+            return not mutable(now)
+        if isinstance(self.kept, bytes):
+            return self.bits.tobytes() == self.kept
+        return bool((self.bits == self.kept).all())
+
+
+@dataclass
+class Compiled:
+    """The compiled form of one signature for one state of the hidden inputs.
+
+    contents   the hidden arrays, as they were
+    core       the kernel behind a native entry, for functions whose hidden inputs are read at each call
+    """
+
+    traced: Trace
+    graph: Graph
+    result: Any
+    kernel: kernels.Runnable
+    hidden: Hidden
+    key: Any
+    contents: list[Content]
+    core: Core | None = field(default=None)
+
+    def run(self, leaves: list[Any]) -> Any:
+        """Call the kernel from Python."""
+        params = self.traced.graph.params
+        given = [*leaves, *map(tree.canonical, self.traced.extras)]
+        arrays = [np.asarray(x, p.type.numpy) for x, p in zip(given, params, strict=True)]
+        return from_arrays(self.result, self.kernel.run(arrays))
+
+    def unchanged(self, arrays: list[np.ndarray]) -> bool:
+        """Whether the hidden arrays are what they were when the function was traced."""
+        return all(content.holds(now) for now, content in zip(arrays, self.contents, strict=True))
+
+    def current(self) -> bool:
+        """Whether all hidden inputs are what they were."""
+        key, arrays = self.hidden.read()
+        return key == self.key and (not self.contents or self.unchanged(arrays))
+
+    def specs(self) -> tuple[Any, ...] | None:
+        """What a native entry would read, if native code can read the arguments and make the result."""
+        *args, kwargs = self.traced.signature[1]
+        native = [native_spec(each) for each in args]
+        if kwargs[1] or not is_native(self.result) or any(each is None for each in native):
+            return None
+        if any(tree.canonical(each) is not each for each in self.traced.extras):
+            return None
+        return (*native, *(native_spec(tree.flatten(each, [])) for each in self.traced.extras))
+
+    def make_core(self) -> None:
+        """Put a native entry before the kernel, to be called once the hidden inputs have been read."""
+        args = self.specs()
+        if args is not None and kernels.has_entries(self.kernel):
+            self.core = Core(self.kernel)
+            kernels.install_entry(self.core, self.kernel, 0, args, self.result)
+
+
+def mutable(array: Any) -> bool:
+    """Whether someone may write into an array."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return array is not None and not isinstance(array, bytes)
+
+
+__all__ = ["MISS", "Compiled", "Content", "Core", "mutable"]

@@ -1,0 +1,379 @@
+"""What a wrong call, or a function that cannot be traced, is told: what is wrong, where, and a way out."""
+
+import math
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullback.compiler.frontend.errors import TraceError
+from pullback.compiler.settings import settings
+from pullback.runtime.transforms import check, grad, hessian, hvp, jit, value_and_grad, vjp
+
+X = np.ones(3)
+
+
+def loss(w, x):
+    return np.sum(w * x)
+
+
+def said(kind: type[Exception], function: Callable[[], Any]) -> str:
+    with pytest.raises(kind) as caught:
+        function()
+    text = str(caught.value)
+    assert len(text.splitlines()) <= 6, "more than a glance"
+    return text
+
+
+# ---- arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda f: f(X), "loss() missing a required argument: 'x'; its signature is (w, x)"),
+        (lambda f: f(X, X, X), "loss() too many positional arguments"),
+        (lambda f: f(X, y=X), "loss() missing a required argument: 'x'"),
+        (lambda f: f(X, X, y=X), "loss() got an unexpected keyword argument 'y'"),
+        (lambda f: f(X, w=X, x=X), "loss() multiple values for argument 'w'"),
+    ],
+)
+def test_wrong_counts_and_names(call: Callable[[Any], Any], words: str) -> None:
+    assert said(TypeError, lambda: call(grad(loss))).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (np.array([1, None]), "loss: argument w is an array of dtype object; accepted are bool, int32, int64"),
+        (np.ones(2, complex), "loss: argument w is an array of dtype complex128; accepted are"),
+        (np.ones(2, np.float16), "loss: argument w is an array of dtype float16"),
+        (np.ones(2, np.uint8), "loss: argument w is an array of dtype uint8"),
+        (np.array(["a"]), "loss: argument w is an array of dtype <U1"),
+        (1 + 2j, "loss: argument w is a complex; pass a plain NumPy array of floats"),
+        (2**70, "loss: argument w is the int 1180591620717411303424, which needs more than 64 bits"),
+        ({"a": [1.0, np.ones(2, complex)]}, "loss: argument w['a'][1] is an array of dtype complex128"),
+        (np.ma.masked_array([1.0], [True]), "loss: argument w is a MaskedArray"),
+        (memoryview(b"ab").__class__ and type("Series", (), {"__array__": None})(), "pass np.asarray(...) of it"),
+    ],
+)  # fmt: skip
+def test_what_no_argument_can_be(given: Any, words: str) -> None:
+    for transform in (jit, grad):
+        assert words in said(TypeError, lambda t=transform: t(loss)(given, 1.0))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (2, "grad of square needs floats; argument x is a Python int: pass float(...)"),
+        (np.arange(3), "argument x is an array of int64, shape (3,): pass x.astype(float)"),
+        (np.int32(3), "argument x is a NumPy scalar of int32: pass x.astype(float)"),
+        (np.ones(2, bool), "argument x is an array of bool, shape (2,)"),
+        ({"w": 1.0, "n": [2]}, "argument x['n'][0] is a Python int"),
+        (None, "argument x is None: pass floats"),
+        ("text", "argument x is 'text': pass floats"),
+        ([], "argument x is empty: pass floats"),
+    ],
+)
+def test_gradients_need_floats(given: Any, words: str) -> None:
+    def square(x):
+        return 1.0
+
+    assert words in said(TypeError, lambda: grad(square)(given))
+
+
+def test_argnums() -> None:
+    assert "argnums has 2, but there are 2 positional arguments" in said(TypeError, lambda: grad(loss, 2)(X, X))
+    assert "argnums is 'w', expected an int" in said(TypeError, lambda: grad(loss, argnums="w"))  # type: ignore[call-overload]
+    assert "static_argnames has 'n'" in said(ValueError, lambda: jit(static_argnames="n")(loss))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: x * 2, "returned an array of float64, shape (3,)"),
+        (lambda x: np.argmax(x), "returned a scalar of int64"),
+        (lambda x: (x.sum(), x), "returned several values"),
+        (lambda x: None, "returned None"),
+        (lambda x: np.sum(x) > 1, "returned a scalar of bool"),
+    ],
+)
+def test_gradients_need_a_float_scalar(function: Callable[[Any], Any], words: str) -> None:
+    text = said(TypeError, lambda: grad(function)(X))
+    assert words in text and "fix: " in text and "test_errors.py:" in text
+
+
+def test_aux_needs_a_pair() -> None:
+    assert "must return (value, aux)" in said(TypeError, lambda: grad(lambda x: x, has_aux=True)(1.0))
+
+
+# ---- what a traced value cannot be
+
+
+REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
+    ("bool", lambda x: x[0] if x[0] > 0 else x[1], "np.where(condition, a, b)"),
+    ("bool", lambda x: x[0] and x[1], "np.where(condition, a, b)"),
+    ("bool", lambda x: max(x), "np.where(condition, a, b)"),
+    ("float", lambda x: math.sin(x[0]), "NumPy's functions in place of math's"),
+    ("float", lambda x: _assigned(np.zeros(3), x), "np.stack([...]) in place of z[i] = x"),
+    ("int", lambda x: int(x[0]), "x.astype(int)"),
+    ("ndarray", lambda x: np.zeros(3)[np.argmax(x)], "np.take(table, i)"),
+    ("index or size", lambda x: [1, 2][np.argmax(x)], "static_argnames=('n',)"),
+    ("index or size", lambda x: np.ones(np.argmax(x)), "static_argnames=('n',)"),
+    ("ndarray", lambda x: np.asarray(x), "np.stack([...])"),
+    ("complex", lambda x: complex(x[0]), "two real arrays"),
+    ("item", lambda x: x[0].item(), "use the value as it is"),
+    ("tolist", lambda x: x.tolist(), "iterate over the array"),
+    ("assignment", lambda x: _assigned(x, 1.0), "np.where(mask, new, old), np.concatenate or np.stack"),
+    ("assignment", lambda x: _assigned(np.zeros_like(x), x), "np.where(mask, new, old)"),
+    ("np.sort", lambda x: np.sort(x), "outside of the function"),
+    ("np.linalg.inv", lambda x: np.linalg.inv(np.outer(x, x)), "outside of the function"),
+    ("np.arccosh", lambda x: np.arccosh(x), "outside of the function"),
+    ("np.fft.fft", lambda x: np.fft.fft(x), "outside of the function"),
+    ("np.sum called this way", lambda x: np.sum(x, where=np.ones(3, bool)), "outside of the function"),
+    ("np.sum called this way", lambda x: x.sum(initial=3), "outside of the function"),
+    ("ndarray.partition", lambda x: x.partition(1), "outside of the function"),
+    ("out=", lambda x: np.sin(x, out=np.zeros(3)), "y = np.sin(...)"),
+    ("np.add.accumulate", lambda x: np.add.accumulate(x), "outside of the function"),
+    ("in-place add", lambda x: _increased(x), "x = x + y"),
+    ("in-place multiply", lambda x: _scaled(np.sin(x)[1:]), "x = x + y"),
+    ("size that depends on values", lambda x: x[x > 0], "np.where(mask, x, 0)"),
+    ("size that depends on values", lambda x: np.where(x > 0), "np.where(condition, a, b)"),
+    ("shapes (3,) and (2,) do not broadcast", lambda x: x + np.ones(2), "x[:, None]"),
+    ("shapes (3,) and (2, 2) do not fit", lambda x: x @ np.ones((2, 2)), "transpose"),
+    ("cannot reshape array of size 3 into shape (2,)", lambda x: x.reshape(2), "multiply to the same number"),
+    ("index 5 is out of bounds for axis 0 with size 3", lambda x: x[5], "from -3 to 2"),
+    ("too many indices: 2", lambda x: x[0, 1], "fix: "),
+    ("axis 1 is out of bounds", lambda x: x.sum(axis=1), "from -1 to 0"),
+    ("over an axis without elements", lambda x: np.max(x[:0]), "check the size"),
+    ("integer or boolean type, got float64", lambda x: x[np.ones(2)], "integer arrays"),
+    ("meets a traced array", lambda x: np.add(x, "text"), "NumPy arrays"),
+    ("an array of dtype object", lambda x: x + np.array([1, None, 2]), "known are bool"),
+    ("an array of dtype uint8", lambda x: x + np.ones(3, np.uint8), ".astype(float)"),
+    ("returned an array of dtype <U1", lambda x: np.array(["a"]), "return NumPy arrays"),
+    ("float16 in NumPy", lambda x: np.sin(x > 0), "x.astype(float)"),
+    ("does not take", lambda x: x << 1, "x.astype(float)"),
+    ("einsum", lambda x: np.einsum("ij->i", x), "one letter for each axis"),
+]
+
+
+def _assigned(z, x):
+    z[0] = x[0] if np.ndim(x) else x
+    return z
+
+
+def _increased(x):
+    x += 1
+    return x
+
+
+def _scaled(x):
+    x *= 2
+    return x
+
+
+@pytest.mark.parametrize(("what", "function", "way"), REFUSED, ids=[f"{k}-{r[0]}" for k, r in enumerate(REFUSED)])
+def test_what_a_trace_refuses(what: str, function: Callable[[Any], Any], way: str) -> None:
+    with pytest.raises((TraceError, ValueError)) as caught:
+        jit(function)(X)
+    lines = str(caught.value).splitlines()
+    assert what in lines[0]
+    assert "test_errors.py:" in "".join(lines[1:2])
+    assert lines[-1].startswith("  fix: ") and way in lines[-1]
+    assert len(lines) <= 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "function"),
+    [
+        (TypeError, lambda x: float(x[0])),
+        (NotImplementedError, lambda x: np.sort(x)),
+        (IndexError, lambda x: x[7]),
+        (ValueError, lambda x: x + np.ones(2)),
+        (AttributeError, lambda x: x.partition(1)),
+        (AttributeError, lambda x: x.nonsense),
+        (OverflowError, lambda x: np.argmax(x) + 2**70),
+    ],
+)
+def test_errors_are_also_what_numpy_raises(kind: type[Exception], function: Callable[[Any], Any]) -> None:
+    with pytest.raises(kind):
+        jit(function)(X)
+
+
+def test_probing_for_attributes_is_no_error() -> None:
+    assert jit(lambda x: x * 2 if hasattr(x, "detach") or hasattr(x, "partition") else x)(1.0) == 1.0
+
+
+def test_the_line_is_the_users_own_within_helpers() -> None:
+    text = said(TraceError, lambda: grad(lambda x: _branch(x))(1.0))
+    assert "return x if x > 0 else -x" in text
+
+
+def _branch(x):
+    return x if x > 0 else -x
+
+
+def test_exceptions_of_the_user_pass_through() -> None:
+    def f(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        jit(f)(1.0)
+    assert jit(lambda x: x)(1.0) == 1.0
+
+
+# ---- what a trace would freeze
+
+
+GENERATOR = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + np.random.rand(3),
+        lambda x: x + random.random(),
+        lambda x: x + GENERATOR.normal(size=3),
+        lambda x: np.sum(x) if np.random.randint(2) < 5 else 0,
+    ],
+)
+def test_random_draws(function: Callable[[Any], Any]) -> None:
+    text = said(TraceError, lambda: jit(function)(X))
+    assert "draws random numbers" in text and "pass the numbers as an argument" in text
+
+
+def test_a_generator_of_its_own_is_no_draw() -> None:
+    f = jit(lambda x: x + np.random.default_rng(3).normal(size=3))
+    np.testing.assert_array_equal(f(X), X + np.random.default_rng(3).normal(size=3))
+
+
+def _put(tree, key, value):
+    tree[key] = value
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda t: _put(t, "new", 1.0), "at t\n"),
+        (lambda t: t.pop("w"), "at t\n"),
+        (lambda t: _put(t, "w", t["w"] * 2), "at t['w']"),
+        (lambda t: t["l"].append(1.0), "at t['l']"),
+        (lambda t: _put(t["l"], 0, 3.0), "at t['l'][0]"),
+    ],
+)
+def test_changes_of_the_callers_containers(change: Callable[[Any], Any], place: str) -> None:
+    def f(t):
+        change(t)
+        return np.sum(t["l"][0])
+
+    text = said(TraceError, lambda: grad(f)({"w": 1.0, "l": [2.0]}))
+    assert "changes a container that it was given" in text and "dict(params)" in text
+    own = {"w": 1.0, "l": [2.0]}
+    assert grad(lambda t: t.pop("w") if (t := dict(t)) else 0.0)(own) == {"w": 1.0, "l": [0.0]}
+
+
+# ---- leaks
+
+
+def test_leaked_values() -> None:
+    kept: list[Any] = []
+    jit(lambda x: kept.append(x) or x)(1.0)
+    text = said(TraceError, lambda: kept[0] + 1)
+    assert "used after the function has returned" in text and "return the value from the function" in text
+    assert "used after" in said(TraceError, lambda: jit(lambda x: x * kept[0])(1.0))
+    assert "used after" in said(TraceError, lambda: jit(lambda x: x)(kept[0]))
+    assert "used after" in said(TraceError, lambda: jit(lambda x: kept[0])(1.0))
+
+
+def test_values_of_another_thread() -> None:
+    found: list[Exception] = []
+
+    def f(x):
+        def work():
+            try:
+                jit(lambda y: y * x)(1.0)
+            except TraceError as error:
+                found.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return x
+
+    jit(f)(1.0)
+    assert "used in another thread" in str(found[0])
+
+
+# ---- kernels
+
+
+@pytest.mark.parametrize("reference", [False, True])
+def test_bad_indices_raise_with_the_users_line(reference: bool) -> None:
+    def pick(x, i):
+        return np.sum(x[i])
+
+    with settings.override(reference=reference):
+        f = value_and_grad(pick)
+        assert f(X, np.array([0, 2]))[0] == 2.0
+        for indices in (np.array([0, 3]), np.array([1, 7])):
+            with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3") as caught:
+                f(X, indices)
+            (note,) = caught.value.__notes__
+            assert "test_errors.py" in note
+        with pytest.raises(IndexError):
+            f(X, 5)
+        assert f(X, np.array([-1, 1]))[1].tolist() == [0, 1, 1]
+
+
+def test_each_signature_reports_its_own_kernel() -> None:
+    f = jit(lambda x, i: np.sum(x[i]) + np.sum(np.sin(x)[i]))
+    sizes = (3, 5, 7)
+    for _ in range(2):
+        for size in sizes:
+            assert f(np.zeros(size), np.array([0])) == 0.0
+        for size in sizes:
+            with pytest.raises(IndexError, match=f"index {size} is out of bounds for axis 0 with size {size}"):
+                f(np.zeros(size), np.array([size]))
+
+
+# ---- the other transforms
+
+
+def test_vjp_hvp_hessian_and_check() -> None:
+    assert "vjp needs an argument with floats, got int" in said(TypeError, lambda: vjp(np.sin, 2))
+    _, pullback = vjp(np.sin, X)
+    assert "(3,) is multiplied with (2,)" in said(TypeError, lambda: pullback(np.ones(2)))
+    assert "takes the arguments and then a vector" in said(TypeError, lambda: hvp(loss)(X))
+    assert "hessian takes an array or a float" in said(TypeError, lambda: hessian(loss)([1.0], X))
+    assert "check: order is 3, expected 1 or 2" in said(ValueError, lambda: check(loss, X, X, order=3))
+    assert "check needs an argument with floats" in said(TypeError, lambda: check(loss, 1, 2))
+
+
+def test_in_place_updates_of_own_arrays_are_seen_by_all_names() -> None:
+    def f(x):
+        total = np.zeros_like(x)
+        same = total
+        total += x
+        same *= 2
+        return total
+
+    assert jit(f)(X).tolist() == f(X).tolist() == [2, 2, 2]
+
+
+def test_in_place_updates_keep_the_dtype() -> None:
+    def f(x):
+        total = np.zeros_like(x)
+        total += x * np.ones(3)
+        return total
+
+    x = np.ones(3, np.float32)
+    assert jit(f)(x).dtype == f(x).dtype == np.float32
+    assert "cannot put" in said(TraceError, lambda: jit(lambda n: _increased_by_half(np.zeros_like(n)))(np.arange(3)))
+
+
+def _increased_by_half(x):
+    x += 0.5
+    return x

@@ -1,0 +1,95 @@
+"""Random graphs through every pipeline: text, each pass, native code, adjoint and its adjoint keep the meaning.
+
+The reference executor says what a graph means; how far another may be from it is derived from the graph itself.
+A failing example is made small by Hypothesis and printed as text, to be parsed and run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+from pullback.compiler.backend.kernel import compile_graph
+from pullback.compiler.ir.graph import Graph, evaluate
+from pullback.compiler.ir.primitive import REGISTRY
+from pullback.compiler.ir.text import parse, show
+from pullback.compiler.ir.verify import verify
+from pullback.compiler.passes import optimize
+from tests.compare import differences
+from tests.exact import Undecided, bounds
+from tests.random_graphs import Case, cases
+from tests.test_primitives import assert_derivative
+
+
+def check(test: Callable[[Case], None], many: int, floats: bool = False) -> set[str]:
+    """Run a test on `many` cases; returns the primitives that were in them."""
+    seen: set[str] = set()
+
+    @settings(
+        max_examples=many,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+    @given(cases(floats))
+    def run(case: Case) -> None:
+        pending = [case.graph]
+        while pending:
+            graph = pending.pop()
+            seen.update(op.prim.name for op in graph.body)
+            pending += [r for op in graph.body for r in op.regions]
+        try:
+            test(case)
+        except Undecided:
+            return
+        except Exception as error:
+            given = "\n".join(f"{p!r} = {a.tolist()}" for p, a in zip(case.graph.params, case.args, strict=True))
+            error.add_note(f"{show(case.graph)}\n{given}")
+            raise
+
+    run()
+    return seen
+
+
+def assert_means(graph: Graph, other: Callable[[list[np.ndarray]], list[np.ndarray]], args: list[np.ndarray]) -> None:
+    """Another way to run `graph` stays within its bound on rounding errors."""
+    values, floors = bounds(graph, args)
+    wrong = differences(other(args), values, floors=[2 * f for f in floors])
+    assert not wrong, wrong
+
+
+def test_text_and_passes() -> None:
+    def keeps(case: Case) -> None:
+        verify(case.graph)
+        again = verify(parse(show(case.graph)))
+        assert show(again) == show(case.graph)
+
+        def after(name: str, before: Graph, made: Graph) -> None:
+            verify(made)
+            assert [r.type for r in made.results] == [r.type for r in before.results], name
+            assert_means(before, lambda args: evaluate(made, args), case.args)
+
+        optimize(case.graph, after=after)
+
+    seen = check(keeps, 500)
+    assert set(REGISTRY) == seen, f"never drawn: {sorted(set(REGISTRY) - seen)}"
+
+
+def test_native_code() -> None:
+    seen = check(lambda case: assert_means(case.graph, compile_graph(case.graph).run, case.args), 500)
+    assert set(REGISTRY) == seen, f"never drawn: {sorted(set(REGISTRY) - seen)}"
+
+
+def test_adjoints_to_second_order() -> None:
+    def keeps(case: Case) -> None:
+        rng = np.random.default_rng(5)
+        bounds(*case)
+        graph, args = case
+        for _ in range(2):
+            graph, args = assert_derivative(graph, args, rng)
+            assert_means(graph, compile_graph(graph).run, args)
+
+    check(keeps, 350, floats=True)

@@ -1,0 +1,291 @@
+"""How Tensors are computed: recorded, run op by op, compiled when seen again, replayed; with the same bits."""
+
+import gc
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback.compiler.ir.graph import Graph
+from pullback.compiler.ir.verify import verify
+from pullback.runtime import plans, tape
+from pullback.runtime.fragments import Fragment
+
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No trace is known yet, and nothing is recorded."""
+    tape.flush()
+    monkeypatch.setattr(plans, "_plans", {})
+    monkeypatch.setattr(plans, "_seen", {})
+    yield
+    tape.flush()
+
+
+def counted(run: Callable[[], Any]) -> dict[str, int]:
+    """What `run` adds to the counts of `explain`."""
+    before = plans.explain()
+    run()
+    return {k: v - before[k] for k, v in plans.explain().items() if v != before[k]}
+
+
+def network(x: Any, y: Any, w: Any, v: Any) -> list[Any]:
+    hidden = (x @ w + v).tanh()
+    loss = F.cross_entropy(hidden @ w, y) + (hidden.softmax(1).std(0) ** 2).sum() + w.norm()
+    return [loss, hidden, *torch.autograd.grad(loss, [w, v])]
+
+
+def elementary(x: Any, y: Any, w: Any, v: Any) -> list[Any]:
+    z = x.exp() + (x * x).log1p() - x.sin() * F.gelu(x) + x.sigmoid() ** 2.5
+    loss = (z.var(1) * F.softplus(z).mean(1)).sum()
+    z = (z + 0.25).clamp(-1, 2)
+    return [z, *torch.autograd.grad(loss, x), z.max(1).values, z.argmax(0)]
+
+
+@pytest.mark.parametrize("program", [network, elementary])
+@pytest.mark.parametrize("shape", [(7, 5), (64, 33), (1, 1), (300, 40)])
+def test_compiled_traces_have_the_bits_of_single_operations(program: Any, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    x = torch.tensor(rng.normal(size=shape), dtype=torch.float32, requires_grad=True)
+    w = torch.tensor(rng.normal(size=(shape[1], shape[1])), dtype=torch.float32, requires_grad=True)
+    v = torch.tensor(rng.normal(size=shape[1]), dtype=torch.float32, requires_grad=True)
+    y = torch.tensor(rng.integers(0, shape[1], shape[0]))
+    runs = [[t.detach().numpy().tobytes() for t in program(x, y, w, v)] for _ in range(3)]
+    assert runs[0] == runs[1] == runs[2]
+    assert plans.explain()["replayed"] > 0
+
+
+def test_a_training_step_becomes_one_kernel() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    x, y = torch.randn(8, 6), torch.randint(3, (8,))
+
+    def step() -> None:
+        opt.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        opt.step()
+
+    for _ in range(4):
+        step()
+    assert counted(lambda: [step() for _ in range(5)]) == {"recorded": 5 * 18, "replayed": 5}
+
+
+def test_a_loop_that_reads_nothing_has_a_period_too() -> None:
+    w = torch.ones(4, requires_grad=True)
+
+    def step() -> None:
+        loss = ((w * w - 1) ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(w.grad, alpha=0.01)
+        w.grad = None
+
+    for _ in range(4):
+        step()
+    assert counted(lambda: [step() for _ in range(3)])["replayed"] == 3
+
+
+def test_numbers_are_inputs() -> None:
+    x = torch.ones(3)
+
+    def run(number: float) -> Any:
+        return ((x * number + number) / 3).sum().item()
+
+    assert [run(n) for n in (1.0, 2.0)] == [2.0, 4.0]
+    assert counted(lambda: run(7.5)) == {"recorded": 4, "replayed": 1}
+    assert run(-0.0) == 0.0 and run(float("inf")) == float("inf")
+
+
+def test_equal_numbers_of_different_kinds_are_different() -> None:
+    i = torch.arange(3)
+    assert (i + 1).dtype is torch.int64
+    assert (i + 1.0).dtype is torch.float32
+    assert (i > 0).add(True).dtype is torch.bool
+    for _ in range(3):
+        assert (1 / (torch.ones(1) * 0.0)).item() == float("inf")
+        assert (1 / (torch.ones(1) * -0.0)).item() == -float("inf")
+
+
+def test_what_nobody_refers_to_is_not_computed() -> None:
+    def run() -> None:
+        x = torch.ones(3) * 2
+        del x
+        tape.flush()
+
+    assert counted(run) == {}
+
+
+def test_which_results_are_referred_to_is_part_of_a_trace() -> None:
+    def run(keep: bool) -> float:
+        a = torch.ones(3) * 2
+        b = a + 1
+        c = a if keep else None
+        total = b.sum().item()
+        return total + (0.0 if c is None else c.sum().item())
+
+    for _ in range(3):
+        assert run(False) == 9.0 and run(True) == 15.0
+
+
+def test_long_traces_are_run() -> None:
+    x = y = torch.ones(2)
+
+    def run() -> None:
+        nonlocal y
+        for _ in range(tape.BOUND + 10):
+            y = y * 1.0
+
+    assert counted(run)["recorded"] == tape.BOUND
+    assert y.tolist() == [1.0, 1.0] and x.tolist() == [1.0, 1.0]
+
+
+def test_chains_longer_than_the_stack() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x
+    limit = sys.getrecursionlimit()
+    for k in range(20 * limit):
+        y = y + 0.5 if k % 2 else y * 1.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+    assert y.tolist() == [1 + 5.0 * limit, 1 + 5.0 * limit]
+    del y
+
+
+def test_backward_frees_what_was_saved() -> None:
+    x = torch.ones(1000, requires_grad=True)
+    z = x.exp()
+    loss = (z * z).sum()
+    saved = weakref.ref(z._cell)
+    del z
+    loss.item()
+    assert saved() is not None
+    loss.backward()
+    tape.flush()
+    assert saved() is None
+
+
+def test_dropped_graphs_need_no_garbage_collector() -> None:
+    x = torch.ones(10, requires_grad=True)
+    gc.disable()
+    try:
+        z = x.tanh()
+        node, cell = weakref.ref(z.grad_fn), weakref.ref(z._cell)
+        loss = z.sum()
+        del z, loss
+        assert node() is None and cell() is None
+    finally:
+        gc.enable()
+
+
+def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "KEPT", 2)
+    monkeypatch.setattr(plans, "SEEN", 3)
+    for n in range(1, 8):
+        for _ in range(2):
+            (torch.ones(n) + 1).mul(2).sum().item()
+    assert len(plans._plans) == 2 and len(plans._seen) <= 3
+
+
+def test_operations_know_the_users_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs: list[Graph] = []
+    original = plans.compile_graph
+
+    def keeping(graph: Graph) -> Any:
+        graphs.append(verify(graph))
+        return original(graph)
+
+    monkeypatch.setattr(plans, "compile_graph", keeping)
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(2):
+        x.grad = None
+        y = x.exp() + x.relu() + x.relu()
+        loss = y.sum()
+        loss.backward()
+        loss.item()
+    (graph,) = graphs
+    first = sys._getframe().f_lineno - 5
+    wheres = [op.where for op in graph.body]
+    assert all(w is not None and w.file == __file__ for w in wheres)
+    assert {w.line for w in wheres if w is not None} == {first, first + 1, first + 2}
+    assert [op.prim.name for op in graph.body].count("exp") == 1, "the pullback reads the result"
+
+
+def test_a_failure_is_told_to_everybody_who_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: Fragment, arrays: Any) -> Any:
+        raise MemoryError("no memory")
+
+    a = torch.ones(3) + 1
+    b = a * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(Fragment, "run", failing)
+        with pytest.raises(MemoryError):
+            b.item()
+    for lost in (a, b):
+        with pytest.raises(RuntimeError, match="failed") as caught:
+            lost.tolist()
+        assert isinstance(caught.value.__cause__, MemoryError)
+    assert (torch.ones(3) + 1).tolist() == [2.0, 2.0, 2.0]
+
+
+def in_threads(count: int, run: Callable[[int], None]) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(k: int) -> None:
+        try:
+            run(k)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(k,)) for k in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not failures, failures
+
+
+def test_every_thread_has_a_tape_and_a_mode() -> None:
+    x = torch.ones(3, requires_grad=True) * 2
+
+    def run(k: int) -> None:
+        assert torch.is_grad_enabled()
+        with torch.no_grad():
+            y = x
+            for n in range(200):
+                y = y + (k if n % 2 else -k)
+            assert y.tolist() == [2.0, 2.0, 2.0] and not y.requires_grad
+
+    with torch.no_grad():
+        in_threads(4, run)
+
+
+def test_a_value_recorded_in_another_thread_can_be_read() -> None:
+    made: list[Any] = []
+    in_threads(1, lambda k: made.append(torch.ones(3, requires_grad=True) * 3))
+    assert (made[0] + 1).tolist() == [4.0, 4.0, 4.0]
+    pending = torch.ones(3) * 5
+    read: list[Any] = []
+    in_threads(4, lambda k: read.append((pending * 2).tolist()))
+    assert read == [[10.0, 10.0, 10.0]] * 4
+
+
+def test_a_batch_cut_from_data_does_not_change_the_trace() -> None:
+    data = torch.arange(40.0).reshape(10, 4)
+    w = torch.ones(4, requires_grad=True)
+
+    def run(start: int) -> float:
+        return (data[start : start + 2] @ w).sum().item()
+
+    want = [sum(range(4 * s, 4 * s + 8)) for s in range(6)]
+    assert [run(s) for s in range(2)] == want[:2]
+    got: list[float] = []
+    assert counted(lambda: got.extend(run(s) for s in range(2, 6)))["replayed"] == 4
+    assert got == want[2:]
