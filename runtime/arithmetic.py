@@ -259,6 +259,7 @@ bitwise_xor = binary("bitwise_xor", _bitwise("xor"))
 
 maximum = binary("maximum", lambda m, x, y: m.maximum(x, y), "MaximumBackward0")
 minimum = binary("minimum", lambda m, x, y: m.minimum(x, y), "MinimumBackward0")
+atan2 = binary("atan2", lambda m, y, x: m.arctan2(y, x), "Atan2Backward0", "float")
 hypot = binary("hypot", lambda m, x, y: m.sqrt(x * x + y * y), "HypotBackward0", "float")
 
 # ---- selection

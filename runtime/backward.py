@@ -7,6 +7,7 @@ nodes of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .nodes import AccumulateGrad, Edge, Flow, Node, added, zeros
 from .tape import begin_backward
 
 Wanted = dict[Node, set[int]]
+Held = dict[Node, list[Flow | None]]
+"""The cotangents of the results of nodes that are still to come."""
 
 
 def run_backward(
@@ -32,7 +35,7 @@ def run_backward(
         wanted.setdefault(node, set()).add(index)
     order = _ordered(node for (node, _), _ in roots)
     useful = None if inputs is None else _useful(order, wanted)
-    held: dict[Node, list[Flow | None]] = {}
+    held: Held = {}
     for edge, flow in roots:
         _give(held, edge, flow, create)
     found: dict[Edge, Flow] = {}
@@ -40,7 +43,8 @@ def run_backward(
         flows = held.pop(node, None)
         if flows is None or (useful is not None and node not in useful):
             continue
-        _retain(node, flows, create)
+        if node.retained:
+            _retain(node, flows, create)
         for index in wanted.get(node, ()):
             flow = flows[index]
             if flow is not None:
@@ -49,12 +53,11 @@ def run_backward(
             if inputs is None and flows[0] is not None:
                 accumulate(node.variable, flows[0], create)
             continue
-        if useful is not None and not any(e and e[0] in useful for e in node.edges):
+        edges = node.edges
+        if useful is not None and not any(e and e[0] in useful for e in edges):
             continue
         for k, flow in node.pull_back(flows, create):
-            edge = node.edges[k]
-            if edge is not None:
-                _give(held, edge, flow, create)
+            _give(held, edges[k], flow, create)
         if not retain:
             node.free()
     return found
@@ -62,14 +65,14 @@ def run_backward(
 
 def _ordered(nodes: Iterable[Node]) -> list[Node]:
     """All nodes that can be reached, each before what it leads to."""
-    seen: set[Node] = set()
+    seen: dict[Node, None] = {}  # in the order of finding, so that equal programs record equal traces
     pending = list(nodes)
     while pending:
         node = pending.pop()
         if node not in seen:
-            seen.add(node)
+            seen[node] = None
             pending += [e[0] for e in node.edges if e is not None and e[0] not in seen]
-    return sorted(seen, key=lambda node: -node.sequence)
+    return sorted(seen, key=attrgetter("sequence"), reverse=True)
 
 
 def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
@@ -81,7 +84,8 @@ def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
     return useful
 
 
-def _give(held: dict[Node, list[Flow | None]], edge: Edge, flow: Flow, create: bool) -> None:
+def _give(held: Held, edge: Edge | None, flow: Flow, create: bool) -> None:
+    assert edge is not None
     node, index = edge
     flows = held.get(node)
     if flows is None:

@@ -164,12 +164,20 @@ def _where_real(x: np.ndarray, made: np.ndarray) -> np.ndarray:
     return np.where(np.real(x) < 0, np.nan, made)
 
 
+def _arctan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The angle of the real parts, and that from there to the point."""
+    a, b = np.real(y), np.real(x)
+    return np.arctan2(a, b) + np.arctan((y * b - x * a) / (x * b + y * a))
+
+
 _SPECIAL: dict[str, Callable[..., np.ndarray]] = {
     "log": lambda x: _where_real(x, np.log(x)),
     "log2": lambda x: _where_real(x, np.log2(x)),
     "log10": lambda x: _where_real(x, np.log10(x)),
     "sqrt": lambda x: _where_real(x, np.sqrt(x)),
+    "cbrt": lambda x: np.where(np.real(x) < 0, -1, 1) * np.where(np.real(x) < 0, -x, x) ** (1 / 3),
     "arcsin": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arcsin(x)),
+    "arctan2": _arctan2,
     "arccos": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arccos(x)),
     "abs": lambda x: np.where(np.real(x) < 0, -x, x),
     "maximum": lambda x, y: np.where(np.real(x) >= np.real(y), x, y),

@@ -236,24 +236,30 @@ REVIEW = Operation("view", "AsStridedBackward0", _retake)
 
 def view(x: Core, path: Path, operation: Operation) -> Tensor:
     """The part of `x` at the end of `path`, which shares its memory."""
-    storage = x._storage
-    if storage is not None and storage.array is not None and not requires(x):
-        storage.settle()
-    if storage is not None and storage.array is not None and not requires(x):
-        made = wrap(cell_of(np.array(part_of(storage.array, x._path + path), order="C", copy=True)))
+    array = _known(x)
+    if array is not None and _at_once(path):
+        part = part_of(array, path)
+        made = wrap(cell_of(np.ascontiguousarray(part).reshape(part.shape)))
     else:
-        cell = x._read()
-        if _at_once(path) and cell.array is not None and not (requires(x) and mode.enabled):
-            part = part_of(cell.array, path)
-            made = wrap(cell_of(np.ascontiguousarray(part).reshape(part.shape)))
-        else:
-            made = apply(operation, (x,), (path,))
+        made = apply(operation, (x,), (path,))
     storage = x._shared()
     made._storage, made._path = storage, x._path + path
     made._base = x if x._base is None else x._base
     made._part = x._part + path
     made._seen = storage.version
     return made
+
+
+def _known(x: Core) -> np.ndarray | None:
+    """The array of `x`, or NumPy's memory under it, if it is there and no gradient is kept."""
+    storage = x._storage
+    if storage is not None and storage.array is not None and not requires(x):
+        storage.settle()
+        if storage.array is not None:
+            return part_of(storage.array, x._path)
+    array = x._read().array
+    kept = mode.enabled and (x._node is not None or x._requires)
+    return None if kept else array
 
 
 def _at_once(path: Path) -> bool:
@@ -299,6 +305,15 @@ def _put(m: Any, whole: Any, part: Any, path: Path) -> Any:
 
 
 PUT = Operation("put", "CopySlices", _put)
+
+
+def assign(x: Core, cell: Cell) -> None:
+    """Give `x` another value of the same kind, outside of any history."""
+    if x._storage is None:
+        x._cell = cell
+        x._written += 1
+    else:
+        overwrite(x, wrap(cell))
 
 
 def overwrite(x: Any, new: Core) -> Any:

@@ -41,12 +41,14 @@ class Gradient:
     with_value: bool
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
-        graph, value, aux = _value_first(traced, owner, self.has_aux)
         single = isinstance(self.argnums, int)
         numbers = (self.argnums,) if isinstance(self.argnums, int) else self.argnums
-        wrt: list[int] = []
-        count = len(graph.results)
-        grads = [self._gradient(traced, owner, k, wrt, count) for k in numbers]
+        args = traced.signature[1][:-1]
+        places = [self._checked(traced, owner, k) for k in numbers]
+        graph, value, aux = _value_first(traced, owner, self.has_aux)
+        wrt = [n for k in places for n in _parameters(args, k)]
+        index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
+        grads = [_like(args[k], index) for k in places]
         joint = value_and_grad(graph, wrt)
         made = grads[0] if single else specs.TupleResult(tuple(grads))
         if self.with_value:
@@ -56,8 +58,8 @@ class Gradient:
             result = specs.TupleResult((made, aux)) if self.has_aux else made
         return _selected(joint, result)
 
-    def _gradient(self, traced: Trace, owner: Function, argnum: int, wrt: list[int], count: int) -> Any:
-        """The result for one argument; the numbers of its leaves among the parameters go to `wrt`."""
+    def _checked(self, traced: Trace, owner: Function, argnum: int) -> int:
+        """Which argument `argnum` is, if all its leaves are floats."""
         args = traced.signature[1][:-1]
         k = argnum + owner.bound if argnum >= 0 else argnum + len(args)
         if not 0 <= k < len(args):
@@ -66,7 +68,6 @@ class Gradient:
                 f"{self.name} of {owner.__name__}: argnums has {argnum}, but there are {given} positional arguments"
             )
         name = owner.argument_names(len(args))[k]
-        first = sum(map(tree.count, args[:k]))
         leaves = list(tree.nodes(args[k], name))
         if all(n[0] == "static" for _, n in leaves):
             said = tree.spelled(leaves[0][1]) if leaves else "empty"
@@ -77,9 +78,13 @@ class Gradient:
                 raise TypeError(
                     f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(node)}: {way}"
                 )
-        begin = len(wrt)
-        wrt.extend(range(first, first + tree.count(args[k])))
-        return _like(args[k], iter(range(count + begin, count + len(wrt))))
+        return k
+
+
+def _parameters(args: Sequence[tree.Signature], k: int) -> range:
+    """The numbers of the leaves of argument `k` among the graph's parameters."""
+    first = sum(map(tree.count, args[:k]))
+    return range(first, first + tree.count(args[k]))
 
 
 def _like(node: tree.Signature, index: Any) -> Any:

@@ -29,11 +29,11 @@ def unary(name: str, node: str, formula: Callable[..., Any], rule: Rule = "float
 
 
 exp = unary("exp", "ExpBackward0", lambda m, x: m.exp(x))
-exp2 = unary("exp2", "Exp2Backward0", lambda m, x: m.pow(2, x))
+exp2 = unary("exp2", "Exp2Backward0", lambda m, x: m.exp2(x))
 expm1 = unary("expm1", "Expm1Backward0", lambda m, x: m.expm1(x))
 log = unary("log", "LogBackward0", lambda m, x: m.log(x))
-log2 = unary("log2", "Log2Backward0", lambda m, x: m.log(x) / math.log(2))
-log10 = unary("log10", "Log10Backward0", lambda m, x: m.log(x) / math.log(10))
+log2 = unary("log2", "Log2Backward0", lambda m, x: m.log2(x))
+log10 = unary("log10", "Log10Backward0", lambda m, x: m.log10(x))
 log1p = unary("log1p", "Log1PBackward0", lambda m, x: m.log1p(x))
 sqrt = unary("sqrt", "SqrtBackward0", lambda m, x: m.sqrt(x))
 rsqrt = unary("rsqrt", "RsqrtBackward0", lambda m, x: 1 / m.sqrt(x))
@@ -41,8 +41,12 @@ reciprocal = unary("reciprocal", "ReciprocalBackward0", lambda m, x: 1 / x)
 square = unary("square", "PowBackward0", lambda m, x: x * x, "common")
 sin = unary("sin", "SinBackward0", lambda m, x: m.sin(x))
 cos = unary("cos", "CosBackward0", lambda m, x: m.cos(x))
-tan = unary("tan", "TanBackward0", lambda m, x: m.sin(x) / m.cos(x))
-cosh = unary("cosh", "CoshBackward0", lambda m, x: 0.5 * (m.exp(x) + m.exp(-x)))
+tan = unary("tan", "TanBackward0", lambda m, x: m.tan(x))
+asin = unary("asin", "AsinBackward0", lambda m, x: m.arcsin(x))
+acos = unary("acos", "AcosBackward0", lambda m, x: m.arccos(x))
+atan = unary("atan", "AtanBackward0", lambda m, x: m.arctan(x))
+sinh = unary("sinh", "SinhBackward0", lambda m, x: m.sinh(x))
+cosh = unary("cosh", "CoshBackward0", lambda m, x: m.cosh(x))
 tanh = unary("tanh", "TanhBackward0", lambda m, x: m.tanh(x))
 sigmoid = unary("sigmoid", "SigmoidBackward0", lambda m, x: m.sigmoid(x))
 erf = unary("erf", "ErfBackward0", lambda m, x: m.erf(x))
@@ -57,15 +61,6 @@ floor = unary("floor", "FloorBackward0", lambda m, x: _rounded(m, "floor", x), "
 ceil = unary("ceil", "CeilBackward0", lambda m, x: _rounded(m, "ceil", x), "common")
 round_ = unary("round", "RoundBackward0", lambda m, x: _rounded(m, "rint", x), "common")
 trunc = unary("trunc", "TruncBackward0", lambda m, x: _rounded(m, "trunc", x), "common")
-
-
-def _sinh(m: Any, x: Any) -> Any:
-    """By expm1, because the difference of two exponentials loses all digits near zero."""
-    e = m.expm1(m.abs(x))
-    return m.sign(x) * (0.5 * (e + e / (e + 1)))
-
-
-sinh = unary("sinh", "SinhBackward0", _sinh)
 
 
 def _rounded(m: Any, name: str, x: Any) -> Any:

@@ -10,7 +10,7 @@ from ..compiler.ir.types import Type
 from ..compiler.ops import reduce as R
 from ..compiler.ops.shape import reshape
 from ..compiler.ops.source import iota
-from .arithmetic import maximum, minimum
+from .arithmetic import eq, maximum, minimum
 from .axes import axes_of, axis_of, one
 from .core import Core, apply, apply_all, wrap
 from .fragments import Operation
@@ -183,3 +183,36 @@ def _quantifier(operation: Operation) -> Callable[..., Tensor]:
 
 any_ = _quantifier(Operation("any", "", _count(True)))
 all_ = _quantifier(Operation("all", "", _count(False)))
+
+
+# ---- closeness
+
+
+def _isclose(m: Any, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    near = m.le(m.abs(x - y), rtol * m.abs(y) + atol)
+    close = m.or_(m.eq(x, y), m.and_(near, m.lt(m.abs(y), float("inf"))))
+    return m.or_(close, m.and_(m.ne(x, x), m.ne(y, y))) if equal_nan else close
+
+
+ISCLOSE = Operation("isclose", "", _isclose, "float", True)
+
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Whether elements differ by at most atol + rtol * |other|."""
+    return apply(ISCLOSE, (input, other), (float(rtol), float(atol), equal_nan))
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all elements differ by at most atol + rtol * |other|."""
+    return bool(all_(isclose(input, other, rtol, atol, equal_nan))._array().item())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    if input._read().kind.shape != other._read().kind.shape:
+        return False
+    return bool(all_(eq(input, other))._array().item())

@@ -35,8 +35,8 @@ from .promotion import Argument, common_dtype, common_shape, float_dtype, number
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
 
-LIMIT = 1 << 14
-"""How many fragments are kept before all are forgotten and made again when needed."""
+LIMIT = 4096
+"""How many fragments are kept; the oldest goes first, and is made again if it is needed."""
 
 _numbers = count()
 
@@ -154,8 +154,8 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     made = operation.emit(m, *map(m, values), *attributes)
     results = [made] if isinstance(made, Term) else made
     graph = common(b.finish([r.value for r in results]))
-    if len(_fragments) >= LIMIT:
-        _fragments.clear()
+    while len(_fragments) >= LIMIT:
+        _fragments.pop(next(iter(_fragments)), None)
     fragment = _fragments[key] = Fragment(graph, numbers, operation, attributes)
     return fragment
 

@@ -62,11 +62,14 @@ masked_fill = A.masked_fill
 exp, exp2, expm1, log, log2, log10, log1p = E.exp, E.exp2, E.expm1, E.log, E.log2, E.log10, E.log1p
 sqrt, rsqrt, reciprocal, square = E.sqrt, E.rsqrt, E.reciprocal, E.square
 sin, cos, tan, sinh, cosh, tanh = E.sin, E.cos, E.tan, E.sinh, E.cosh, E.tanh
+asin, acos, atan, atan2 = E.asin, E.acos, E.atan, A.atan2
+arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 sigmoid, relu, erf, sign, abs, neg = E.sigmoid, E.relu, E.erf, E.sign, E.abs_, E.neg
 floor, ceil, round, trunc = E.floor, E.ceil, E.round_, E.trunc
 isnan, isinf, isfinite, clone = E.isnan, E.isinf, E.isfinite, E.clone
 
 sum, mean, prod, var, std, norm = R.sum_, R.mean, R.prod, R.var, R.std, R.norm
+cumsum, isclose, allclose, equal = R.cumsum, X.isclose, X.allclose, X.equal
 max, min, amax, amin = X.max_over, X.min_over, X.amax, X.amin
 argmax, argmin, any, all = X.argmax, X.argmin, X.any_, X.all_
 softmax, log_softmax, logsumexp = M.softmax, M.log_softmax, M.logsumexp

@@ -50,9 +50,11 @@ class Node:
         """Keep what the pullback reads."""
         assert self.fragment is not None
         wanted = tuple([k for k, e in enumerate(self.edges) if e is not None])
-        self.pull = pull = self.fragment.pull(wanted)
-        sources = (cells, results)
-        self.saved = [sources[what][k] if what < COTANGENT else None for what, k in pull.reads]
+        self.pull = pull = self.fragment.pulls.get(wanted) or self.fragment.pull(wanted)
+        self.saved = [
+            cells[k] if what == INPUT else None if what == COTANGENT else results[k]
+            for what, k in pull.reads
+        ]
 
     def free(self) -> None:
         """Let go of the saved tensors; numbers cost nothing and stay."""
@@ -62,25 +64,29 @@ class Node:
 
     def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:
         """The cotangents of the inputs that have one, as (input's number, cotangent)."""
-        assert self.fragment is not None
-        if self.pull is None:
+        fragment, pull = self.fragment, self.pull
+        assert fragment is not None
+        if pull is None:
             raise RuntimeError(
                 "the derivative of floor_divide (//) is not implemented: use"
                 ' div(..., rounding_mode="floor"), whose derivative is zero'
             )
         cells: list[Cell] = []
         edges: list[Edge | None] = []
-        for (what, k), saved in zip(self.pull.reads, self.saved, strict=True):
+        for (what, k), saved in zip(pull.reads, self.saved, strict=True):
             if what == COTANGENT:
-                cell, edge = cotangents[k] or (zeros(self.fragment.results[k]), None)
+                saved, edge = cotangents[k] or (zeros(fragment.results[k]), None)
             elif saved is None:
                 raise RuntimeError(AGAIN.format(name=self.name()))
             else:
-                cell, edge = saved, self.edges[k] if what == INPUT else (self, k)
-            cells.append(cell)
+                edge = self.edges[k] if what == INPUT else (self, k)
+            cells.append(saved)
             edges.append(edge)
-        results, node = emit(self.pull.fragment, cells, edges if create and any(edges) else None)
-        return [(k, (results[n], node and (node, n))) for k, n in self.pull.gives]
+        if not create:
+            results = record(pull.fragment, cells)
+            return [(k, (results[n], None)) for k, n in pull.gives]
+        results, node = emit(pull.fragment, cells, edges if any(edges) else None)
+        return [(k, (results[n], node and (node, n))) for k, n in pull.gives]
 
     @property
     def outputs(self) -> int:

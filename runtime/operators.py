@@ -105,6 +105,8 @@ class Elements(Infix):
     )  # fmt: skip
     sqrt, rsqrt, reciprocal, square = E.sqrt, E.rsqrt, E.reciprocal, E.square
     sin, cos, tan, sinh, cosh, tanh = E.sin, E.cos, E.tan, E.sinh, E.cosh, E.tanh
+    asin, acos, atan, atan2 = E.asin, E.acos, E.atan, A.atan2
+    arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
     sigmoid, relu, erf, sign, abs, neg = E.sigmoid, E.relu, E.erf, E.sign, E.abs_, E.neg
     absolute, negative = E.abs_, E.neg
     floor, ceil, round, trunc = E.floor, E.ceil, E.round_, E.trunc
@@ -144,6 +146,7 @@ class Folds(InPlace):
     """Sums, extremes and products."""
 
     sum, mean, prod, var, std, norm = R.sum_, R.mean, R.prod, R.var, R.std, R.norm
+    cumsum, isclose, allclose, equal = R.cumsum, X.isclose, X.allclose, X.equal
     max, min, amax, amin = X.max_over, X.min_over, X.amax, X.amin
     argmax, argmin, any, all = X.argmax, X.argmin, X.any_, X.all_
     softmax, log_softmax, logsumexp = M.softmax, M.log_softmax, M.logsumexp

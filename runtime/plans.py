@@ -7,11 +7,15 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 
+from ..compiler import watch
 from ..compiler.ir.graph import Builder, Graph, Op, Value, Where, replay
+from ..compiler.ir.text import show
 from .cells import Cell
 from .engine import Kernel, compile_graph
 from .fragments import Fragment
@@ -23,12 +27,12 @@ KEPT = 256
 """How many compiled traces are kept; the one unused for longest goes first."""
 
 SEEN = 4096
-"""How many traces are remembered as seen once."""
+"""How many traces are remembered, by their hashes, as seen once."""
 
 Key = tuple[tuple[int, ...], tuple[int, ...]]
 
 _plans: dict[Key, Kernel] = {}
-_seen: dict[Key, None] = {}
+_seen: dict[int, None] = {}
 _lock = threading.Lock()
 _counts = {"recorded": 0, "cold": 0, "compiled": 0, "replayed": 0}
 
@@ -48,24 +52,53 @@ def run(
     """The arrays of the values numbered `live`, and whether the trace was known."""
     _counts["recorded"] += len(steps)
     whole = (tuple(key), live)
+    mark = hash(whole)
     with _lock:
         plan = _plans.pop(whole, None)
-        if plan is None and whole in _seen and len(steps) > 1:
-            plan = compile_graph(trace_graph(inputs, steps, live, wheres))
-            del _seen[whole]
+        if plan is None and mark in _seen and len(steps) > 1:
+            del _seen[mark]
+            plan = _compiled(trace_graph(inputs, steps, live, wheres), steps, live)
             _counts["compiled"] += 1
         elif plan is not None:
             _counts["replayed"] += 1
         if plan is None:
             _bound(_seen, SEEN)
-            _seen[whole] = None
+            _seen[mark] = None
         else:
             _bound(_plans, KEPT)
             _plans[whole] = plan
     if plan is None:
         _counts["cold"] += 1
-        return _run_cold(inputs, steps, live), False
+        return _run_cold([(n, _array(c)) for n, c in inputs], steps, live), False
     return plan.run([_array(c) for _, c in inputs]), True
+
+
+def _compiled(graph: Graph, steps: Sequence[Step], live: tuple[int, ...]) -> Kernel:
+    """The trace's kernel, or if there is an error in the compiler what runs it op by op."""
+    watch.show("graph", lambda: show(graph), graph.name)
+    try:
+        return compile_graph(graph)
+    except Exception as error:
+        where = next((f" (first operation: {op.where})" for op in graph.body if op.where), "")
+        warnings.warn(
+            f"a trace of {len(steps)} Tensor operations{where} could not be compiled and runs op by op;"
+            f" please report this bug: {type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return Interpreted(list(steps), live)
+
+
+class Interpreted:
+    """A trace that runs op by op, though it is known."""
+
+    def __init__(self, steps: Sequence[Step], live: tuple[int, ...]) -> None:
+        self.steps, self.live = steps, live
+
+    def run(self, arrays: Sequence[np.ndarray], /) -> list[np.ndarray]:
+        made = {first + k for f, _, first in self.steps for k in range(len(f.results))}
+        numbers = (n for n in count() if n not in made)
+        return _run_cold(list(zip(numbers, arrays, strict=False)), self.steps, self.live)
 
 
 def _bound(table: dict, size: int) -> None:
@@ -79,10 +112,10 @@ def _array(cell: Cell) -> np.ndarray:
 
 
 def _run_cold(
-    inputs: Sequence[tuple[int, Cell]], steps: Sequence[Step], live: tuple[int, ...]
+    inputs: Sequence[tuple[int, np.ndarray]], steps: Sequence[Step], live: tuple[int, ...]
 ) -> list[np.ndarray]:
     """Run each fragment by itself, dropping values after their last use."""
-    values: dict[int, np.ndarray] = {number: _array(cell) for number, cell in inputs}
+    values = dict(inputs)
     last = dict.fromkeys(live, len(steps))
     drop: list[list[int]] = [[] for _ in steps]
     for n in range(len(steps) - 1, -1, -1):

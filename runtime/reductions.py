@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compiler.ops import reduce as R
 from ..compiler.ops.elementwise import cast
-from ..compiler.ops.shape import concatenate, reshape, slice_
+from ..compiler.ops.shape import concatenate, pad, reshape, slice_
 from .axes import axes_of, axis_of, one
 from .core import apply
 from .dtypes import dtype_of
@@ -152,6 +152,28 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     if dim is None or not kind.shape:
         return apply(PROD, (input,), (None, False, code))
     return apply(PROD_DIM, (input,), (axis_of(dim, len(kind.shape)), keepdim, code))
+
+
+def _cumsum(m: Any, x: Any, axis: int, dtype: str) -> Any:
+    """By doubling: after n turns each element holds the sum of the 2**n up to it."""
+    x, reach = converted(m, x, dtype), 1
+    shape = shape_of(x)
+    while shape and reach < shape[axis]:
+        kept = tuple(n - reach if a == axis else n for a, n in enumerate(shape))
+        ones, at = (1,) * len(shape), tuple(reach if a == axis else 0 for a in range(len(shape)))
+        early = slice_(m.b, x.value, start=(0,) * len(shape), step=ones, shape=kept)
+        x, reach = x + m(pad(m.b, early, start=at, step=ones, shape=shape)), 2 * reach
+    return x
+
+
+CUMSUM = Operation("cumsum", "CumsumBackward0", _cumsum)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The sums of all elements up to each along `dim`."""
+    kind = input._read().kind
+    code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
+    return apply(CUMSUM, (input,), (axis_of(dim, len(kind.shape)), code))
 
 
 # ---- variance and norms

@@ -131,7 +131,7 @@ def t(input: Tensor) -> Tensor:
     rank = len(shape_of(input))
     if rank > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
-    return _permute(input, range(rank)[::-1], T)
+    return view(input, (("transpose", tuple(range(rank)[::-1])),), T)
 
 
 def reversed_axes(input: Tensor) -> Tensor:

@@ -69,14 +69,11 @@ class Trace:
         for cell in cells:
             at = cell.at
             numbers.append(at[1] if at is not None and at[0] is self else self.enter(cell))
-        self.key.append(fragment.number)
-        self.key += numbers
-        self.steps.append((fragment, numbers, len(results)))
-        made = []
-        for kind in fragment.results:
-            cell = Cell(kind, None, (self, len(results)))
-            results.append(ref(cell))
-            made.append(cell)
+        first = len(results)
+        self.key += (fragment.number, *numbers)
+        self.steps.append((fragment, numbers, first))
+        made = [Cell(kind, None, (self, n)) for n, kind in enumerate(fragment.results, first)]
+        results += map(ref, made)
         return made
 
     def run(self) -> None:
@@ -92,9 +89,13 @@ class Trace:
                     cell.array, cell.at = array, None
         except Exception as error:
             self.error = error
+            self.clear()
             raise
-        finally:
-            self.key, self.inputs, self.steps, self.places, self.results = [], [], [], [], []
+        self.clear()
+
+    def clear(self) -> None:
+        """Let go of what was recorded."""
+        self.key, self.inputs, self.steps, self.places, self.results = [], [], [], [], []
 
 
 class Tape:
@@ -109,7 +110,11 @@ class Tape:
     def flush(self) -> None:
         with self.lock:
             trace, self.trace = self.trace, Trace(self)
-            trace.run()
+            try:
+                trace.run()
+            except KeyboardInterrupt:
+                self.trace = trace  # nothing of it is lost: whoever reads next runs it again
+                raise
 
 
 class _Tapes(threading.local):

@@ -68,9 +68,10 @@ class Draft:
     def keep(self, *made: Value) -> None:
         self.values.extend(v for v in made if size(v.type) <= 60)
 
-    def step(self) -> None:
-        """Add one primitive, if there is something to apply it to."""
-        name = self.choice(NAMES)
+    def step(self, wanted: str | None = None) -> None:
+        """Add one primitive, the one wanted if there is one, if there is something to apply it to."""
+        dtypes = {v.type.dtype for v in self.values}
+        name = wanted or self.choice(n for n in NAMES if n in SPECIAL or dtypes & set(REGISTRY[n].kinds))
         special = SPECIAL.get(name)
         if special is not None:
             special(self, REGISTRY[name])
@@ -288,8 +289,12 @@ NAMES += [n for n in NAMES if n in SPECIAL]
 NAMES += ["add", "mul", "sub", "div", "sin", "tanh", "exp", "maximum", "sum", "contract"]
 
 
-def _grown(draw: Callable[[Any], Any], b: Builder, depth: int, most: int) -> Graph:
+def _grown(
+    draw: Callable[[Any], Any], b: Builder, depth: int, most: int, first: str | None = None
+) -> Graph:
     draft = Draft(draw, b, depth)
+    if first is not None:
+        draft.step(first)
     for _ in range(draw(st.integers(1, most))):
         draft.step()
     results = [draft.values[-1]]
@@ -298,13 +303,16 @@ def _grown(draw: Callable[[Any], Any], b: Builder, depth: int, most: int) -> Gra
 
 
 @st.composite
-def cases(draw: Callable[[Any], Any], floats: bool = False) -> Case:
-    """Graphs of up to ten primitives with arguments; with `floats` the first argument is of floats."""
+def cases(draw: Callable[[Any], Any], floats: bool = False, first: str | None = None) -> Case:
+    """Graphs of up to ten primitives with arguments; with `floats` the first argument is of floats.
+
+    `first` names a primitive to begin with.
+    """
     types = [
         Type(draw(st.sampled_from(KINDS[: 5 if floats and not k else 8])), draw(st.sampled_from(SHAPES)))
         for k in range(draw(st.integers(1, 3)))
     ]
-    graph = _grown(draw, Builder("random", types, "abc"[: len(types)]), 0, 10)
+    graph = _grown(draw, Builder("random", types, "abc"[: len(types)]), 0, 10, first)
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     return Case(graph, [_argument(t, rng) for t in types])
 

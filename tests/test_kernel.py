@@ -10,8 +10,10 @@ from pullback.compiler import ops  # noqa: F401 - registers the primitives
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, Where, evaluate
 from pullback.compiler.ir.primitive import REGISTRY as P
+from pullback.compiler.ir.text import parse
 from pullback.compiler.ir.types import Type
-from pullback.compiler.passes import value_and_grad
+from pullback.compiler.ir.verify import verify
+from pullback.compiler.passes import adjoint, optimize, value_and_grad
 from pullback.compiler.settings import settings
 from tests.compare import assert_all_close, assert_same
 
@@ -188,3 +190,50 @@ def test_stages_can_be_read():
     assert f"{kernel.name}:" in kernel.text("asm")
     with pytest.raises(ValueError, match="optimized, loops, llvm and asm"):
         kernel.text("tokens")
+
+
+MIXED_WIDTHS = """
+graph @r(%0: i64[20], %1: f32[20], %2: f32[20,2], %3: f32[20,2]) {
+  %4: f32[20,2] = spread %1 {axes=(0,), shape=(20, 2)}
+  %5: f32[20,2] = sub %2, %4
+  %6: f32[20,2] = exp %5
+  %7: f32[20] = sum %6 {axes=(1,)}
+  %8: f32[20] = log %7
+  %9: f32[20,2] = spread %8 {axes=(0,), shape=(20, 2)}
+  %10: f32[20,2] = sub %5, %9
+  %11: i64[20,2] = iota {axis=1, type=i64[20,2]}
+  %12: i64[20,2] = spread %0 {axes=(0,), shape=(20, 2)}
+  %13: bool[20,2] = eq %11, %12
+  %14: f32[20,2] = select %13, %10, %3
+  %15: f32[20] = sum %14 {axes=(1,)}
+  return %15
+}
+"""
+
+
+def test_nests_of_different_widths_share_no_vectors(rng):
+    """Entropy of two classes: nests over the same axis with lanes for f32 and with lanes for i64."""
+    graph = verify(parse(MIXED_WIDTHS))
+    args = [
+        np.asarray(rng.normal(size=p.type.shape), p.type.numpy)
+        if p.type.is_float
+        else rng.integers(0, 2, p.type.shape).astype(p.type.numpy)
+        for p in graph.params
+    ]
+    wanted = evaluate(graph, args)
+    assert_all_close(compile_graph(graph).run(args), wanted, relative=1e-5, floors=[1e-5] * len(wanted))
+
+
+def test_a_region_may_be_called_twice(rng):
+    r = Builder("shift", [Type("f64", (3,))], ["x"])
+    (x,) = r.params
+    region = r.finish([P["add"](r, x, P["const"](r, type=x.type, value=0.5))])
+    b = Builder("twice", [Type("f64", (3,))], ["x"])
+    (once,) = b.emit(P["call"], b.params[0], regions=(region,))
+    graph = b.finish(b.emit(P["call"], once, regions=(region,)))
+    args = [rng.normal(size=3)]
+    verify(optimize(graph))
+    assert_same(compile_graph(graph).run(args), evaluate(graph, args))
+    gradient = adjoint(graph, (0,))
+    verify(optimize(gradient))
+    assert_same(compile_graph(gradient).run([*args, np.ones(3)]), evaluate(gradient, [*args, np.ones(3)]))

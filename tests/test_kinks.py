@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import pullback
 from pullback.compiler.ops import reduce
 from pullback.compiler.ops.term import Term, Terms
 from tests.compare import assert_all_close, assert_same
@@ -46,6 +47,15 @@ KINKS: list[tuple[str, Formula, tuple[float, ...], tuple[float, ...]]] = [
     ("0^y at 0", lambda m, y: m.pow(0, y), (0.0,), (0.0,)),
     ("x^y at 0, 0", lambda m, x, y: m.pow(x, y), (0.0, 0.0), (0.0, 0.0)),
     ("sqrt at 0", lambda m, x: m.sqrt(x), (0.0,), (np.inf,)),
+    ("cbrt at 0", lambda m, x: m.cbrt(x), (0.0,), (np.inf,)),
+    ("cbrt at -0", lambda m, x: m.cbrt(x), (-0.0,), (np.inf,)),
+    ("arcsin at 1", lambda m, x: m.arcsin(x), (1.0,), (np.inf,)),
+    ("arccos at -1", lambda m, x: m.arccos(x), (-1.0,), (-np.inf,)),
+    ("arctan at infinity", lambda m, x: m.arctan(x), (-np.inf,), (0.0,)),
+    ("arctan far out", lambda m, x: m.arctan(x), (2.0**520,), (2.0**-1040,)),
+    ("arctan2 on its cut", lambda m, y, x: m.arctan2(y, x), (0.0, -2.0), (-0.5, 0.0)),
+    ("arctan2 far out", lambda m, y, x: m.arctan2(y, x), (2.0**1000, 2.0**1000), (2.0**-1001, -(2.0**-1001))),
+    ("arctan2 near the origin", lambda m, y, x: m.arctan2(y, x), (2.0**-1000, 2.0**-1000), (2.0**999, -(2.0**999))),
     ("softplus at 0", lambda m, x: m.softplus(x), (0.0,), (0.5,)),
     ("sigmoid far below 0", lambda m, x: m.sigmoid(x), (-1000.0,), (0.0,)),
     ("tanh far above 0", lambda m, x: m.tanh(x), (1000.0,), (0.0,)),
@@ -66,3 +76,13 @@ def test_ties_of_a_fold_share_evenly() -> None:
     got = gradient(largest, [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [-np.inf, -np.inf, -np.inf]])
     third = 1 / 3
     assert_same(got, [np.array([[0.5, 0.5, 0.0], [third] * 3, [third] * 3])])
+
+
+def test_lengths_have_a_gradient_of_zero_at_zero():
+    zero = np.zeros(3)
+    for function in (np.linalg.norm, np.std):
+        assert_same([pullback.grad(lambda x, f=function: f(x))(zero)], [zero])
+        assert_same([pullback.grad(lambda x, f=function: f(x))(zero + 2.0)],
+                    [zero if function is np.std else np.full(3, 2.0) / np.linalg.norm(zero + 2.0)])
+        hessian = pullback.hessian(lambda x, f=function: f(x * x))(np.array([1.0, 2.0, 4.0]))
+        assert np.all(np.isfinite(hessian))

@@ -43,6 +43,16 @@ SINGULAR: dict[str, tuple[Formula, float, float]] = {
     "x/sqrt x at 0": (lambda m, x: x / m.sqrt(x), 0.0, 2.0),
     "sqrt(sqrt x) at 0": (lambda m, x: m.sqrt(m.sqrt(x)), 0.0, 2.0),
     "a product overflows": (lambda m, x: (x * x) * (x * x), -1e200, 2.0),
+    "log2 below 0": (lambda m, x: m.log2(x), -2.0, 3.0),
+    "log10 at 0": (lambda m, x: m.log10(x), 0.0, 3.0),
+    "cbrt at 0": (lambda m, x: m.cbrt(x), 0.0, 2.0),
+    "arcsin at 1": (lambda m, x: m.arcsin(x), 1.0, 0.25),
+    "arccos beyond -1": (lambda m, x: m.arccos(x), -3.0, 0.25),
+    "arctan(1/x) at 0": (lambda m, x: m.arctan(1 / x), 0.0, 2.0),
+    "arctan2 at the origin": (lambda m, x: m.arctan2(x, x), 0.0, 2.0),
+    "tan(1/x) at 0": (lambda m, x: m.tan(1 / x), 0.0, 2.0),
+    "cosh overflows": (lambda m, x: m.cosh(400 * x), -2.0, 1e-3),
+    "exp2 overflows": (lambda m, x: m.exp2(-1e4 * x), -2.0, 1e-4),
     "mod by 0": (lambda m, x: m.mod(2.5, x), 0.0, 2.0),
 }
 

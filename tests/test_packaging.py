@@ -113,16 +113,15 @@ def test_using_it_loads_nothing_heavy(tmp_path: Path) -> None:
     assert python("-c", text, cwd=tmp_path) == "[]\n"
 
 
-@pytest.mark.parametrize("what", ["", "; pullback.grad"])
-def test_importing_it_is_quick(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best of five by this thread's clock: machines are busy, and BLAS spins at its start.
+@pytest.mark.parametrize(("what", "limit"), [("", 0.150), ("; pullback.grad", 0.300)])
+def test_importing_it_is_quick(tmp_path: Path, what: str, limit: float) -> None:
+    """The best of eight by this thread's clock: machines are busy, and BLAS spins at its start.
 
-    Bytecode is written, as pip does when it installs; without it every import compiles its sources again.
+    The first use of grad loads NumPy and LLVM, which take half of its limit on a quiet machine.
     """
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     text = f"from time import thread_time as t; a = t(); import pullback{what}; print(t() - a)"
-    best = min(float(python("-c", text, cwd=tmp_path)) for _ in range(5))
-    assert best < 0.150
+    best = min(float(python("-c", text, cwd=tmp_path)) for _ in range(8))
+    assert best < limit
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy
 
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
@@ -24,6 +25,17 @@ from tests.test_primitives import assert_derivative
 
 
 def check(test: Callable[[Case], None], many: int, floats: bool = False) -> set[str]:
+    """Run a test on `many` cases, and on some more that begin with a primitive that was in none.
+
+    Returns the primitives that were in them.
+    """
+    seen = run(test, cases(floats), many)
+    for name in sorted(set(REGISTRY) - seen):
+        seen |= run(test, cases(True, name), 10)
+    return seen
+
+
+def run(test: Callable[[Case], None], strategy: SearchStrategy[Case], many: int) -> set[str]:
     """Run a test on `many` cases; returns the primitives that were in them."""
     seen: set[str] = set()
 
@@ -34,8 +46,8 @@ def check(test: Callable[[Case], None], many: int, floats: bool = False) -> set[
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
-    @given(cases(floats))
-    def run(case: Case) -> None:
+    @given(strategy)
+    def once(case: Case) -> None:
         pending = [case.graph]
         while pending:
             graph = pending.pop()
@@ -50,7 +62,7 @@ def check(test: Callable[[Case], None], many: int, floats: bool = False) -> set[
             error.add_note(f"{show(case.graph)}\n{given}")
             raise
 
-    run()
+    once()
     return seen
 
 

@@ -25,6 +25,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "log": lambda x: (x * x + 1).log() + (x * x + 1).log2() + (x * x + 1).log1p(),
     "sqrt": lambda x: (x * x + 1).sqrt() + (x * x + 1).rsqrt() + (x * x + 1).reciprocal(),
     "sin": lambda x: x.sin() * x.cos() + (x / 3).tan(),
+    "atan": lambda x: x.atan() + (x / 9).asin() * (x / 9).acos() + torch.atan2(x, x * x + 1),
     "sinh": lambda x: x.sinh() + x.cosh() + x.tanh(),
     "sigmoid": lambda x: x.sigmoid() + F.softplus(x) + F.logsigmoid(x) + F.silu(x),
     "erf": lambda x: x.erf() + F.gelu(x),

@@ -235,6 +235,34 @@ def test_a_failure_is_told_to_everybody_who_reads(monkeypatch: pytest.MonkeyPatc
     assert (torch.ones(3) + 1).tolist() == [2.0, 2.0, 2.0]
 
 
+def test_a_trace_that_cannot_be_compiled_runs_op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(graph: Graph) -> Any:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(plans, "compile_graph", failing)
+    x = torch.ones(3)
+
+    def run() -> float:
+        return (x * 2 + 1).sum().item()
+
+    assert run() == 9.0
+    with pytest.warns(RuntimeWarning, match=r"3 Tensor operations .*test_tensor_traces.*KeyError: 'a bug'"):
+        assert run() == 9.0
+    assert run() == 9.0
+
+
+def test_an_interrupt_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Fragment, arrays: Any) -> Any:
+        raise KeyboardInterrupt
+
+    a = torch.ones(3) + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(Fragment, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            a.tolist()
+    assert (a * 2).tolist() == [4.0, 4.0, 4.0] and a.tolist() == [2.0, 2.0, 2.0]
+
+
 def in_threads(count: int, run: Callable[[int], None]) -> None:
     failures: list[BaseException] = []
 

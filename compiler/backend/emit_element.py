@@ -119,7 +119,7 @@ class Elements:
     def _key(self, e: Element, lane: Lane, guard: Reg | None) -> str:
         where = ""
         if self.vector is not None and self.vector in self._axes(e):
-            where = f"{self.index[self.vector][0].text} {lane.start} {lane.count}"
+            where = f"{self.index[self.vector][0].text} {lane.start} {lane.count} {self.width}"
         return f"element {id(e)} {where} {guard.text if guard else ''}"
 
     def _once(self, e: Element, lane: Lane, guard: Reg | None) -> Reg:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ops import reduce, shape
+from ..ops.term import Terms
 from .array import Array, here, implements, unknown, value_of
 from .errors import TraceIndexError, TraceValueError, message
 from .promotion import as_operand, cast, constant, lift
@@ -174,7 +175,7 @@ def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: b
 
 @implements(np.std)
 def std(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
-    return elementwise(np.sqrt, var(a, axis, dtype, ddof, keepdims))
+    return _length(var(a, axis, dtype, ddof, keepdims))
 
 
 @implements(np.prod)
@@ -236,6 +237,15 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Array:
     return x
 
 
+def _length(square: Array) -> Array:
+    """The square root of a sum of squares; at 0, where it has a kink, its gradient is 0 and not 0/0."""
+    now, y = traced(square)
+    m = Terms(now.builder)
+    now.builder.where = user_line()
+    term = m(y.value)
+    return Array(now, m.select(m.eq(term, 0), 0, m.sqrt(term)).value)
+
+
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     now, y = traced(x)
@@ -243,7 +253,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     single = isinstance(axis, int) or (axis is None and y.ndim == 1)
     if ord is None or (ord == 2 and single) or (ord == "fro" and not single):
         total = sum_(elementwise(np.square, y), axis, None, keepdims)
-        return elementwise(np.sqrt, total)
+        return _length(total)
     size = elementwise(np.absolute, y)
     if not single or isinstance(ord, str):
         raise unknown("np.linalg.norm", f" with ord={ord!r} of {y.type}")

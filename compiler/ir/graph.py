@@ -113,11 +113,12 @@ Visit = Callable[[Builder, Op, tuple[Value, ...]], "Sequence[Value] | None"]
 
 
 def replay(
-    graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None
+    graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None, share: bool = True
 ) -> dict[Value, Value]:
     """Copy `graph` into `b` on other arguments, letting `visit(b, op, args)` replace any operation.
 
-    Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared.
+    Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared, unless
+    the graph may be copied into `b` a second time, where it would define its results twice.
     """
     env = dict(zip(graph.params, args, strict=True))
     outer = b.where
@@ -126,7 +127,7 @@ def replay(
         b.where = op.where or outer
         out = visit(b, op, new) if visit else None
         if out is None:
-            if new == op.args:
+            if share and new == op.args:
                 out = b.append(op)
             else:
                 results = tuple([Value(r.type, r.hint) for r in op.results])
@@ -146,7 +147,7 @@ def rewrite(graph: Graph, visit: Visit) -> Graph:
 
 def inline(graph: Graph, b: Builder, args: Iterable[Value]) -> list[Value]:
     """Copy the operations of `graph` into `b` and return its results there."""
-    env = replay(graph, b, args)
+    env = replay(graph, b, args, share=False)
     return [env[r] for r in graph.results]
 
 

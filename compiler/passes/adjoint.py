@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..ir.graph import Builder, Graph, Op, Value, replay
+from ..ir.graph import Builder, Graph, Op, Value, Where, replay
 from ..ir.types import Type
 from ..ops.control import call
 from ..ops.elementwise import add, cast, ne, or_, select
@@ -41,7 +41,7 @@ def adjoint(graph: Graph, wrt: Sequence[int]) -> Graph:
     env = replay(graph, b, b.params)
     seeds = [(env[r], b.param(r.type, "ct")) for r in graph.results if r.type.is_float]
     sources = [b.params[k] for k in wrt]
-    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)]))
+    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, graph, sources, seeds)]))
 
 
 def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
@@ -51,13 +51,20 @@ def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
         raise TypeError(f"@{graph.name} returns {first}; a gradient needs a float scalar")
     b = Builder(graph.name + "_grad", [p.type for p in graph.params], [p.hint for p in graph.params])
     env = replay(graph, b, b.params)
+    b.where = _last_line(graph)
     seeds = [(env[graph.results[0]], number(b, 1.0, first))]
     sources = [b.params[k] for k in wrt]
-    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, sources, seeds)]))
+    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, graph, sources, seeds)]))
 
 
-def _filled(b: Builder, sources: list[Value], seeds: list[tuple[Value, Value]]) -> list[Value]:
+def _last_line(graph: Graph) -> Where | None:
+    """Where the graph's last operation was written: the line of what has no line of its own."""
+    return graph.body[-1].where if graph.body else None
+
+
+def _filled(b: Builder, graph: Graph, sources: list[Value], seeds: list[tuple[Value, Value]]) -> list[Value]:
     made = pull_back(b, sources, seeds)
+    b.where = _last_line(graph)
     return [number(b, 0, s.type) if c is None else c for s, c in zip(sources, made, strict=True)]
 
 
@@ -73,13 +80,14 @@ def pull_back(
         if ct is None or value not in active:
             return
         have = found.get(value)
-        if have is not None:
-            if have.mask is None or mask is None:
-                mask = None
-            elif have.mask is not mask:
-                mask = or_(b, have.mask, mask)
-            ct = add(b, have.value, ct)
-        found[value] = Cotangent(ct, mask)
+        if have is None:
+            found[value] = Cotangent(ct, mask)
+            return
+        if have.mask is None or mask is None:
+            mask = None
+        elif have.mask is not mask:
+            mask = or_(b, have.mask, mask)
+        found[value] = Cotangent(add(b, have.value, ct), mask)
 
     for value, ct in seeds:
         give(value, ct, None)

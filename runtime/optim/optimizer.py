@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cells import Cell, number_cell
-from ..core import Core, overwrite, wrap
+from ..core import Core, assign
 from ..fragments import Operation, fragment_for
 from ..modes import enable_grad, no_grad
 from ..tape import flush, record
@@ -35,8 +35,9 @@ def update(
     cells += numbers.cells(cells[0].kind.dtype)
     fragment = fragment_for((operation, attributes, *(c.kind for c in cells)))
     results = record(fragment, cells)
-    for tensor, cell in zip([tensors[0], *tensors[2:]], results, strict=True):
-        overwrite(tensor, wrap(cell))
+    assign(tensors[0], results[0])
+    for tensor, cell in zip(tensors[2:], results[1:], strict=True):
+        assign(tensor, cell)
 
 
 class Optimizer:

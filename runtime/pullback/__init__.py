@@ -26,18 +26,27 @@ if TYPE_CHECKING:
         Generator,
         Tensor,
         abs,
+        acos,
         add,
         addcdiv,
         addcmul,
         addmm,
         all,
+        allclose,
         amax,
         amin,
         any,
         arange,
+        arccos,
+        arcsin,
+        arctan,
+        arctan2,
         argmax,
         argmin,
         as_tensor,
+        asin,
+        atan,
+        atan2,
         bernoulli,
         bitwise_and,
         bitwise_not,
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
         clone,
         cos,
         cosh,
+        cumsum,
         div,
         dot,
         double,
@@ -60,6 +70,7 @@ if TYPE_CHECKING:
         empty,
         empty_like,
         eq,
+        equal,
         erf,
         exp,
         exp2,
@@ -81,6 +92,7 @@ if TYPE_CHECKING:
         initial_seed,
         int,
         is_tensor,
+        isclose,
         isfinite,
         isinf,
         isnan,
@@ -168,25 +180,26 @@ if TYPE_CHECKING:
     from pullback.runtime.transforms import check, grad, hessian, hvp, jit, value_and_grad, vjp
 
 __all__ = [
-    "Generator", "Size", "Tensor", "abs", "add", "addcdiv", "addcmul", "addmm", "all", "amax",
-    "amin", "any", "arange", "argmax", "argmin", "as_tensor", "autograd", "bernoulli",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_",
-    "broadcast_tensors", "build", "cat", "ceil", "check", "chunk", "clamp", "clone", "cos", "cosh",
-    "device", "div", "dot", "double", "einsum", "empty", "empty_like", "enable_grad", "eq", "erf",
+    "Generator", "Size", "Tensor", "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "all",
+    "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin", "arctan", "arctan2", "argmax",
+    "argmin", "as_tensor", "asin", "atan", "atan2", "autograd", "bernoulli", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_", "broadcast_tensors",
+    "build", "cat", "ceil", "check", "chunk", "clamp", "clone", "cos", "cosh", "cumsum", "device",
+    "div", "dot", "double", "einsum", "empty", "empty_like", "enable_grad", "eq", "equal", "erf",
     "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float32", "float64", "floor",
     "floor_divide", "from_numpy", "full", "full_like", "gather", "ge", "get_default_dtype", "grad",
     "gt", "hessian", "hvp", "hypot", "index_select", "initial_seed", "int", "int32", "int64",
-    "is_grad_enabled", "is_tensor", "isfinite", "isinf", "isnan", "jit", "lambdify", "le", "lerp",
-    "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill",
-    "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul",
-    "mv", "narrow", "ne", "neg", "nn", "no_grad", "norm", "ones", "ones_like", "optim", "outer",
-    "permute", "pow", "prod", "rand", "rand_like", "randint", "randn", "randn_like", "randperm",
-    "reciprocal", "relu", "remainder", "reshape", "result_type", "round", "rsqrt", "select",
-    "set_default_dtype", "set_grad_enabled", "sigmoid", "sign", "sin", "sinh", "softmax", "split",
-    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "t", "tan", "tanh", "tensor",
-    "transpose", "trunc", "unbind", "unsqueeze", "value_and_grad", "var", "vjp", "where", "zeros",
-    "zeros_like",
+    "is_grad_enabled", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "jit", "lambdify",
+    "le", "lerp", "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
+    "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum", "mm",
+    "movedim", "mul", "mv", "narrow", "ne", "neg", "nn", "no_grad", "norm", "ones", "ones_like",
+    "optim", "outer", "permute", "pow", "prod", "rand", "rand_like", "randint", "randn",
+    "randn_like", "randperm", "reciprocal", "relu", "remainder", "reshape", "result_type", "round",
+    "rsqrt", "select", "set_default_dtype", "set_grad_enabled", "sigmoid", "sign", "sin", "sinh",
+    "softmax", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "t", "tan",
+    "tanh", "tensor", "transpose", "trunc", "unbind", "unsqueeze", "value_and_grad", "var", "vjp",
+    "where", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
@@ -194,21 +207,22 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "runtime": "autograd nn optim",
         "runtime.build": "build",
         "runtime.dtypes": "Size bool_ device float32 float64 get_default_dtype int32 int64",
-        "runtime.functions": "Generator Tensor abs add addcdiv addcmul addmm all amax amin any arange"
-        " argmax argmin as_tensor bernoulli bitwise_and bitwise_not bitwise_or"
+        "runtime.functions": "Generator Tensor abs acos add addcdiv addcmul addmm all allclose amax"
+        " amin any arange arccos arcsin arctan arctan2 argmax argmin as_tensor"
+        " asin atan atan2 bernoulli bitwise_and bitwise_not bitwise_or"
         " bitwise_xor bmm bool broadcast_tensors cat ceil chunk clamp clone cos"
-        " cosh div dot double einsum empty empty_like eq erf exp exp2 expm1 eye"
-        " flatten flip float floor floor_divide from_numpy full full_like gather"
-        " ge gt hypot index_select initial_seed int is_tensor isfinite isinf"
-        " isnan le lerp linspace log log10 log1p log2 log_softmax logical_and"
-        " logical_not logical_or logical_xor logsumexp long lt manual_seed"
-        " masked_fill masked_select matmul max maximum mean min minimum mm"
-        " movedim mul mv narrow ne neg norm ones ones_like outer permute pow prod"
-        " rand rand_like randint randn randn_like randperm reciprocal relu"
-        " remainder reshape result_type round rsqrt select set_default_dtype"
-        " sigmoid sign sin sinh softmax split sqrt square squeeze stack std sub"
-        " sum t tan tanh tensor transpose trunc unbind unsqueeze var where zeros"
-        " zeros_like",
+        " cosh cumsum div dot double einsum empty empty_like eq equal erf exp"
+        " exp2 expm1 eye flatten flip float floor floor_divide from_numpy full"
+        " full_like gather ge gt hypot index_select initial_seed int is_tensor"
+        " isclose isfinite isinf isnan le lerp linspace log log10 log1p log2"
+        " log_softmax logical_and logical_not logical_or logical_xor logsumexp"
+        " long lt manual_seed masked_fill masked_select matmul max maximum mean"
+        " min minimum mm movedim mul mv narrow ne neg norm ones ones_like outer"
+        " permute pow prod rand rand_like randint randn randn_like randperm"
+        " reciprocal relu remainder reshape result_type round rsqrt select"
+        " set_default_dtype sigmoid sign sin sinh softmax split sqrt square"
+        " squeeze stack std sub sum t tan tanh tensor transpose trunc unbind"
+        " unsqueeze var where zeros zeros_like",
         "runtime.modes": "enable_grad is_grad_enabled no_grad set_grad_enabled",
         "runtime.symbols": "lambdify",
         "runtime.transforms": "check grad hessian hvp jit value_and_grad vjp",

@@ -7,6 +7,7 @@ dtypes, shapes, requires_grad, is_leaf, the name of grad_fn, printed form; or th
 import contextlib
 import io
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,12 @@ x.square()
 x.sin()
 x.cos()
 x.tan()
+x.atan()
+(x / 4).asin()
+(x / 4).acos()
+torch.atan2(x, y)
+x.arctan2(v)
+i.atan()
 x.sinh()
 x.cosh()
 x.tanh()
@@ -411,6 +418,12 @@ F.binary_cross_entropy_with_logits(x, m.float(), torch.tensor([1.0, 2.0, 3.0, 4.
 F.binary_cross_entropy_with_logits(x * 0, m.float())
 F.dropout(x, 0.5, training=False)
 (x * y).sum() * s
+torch.equal(x, x.detach()), torch.equal(x, y), torch.equal(x, w)
+torch.allclose(x, x + 1e-9), torch.allclose(x, x + 1), torch.allclose(x / 0, x / 0, equal_nan=True)
+torch.isclose(x, x + torch.tensor([0.0, 1e-9, 1e-3, 1.0]))
+x.cumsum(0)
+x.cumsum(1)
+i.cumsum(1)
 x.tolist()
 x.shape
 x.size(0)
@@ -1052,6 +1065,15 @@ def test_expression(expression: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS.strip().split("\n\n"))
 def test_program(program: str) -> None:
     compare(program)
+
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "printing" / "tensor.txt"
+
+
+@pytest.mark.parametrize("entry", GOLDEN.read_text(encoding="utf-8").split(">>> ")[1:])
+def test_the_golden_of_printing_is_torchs(entry: str) -> None:
+    expression, _, printed = entry.partition("\n")
+    assert repr(eval(expression, {"torch": torch})) == printed.rstrip("\n")
 
 
 @pytest.mark.parametrize("program", ERRORS)
