@@ -71,7 +71,8 @@ class Draft:
     def step(self, wanted: str | None = None) -> None:
         """Add one primitive, the one wanted if there is one, if there is something to apply it to."""
         dtypes = {v.type.dtype for v in self.values}
-        name = wanted or self.choice(n for n in NAMES if n in SPECIAL or dtypes.intersection(getattr(REGISTRY[n], "kinds", ())))
+        fit = (n for n in NAMES if n in SPECIAL or dtypes & set(getattr(REGISTRY[n], "kinds", ())))
+        name = wanted or self.choice(fit)
         special = SPECIAL.get(name)
         if special is not None:
             special(self, REGISTRY[name])
