@@ -136,7 +136,8 @@ class Function(NativeFunction):
             return tree.flatten(value, leaves)
         except tree.BadLeaf as error:
             name = place if isinstance(place, str) else self.argument_names(place + 1)[place]
-            where = f"{self.__name__}: argument {name}{error.path}"
+            path = error.path if len(error.path) <= 80 else error.path[:80] + "..."
+            where = f"{self.__name__}: argument {name}{path}"
             raise TypeError(f"{where} {error.problem}; {error.fix}") from None
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

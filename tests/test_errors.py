@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.frontend.errors import TraceError
+from pullback.compiler.ir.text import parse
+from pullback.compiler.ir.verify import VerifyError, verify
 from pullback.compiler.settings import settings
 from pullback.runtime.transforms import check, grad, hessian, hvp, jit, value_and_grad, vjp
 
@@ -377,3 +380,74 @@ def test_in_place_updates_keep_the_dtype() -> None:
 def _increased_by_half(x):
     x += 0.5
     return x
+
+
+# ---- arguments that nest without end, and subclasses
+
+
+def test_containers_without_end_are_refused() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    deep: Any = 1.0
+    for _ in range(10_000):
+        deep = (deep,)
+    for each in (itself, deep, {"a": itself}):
+        assert "contains itself; pass a flatter one" in said(TypeError, lambda each=each: jit(loss)(each, X))
+
+
+def test_an_array_of_too_many_axes_names_its_argument() -> None:
+    text = said(TypeError, lambda: jit(loss)(np.ones((1,) * 33), X))
+    assert text.startswith("loss: argument w is an array of 33 axes; at most 32")
+
+
+def test_subclasses_of_containers_have_no_wrong_gradient() -> None:
+    class Weights(dict):  # type: ignore[type-arg]
+        pass
+
+    text = said(TypeError, lambda: grad(lambda w: w["a"] * 3.0)({"inner": Weights(a=1.0), "a": 2.0}))
+    assert "argument w['inner'] is a Weights, a subclass of dict; pass a plain dict" in text
+
+
+def test_subclasses_of_numbers_are_numbers() -> None:
+    class Metres(float):
+        pass
+
+    assert jit(lambda x: 1.0 / x)(Metres(0.5)) == 2.0
+    inverse = jit(lambda x: x * 1.0)
+    assert [math.copysign(1.0, inverse(Metres(z))) for z in (0.0, -0.0)] == [1.0, -1.0]
+    assert grad(lambda t: t["x"] ** 2)({"x": Metres(3.0)}) == {"x": 6.0}
+
+
+def test_an_int_of_thousands_of_digits_is_refused_shortly() -> None:
+    assert said(TypeError, lambda: jit(loss)(10**5000, X)).startswith("loss: argument w is an int, which needs more")
+
+
+# ---- graphs as text
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sum %x", "sum wants the attribute axes (axes)"),
+        ("sum %x {axes=0}", "sum: axes wants axes, got 0"),
+        ("sum %x {axes=(false,)}", "sum: axes wants axes, got (False,)"),
+        ("sum %x {axes=(0,), keep=1}", "sum has no attribute keep; there are: axes"),
+        ("sum %x, %x {axes=(0,)}", "sum takes 1 arguments, got 2"),
+        ("const {type=3.0, value=0.0}", "const: type wants type, got 3.0"),
+        ("contract %x, %x {left=(0,), right=(0,), batch=(1,)}", "contract: batch wants pairs, got (1,)"),
+    ],
+)
+def test_bad_attributes_do_not_verify(line: str, words: str) -> None:
+    graph = parse(f"graph @f(%x: f64[3]) {{\n  %0: f64[] = {line}\n  return %0\n}}")
+    assert words in said(VerifyError, lambda: verify(graph))
+
+
+def test_a_symbolic_attribute_is_refused_when_compiling() -> None:
+    line = "  %0: f64[9] = pad %x {shape=(9,), start=(n,), step=(1,)}"
+    graph = verify(parse(f"graph @f(%x: f64[3]) {{\n{line}\n  return %0\n}}"))
+    assert "pad: start=" in said(TypeError, lambda: compile_graph(graph))
+
+
+def test_any_graph_name_compiles() -> None:
+    graph = verify(parse("graph @6(%x: f64[3]) {\n  %0: f64[3] = neg %x\n  return %0\n}"))
+    assert compile_graph(graph).run([X])[0].tolist() == [-1.0] * 3

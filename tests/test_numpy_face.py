@@ -246,9 +246,53 @@ def test_masked_singularities_give_no_nan() -> None:
         assert np.isfinite(grad(lambda x, f=function: np.sum(f(x)))(x)).all()
 
 
-# ---- random keys and subscripts
-
 EINSUM: Any = np.einsum
+
+CORNERS: list[Case] = [
+    ("prod of nothing beside something", lambda x: np.prod(x, axis=0), (np.ones((3, 0)),)),
+    ("prod over nothing", lambda x: np.prod(x, axis=1, keepdims=True), (np.ones((3, 0)),)),
+    ("tril of a row", lambda x: np.tril(x), (A[0],)),
+    ("triu of a row", lambda x: np.triu(x, 1), (A[0],)),
+    ("meshgrid of matrices", lambda x, y: np.meshgrid(x, y)[1], (A, B)),
+    ("meshgrid of a number", lambda x, y: np.meshgrid(x, y)[0], (A[0], 2.0)),
+    ("how many are not zero", lambda x: np.linalg.norm(x, 0, axis=1), (np.floor(A),)),
+    ("the largest of nothing", lambda x: np.linalg.norm(x, np.inf), (np.ones(0),)),
+    ("reciprocals of whole numbers", lambda x: np.reciprocal(x), (np.array([-3, -2, -1, 1, 2, 7]),)),
+    ("nan_to_num of whole numbers", lambda x: np.nan_to_num(x), (np.arange(3),)),
+    ("nan_to_num of a mask", lambda x: np.nan_to_num(x), (A > 0,)),
+    ("sum of a mask as a mask", lambda x: np.sum(x, axis=0, dtype=bool), (A > 0,)),
+    ("einsum of a mask", lambda x: EINSUM("ij->j", x), (A > 0,)),
+    ("einsum of masks", lambda x, y: EINSUM("ij,kj->ki", x, y), (A > 0, B > 0)),
+    ("vecdot of masks", lambda x, y: np.vecdot(x, y), (A > 0, B > 0)),
+    ("isclose of masks", lambda x, y: np.isclose(x, y), (A > 0, B > 0)),
+    ("hypot of negative zeros", lambda x, y: np.arctan2(np.hypot(x, y), x), (np.array([-0.0]), -0.0)),
+]
+CORNERS += [
+    (f"{name} of masks", getattr(np, name), (A > 0, B > 0))
+    for name in ("less", "less_equal", "greater", "greater_equal", "fmin", "fmax")
+]
+
+
+@pytest.mark.parametrize(("name", "function", "given"), CORNERS, ids=[c[0] for c in CORNERS])
+def test_corners_of_numpy(name: str, function: Function, given: tuple[Any, ...]) -> None:
+    with np.errstate(all="ignore"):
+        _agree(jit(function)(*given), function(*given), name)
+
+
+def test_the_gradient_of_hypot_at_its_tip_is_zero() -> None:
+    assert grad(lambda x, y: np.hypot(x, y), argnums=(0, 1))(0.0, 0.0) == (0.0, 0.0)
+
+
+def test_a_masked_product_of_square_matrices() -> None:
+    """The product has the shape of its operands, but the mask of its elements is not one of theirs."""
+    x, y = S, S[::-1] + 0.5
+    chosen = np.where(x > 0.4, 2 * (x @ y), 0)
+    of_x, of_y = grad(lambda x, y: np.sum(np.where(x > 0.4, x @ y, 0) ** 2), argnums=(0, 1))(x, y)
+    np.testing.assert_allclose(of_x, chosen @ y.T, rtol=1e-13)
+    np.testing.assert_allclose(of_y, x.T @ chosen, rtol=1e-13)
+
+
+# ---- random keys and subscripts
 
 
 def _random_key(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Any, ...]:

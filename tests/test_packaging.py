@@ -218,6 +218,7 @@ def test_the_command_line_dumps_every_stage(
         (["dump", "{file}s:loss"], "expected a Python file, got '{file}s'"),
         (["dump", "no/where.py:loss"], "No such file"),
         (["dump", "{file}:loss", "--arg", "w=f64[3"], "expected NAME=f64[3], i64 or the like"),
+        (["dump", "{file}:loss", "--arg", "w=f64[99999999999999999999]"], "expected at most 100000000 elements"),
         (["dump", "{file}:loss", "--arg", "w=f64"], "missing a required argument: 'x'"),
         (["dump", "{file}:loss", "--stage", "grpah"], "invalid choice: 'grpah'"),
         (["dmup"], "invalid choice: 'dmup'"),

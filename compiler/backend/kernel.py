@@ -138,7 +138,8 @@ def library_symbols() -> dict[str, int]:
 
 def _symbol(title: str) -> str:
     """A name of its own for the kernel's function."""
-    return f"{re.sub(r'[^A-Za-z0-9_]', '_', title)}_{next(_numbers)}"
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", title)
+    return f"{'_' if plain[:1].isdigit() else ''}{plain}_{next(_numbers)}"
 
 
 def _work(program: Program) -> int:

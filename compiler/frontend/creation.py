@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
 def meshgrid(*xi: Any, indexing: str = "xy") -> list[Array]:
     parts = [as_operand(x) for x in xi]
     now = here(*parts)
-    sizes_ = [shape_of(x)[0] for x in parts]
+    sizes_ = [math.prod(shape_of(x)) for x in parts]
     order = [1, 0, *range(2, len(parts))] if indexing == "xy" and len(parts) > 1 else list(range(len(parts)))
     to = tuple(sizes_[k] for k in order)
     made = []
@@ -102,6 +103,8 @@ def real(val: Any) -> Any:
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Array:
     """|a - b| <= atol + rtol |b|, and equal infinities are close."""
+    if result_dtype(b).kind != "f":
+        b = elementwise(np.true_divide, b, 1.0)
     away = elementwise(np.absolute, elementwise(np.subtract, a, b))
     room = elementwise(np.add, elementwise(np.multiply, elementwise(np.absolute, b), rtol), atol)
     near = elementwise(np.logical_and, elementwise(np.less_equal, away, room), elementwise(np.isfinite, b))

@@ -75,7 +75,8 @@ def matmul(x1: Any, x2: Any) -> Array:
 
 @implements(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    return sum_(elementwise(np.multiply, x1, x2), axis)
+    made = elementwise(np.multiply, x1, x2)
+    return sum_(made, axis, made.dtype)
 
 
 @implements(np.vdot)
@@ -284,7 +285,10 @@ def diag(v: Any, k: int = 0) -> Array:
 
 def _triangle(m: Any, k: int, keep: np.ufunc) -> Array:
     now, x = traced(m)
-    rows, columns = (positions(now, x.shape[-2:], axis) for axis in (0, 1))
+    if not x.ndim:
+        raise TraceValueError(message("a triangle of a number", user_line(), "pass an array", array=x.type))
+    square = x.shape[-2:] if x.ndim > 1 else x.shape * 2
+    rows, columns = (positions(now, square, axis) for axis in (0, 1))
     chosen = elementwise(keep, columns, elementwise(np.add, rows, k))
     return where(chosen, x, x.dtype.type(0))
 

@@ -28,7 +28,9 @@ def kind(x: Any) -> Kind:
         return {"f": float, "i": int}.get(x.dtype.kind, x.dtype) if x.weak else x.dtype
     if isinstance(x, (bool, np.bool)):
         return np.dtype(bool)
-    return type(x) if type(x) in (int, float) else x.dtype
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype
+    return int if isinstance(x, int) else float
 
 
 @lru_cache(maxsize=4096)

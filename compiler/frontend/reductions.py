@@ -62,6 +62,8 @@ def _sum_dtype(x: Array, dtype: Any) -> np.dtype:
 def sum_(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     now, x = traced(a)
     axes, value = axes_of(axis, x.ndim), cast(now, x.value, _sum_dtype(x, dtype))
+    if value.type.dtype == "bool":
+        return any_(Array(now, value), axis, keepdims)
     made = now.emit(reduce.sum_, value, axes=axes) if axes else value
     return Array(now, keep(now, made, x, axes, keepdims))
 
@@ -185,7 +187,8 @@ def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -
     axes = axes_of(axis, x.ndim)
     x = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
     rest = [k for k in range(x.ndim) if k not in axes]
-    y = x.transpose([*axes, *rest]).reshape((-1, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
+    count = int(np.prod([x.shape[k] for k in axes], dtype=int))
+    y = x.transpose([*axes, *rest]).reshape((count, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
     if y.shape[0] == 0:
         made = constant(now, 1, x.dtype, y.shape[1:])
         return Array(now, keep(now, made, x, axes, keepdims))
@@ -257,8 +260,12 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     size = elementwise(np.absolute, y)
     if not single or isinstance(ord, str):
         raise unknown("np.linalg.norm", f" with ord={ord!r} of {y.type}")
+    if ord == np.inf and not y.size:
+        return sum_(size, axis, None, keepdims)
     if ord in (np.inf, -np.inf):
         return (amax if ord > 0 else amin)(size, axis, keepdims)
+    if ord == 0:
+        return sum_(elementwise(np.not_equal, size, 0), axis, y.dtype, keepdims)
     if ord == 1:
         return sum_(size, axis, None, keepdims)
     return elementwise(np.power, sum_(elementwise(np.power, size, ord), axis, None, keepdims), 1 / ord)

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from ..ir.types import DTYPES, NAMES
+from ..ir.types import DTYPES, MAX_RANK, NAMES
 from .array import Array
 
 Signature = tuple[Any, ...]
 FLOAT, INT = ("float",), ("int",)
 CONTAINERS = ("dict", "list", "tuple", "named")
+MAX_DEPTH = 100
 MADE_OF: dict[type, tuple[Callable[[Any], np.ndarray], Callable[[np.ndarray], Any]]] = {}
 """Types of leaves that stand for arrays, such as Tensor: (to an array, from an array)."""
 
@@ -77,7 +79,7 @@ def static_key(x: Any) -> Any:
     return (type(x), x)
 
 
-def flatten(tree: Any, leaves: list[Any]) -> Signature:
+def flatten(tree: Any, leaves: list[Any], depth: int = 0) -> Signature:
     """The signature of a tree; its traced leaves are appended to `leaves`."""
     kind = type(tree)
     if kind is float:
@@ -89,28 +91,31 @@ def flatten(tree: Any, leaves: list[Any]) -> Signature:
         return ("array", NAMES[array.dtype], array.shape)
     if kind is int:
         if not -(2**63) <= tree < 2**63:
-            raise BadLeaf(f"is the int {tree}, which needs more than 64 bits", "pass a float")
+            shown = f"the int {tree}" if tree.bit_length() < 200 else "an int"
+            raise BadLeaf(f"is {shown}, which needs more than 64 bits", "pass a float")
         leaves.append(tree)
         return INT
     if kind is dict:
-        return ("dict", tuple(tree), _items(tree.values(), leaves, map("[{!r}]".format, tree)))
+        return ("dict", tuple(tree), _items(tree.values(), leaves, map("[{!r}]".format, tree), depth))
     if kind in (list, tuple):
-        return (kind.__name__, _items(tree, leaves, map("[{}]".format, range(len(tree)))))
-    return _rarer(tree, leaves)
+        return (kind.__name__, _items(tree, leaves, map("[{}]".format, range(len(tree))), depth))
+    return _rarer(tree, leaves, depth)
 
 
-def _items(items: Any, leaves: list[Any], places: Iterator[str]) -> tuple[Signature, ...]:
+def _items(items: Any, leaves: list[Any], places: Iterator[str], depth: int) -> tuple[Signature, ...]:
+    if depth >= MAX_DEPTH:
+        raise BadLeaf(f"nests more than {MAX_DEPTH} containers, or contains itself", "pass a flatter one")
     found = []
     for each, place in zip(items, places, strict=True):
         try:
-            found.append(flatten(each, leaves))
+            found.append(flatten(each, leaves, depth + 1))
         except BadLeaf as error:
             error.path = place + error.path
             raise
     return tuple(found)
 
 
-def _rarer(tree: Any, leaves: list[Any]) -> Signature:
+def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     kind: Any = type(tree)
     if isinstance(tree, Array):
         leaves.append(tree)
@@ -128,9 +133,14 @@ def _rarer(tree: Any, leaves: list[Any]) -> Signature:
     fields = getattr(kind, "_fields", None)
     if isinstance(tree, tuple) and fields is not None:
         places = map(".{}".format, fields)
-        return ("named", kind, _items(tree, leaves, places))
+        return ("named", kind, _items(tree, leaves, places, depth))
     if isinstance(tree, np.ndarray) and not isinstance(tree, (np.ma.MaskedArray, np.matrix)):
         return flatten(np.asarray(tree), leaves)
+    if isinstance(tree, (float, int)) and not isinstance(tree, (bool, Enum)):
+        return flatten(float(tree) if isinstance(tree, float) else int(tree), leaves)
+    for base in (dict, list, tuple):
+        if isinstance(tree, base) and not isinstance(tree, Enum):
+            raise BadLeaf(f"is a {kind.__name__}, a subclass of {base.__name__}", f"pass a plain {base.__name__}")
     if isinstance(tree, (complex, np.ndarray)):
         raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
     if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__array_interface__")):
@@ -141,6 +151,8 @@ def _rarer(tree: Any, leaves: list[Any]) -> Signature:
 def canonical(array: np.ndarray) -> np.ndarray:
     """C-contiguous, aligned and in native byte order: the array itself, or a copy."""
     dtype = array.dtype
+    if array.ndim > MAX_RANK:
+        raise BadLeaf(f"is an array of {array.ndim} axes", f"at most {MAX_RANK} are supported: reshape it")
     if dtype not in NAMES:
         native = dtype.newbyteorder("=")
         if native not in NAMES:

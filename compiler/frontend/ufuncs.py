@@ -24,7 +24,7 @@ RULES: dict[str, Callable[..., Term]] = {}
 _SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
 _SAME += " negative:neg rint erf expit:sigmoid subtract:sub"
 _SAME += " true_divide:div floor_divide:floordiv remainder:mod sign power:pow float_power:pow"
-_SAME += " equal:eq not_equal:ne less:lt less_equal:le greater:gt greater_equal:ge"
+_SAME += " equal:eq not_equal:ne"
 _SAME += " bitwise_and:and_ bitwise_or:or_ bitwise_xor:xor left_shift:shl right_shift:shr invert:not_"
 for _pair in _SAME.split():
     _name, _, _prim = _pair.partition(":")
@@ -62,6 +62,14 @@ for _name, _on_numbers, _on_bools in (
 ):
     RULES[_name] = lambda m, x, y, a=_on_numbers, b=_on_bools: getattr(m, b if _bool(x) else a)(x, y)
 
+for _name, _on_numbers, _on_bools in (
+    ("less", "lt", lambda m, x, y: m.and_(m.not_(x), y)),
+    ("less_equal", "le", lambda m, x, y: m.or_(m.not_(x), y)),
+    ("greater", "gt", lambda m, x, y: m.and_(x, m.not_(y))),
+    ("greater_equal", "ge", lambda m, x, y: m.or_(x, m.not_(y))),
+):
+    RULES[_name] = lambda m, x, y, a=_on_numbers, b=_on_bools: b(m, x, y) if _bool(x) else getattr(m, a)(x, y)
+
 for _name in ("floor", "ceil", "trunc"):
     RULES[_name] = lambda m, x, f=_name: getattr(m, f)(x) if x.value.type.is_float else x
 
@@ -72,7 +80,7 @@ rule("logical_not")(lambda m, x: m.not_(truth(m, x)))
 rule("absolute", "fabs")(lambda m, x: x if _bool(x) else m.abs(x))
 rule("positive", "conjugate")(lambda m, x: x)
 rule("square")(lambda m, x: x * x)
-rule("reciprocal")(lambda m, x: 1 / x if x.value.type.is_float else m.floordiv(1, x))
+rule("reciprocal")(lambda m, x: 1 / x if x.value.type.is_float else m.select(m.or_(m.eq(x, 1), m.eq(x, -1)), x, 0))
 rule("arctanh")(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
 rule("deg2rad", "radians")(lambda m, x: x * (math.pi / 180))
 rule("rad2deg", "degrees")(lambda m, x: x * (180 / math.pi))
@@ -92,11 +100,15 @@ def _isfinite(m: Terms, x: Term) -> Term:
 
 @rule("fmax")
 def _fmax(m: Terms, x: Term, y: Term) -> Term:
+    if _bool(x):
+        return m.or_(x, y)
     return m.select(m.ne(x, x), y, m.select(m.ne(y, y), x, m.maximum(x, y)))
 
 
 @rule("fmin")
 def _fmin(m: Terms, x: Term, y: Term) -> Term:
+    if _bool(x):
+        return m.and_(x, y)
     return m.select(m.ne(x, x), y, m.select(m.ne(y, y), x, m.minimum(x, y)))
 
 
@@ -112,13 +124,14 @@ def _arcsinh(m: Terms, x: Term) -> Term:
 
 @rule("hypot")
 def _hypot(m: Terms, x: Term, y: Term) -> Term:
-    """Scaled by the larger, so that squares neither overflow nor vanish."""
+    """Scaled by the larger, so that squares neither overflow nor vanish; at the tip of the cone the gradient is 0."""
     a, b = m.abs(x), m.abs(y)
     big, small = m.maximum(a, b), m.minimum(a, b)
     plain = m.and_(m.gt(big, 0), m.lt(big, math.inf))
     safe = m.select(plain, big, 1.0)
     ratio = m.select(plain, small, 0.0) / safe
-    special = m.select(m.eq(a, math.inf), a, m.select(m.eq(b, math.inf), b, x + y))
+    rest = m.select(m.eq(big, 0), 0.0, x + y)
+    special = m.select(m.eq(a, math.inf), a, m.select(m.eq(b, math.inf), b, rest))
     return m.select(plain, safe * m.sqrt(1 + ratio * ratio), special)
 
 
@@ -308,6 +321,8 @@ def round_(a: Any, decimals: int = 0) -> Any:
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.dtype.kind != "f":
+        return FUNCTIONS[np.copy](x)
     info = np.finfo(x.dtype)
     x = where(elementwise(np.isnan, x), nan, x)
     x = where(elementwise(np.equal, x, math.inf), float(info.max) if posinf is None else posinf, x)

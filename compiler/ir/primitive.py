@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .types import Type
+from .types import Size, Type
 
 if TYPE_CHECKING:
     from .graph import Builder, Graph, Op, Value
 
 REGISTRY: dict[str, Primitive] = {}
+
+
+def _is_axis(x: Any) -> bool:
+    return type(x) is int
+
+
+def _is_dim(x: Any) -> bool:
+    return type(x) is int or isinstance(x, Size)
+
+
+def _are(each: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda x: isinstance(x, tuple) and all(map(each, x))
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "axis": _is_axis,
+    "axes": _are(_is_axis),
+    "pairs": _are(lambda x: _are(_is_axis)(x) and len(x) == 2),
+    "dimension": _is_dim,
+    "dimensions": _are(_is_dim),
+    "number": lambda x: isinstance(x, (bool, int, float)),
+    "type": lambda x: isinstance(x, Type),
+    "word": lambda x: isinstance(x, str),
+}
+"""What an attribute can be."""
 
 
 class Effect(Enum):
@@ -35,6 +60,12 @@ class Primitive:
 
     name: str
     effect = Effect.PURE
+    #: how many arguments `infer` can be asked about; None for any number
+    arity: int | None = None
+    #: how many regions
+    holds = 0
+    #: the attributes and their KINDS; with a ? those that may be left out
+    attributes: ClassVar[Mapping[str, str]] = {}
     #: linear in its one float argument, so that its pullback also transports masks
     linear = False
     #: the partials are finite everywhere, so a cotangent of zero needs no care
@@ -57,6 +88,22 @@ class Primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+    def accepts(self, arguments: int, attrs: Mapping[str, Any], regions: int) -> None:
+        """Raise TypeError unless there are as many arguments and regions, and such attributes, as `infer` reads."""
+        if self.arity is not None and arguments != self.arity:
+            raise TypeError(f"{self.name} takes {self.arity} arguments, got {arguments}")
+        if regions != self.holds:
+            raise TypeError(f"{self.name} holds {self.holds} regions, got {regions}")
+        for name in attrs:
+            if name not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                raise TypeError(f"{self.name} has no attribute {name}; there are: {known}")
+        for name, kind in self.attributes.items():
+            if name not in attrs and not kind.endswith("?"):
+                raise TypeError(f"{self.name} wants the attribute {name} ({kind})")
+            if name in attrs and not KINDS[kind.removesuffix("?")](attrs[name]):
+                raise TypeError(f"{self.name}: {name} wants {kind.removesuffix('?')}, got {attrs[name]!r}")
 
     def infer(
         self, types: Sequence[Type], attrs: Mapping[str, Any], regions: Sequence[Graph]

@@ -30,8 +30,9 @@ def _verify_body(graph: Graph) -> None:
             if a not in known:
                 raise VerifyError(f"{here} reads {a!r} before it is defined")
         try:
+            op.prim.accepts(len(op.args), op.attrs, len(op.regions))
             want = tuple(op.prim.infer([a.type for a in op.args], op.attrs, op.regions))
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError) as error:
             raise VerifyError(f"{here} is ill-typed: {error}") from error
         have = tuple(r.type for r in op.results)
         if want != have:

@@ -7,7 +7,10 @@ This floor knows forms and loops; it does not know which primitives there are, n
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir.graph import Graph
+from ..ir.types import Size
 from .assemble import assemble
 from .program import Program
 from .schedule import schedule
@@ -15,7 +18,15 @@ from .schedule import schedule
 
 def lower(graph: Graph, vector_bits: int = 256, blas: bool = True) -> Program:
     """The loop program of a graph without regions; `blas` allows calls for large matrix products."""
+    for op in graph.body:
+        for name, value in op.attrs.items():
+            if _has_size(value):
+                raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
     return assemble(graph, blas, lambda nest: schedule(nest, vector_bits))
+
+
+def _has_size(attribute: Any) -> bool:
+    return isinstance(attribute, Size) or (isinstance(attribute, tuple) and any(map(_has_size, attribute)))
 
 
 __all__ = ["lower"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..ir.primitive import Primitive
@@ -16,6 +18,8 @@ class Contract(Primitive):
     the free axes of b, each in order.
     """
 
+    arity = 2
+    attributes: ClassVar = {"left": "axes", "right": "axes", "batch": "pairs?"}
     bounded = False
 
     def infer(self, types, attrs, regions):

@@ -11,6 +11,8 @@ from .elementwise import mul
 class Call(Primitive):
     """region(*args): a function kept apart, with its own name in dumps."""
 
+    holds = 1
+
     def infer(self, types, attrs, regions):
         if len(regions) != 1 or [p.type for p in regions[0].params] != list(types):
             raise TypeError(f"call: the region's parameters do not fit {', '.join(map(str, types))}")

@@ -8,7 +8,7 @@ derived form loses digits or leaves the domain; a test checks the given ones aga
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Elementwise(Primitive):
     bounded    the partials are finite even at NaN and infinity, so a masked cotangent needs no care
     safe       an argument at which the partials are finite, put in place of masked ones
     """
+
+    arity: int = 0
 
     def __init__(
         self,
@@ -302,6 +304,8 @@ select = Select("select")
 class Cast(Primitive):
     """Another element kind, as NumPy's astype; a float out of an integer's range gives its minimum."""
 
+    arity = 1
+    attributes: ClassVar = {"dtype": "word"}
     linear = True
 
     def infer(self, types, attrs, regions):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..ir.primitive import Effect, Primitive
@@ -14,6 +16,9 @@ class Take(Primitive):
 
     Front ends put `check_indices` before it where the user expects an IndexError.
     """
+
+    arity = 2
+    attributes: ClassVar = {"axis": "axis"}
 
     def infer(self, types, attrs, regions):
         x, indices = types
@@ -56,6 +61,9 @@ class Take(Primitive):
 class ScatterAdd(Primitive):
     """x with rows added to it at integer indices along `axis`: the transpose of take."""
 
+    arity = 3
+    attributes: ClassVar = {"axis": "axis"}
+
     def infer(self, types, attrs, regions):
         x, indices, rows = types
         if take.infer([x, indices], attrs, regions)[0] != rows:
@@ -97,6 +105,8 @@ class ScatterAdd(Primitive):
 class CheckIndices(Primitive):
     """The indices themselves, if all are in 0 .. size-1; else IndexError with index, axis and size."""
 
+    arity = 1
+    attributes: ClassVar = {"axis": "axis", "size": "dimension"}
     effect = Effect.MAY_FAIL
 
     def infer(self, types, attrs, regions):

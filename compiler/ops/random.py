@@ -7,6 +7,7 @@ The generator is Threefry-2x64 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Para
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,9 @@ def _signed(word: int) -> int:
 
 class RandomBits(Primitive):
     """(state) -> (next state, i64 of `shape` with all 64 bits random)."""
+
+    arity = 1
+    attributes: ClassVar = {"shape": "dimensions"}
 
     def infer(self, types, attrs, regions):
         if list(types) != [Type("i64", (2,))]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..ir.primitive import Primitive
@@ -11,6 +13,9 @@ from .term import Terms
 
 class Fold(Primitive):
     """A fold over `axes`, which disappear."""
+
+    arity = 1
+    attributes: ClassVar = {"axes": "axes"}
 
     def __init__(self, name, numpy):
         super().__init__(name)
@@ -51,6 +56,8 @@ def spread_back(b, value, op):
 class Spread(Primitive):
     """Repeat along new axes: axis i of the argument becomes axis `axes[i]` of `shape`."""
 
+    arity = 1
+    attributes: ClassVar = {"shape": "dimensions", "axes": "axes"}
     linear = True
 
     def infer(self, types, attrs, regions):
@@ -112,6 +119,9 @@ class Extremum(Fold):
 
 class ArgMax(Primitive):
     """The first index of the largest element along `axis`, or of the first NaN."""
+
+    arity = 1
+    attributes: ClassVar = {"axis": "axis"}
 
     def infer(self, types, attrs, regions):
         (t,), axis = types, attrs["axis"]

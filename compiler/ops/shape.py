@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..ir.primitive import Primitive
@@ -12,6 +14,8 @@ from ..loops import Affine, Apply, Map, Number, Relabel, clipped, element, guard
 class Reshape(Primitive):
     """The same elements in row-major order under another shape."""
 
+    arity = 1
+    attributes: ClassVar = {"shape": "dimensions"}
     linear = True
 
     def infer(self, types, attrs, regions):
@@ -78,6 +82,8 @@ def _sum(parts):
 class Transpose(Primitive):
     """Axis k of the result is axis `axes[k]` of the argument."""
 
+    arity = 1
+    attributes: ClassVar = {"axes": "axes"}
     linear = True
 
     def infer(self, types, attrs, regions):
@@ -113,6 +119,8 @@ def inverse(axes):
 class Slice(Primitive):
     """Element k of the result is element start + k * step of the argument, on every axis."""
 
+    arity = 1
+    attributes: ClassVar = {"start": "dimensions", "step": "dimensions", "shape": "dimensions"}
     linear = True
 
     def infer(self, types, attrs, regions):
@@ -148,6 +156,8 @@ class Slice(Primitive):
 class Pad(Primitive):
     """Zeros of `shape` with the argument's element k at start + k * step, on every axis."""
 
+    arity = 1
+    attributes: ClassVar = {"start": "dimensions", "step": "dimensions", "shape": "dimensions"}
     linear = True
 
     def infer(self, types, attrs, regions):
@@ -226,6 +236,8 @@ def _slices(attrs, shape):
 
 class Concatenate(Primitive):
     """The arguments one after the other along `axis`."""
+
+    attributes: ClassVar = {"axis": "axis"}
 
     def infer(self, types, attrs, regions):
         axis = attrs["axis"]

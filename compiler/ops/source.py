@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..ir.primitive import Primitive
@@ -11,6 +13,9 @@ from ..loops import Affine, Map, Number, Position
 
 class Const(Primitive):
     """One number in every element: `const {type=f64[3], value=0.5}`."""
+
+    arity = 0
+    attributes: ClassVar = {"type": "type", "value": "number"}
 
     def infer(self, types, attrs, regions):
         type, value = attrs.get("type"), attrs.get("value")
@@ -40,6 +45,9 @@ class Const(Primitive):
 
 class Iota(Primitive):
     """The index along `axis`: `iota {axis=0, type=i64[4]}` is 0, 1, 2, 3."""
+
+    arity = 0
+    attributes: ClassVar = {"type": "type", "axis": "axis"}
 
     def infer(self, types, attrs, regions):
         type = attrs["type"]

@@ -19,7 +19,7 @@ import numpy as np
 from ..ir.graph import Builder, Graph, Op, Value, Where, replay
 from ..ir.types import Type
 from ..ops.control import call
-from ..ops.elementwise import add, cast, ne, or_, select
+from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
 from ..ops.source import number
 from .cleanup import dead
 
@@ -124,7 +124,7 @@ def _pull(b, op, cts, active):
 
 def _guard(b: Builder, op: Op, mask: Value) -> Op:
     """`op` with safe arguments, and the results they have, wherever `mask` does not hold."""
-    if not all(a.type.shape == mask.type.shape for a in op.args):
+    if not isinstance(op.prim, Elementwise):  # a mask of the result says nothing about arguments of other elements
         return op
     prim = op.prim
     safe = [np.array(prim.safe, a.type.numpy) for a in op.args]

@@ -5,6 +5,7 @@
 
 import argparse
 import inspect
+import math
 import os
 import platform
 import re
@@ -23,6 +24,7 @@ from pullback.compiler.settings import SETTINGS, STAGES, unknown
 
 DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
+MAX_EXAMPLE = 10**8
 SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
 
 Argument = tuple[str | None, object]
@@ -133,7 +135,9 @@ def _argument(text: str) -> Argument:
     if shape is None:
         return name, SCALARS.get(dtype, DTYPES[dtype](1))
     sizes = tuple(int(size) for size in shape.split(",") if size.strip())
-    count = int(np.prod(sizes, dtype=int))
+    count = math.prod(sizes)
+    if count > MAX_EXAMPLE:
+        raise argparse.ArgumentTypeError(f"expected at most {MAX_EXAMPLE} elements, got {text!r}")
     if dtype.startswith("f"):
         values = (np.arange(count) + 1) / (count + 1)
     else:
