@@ -3,7 +3,11 @@
 Fresh memory costs a page fault every 4 KiB, several times what a fused kernel takes to fill it.  NumPy lets arrays
 have an allocator of their own (NEP 49); this one is put in place only while a result is made, so other arrays are
 as they always were.  It keeps up to `KEPT_BYTES` in `SLOTS` blocks, a block serves requests of its own size, and the
-oldest makes way.  Blocks come from `aligned_alloc` on cache lines.  Whoever meets the lock held does without the pool.
+oldest makes way.  Whoever meets the lock held does without the pool.
+
+Memory begins in the middle of a page: other large arrays begin near the start of one, and a store whose address
+ends in the same 12 bits as a load just ahead delays it (0.90 against 0.70 ns an element on a gradient with three
+results).  The address that malloc gave stands in the word before.
 """
 
 from __future__ import annotations
@@ -30,10 +34,11 @@ _TEXT = f"""
 @oldest = internal global i64 0
 @lock = internal global i8 0
 
-declare ptr @aligned_alloc(i64, i64)
-declare ptr @realloc(ptr, i64)
+declare ptr @malloc(i64)
 declare void @free(ptr)
 declare ptr @memset(ptr, i32, i64)
+declare ptr @memcpy(ptr, ptr, i64)
+declare i64 @malloc_usable_size(ptr)
 declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @PyDataMem_SetHandler(ptr)
 declare void @Py_DecRef(ptr)
@@ -53,6 +58,36 @@ define internal i64 @rounded(i64 %size) {{
   %more = add i64 %size, 4095
   %pages = and i64 %more, -4096
   ret i64 %pages
+}}
+
+define internal ptr @fresh(i64 %need) {{
+  %whole = add i64 %need, 8192
+  %raw = call ptr @malloc(i64 %whole)
+  %none = icmp eq ptr %raw, null
+  br i1 %none, label %done, label %place
+place:
+  %address = ptrtoint ptr %raw to i64
+  %past = add i64 %address, 4095
+  %page = and i64 %past, -4096
+  %middle = add i64 %page, 2048
+  %block = inttoptr i64 %middle to ptr
+  %before = getelementptr i8, ptr %block, i64 -8
+  store ptr %raw, ptr %before
+  ret ptr %block
+done:
+  ret ptr null
+}}
+
+define internal void @release(ptr %block) {{
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %give
+give:
+  %before = getelementptr i8, ptr %block, i64 -8
+  %raw = load ptr, ptr %before
+  call void @free(ptr %raw)
+  br label %done
+done:
+  ret void
 }}
 
 define ptr @pool_malloc(ptr %context, i64 %size) {{
@@ -85,7 +120,7 @@ nothing:
   call void @leave()
   br label %fresh
 fresh:
-  %new = call ptr @aligned_alloc(i64 64, i64 %need)
+  %new = call ptr @fresh(i64 %need)
   ret ptr %new
 }}
 
@@ -103,7 +138,23 @@ done:
 
 define ptr @pool_realloc(ptr %context, ptr %block, i64 %size) {{
   %need = call i64 @rounded(i64 %size)
-  %new = call ptr @realloc(ptr %block, i64 %need)
+  %new = call ptr @fresh(i64 %need)
+  %none = icmp eq ptr %new, null
+  br i1 %none, label %done, label %move
+move:
+  %start = getelementptr i8, ptr %block, i64 -8
+  %raw = load ptr, ptr %start
+  %usable = call i64 @malloc_usable_size(ptr %raw)
+  %from = ptrtoint ptr %block to i64
+  %base = ptrtoint ptr %raw to i64
+  %skipped = sub i64 %from, %base
+  %have = sub i64 %usable, %skipped
+  %shrinks = icmp ult i64 %size, %have
+  %count = select i1 %shrinks, i64 %size, i64 %have
+  %same = call ptr @memcpy(ptr %new, ptr %block, i64 %count)
+  call void @free(ptr %raw)
+  br label %done
+done:
   ret ptr %new
 }}
 
@@ -139,7 +190,7 @@ out:
   %without = sub i64 %kept, %its
   store i64 %without, ptr @kept
   store ptr null, ptr %bp
-  call void @free(ptr %there)
+  call void @release(ptr %there)
   br i1 %over, label %room, label %vacant
 vacant:
   %again = load i64, ptr @kept
@@ -157,7 +208,7 @@ keep:
   call void @leave()
   ret void
 drop:
-  call void @free(ptr %block)
+  call void @release(ptr %block)
   ret void
 }}
 

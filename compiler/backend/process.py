@@ -12,7 +12,7 @@ from typing import Any
 
 PAGE_SIZE: int = mmap.PAGESIZE
 
-_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "memset", "memcpy")
+_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "memset", "memcpy", "malloc_usable_size")
 
 
 def open_library(path: str | None = None) -> ctypes.CDLL:
