@@ -349,3 +349,11 @@ def test_random_einsums_are_numpys(rng: np.random.Generator) -> None:
             made = jit(functools.partial(EINSUM, subscripts))(*args)
             want = EINSUM(subscripts, *args)
             np.testing.assert_allclose(made, want, rtol=1e-10, atol=1e-12, err_msg=subscripts)
+
+
+@pytest.mark.parametrize("index", [5, -6, -11, 2**40, -(2**40)])
+def test_a_bad_index_is_told_as_it_was_given(index):
+    f = jit(lambda x, i: x[i])
+    for i in (index, np.array([0, index, 1])):
+        with pytest.raises(IndexError, match=f"index {index} is out of bounds for axis 0 with size 5"):
+            f(np.arange(5.0), i)

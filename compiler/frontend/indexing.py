@@ -222,7 +222,7 @@ def _checked(now: Tracing, value: Any, axis: int, size: int) -> Any:
     below = now.emit(lt, value, number(now.builder, 0, value.type))
     wrapped = now.emit(add, value, number(now.builder, size, value.type))
     value = now.emit(select, below, wrapped, value)
-    return now.emit(prims.check_indices, value, axis=axis, size=size)
+    return now.emit(prims.check_indices, value, axis=axis, size=size, wrapped=True)
 
 
 @implements(np.take)

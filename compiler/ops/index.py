@@ -103,10 +103,13 @@ class ScatterAdd(Primitive):
 
 
 class CheckIndices(Primitive):
-    """The indices themselves, if all are in 0 .. size-1; else IndexError with index, axis and size."""
+    """The indices themselves, if all are in 0 .. size-1; else IndexError with index, axis and size.
+
+    `wrapped` says that size has been added to negative ones; the error tells the index as it was.
+    """
 
     arity = 1
-    attributes: ClassVar = {"axis": "axis", "size": "dimension"}
+    attributes: ClassVar = {"axis": "axis", "size": "dimension", "wrapped": "number?"}
     effect = Effect.MAY_FAIL
 
     def infer(self, types, attrs, regions):
@@ -119,12 +122,14 @@ class CheckIndices(Primitive):
         (indices,) = args
         wrong = indices[(indices < 0) | (indices >= attrs["size"])]
         if wrong.size:
-            raise self.error(int(wrong.flat[0]), attrs["axis"], attrs["size"])
+            index = int(wrong.flat[0])
+            index -= attrs["size"] if attrs.get("wrapped") and index < 0 else 0
+            raise self.error(index, attrs["axis"], attrs["size"])
         return [indices]
 
     @staticmethod
-    def error(index, axis, size):
-        """What a bad index raises, here and in native code."""
+    def error(index, axis, size, wrapped=False):
+        """What a bad index raises, here and in native code; the facts are the attributes in order of names."""
         return IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
 
     def define(self, op, reads):
@@ -135,13 +140,21 @@ class CheckIndices(Primitive):
             below = Apply("lt", (i, Number(0, "i64")), "bool")
             return Apply("or_", (below, Apply("ge", (i, size), "bool")), "bool")
 
-        return Check(fails, lambda index: element(reads[0](index)))
+        def report(index):
+            i = element(reads[0](index))
+            if not op.attrs.get("wrapped"):
+                return i
+            below = Apply("lt", (i, Number(0, "i64")), "bool")
+            return Apply("select", (below, Apply("sub", (i, size), "i64"), i), "i64")
+
+        return Check(fails, report)
 
     def pull(self, b, op, cotangents):
         return [None]
 
     def samples(self, rng):
-        return [([rng.integers(0, 7, (3, 4))], {"axis": 0, "size": 7})]
+        indices = rng.integers(0, 7, (3, 4))
+        return [([indices], {"axis": 0, "size": 7}), ([indices], {"axis": 0, "size": 7, "wrapped": True})]
 
 
 take, scatter_add = Take("take"), ScatterAdd("scatter_add")
