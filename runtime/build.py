@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.backend import specs
+from ..compiler.backend.entries import specs
 from ..compiler.backend.extension import FIXED, Function, level_named, write
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.trace import LeafResult, NamedResult

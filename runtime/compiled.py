@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.backend.native import NativeFunction
+from ..compiler.backend.entries.native import NativeFunction
 from ..compiler.frontend import tree
 from ..compiler.frontend.hidden import Hidden
 from ..compiler.frontend.trace import Trace, from_arrays

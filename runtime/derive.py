@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.backend import specs
+from ..compiler.backend.entries import specs
 from ..compiler.frontend import tree
 from ..compiler.frontend.array import Array
 from ..compiler.frontend.errors import message

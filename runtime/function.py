@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..compiler import watch
-from ..compiler.backend.native import NativeFunction
+from ..compiler.backend.entries.native import NativeFunction
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.array import Array, leaked
 from ..compiler.frontend.guards import native_guards

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..compiler.backend.entry import entry_text
-from ..compiler.backend.entry_hidden import Guard
+from ..compiler.backend.entries.hidden import Guard
+from ..compiler.backend.entries.native import NativeFunction, install
+from ..compiler.backend.entries.text import entry_text
 from ..compiler.backend.kernel import Kernel, compile_graph
 from ..compiler.backend.machine import compile_object
 from ..compiler.backend.module import link
-from ..compiler.backend.native import NativeFunction, install
 from ..compiler.backend.python_abi import SUPPORTED
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.text import show

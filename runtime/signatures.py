@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.backend import specs
+from ..compiler.backend.entries import specs
 from ..compiler.frontend import tree
 from ..compiler.frontend.trace import items_of
 from ..compiler.ir.graph import Where

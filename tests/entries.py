@@ -7,11 +7,8 @@ import sys
 
 import numpy as np
 
-from pullback.compiler.backend.entry import EntryText, entry_text
-from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import Linked, link
-from pullback.compiler.backend.native import NativeFunction, install
-from pullback.compiler.backend.specs import (
+from pullback.compiler.backend.entries.native import NativeFunction, install
+from pullback.compiler.backend.entries.specs import (
     ArrayResult,
     ArraySpec,
     DictResult,
@@ -22,6 +19,9 @@ from pullback.compiler.backend.specs import (
     Spec,
     TupleResult,
 )
+from pullback.compiler.backend.entries.text import EntryText, entry_text
+from pullback.compiler.backend.machine import compile_object
+from pullback.compiler.backend.module import Linked, link
 
 TWICE = """
 define i64 @k(ptr %x, ptr %y, ptr %report) nounwind {

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import calls, native, python_abi
-from pullback.compiler.backend.calls import CtypesEntry, call_kernel, launcher
-from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
-from pullback.compiler.backend.specs import (
+from pullback.compiler.backend import python_abi
+from pullback.compiler.backend.entries import calls, native
+from pullback.compiler.backend.entries.calls import CtypesEntry, call_kernel, launcher
+from pullback.compiler.backend.entries.specs import (
     ArrayResult,
     ArraySpec,
     BoolResult,
@@ -32,6 +31,8 @@ from pullback.compiler.backend.specs import (
     TupleResult,
     TupleSpec,
 )
+from pullback.compiler.backend.machine import compile_object
+from pullback.compiler.backend.module import link
 from tests.entries import (
     TWICE,
     Derived,

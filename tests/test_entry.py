@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import entry, native, process, python_abi
-from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
-from pullback.compiler.backend.native import NativeFunction, entry_count, install, reset
-from pullback.compiler.backend.specs import (
+from pullback.compiler.backend import process, python_abi
+from pullback.compiler.backend.entries import native
+from pullback.compiler.backend.entries import text as entry
+from pullback.compiler.backend.entries.native import NativeFunction, entry_count, install, reset
+from pullback.compiler.backend.entries.specs import (
     ArrayResult,
     ArraySpec,
     BoolResult,
@@ -36,6 +36,8 @@ from pullback.compiler.backend.specs import (
     TupleSpec,
     input_specs,
 )
+from pullback.compiler.backend.machine import compile_object
+from pullback.compiler.backend.module import link
 from tests.entries import (
     KEYS,
     PARAMETERS,

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from pullback.compiler.backend import python_abi
-from pullback.compiler.backend.native import entry_count, install, reset
-from pullback.compiler.backend.specs import (
+from pullback.compiler.backend.entries.native import entry_count, install, reset
+from pullback.compiler.backend.entries.specs import (
     ArraySpec,
     ConstantResult,
     FloatResult,

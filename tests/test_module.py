@@ -228,7 +228,8 @@ def test_importing_starts_nothing() -> None:
     done = script("""
 import os, signal, threading
 before = len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGINT)
-from pullback.compiler.backend import module, native
+from pullback.compiler.backend import module
+from pullback.compiler.backend.entries import native
 after = len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGINT)
 assert before == after and threading.active_count() == 1
 """)

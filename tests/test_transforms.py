@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend.native import NativeFunction, entry_count
+from pullback.compiler.backend.entries.native import NativeFunction, entry_count
 from pullback.compiler.ir.text import parse
 from pullback.compiler.settings import settings
 from pullback.runtime import transforms

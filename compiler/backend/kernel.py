@@ -23,8 +23,8 @@ from ..lowering.show import show_program
 from ..passes import optimize
 from ..settings import settings
 from . import blas, pool, process
-from .calls import launcher
 from .emit import EmittedKernel, emit
+from .entries.calls import launcher
 from .machine import assembly, compile_object, has_fma, vector_bits
 from .module import Linked, link
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ..backend.entry_hidden import Guard
+from ..backend.entries.hidden import Guard
 from .hidden import MISSING, PLAIN, Hidden, Source
 
 

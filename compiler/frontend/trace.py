@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import specs
+from ..backend.entries import specs
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import NAMES, Type
 from . import tracing, tree

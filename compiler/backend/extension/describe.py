@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir.graph import Graph
-from ..specs import (
+from ..entries.specs import (
     CONTAINER_RESULTS,
     CONTAINERS,
     ArrayResult,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..specs import (
+from ..entries.specs import (
     CONTAINER_RESULTS,
     CONTAINERS,
     ArrayResult,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...ir.types import Type
-from ..specs import (
+from ..entries.specs import (
     CONTAINERS,
     ArrayResult,
     ArraySpec,

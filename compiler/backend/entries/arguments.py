@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .entry_writer import EntryWriter
-from .python_abi import DICT_KEYS, DTYPES, FLOAT_VALUE, KEYS_KIND, LIST_ITEMS, SIZE, TUPLE_ITEMS
+from ..python_abi import DICT_KEYS, DTYPES, FLOAT_VALUE, KEYS_KIND, LIST_ITEMS, SIZE, TUPLE_ITEMS
 from .specs import (
     CONTAINERS,
     ArraySpec,
@@ -22,6 +21,7 @@ from .specs import (
     StaticSpec,
     TupleSpec,
 )
+from .writer import EntryWriter
 
 
 class Arguments:

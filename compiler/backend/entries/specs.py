@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .python_abi import DTYPES
+from ..python_abi import DTYPES
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .python_abi import (
+from ..python_abi import (
     ALIGNED,
     ARRAY_DATA,
     ARRAY_DTYPE,

@@ -20,13 +20,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from . import python_abi
-from .entry_guards import Arguments
-from .entry_hidden import Guard, write_guards
-from .entry_results import Results
-from .entry_writer import LEAVE, MISS, UNDO, EntryWriter
-from .python_abi import ARGUMENT_COUNT_MASK
+from .. import python_abi
+from ..python_abi import ARGUMENT_COUNT_MASK
+from .arguments import Arguments
+from .hidden import Guard, write_guards
+from .results import Results
 from .specs import Result, Spec, kernel_results
+from .writer import LEAVE, MISS, UNDO, EntryWriter
 
 REPORT_WORDS = 4
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from . import pool
-from .entry_writer import EntryWriter
-from .python_abi import ARRAY_DATA, DTYPES, LIST_ITEMS, TUPLE_ITEMS
+from .. import pool
+from ..python_abi import ARRAY_DATA, DTYPES, LIST_ITEMS, TUPLE_ITEMS
 from .specs import (
     CONTAINER_RESULTS,
     ArrayResult,
@@ -27,6 +26,7 @@ from .specs import (
     children_first,
     kernel_results,
 )
+from .writer import EntryWriter
 
 
 class Results:

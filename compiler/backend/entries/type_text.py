@@ -8,7 +8,7 @@ objects of a cycle, and those may call the function; they go with the function, 
 
 from __future__ import annotations
 
-from .python_abi import SLOT_FREE, TYPE
+from ..python_abi import SLOT_FREE, TYPE
 
 VECTORCALL = 16
 OWNERS = 24

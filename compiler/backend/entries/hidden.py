@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .entry_writer import EntryWriter
-from .python_abi import CELL_CONTENTS, FUNCTION_CODE, FUNCTION_DEFAULTS, FUNCTION_KEYWORD_DEFAULTS
+from ..python_abi import CELL_CONTENTS, FUNCTION_CODE, FUNCTION_DEFAULTS, FUNCTION_KEYWORD_DEFAULTS
+from .writer import EntryWriter
 
 
 class Guard(NamedTuple):

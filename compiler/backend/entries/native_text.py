@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
+from ..machine import compile_object
+from ..module import Linked, link
+from ..python_abi import symbol
 from . import help_text, type_text
-from .machine import compile_object
-from .module import Linked, link
-from .python_abi import symbol
 
 _VARIABLES = ("PyArray_Type", "PyExc_RuntimeError", "_Py_NoneStruct")
 _FUNCTIONS = {

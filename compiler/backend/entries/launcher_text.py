@@ -9,11 +9,11 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from .entry_writer import EntryWriter
-from .machine import compile_object
-from .module import Linked, link
-from .process import interpreter_symbol, python_callable
-from .python_abi import ALIGNED, ARRAY_DATA, ARRAY_FLAGS, C_CONTIGUOUS, FASTCALL, symbol
+from ..machine import compile_object
+from ..module import Linked, link
+from ..process import interpreter_symbol, python_callable
+from ..python_abi import ALIGNED, ARRAY_DATA, ARRAY_FLAGS, C_CONTIGUOUS, FASTCALL, symbol
+from .writer import EntryWriter
 
 _WORDS = 4
 

@@ -6,8 +6,8 @@ fit in one module; their addresses are bound when the module is linked.
 
 from __future__ import annotations
 
+from ..python_abi import REFERENCES, TYPE, symbol
 from . import native_text
-from .python_abi import REFERENCES, TYPE, symbol
 
 MISS, UNDO, LEAVE = "miss", "undo", "leave"  # the blocks every entry ends with
 

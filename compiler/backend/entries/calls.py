@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from . import launcher_text, python_abi
-from .module import Linked
-from .process import native_callable
-from .python_abi import DTYPES
+from .. import python_abi
+from ..module import Linked
+from ..process import native_callable
+from ..python_abi import DTYPES
+from . import launcher_text
 from .specs import (
     CONTAINERS,
     ArrayResult,

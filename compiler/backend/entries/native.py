@@ -13,11 +13,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import native_text, python_abi
+from .. import python_abi
+from ..module import Linked
+from ..process import interpreter_symbol, python_callable
+from . import native_text
 from .calls import CtypesEntry
-from .entry import EntryText
-from .module import Linked
-from .process import interpreter_symbol, python_callable
+from .text import EntryText
 from .type_text import INSTANCE_SIZE, OWNERS, VECTORCALL
 
 _TYPE_NAME = f"{__name__}.NativeBase"
