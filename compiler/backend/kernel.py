@@ -18,7 +18,7 @@ from ..ir.text import show
 from ..ir.types import Type
 from ..ir.verify import verify
 from ..lowering import lower
-from ..lowering.program import Multiply, Program, Site
+from ..lowering.program import Program, Site, is_long
 from ..lowering.show import show_program
 from ..passes import optimize
 from ..settings import settings
@@ -29,7 +29,6 @@ from .machine import assembly, compile_object, has_fma, vector_bits
 from .module import Linked, link
 
 _numbers = itertools.count()
-LONG = 200_000  # elements above which a call releases the interpreter's lock
 
 
 class Kernel:
@@ -43,7 +42,7 @@ class Kernel:
         self.address = linked.address(emitted.name)
         self.inputs = [p.type for p in graph.params]
         self._fresh = [_layout(r.type) for r in graph.results]
-        self.long = _work(program) > LONG
+        self.long = is_long(program)
         self._launch = launcher(len(self.inputs) + len(self._fresh), self.long)
         if emitted.arena:
             memory = linked.address(f"{emitted.name}.arena")
@@ -140,17 +139,6 @@ def _symbol(title: str) -> str:
     """A name of its own for the kernel's function."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", title)
     return f"{'_' if plain[:1].isdigit() else ''}{plain}_{next(_numbers)}"
-
-
-def _work(program: Program) -> int:
-    """About how many elements a call makes."""
-    total = 0
-    for s in program.body:
-        if isinstance(s, Multiply):
-            total += s.batch * s.m * s.n * s.k // 8
-        else:
-            total += math.prod(axis.extent for axis in s.axes)
-    return total
 
 
 def _free_arena(memory: int, linked: Linked) -> None:

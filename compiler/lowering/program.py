@@ -8,10 +8,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from ..ir.graph import Where
 from ..loops import Affine, Axis, Buffer, Element
+
+LONG = 200_000  # elements above which a call lets other threads run Python
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,3 +117,14 @@ def tops(nest: Nest) -> list[Element]:
     for f in nest.folds:
         made += [f.value] if f.position is None else [f.value, f.position]
     return made + [e for a in nest.asserts for e in (a.fails, a.report)]
+
+
+def is_long(program: Program) -> bool:
+    """Whether a call takes long enough to let other threads run Python meanwhile."""
+    work = 0
+    for s in program.body:
+        if isinstance(s, Multiply):
+            work += s.batch * s.m * s.n * s.k // 8
+        else:
+            work += math.prod(axis.extent for axis in s.axes)
+    return work > LONG

@@ -15,7 +15,7 @@ from pathlib import Path
 from ...ir.primitive import REGISTRY
 from ...ir.text import show
 from ...lowering import lower
-from ...lowering.program import Nest, Program
+from ...lowering.program import Program, is_long
 from ...passes import optimize
 from ...settings import settings
 from .. import linker
@@ -31,7 +31,6 @@ from .names import declarations, text_constant
 from .writer import Objects
 
 SUFFIX = ".abi3.so"
-LONG = 200_000  # elements above which a call lets other threads run Python code
 
 _ABI_VERSION = 3
 _QUICK = 0  # straight-line guards and calls are as fast at any level of code generation
@@ -73,20 +72,8 @@ def write(functions: Sequence[Function], name: str, out: Path, level: Level) -> 
 def _compile(function: Function, module: str, level: Level) -> Compiled:
     program = lower(optimize(function.graph), level.vector_bits, blas=False)
     emitted = emit(program, f"{module}_{function.name}", level.fma)
-    native = Native(emitted.name, _failures(program), _steps(program) > LONG)
+    native = Native(emitted.name, _failures(program), is_long(program))
     return Compiled(function, native, compile_object(emitted.text, settings.level, level.name))
-
-
-def _steps(program: Program) -> int:
-    """About how many elements a call makes."""
-    total = 0
-    for nest in program.body:
-        assert isinstance(nest, Nest)
-        steps = 1
-        for axis in nest.axes:
-            steps *= axis.extent
-        total += steps
-    return total
 
 
 def _failures(program: Program) -> tuple[tuple[str, str], ...]:
