@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test lint demo test-peers bench clean
+.PHONY: test lint demo test-peers bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -24,8 +24,11 @@ demo: .venv/.ready-examples
 test-peers: .venv/.ready-peers
 	$(BIN)/python -m pytest tests/peers
 
-bench: .venv/.ready-examples
+bench: .venv/.ready-peers
 	$(BIN)/python benchmarks/run.py
+
+bench-full: .venv/.ready-peers
+	$(BIN)/python benchmarks/run.py --full
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

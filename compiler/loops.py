@@ -236,12 +236,16 @@ class Map:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduce:
-    """A fold of `value` over the `axes` of `extents`; kind is sum, max, min or argmax."""
+    """A fold of `value` over the `axes` of `extents`; kind is sum, max, min or argmax.
+
+    A sum is a `chain`, one element after the other, or a tree: interleaved partial sums, joined two by two.
+    """
 
     kind: str
     extents: tuple[int, ...]
     axes: tuple[int, ...]
     value: Callable[[Index], Element]
+    chain: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,7 +1,7 @@
 """Every environment variable: its name, default, type and meaning. The only reader of `os.environ`.
 
-    >>> settings.level
-    2
+    >>> settings.vector_bits
+    0
     >>> with settings.override(dump="graph,adjoint", level=0):
     ...     sorted(settings.dump), settings.level
     (['adjoint', 'graph'], 0)
@@ -89,6 +89,22 @@ def _one_of(*numbers: int) -> Callable[[str], int]:
     return read
 
 
+def _level(text: str) -> int | None:
+    return None if text in ("auto", "") else _one_of(0, 1, 2, 3)(text)
+
+
+def _count(text: str) -> int:
+    if int(text) < 0:
+        raise ValueError
+    return int(text)
+
+
+def _first_count(text: str) -> int:
+    """The first of a list, one number for each level of nesting; 0 if it is none."""
+    first = text.partition(",")[0].strip()
+    return int(first) if first.isdecimal() else 0
+
+
 def _switch(text: str) -> bool:
     return bool(_one_of(0, 1)(text or "0"))
 
@@ -125,13 +141,30 @@ class Settings:
         "width of the vectors in generated code; 0 is what this processor does best",
     )
     level = Setting(
-        "PULLBACK_LEVEL", "2", _one_of(0, 1, 2, 3), "0, 1, 2 or 3",
-        "code generation level of LLVM",
+        "PULLBACK_LEVEL", "auto", _level, "auto, 0, 1, 2 or 3",
+        "code generation level of LLVM; auto is 0 at once, and 2 in the background for what is called often",
+    )
+    cache = Setting(
+        "PULLBACK_CACHE", "1", _switch, "0 or 1",
+        "keep compiled code on disk for later processes",
+    )
+    cache_dir = Setting(
+        "PULLBACK_CACHE_DIR", "", _folder, "the name of a folder",
+        "folder for compiled code; if empty, the one the system has for caches",
+    )
+    num_threads = Setting(
+        "PULLBACK_NUM_THREADS", "0", _count, "0, 1, 2, ...",
+        "how many threads a call may run on; 0 is OMP_NUM_THREADS, or all processors of this process",
     )
     disable_native_entry = Setting(
         "PULLBACK_DISABLE_NATIVE_ENTRY", "0", _switch, "0 or 1",
         "call kernels through ctypes, not through generated entry code",
     )
+
+    @property
+    def omp_num_threads(self) -> int:
+        """What schedulers and parents of many processes tell a child that it may use; 0 if they say nothing."""
+        return _first_count(os.environ.get("OMP_NUM_THREADS", ""))
 
     @contextmanager
     def override(self, **values: object) -> Iterator[None]:

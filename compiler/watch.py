@@ -10,8 +10,7 @@ print times. Nothing is made into text unless it is wanted.
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -36,18 +35,27 @@ def show(stage: str, text: Callable[[], str], of: str = "") -> None:
         _write(settings.dump_to, stage, of, made)
 
 
-@contextmanager
-def timed(stage: str, of: str = "") -> Iterator[None]:
-    """Print how long the body of the `with` took, if the settings ask for it."""
-    if not settings.time:
-        yield
-        return
-    start = perf_counter()
-    try:
-        yield
-    finally:
-        spent = 1e3 * (perf_counter() - start)
-        print(f"-- {_title(stage, of)}: {spent:.3f} ms --", file=sys.stderr, flush=True)
+Times = dict[str, float]
+"""How many milliseconds each stage took, in the order in which they ran."""
+
+
+class timed:
+    """Measure the body of a `with`: add its milliseconds to `into`, and print them if the settings ask for it."""
+
+    __slots__ = ("stage", "of", "into", "start")
+
+    def __init__(self, stage: str, of: str = "", into: Times | None = None) -> None:
+        self.stage, self.of, self.into = stage, of, into
+
+    def __enter__(self) -> None:
+        self.start = perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        spent = 1e3 * (perf_counter() - self.start)
+        if self.into is not None:
+            self.into[self.stage] = self.into.get(self.stage, 0.0) + spent
+        if settings.time:
+            print(f"-- {_title(self.stage, self.of)}: {spent:.3f} ms --", file=sys.stderr, flush=True)
 
 
 def _printed(stage: str) -> bool:

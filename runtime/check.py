@@ -154,7 +154,7 @@ def _complex_step(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> flo
 
 
 _HOLOMORPHIC = {"add", "sub", "mul", "div", "neg", "exp", "log1p", "expm1", "sin", "cos", "tanh", "contract", "sum"}
-_HOLOMORPHIC |= {"tan", "arctan", "sinh", "cosh", "exp2"}
+_HOLOMORPHIC |= {"correlate", "tan", "arctan", "sinh", "cosh", "exp2"}
 _HOLOMORPHIC |= {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "scatter_add"}
 _REAL = {"eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "rint", "trunc", "sign", "floordiv"}
 _REAL |= {"argmax", "check_indices"}

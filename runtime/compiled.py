@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..compiler.backend.entries.native import NativeFunction
+from ..compiler.backend.entries.specs import StaticSpec
+from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
 from ..compiler.frontend.hidden import Hidden
 from ..compiler.frontend.trace import Trace, from_arrays
 from ..compiler.ir.graph import Graph
 from . import kernels
-from .signatures import is_native, native_spec
+from .out import NAME
+from .signatures import Way, is_native, native_spec
 
 WORDS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 SMALL = 4096
@@ -28,6 +31,7 @@ class Core(NativeFunction):
 
     def __init__(self, kernel: kernels.Runnable) -> None:
         self.kernel = kernel
+        self.outs: set[Any] = set()
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
         return MISS
@@ -64,7 +68,11 @@ class Compiled:
     """The compiled form of one signature for one state of the hidden inputs.
 
     contents   the hidden arrays, as they were
+    reasons    why it was compiled, and for which sizes
+    times      milliseconds of tracing and differentiating
     core       the kernel behind a native entry, for functions whose hidden inputs are read at each call
+    ways       how it has been called by name, and with what `out`, and how often
+    waiting    calls after which it gets a native entry: most sizes are met only a few times
     """
 
     traced: Trace
@@ -74,14 +82,21 @@ class Compiled:
     hidden: Hidden
     key: Any
     contents: list[Content]
+    reasons: tuple[str, ...] = ()
+    times: dict[str, float] = field(default_factory=dict)
     core: Core | None = field(default=None)
+    ways: dict[tuple[Way, Any], int] = field(default_factory=dict)
+    waiting: int = 0
 
     def run(self, leaves: list[Any]) -> Any:
         """Call the kernel from Python."""
+        return from_arrays(self.result, self.kernel.run(self.arrays(leaves)))
+
+    def arrays(self, leaves: list[Any]) -> list[np.ndarray]:
+        """What the kernel takes."""
         params = self.traced.graph.params
         given = [*leaves, *map(tree.canonical, self.traced.extras)]
-        arrays = [np.asarray(x, p.type.numpy) for x, p in zip(given, params, strict=True)]
-        return from_arrays(self.result, self.kernel.run(arrays))
+        return [np.asarray(x, p.type.numpy) for x, p in zip(given, params, strict=True)]
 
     def unchanged(self, arrays: list[np.ndarray]) -> bool:
         """Whether the hidden arrays are what they were when the function was traced."""
@@ -95,19 +110,27 @@ class Compiled:
     def specs(self) -> tuple[Any, ...] | None:
         """What a native entry would read, if native code can read the arguments and make the result."""
         *args, kwargs = self.traced.signature[1]
-        native = [native_spec(each) for each in args]
-        if kwargs[1] or not is_native(self.result) or any(each is None for each in native):
+        native = [native_spec(each) for each in (*args, *kwargs[2])]
+        if not is_native(self.result) or any(each is None for each in native):
             return None
         if any(tree.canonical(each) is not each for each in self.traced.extras):
             return None
         return (*native, *(native_spec(tree.flatten(each, [])) for each in self.traced.extras))
 
-    def make_core(self) -> None:
-        """Put a native entry before the kernel, to be called once the hidden inputs have been read."""
+    def make_core(self, into: Any = None) -> None:
+        """Put a native entry before the kernel, to be called once the hidden inputs have been read.
+
+        It takes everything by position, but for an `out` of the specification `into`.
+        """
         args = self.specs()
-        if args is not None and kernels.has_entries(self.kernel):
-            self.core = Core(self.kernel)
-            kernels.install_entry(self.core, self.kernel, 0, args, self.result)
+        if args is None or not kernels.has_entries(self.kernel) or self.traced.signature[1][-1][1]:
+            return
+        core = self.core = self.core or Core(self.kernel)
+        into = None if into == StaticSpec(None) else into
+        if into not in core.outs:
+            core.outs.add(into)
+            named = into and Named((NAME,), tuple(range(len(args))), into)
+            kernels.install_entry(core, self.kernel, 0, args, self.result, named=named)
 
 
 def mutable(array: Any) -> bool:

@@ -110,7 +110,8 @@ def _like(node: tree.Signature, index: Any) -> Any:
         return LeafResult(k, node[1])
     if kind == "scalar":
         return specs.ScalarResult(k, node[1])
-    return specs.ArrayResult(k, tree.dtype_of(node), tree.shape_of(node))
+    shape = tuple([n if isinstance(n, int) else 0 for n in tree.shape_of(node)])  # names: the enclosing trace knows
+    return specs.ArrayResult(k, tree.dtype_of(node), shape)
 
 
 def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, Any, Any]:

@@ -16,22 +16,27 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..compiler import watch
+from ..compiler.backend import process
 from ..compiler.backend.entries.native import NativeFunction
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.array import Array, leaked
 from ..compiler.frontend.guards import native_guards
 from ..compiler.frontend.hidden import Hidden, scan
 from ..compiler.frontend.promotion import conform
-from ..compiler.frontend.symbolic import to_sympy
-from ..compiler.frontend.trace import Trace, assemble, from_values, trace
+from ..compiler.frontend.sizes import Sizes
+from ..compiler.frontend.trace import Trace, from_values, trace
 from ..compiler.frontend.tree import register_leaf
 from ..compiler.ir.graph import Graph, inline
 from ..compiler.ir.text import show
-from ..compiler.passes import adjoint
-from ..compiler.settings import STAGES
-from . import kernels
+from ..compiler.ir.types import Dim
+from ..compiler.passes import optimize
+from . import kernels, out
+from .byname import ByName
 from .compiled import MISS, Compiled, Content
-from .signatures import place_of, positional, signature_of, static_places
+from .foreign import CFunctions, Foreign
+from .inside import Inside
+from .signatures import BY_POSITION, Way, names_of, place_of, positional, signature_of, static_places
+from .sizes import Choice, Naming, Rule
 
 tracing.add_library(os.path.dirname(__file__))
 
@@ -40,6 +45,9 @@ MAX_SIGNATURES = 256
 
 MAX_ENTRIES = 32
 """Signatures that get a native entry; a call passes the guards of all of them."""
+
+AWAITED = 64
+"""Calls with the same size after which it gets a native entry, if one graph serves many sizes."""
 
 MAX_VARIANTS = 64
 """The same for the values of hidden inputs of one signature."""
@@ -62,10 +70,14 @@ class Group:
     variants: dict[Any, Compiled]
 
 
-class Function(NativeFunction):
+class Function(ByName, Foreign, Inside, NativeFunction):
     """A function under a transform: call it like the one it was made of.
 
+    fn(*args, out=y)   write the result into the array y, or into arrays in dicts, lists and tuples like the result's,
+                       and return it; None where a part of the result is to be made fresh
     ir(stage, *args)   the text of a stage: graph, adjoint, optimized, loops, llvm or asm
+    address, ctypes    a C function, for functions of floats
+    cfunc(*args)       the same for any arguments
     """
 
     def __init__(
@@ -74,6 +86,7 @@ class Function(NativeFunction):
         plan: Plan,
         static_argnums: int | tuple[int, ...] = (),
         static_argnames: str | tuple[str, ...] = (),
+        sizes: Rule = "auto",
     ) -> None:
         if not callable(function):
             raise TypeError(f"{plan.name} takes a function, got {type(function).__name__}")
@@ -83,12 +96,16 @@ class Function(NativeFunction):
         self.__name__ = getattr(function, "__name__", None) or type(function).__name__
         self.__wrapped__, self.plan, self.bound = function, plan, 0
         self._signature = signature_of(function)
-        self._positional = positional(self._signature)
+        self._positional, self._names = positional(self._signature), names_of(self._signature)
         self._static = static_places(self._signature, self.argument_names(32), static_argnums, static_argnames)
         self._title = re.sub(r"\W+", "_", self.__name__).strip("_") or "function"
+        self._has_out = out.is_taken(self._signature, function)
+        self.naming = Naming(sizes)
         self._groups: dict[Any, Group] = {}
         self._entered: list[kernels.Runnable] = []
+        self._cfunctions = CFunctions(self)
         self._latest: Compiled | None = None
+        self._times: watch.Times = {}
         self._lock = threading.RLock()
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -101,19 +118,43 @@ class Function(NativeFunction):
     # ---- calls
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
+        way = Way(len(args), tuple(kwargs))
+        into = None if self._has_out else kwargs.pop(out.NAME, None)
+        if kwargs:
+            args, kwargs = self._by_position(args, kwargs)
         now, latest = tracing.current(), self._latest
         if now is None and latest is not None and latest.core is not None and not kwargs and latest.current():
-            made = latest.core(*args, *latest.traced.extras)
+            made = latest.core(*args, *latest.traced.extras, **out.named(into))
             if made is not MISS:
                 return made
         signature, leaves = self.flatten(args, kwargs)
         if now is not None:
             traced = self._trace(signature)
             if traced.open or any(isinstance(x, Array) for x in leaves):
+                out.refuse_traced(self.__name__, into)
                 return self._inline(now, traced, leaves)
         elif any(isinstance(x, Array) for x in leaves):
             raise leaked(next(x for x in leaves if isinstance(x, Array)))
-        return self.compiled(signature).run(leaves)
+        entries = len(self._entered)
+        found = self.compiled(signature, not way.names)
+        if into is None and not way.names and len(self._entered) > entries:
+            return self(*args)  # through the entry that is there now
+        places = None if into is None else out.Places(self.__name__, found.result, into)
+        if way.names:
+            self._enter_again(found, way, places)
+        return found.run(leaves) if places is None else places.run(found.kernel, found.arrays(leaves))
+
+    def _enter_again(self, found: Compiled, way: Way, places: out.Places | None) -> None:
+        """Put an entry in front for calls by name, at the second that is like another."""
+        has_out = out.NAME in way.names and not self._has_out
+        key = (way, out.spec_of(places) if has_out else None)
+        if has_out and key[1] is None:
+            return
+        with self._lock:
+            if key in found.ways or len(found.ways) < MAX_ENTRIES:
+                found.ways[key] = found.ways.get(key, 0) + 1
+                if found.ways[key] == 2:
+                    self._enter(found, *key)
 
     def __failed__(self, site: int, report: tuple[int, ...]) -> None:
         raise kernels.failure(self._entered, site, report)
@@ -140,6 +181,13 @@ class Function(NativeFunction):
             where = f"{self.__name__}: argument {name}{path}"
             raise TypeError(f"{where} {error.problem}; {error.fix}") from None
 
+    def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as they would be given by position, if the names are those of the next ones."""
+        names = self._names[len(args) : len(args) + len(kwargs)]
+        if len(names) == len(kwargs) and all(name in kwargs for name in names):
+            return (*args, *[kwargs[name] for name in names]), {}
+        return args, kwargs
+
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if self._signature is None:
             return args, kwargs
@@ -158,18 +206,23 @@ class Function(NativeFunction):
 
     # ---- compiling
 
-    def compiled(self, signature: tree.Signature) -> Compiled:
-        """The compiled form for a signature and what the hidden inputs are now."""
+    def compiled(self, signature: tree.Signature, enters: bool = True) -> Compiled:
+        """The compiled form for a signature and what the hidden inputs are now.
+
+        With `enters` it gets an entry for calls by position.
+        """
         group = self._groups.get(signature)
         key, arrays = ((), []) if group is None else group.hidden.read()
         found = group and group.variants.get(key)
         if found is None or (found.contents and not found.unchanged(arrays)):
-            with self._lock:
-                found = self._compile(signature)
+            with self._lock, process.uncollected():
+                found = self._compile(signature, enters)
+        elif found.waiting and enters:
+            self._await(found)
         self._latest = found
         return found
 
-    def _compile(self, signature: tree.Signature) -> Compiled:
+    def _compile(self, signature: tree.Signature, enters: bool) -> Compiled:
         hidden = self._scan(signature)
         key, arrays = hidden.read()
         group = self._groups.get(signature)
@@ -180,17 +233,31 @@ class Function(NativeFunction):
         before = group.variants.get(key)
         if before is not None and before.unchanged(arrays):
             return before
-        contents = [Content(each) for each in arrays]
-        traced = self._trace(signature, hidden)
-        graph, result, kernel = self._build(traced, before)
-        made = group.variants[key] = Compiled(traced, graph, result, kernel, hidden, key, contents)
+        contents, self._times = [Content(each) for each in arrays], {}
+        choice = self._choice(signature, hidden, group, before)
+        if choice.form is not None:
+            traced, graph, result, kernel = choice.made(signature)
+        else:
+            traced = self._trace(signature, hidden)
+            graph, result, kernel = self._build(traced, before)
+        choice.settle()
+        made = Compiled(traced, graph, result, kernel, hidden, key, contents, tuple(choice.reasons), self._times)
+        group.variants[key] = made
         while len(group.variants) > MAX_VARIANTS:
             del group.variants[next(iter(group.variants))]
+        made.waiting = AWAITED if choice.form is not None else int(not enters)
         if before is not None and kernel is before.kernel:
-            made.core = before.core
-        else:
+            made.core, made.ways, made.waiting = before.core, before.ways, before.waiting
+        elif not made.waiting:
             self._enter(made)
         return made
+
+    def _await(self, found: Compiled) -> None:
+        """Count the calls of one size of many; a native entry costs as much time as some hundred calls in Python."""
+        with self._lock:
+            found.waiting -= 1
+            if found.waiting == 0:
+                self._enter(found)
 
     def _scan(self, signature: tree.Signature) -> Hidden:
         """What the function reads beside its arguments, and its static arguments in their turn."""
@@ -199,15 +266,40 @@ class Function(NativeFunction):
         statics = [tree.static_value(n[1]) for _, n in tree.nodes(signature) if n[0] == "static"]
         return scan(self.__wrapped__, given, tuple(s for s in statics if not isinstance(s, (str, bytes))))
 
-    def _trace(self, signature: tree.Signature, hidden: Hidden | None = None) -> Trace:
+    def _choice(self, signature: tree.Signature, hidden: Hidden, group: Group, before: Compiled | None) -> Choice:
+        """Whether a form with named sizes serves a signature, and why it is compiled at all."""
+        if group.variants:
+            what = "the content of a hidden array" if before is not None else "a hidden input"
+            return Choice([f"{what} has changed"])
+
+        def make(sizes: Sizes, shapes: list[tuple[Dim, ...]]) -> tuple[Trace, Graph, Any]:
+            traced = self._trace(signature, hidden, sizes, shapes)
+            with watch.timed("adjoint", self._title, self._times):
+                graph, result = self.plan.derive(traced, self)
+            watch.show("graph", lambda: show(traced.graph), self._title)
+            with watch.timed("passes", self._title, self._times):
+                graph = optimize(graph)
+            return traced, graph, result
+
+        return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
+
+    def _trace(
+        self,
+        signature: tree.Signature,
+        hidden: Hidden | None = None,
+        sizes: Sizes | None = None,
+        shapes: list[tuple[Dim, ...]] | None = None,
+    ) -> Trace:
         names = self.argument_names(len(signature[1]) - 1)
         draws = hidden.generators() if hidden else ()
-        with watch.timed("graph", self._title):
-            return trace(self.__wrapped__, signature, names, self._title, place_of(self.__wrapped__), draws)
+        with watch.timed("trace", self._title, self._times):
+            place = place_of(self.__wrapped__)
+            return trace(self.__wrapped__, signature, names, self._title, place, draws, sizes, shapes)
 
     def _build(self, traced: Trace, before: Compiled | None) -> tuple[Graph, Any, kernels.Runnable]:
         """The derived graph, its result and its kernel: that of `before` if it has the same graph."""
-        graph, result = self.plan.derive(traced, self)
+        with watch.timed("adjoint", self._title, self._times):
+            graph, result = self.plan.derive(traced, self)
         if before is not None and show(before.graph) == show(graph):
             return graph, result, before.kernel
         watch.show("graph", lambda: show(traced.graph), self._title)
@@ -215,16 +307,21 @@ class Function(NativeFunction):
             watch.show("adjoint", lambda: show(graph), self._title)
         return graph, result, kernels.make(graph, graph.name)
 
-    def _enter(self, made: Compiled) -> None:
-        """Put a native entry in front: of the function, or of the kernel if Python must read what is hidden."""
+    def _enter(self, made: Compiled, way: Way = BY_POSITION, into: Any = None) -> None:
+        """Put a native entry in front: of the function, or of the kernel if Python must read what is hidden.
+
+        `into` is the specification of an `out=` argument.
+        """
         guards = None if made.traced.extras else native_guards(made.hidden)
         if guards is None or not made.current():
-            made.make_core()
+            made.make_core(into)
             return
-        args = made.specs()
+        *given, (_, keys, _) = made.traced.signature[1]
+        args = made.specs() if way.names or not keys else None
+        named = way.named([*self.argument_names(len(given)), *keys], into)
         if args is not None and kernels.has_entries(made.kernel) and len(self._entered) < MAX_ENTRIES:
             self._entered.append(made.kernel)
-            kernels.install_entry(self, made.kernel, len(self._entered) - 1, args, made.result, guards)
+            kernels.install_entry(self, made.kernel, len(self._entered) - 1, args, made.result, guards, named)
 
     # ---- inside another trace
 
@@ -234,47 +331,9 @@ class Function(NativeFunction):
         given = [*leaves, *traced.extras]
         args = []
         for x, p in zip(given, traced.graph.params, strict=True):
-            args.append(conform(now, x, p.type.numpy, p.type.static_shape()))
+            args.append(conform(now, x, p.type.numpy, p.type.shape))
         now.builder.where = tracing.user_line()
         return from_values(result, now, inline(graph, now.builder, args))
-
-    # ---- looking inside
-
-    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> str:
-        """The text of a stage, for these arguments or for those of the latest compilation."""
-        if stage not in STAGES:
-            raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
-        found = self._latest
-        if args or kwargs:
-            found = self.compiled(self.flatten(args, kwargs)[0])
-        if found is None:
-            raise ValueError(f"{self.__name__} has not been compiled yet: call it, or pass example arguments to ir()")
-        if stage == "graph":
-            return show(found.traced.graph)
-        if stage == "adjoint":
-            return show(found.graph if found.graph is not found.traced.graph else _adjoint(found.traced))
-        return found.kernel.text(stage)
-
-    def sympy(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.
-
-        Example arguments are needed only where an argument is more than a float.
-        """
-        if not args and not kwargs:
-            args = (1.0,) * self._positional[0]
-        traced = self._trace(self.flatten(args, kwargs)[0])
-        graph, result = self.plan.derive(traced, self)
-        inner = self.__wrapped__
-        while isinstance(inner, Function):
-            inner = inner.__wrapped__
-        made = to_sympy(graph, getattr(inner, "symbols", ()))
-        return assemble(result, lambda leaf: made[leaf.index])
-
-
-def _adjoint(traced: Trace) -> Graph:
-    """The adjoint of a function that is compiled as it is, for all its arguments of floats."""
-    params = traced.graph.params[: traced.inputs]
-    return adjoint(traced.graph, [k for k, p in enumerate(params) if p.type.is_float])
 
 
 __all__ = ["Compiled", "Function", "Plan", "register_leaf"]

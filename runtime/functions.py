@@ -15,6 +15,7 @@ from . import products as P
 from . import reductions as R
 from . import shapes as S
 from . import softmax as M
+from .convolutions import conv1d, conv2d
 from .core import Core
 from .creation import (
     arange,
@@ -96,6 +97,8 @@ __all__ = [  # what is defined elsewhere
     "arange",
     "as_tensor",
     "bernoulli",
+    "conv1d",
+    "conv2d",
     "empty",
     "empty_like",
     "eye",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..compiler import watch
+from ..compiler.backend.code import Beside
 from ..compiler.backend.entries.hidden import Guard
 from ..compiler.backend.entries.native import NativeFunction, install
-from ..compiler.backend.entries.text import entry_text
+from ..compiler.backend.entries.text import Named, entry_text
 from ..compiler.backend.kernel import Kernel, compile_graph
-from ..compiler.backend.machine import compile_object
-from ..compiler.backend.module import link
 from ..compiler.backend.python_abi import SUPPORTED
+from ..compiler.backend.shared import Shared
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.text import show
 from ..compiler.passes import optimize
@@ -23,7 +26,7 @@ from ..compiler.settings import settings
 class Runnable(Protocol):
     """What a compiled graph can do."""
 
-    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]: ...
+    def run(self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = ...) -> list[np.ndarray]: ...
 
     def text(self, stage: str) -> str: ...
 
@@ -34,7 +37,9 @@ class Reference:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
-    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def run(
+        self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
+    ) -> list[np.ndarray]:
         env = dict(zip(self.graph.params, arrays, strict=True))
         with np.errstate(all="ignore"):
             for op in self.graph.body:
@@ -46,7 +51,11 @@ class Reference:
                     raise
                 for value, made in zip(op.results, out, strict=True):
                     env[value] = np.asarray(made, value.type.numpy)
-        return [np.array(env[r]) for r in self.graph.results]
+        made = [np.array(env[r]) for r in self.graph.results]
+        for k, array in into.items():
+            array[...] = made[k]
+            made[k] = array
+        return made
 
     def text(self, stage: str) -> str:
         if stage == "optimized":
@@ -56,7 +65,12 @@ class Reference:
 
 def make(graph: Graph, name: str) -> Runnable:
     """A runnable for a graph, as the settings want it."""
-    return Reference(graph) if settings.reference else compile_graph(graph, name)
+    return Reference(graph) if settings.reference else compile_graph(graph, name, load=False)
+
+
+def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Runnable:
+    """A runnable for an optimised graph that others of its kind share their code with."""
+    return Reference(graph) if settings.reference else shared.kernel(graph, others)
 
 
 def has_entries(kernel: Runnable) -> bool:
@@ -71,34 +85,36 @@ def install_entry(
     args: tuple[Any, ...],
     result: Any,
     guards: tuple[Guard, ...] = (),
+    named: Named | None = None,
 ) -> None:
-    """Let calls with arguments of these specifications enter the kernel directly.
+    """Let calls with arguments of these specifications, by position or as `named` says, enter the kernel directly.
 
     `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call.
     """
     assert isinstance(kernel, Kernel)
-    shim = f"{kernel.name}.numbered"
-    entry = entry_text(f"{kernel.name}.entry", shim, args, result, release_gil=kernel.long, guards=guards)
-    # straight-line guards and calls run as fast at level 0, and are made in a third of the time
+    shim = f"{kernel.name}.numbered{number}"
+    named = named and replace(named, aliases=aliases(kernel))
+    with watch.timed("entry", kernel.title, kernel.times):
+        entry = entry_text(
+            f"{kernel.name}.entry{number}", shim, args, result, release_gil=kernel.long, guards=guards, named=named
+        )
     text = _numbered(shim, kernel, number) + entry.text
-    linked = link(
-        compile_object(text, 0),
-        {**entry.symbols, kernel.name: kernel.address},
-        (entry.name, entry.cells),
-    )
+    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))
     entry.keep.append(kernel)
     install(function, linked, entry)
 
 
+def aliases(kernel: Runnable) -> Mapping[int, int]:
+    """Which results of a kernel may be the memory of which inputs, by number."""
+    return getattr(kernel, "aliases", {})
+
+
 def _numbered(name: str, kernel: Kernel, number: int) -> str:
     """A function that calls the kernel, and puts a number into the upper half of the status of a failure."""
-    count = len(kernel.inputs) + len(kernel.graph.results) + 1
-    types = ", ".join(["ptr"] * count)
-    given = ", ".join(f"ptr %a{k}" for k in range(count))
+    given = ", ".join(f"ptr %a{k}" for k in range(kernel.code.count))
     return f"""\
-declare i64 @{kernel.name}({types})
-define i64 @{name}({given}) {{
-  %status = call i64 @{kernel.name}({given})
+define i64 @{name}({given}) nounwind {{
+{kernel.code.call_text(given)}
   %failed = icmp sgt i64 %status, 0
   %marked = or i64 %status, {number << 32}
   %told = select i1 %failed, i64 %marked, i64 %status
@@ -107,7 +123,7 @@ define i64 @{name}({given}) {{
 """
 
 
-def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> Exception:
+def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> BaseException:
     """What to raise when an entry of one of the numbered `kernels` returned `status`."""
     number = status >> 32 if status > 0 else 0
     kernel = kernels[number]
@@ -115,4 +131,4 @@ def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> 
     return kernel.error(status & 0xFFFFFFFF if status > 0 else status, report)
 
 
-__all__ = ["Reference", "Runnable", "failure", "has_entries", "install_entry", "make"]
+__all__ = ["Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared"]

@@ -14,7 +14,7 @@ from itertools import count
 import numpy as np
 
 from ..compiler import watch
-from ..compiler.ir.graph import Builder, Graph, Op, Value, Where, replay
+from ..compiler.ir.graph import Builder, Graph, Value, Where, replay
 from ..compiler.ir.text import show
 from .cells import Cell
 from .engine import Kernel, compile_graph
@@ -142,11 +142,6 @@ def trace_graph(
     values: dict[int, Value] = {n: p for (n, _), p in zip(inputs, b.params, strict=True)}
     for n, (fragment, numbers, first) in enumerate(steps):
         b.where = wheres[n] if wheres else None
-        env = replay(fragment.graph, b, [values[k] for k in numbers], _anew)
+        env = replay(fragment.graph, b, [values[k] for k in numbers], share=False)  # it may stand twice
         values.update(enumerate([env[r] for r in fragment.graph.results], first))
     return b.finish([values[k] for k in live])
-
-
-def _anew(b: Builder, op: Op, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
-    """A fragment may stand twice in a trace: what reads nothing must not be shared between the two."""
-    return None if op.args else b.emit(op.prim, **op.attrs)

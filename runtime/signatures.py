@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..compiler.backend.entries import specs
+from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
 from ..compiler.frontend.trace import items_of
 from ..compiler.ir.graph import Where
@@ -30,6 +31,12 @@ def positional(signature: inspect.Signature | None) -> tuple[int, float]:
         return 1, 0
     least = sum(p.default is p.empty for p in plain)
     return least, float("inf") if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain)
+
+
+def names_of(signature: inspect.Signature | None) -> tuple[str, ...]:
+    """The names under which the first arguments can be given; empty texts for those that have none."""
+    plain = [p for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD] if signature else []
+    return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else "" for p in plain])
 
 
 def static_places(
@@ -73,6 +80,22 @@ def native_spec(node: tree.Signature) -> Any:
         return specs.DictSpec(node[1], inner) if all(type(k) is str for k in node[1]) else None
     return (specs.ListSpec if kind == "list" else specs.TupleSpec)(inner)
 
+
+class Way(NamedTuple):
+    """How a call gives its arguments: so many by position, and others by these names, in this order."""
+
+    count: int
+    names: tuple[str, ...]
+
+    def named(self, arguments: Sequence[str], out: specs.Spec | None) -> Named | None:
+        """What is given by name, if `arguments` are the names of what the function gets; None if nothing is."""
+        if not self.names:
+            return None
+        at = [k if k < self.count else self.count + self.names.index(name) for k, name in enumerate(arguments)]
+        return Named(self.names, tuple(at), out)
+
+
+BY_POSITION = Way(0, ())
 
 _RESULTS = (specs.FloatResult, specs.IntResult, specs.BoolResult, specs.ScalarResult, specs.ArrayResult)
 _RESULTS += (specs.ConstantResult,)

@@ -1,5 +1,6 @@
 """What the tests share: a seeded generator, and goldens that `--bless` rewrites."""
 
+import os
 from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("PULLBACK_CACHE", "0")  # tests that want code on disk say where
 
 GOLDEN = Path(__file__).parent / "golden"
 

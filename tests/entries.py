@@ -142,6 +142,7 @@ def awkward_arrays() -> list[np.ndarray]:
 
 
 def total_references(objects: list[object]) -> list[int]:
-    """The reference counts of objects, after a collection."""
-    gc.collect()
+    """The reference counts of objects, after collections until nothing is left: one may make more garbage."""
+    while gc.collect():
+        pass
     return [sys.getrefcount(x) for x in objects]

@@ -170,7 +170,7 @@ def _error(op: Op, given: list[np.ndarray], e: list[np.ndarray], made: np.ndarra
         return op.prim.evaluate([e[0], *given[1:]] if name == "take" else e, op.attrs, ())[0]
     if name in ("max", "min"):
         return np.max(e[0], axis=op.attrs["axes"], initial=0.0)
-    if name in ("sum", "contract", "scatter_add"):
+    if name in ("sum", "contract", "correlate", "scatter_add"):
         return _sum_error(op, wide, e, made, u)
     return _moved_error(op, wide, e, made) + ROUNDINGS.get(name, 1) * u * size + _tiny(made)
 
@@ -192,7 +192,7 @@ def _sum_error(op: Op, x: list[np.ndarray], e: list[np.ndarray], made: np.ndarra
 
     size = [np.abs(a) for a in x]
     many = max(np.prod(a.shape, initial=1.0) for a in x) + 2
-    if op.prim.name == "contract":
+    if op.prim.name in ("contract", "correlate"):
         return total([size[0] + e[0], size[1] + e[1]]) - total(size) + 2 * many * u * total(size)
     if op.prim.name == "scatter_add":
         return total([e[0], x[1], e[2]]) + many * u * total([size[0], x[1], size[2]])

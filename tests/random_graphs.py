@@ -210,6 +210,22 @@ def _contract(d: Draft, prim: Any) -> None:
         d.keep(prim(d.b, a, y, left=left, right=right, **({"batch": tuple(used)} if batch else {})))
 
 
+def _correlate(d: Draft, prim: Any) -> None:
+    a = d.value(lambda t: t.dtype != "bool" and t.rank == 1 and 0 not in t.shape)
+    y = d.value(lambda t: a is not None and t.dtype == a.type.dtype and t.rank == 1 and 0 not in t.shape)
+    if a is None or y is None:
+        return
+    x, w = sorted((a, y), key=lambda v: -size(v.type))
+    channels = 2 if size(w.type) % 2 == 0 and size(x.type) % 2 == 0 and d.draw(st.booleans()) else 1
+    reshape = REGISTRY["reshape"]
+    x = reshape(d.b, x, shape=(1, 1, channels, size(x.type) // channels))
+    w = reshape(d.b, w, shape=(1, 1, channels, size(w.type) // channels))
+    n, k = x.type.shape[-1], w.type.shape[-1]
+    dilation = d.choice([1, 2]) if (k - 1) * 2 < n else 1
+    made = prim(d.b, x, w, stride=(d.choice([1, 2, 3]),), dilation=(dilation,))
+    d.keep(reshape(d.b, made, shape=(size(made.type),)))
+
+
 def _indices(d: Draft, size: int) -> Value:
     """Integers, mostly below `size`."""
     found = d.value(lambda t: t.dtype == "i64" and t.rank < 2)
@@ -248,7 +264,9 @@ def _random(d: Draft, prim: Any) -> None:
 
 def _source(d: Draft, prim: Any) -> None:
     shape = d.choice(SHAPES)
-    if prim.name == "const":
+    if prim.name == "dimension":
+        d.keep(prim(d.b, size=d.choice([0, 1, 7])))
+    elif prim.name == "const":
         d.keep(number(d.b, d.choice([1, 0, 3]), Type(d.choice(DTYPES), shape)))
     elif shape:
         d.keep(prim(d.b, type=Type("i64", shape), axis=d.draw(st.integers(0, len(shape) - 1))))
@@ -275,12 +293,14 @@ SPECIAL: dict[str, Callable[[Draft, Any], None]] = {
     "min": _fold,
     "argmax": _argmax,
     "contract": _contract,
+    "correlate": _correlate,
     "take": _take,
     "scatter_add": _take,
     "check_indices": _check,
     "random_bits": _random,
     "const": _source,
     "iota": _source,
+    "dimension": _source,
     "call": _call,
 }
 #: primitives without a way to draw them are left out here, and found missing by the test

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import python_abi
+from pullback.compiler.backend import python_abi, tiers
 from pullback.compiler.backend.entries import calls, native
 from pullback.compiler.backend.entries.calls import CtypesEntry, call_kernel, launcher
 from pullback.compiler.backend.entries.specs import (
@@ -66,6 +66,7 @@ def test_launching_leaks_nothing() -> None:
     x, bad, y, address = np.array(4.0), np.array(-4.0), np.empty(()), linked.address("k")
     launch = launcher(2)
     launch(address, x, y)
+    tiers.settle()  # another thread would change the counts too
     before, blocks = total_references([x, bad, y, address, None]), sys.getallocatedblocks()
     for _ in range(20_000):
         launch(address, x, y)

@@ -20,7 +20,7 @@ SNIPPETS = [
 
 
 def run(args, folder, **extra):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PULLBACK_")} | extra
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PULLBACK_")} | {"PULLBACK_CACHE": "0"} | extra
     return subprocess.run(
         [sys.executable, *args], cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
     )

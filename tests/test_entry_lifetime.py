@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import python_abi
+from pullback.compiler.backend import process, python_abi
 from pullback.compiler.backend.entries.native import entry_count, install, reset
 from pullback.compiler.backend.entries.specs import (
+    ArrayResult,
     ArraySpec,
     ConstantResult,
     FloatResult,
@@ -27,6 +28,7 @@ from pullback.compiler.backend.entries.specs import (
     ScalarResult,
     StaticSpec,
 )
+from pullback.compiler.backend.entries.type_text import ADVANCE, VECTORCALL
 from tests.entries import (
     KEYS,
     TWICE,
@@ -275,3 +277,29 @@ def test_others_run_and_may_drop_the_arguments_while_a_kernel_runs() -> None:
     del thread
     gc.collect()
     assert alive() is None
+
+
+def test_the_entry_that_is_hit_becomes_the_first() -> None:
+    f, firsts = Recorded(), []
+    for size in range(1, 6):
+        spec, result = ArraySpec("f64", (size,)), ArrayResult(0, "f64", (size,))
+        linked, entry = linked_entry(elementwise(["f64"], [size], [0]), (spec,), result)
+        install(f, linked, entry)
+        firsts.append(linked.address(entry.name))
+    arrays = [np.arange(1.0, size + 1) for size in range(1, 6)]
+
+    def first() -> int:
+        return firsts.index(process.read_word(id(f) + VECTORCALL))
+
+    def all_accept() -> bool:
+        return all(np.array_equal(f(x), x) for x in arrays) and f(1.0)[0] == "slow"
+
+    assert first() == 4
+    for k in (0, 2, 4, 1, 1, 3, 0):
+        for _ in range(ADVANCE):
+            assert np.array_equal(f(arrays[k]), arrays[k])
+        assert first() == k and all_accept()
+    reset(f)
+    assert f(arrays[0])[0] == "slow"
+    install(f, *linked_entry(TWICE, (FloatSpec(),), FloatResult(0)))
+    assert f(1.0) == 2.0 and f(arrays[0])[0] == "slow"

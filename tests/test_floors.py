@@ -18,7 +18,7 @@ from pullback.compiler.settings import SETTINGS
 FLOORS = ("settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend", "frontend")
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""
 
-OPTIONAL = {"sympy", "scipy", "sklearn", "torch", "jax"}
+OPTIONAL = {"platformdirs", "sympy", "scipy", "sklearn", "torch", "jax"}
 """What may be imported inside a function: it is slow to import, or may not be there."""
 
 UNSAFE = {"pickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve"}
@@ -289,7 +289,7 @@ PLANTED: list[tuple[Rule, str, str]] = [
     (nothing_is_put_off, "examples/one.py", "# TO" + "DO"),
     (modules_say_what_they_know, "runtime/tensor.py", ""),
     (settings_are_documented, "README.md", ROWS.replace("PULLBACK_TIME", "PULLBACK_TIMES")),
-    (settings_are_documented, "README.md", ROWS.replace("`2`", "`3`")),
+    (settings_are_documented, "README.md", ROWS.replace("`auto`", "`3`")),
 ]
 
 

@@ -1,23 +1,26 @@
 """One nest of a loop program as LLVM text.
 
 The vector axis is walked in turns of `unroll` vectors; what is left over is one more turn, whose last vector is
-masked.  A fold along the vector axis keeps 32 interleaved partial results, whatever the width of the vectors, and
-joins them in a fixed tree, so its bits depend on the sizes alone.
+masked.  The tile axis is walked in turns of `rows` steps, and one shorter turn.  A turn makes one *cell* for each
+of its rows and vectors.  A fold along the vector axis keeps interleaved partial results, as many whatever the
+width of the vectors, and joins them in a fixed tree, so its bits depend on the sizes alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..loops import Apply, Axis, Buffer
-from ..lowering.program import Accumulate, Nest
-from ..lowering.schedule import PARTIALS
-from .emit_element import Elements, Lane
+from ..ir.measure import Extent
+from ..loops import Axis, Buffer
+from ..lowering.chunks import in_turns
+from ..lowering.program import Nest
+from .emit_element import Elements
+from .emit_folds import Folds
+from .emit_memory import Cell, Row
 from .levels import LevelWriter
-from .registers import FLOATS, Reg
-
-STRAIGHT = 4  # vectors up to which a whole axis is written without a loop
+from .registers import Reg
 
 
 class Failed(NamedTuple):
@@ -27,32 +30,95 @@ class Failed(NamedTuple):
     report: Reg
 
 
-class NestEmitter:
+class Span(NamedTuple):
+    """The steps of the outermost axis that a function makes in whole turns; or, without bounds, only the rest."""
+
+    begin: Reg | None
+    end: Reg | None
+
+
+FIRST = Cell(0)
+EVERYTHING = None
+REST = Span(None, None)
+
+
+def emit_nest(
+    w: LevelWriter, pointers: dict[Buffer, str], nest: Nest, span: Span | None = EVERYTHING
+) -> list[Failed]:
+    """Write a nest, or a span of its outermost axis; what its assertions found."""
+    return NestEmitter(w, pointers, nest, Row(), span=span).emit([passed(w)] * len(nest.asserts))
+
+
+def possible(count: Any) -> bool:
+    """Whether there may be steps to make: their number is told, or it is not zero."""
+    return isinstance(count, Extent) or bool(count)
+
+
+def loop_over(
+    w: LevelWriter, whole: int, step: int, carries: list[Reg], body: Callable[[Reg, list[Reg]], list[Reg]],
+    span: Span | None,
+) -> list[Reg]:
+    """A loop over all of an axis that is made in whole turns, or over a span of it."""
+    if span is None:
+        return w.loop(whole, step, carries, body, empty=step > 1 and isinstance(whole, Extent))
+    assert span.end is not None
+    return w.loop(span.end, step, carries, body, span.begin)
+
+
+def passed(w: LevelWriter) -> Failed:
+    return Failed(w.number(False, "bool"), w.number(0, "i64"))
+
+
+def flat(checks: list[Failed]) -> list[Reg]:
+    return [*(c.flag for c in checks), *(c.report for c in checks)]
+
+
+def pairs(carries: list[Reg]) -> list[Failed]:
+    n = len(carries) // 2
+    return [Failed(f, r) for f, r in zip(carries[:n], carries[n:], strict=True)]
+
+
+class NestEmitter(Folds):
     """Writes one nest; the accumulators travel through its loops as carries."""
 
-    def __init__(self, w: LevelWriter, pointers: dict[Buffer, str], nest: Nest) -> None:
-        self.w, self.nest = w, nest
-        self.elements = Elements(w, pointers, nest)
+    def __init__(
+        self,
+        w: LevelWriter,
+        pointers: dict[Buffer, str],
+        nest: Nest,
+        row: Row,
+        cell: Cell = FIRST,
+        span: Span | None = EVERYTHING,
+    ) -> None:
+        self.w, self.nest, self.span = w, nest, span
+        self.elements = Elements(w, pointers, nest, row)
+        self.straight = row.registers is not None
         self.kept = len(nest.axes) - nest.reduced
-        self.vector_at = nest.axes.index(nest.vector) if nest.vector is not None else -1
+        self.vector_at = nest.axes.index(nest.vector) if nest.vector in nest.axes else -1
         self.folds_lanes = self.vector_at >= self.kept
+        self.rows = [0]
+        self.vectors = [cell]
         self.partials = self._partials()
 
     def _partials(self) -> int:
-        """Accumulators per fold and turn: those of a folded vector axis, or one."""
+        """Accumulators per fold and row along a folded axis of vectors, or of single steps that are written out."""
+        if self.straight and self.nest.folds:
+            return min(self.nest.partials, math.prod(a.extent for a in self.nest.axes[self.kept :]))
         if not self.folds_lanes:
             return 1
         assert self.nest.vector is not None
+        if isinstance(self.nest.vector.extent, Extent):
+            return self.nest.partials // self.nest.width
         vectors = -(-self.nest.vector.extent // self.nest.width)
-        return min(PARTIALS // self.nest.width, vectors)
+        return min(self.nest.partials // self.nest.width, vectors)
 
-    def emit(self) -> list[Failed]:
-        """Write the nest; what its assertions found."""
-        flags = [self.w.number(False, "bool")] * len(self.nest.asserts)
-        reports = [self.w.number(0, "i64")] * len(self.nest.asserts)
-        out = self._axis(0, [*flags, *reports], [])
-        n = len(self.nest.asserts)
-        return [Failed(f, r) for f, r in zip(out[:n], out[n : 2 * n], strict=True)]
+    def emit(self, checks: list[Failed]) -> list[Failed]:
+        """Write the nest; what its assertions and those before it found."""
+        return pairs(self._axis(0, flat(checks), []))
+
+    def _cells(self) -> list[Cell]:
+        """The cells of the turn: each vector in each row."""
+        return [v._replace(row=row) for row in self.rows for v in self.vectors]
 
     # ---- axes.  `checks` are the assertions' carries, `folds` the accumulators' once they are started
 
@@ -64,104 +130,170 @@ class NestEmitter:
         axis = self.nest.axes[at]
         if axis is self.nest.vector:
             return self._vector_axis(at, axis, checks, folds)
+        if axis is self.nest.tile:
+            return self._tile_axis(at, axis, checks)
+        if self.straight:
+            return self._written_out(at, axis, checks, folds)
 
         def body(index: Reg, carries: list[Reg]) -> list[Reg]:
             self.elements.bind(axis, index, self.w.level)
             n = len(checks)
             return self._axis(at + 1, carries[:n], carries[n:])
 
-        return self.w.loop(axis.extent, 1, [*checks, *folds], body)
+        span = self._span(at)
+        return [*checks, *folds] if span is REST else loop_over(self.w, axis.extent, 1, [*checks, *folds], body, span)
+
+    def _span(self, at: int) -> Span | None:
+        """Which steps of the axis are wanted."""
+        return self.span if at == 0 else EVERYTHING
+
+    def _written_out(self, at: int, axis: Axis, checks: list[Reg], folds: list[Reg]) -> list[Reg]:
+        """Every step of the axis, one after the other."""
+        n, carries = len(checks), [*checks, *folds]
+        for step in range(axis.extent):
+            self.elements.write_out(axis, step, self.w.level)
+            carries = self._axis(at + 1, carries[:n], carries[n:])
+        return carries
+
+    def _tile_axis(self, at: int, axis: Axis, checks: list[Reg]) -> list[Reg]:
+        """Whole tiles in a loop, then the rows that are left over."""
+        rows = self.nest.rows
+        whole = axis.extent // rows
+
+        def body(index: Reg, carries: list[Reg]) -> list[Reg]:
+            self.elements.bind(axis, index, self.w.level)
+            self.rows = list(range(rows))
+            return self._axis(at + 1, carries, [])
+
+        span = self._span(at)
+        if possible(whole) and span is not REST:
+            checks = loop_over(self.w, whole * rows, rows, checks, body, span)
+        if possible(axis.extent % rows) and span in (EVERYTHING, REST):
+            if isinstance(axis.extent, Extent):
+                return self._single_rows(at, axis, whole * rows, checks)
+            self.elements.bind(axis, self.w.number(0, "i64"), 0)
+            self.rows = list(range(whole * rows, axis.extent))
+            checks = self._axis(at + 1, checks, [])
+        return checks
+
+    def _single_rows(self, at: int, axis: Axis, start: Any, checks: list[Reg]) -> list[Reg]:
+        """The rows that are left over, one by one, where their number is told."""
+
+        def body(index: Reg, carries: list[Reg]) -> list[Reg]:
+            self.elements.bind(axis, self.w.add(index, self.w.number(start, "i64")), self.w.level)
+            self.rows = [0]
+            return self._axis(at + 1, carries, [])
+
+        return self.w.loop(axis.extent - start, 1, checks, body, empty=True)
 
     def _vector_axis(self, at: int, axis: Axis, checks: list[Reg], folds: list[Reg]) -> list[Reg]:
-        width, unroll = self.nest.width, self.nest.unroll
-        vectors = -(-axis.extent // width)
-        whole = axis.extent // (width * unroll) if vectors > STRAIGHT else 0
+        width, unroll = self.nest.width, self._unroll(axis)
+        vectors, told = -(-axis.extent // width), isinstance(axis.extent, Extent)
+        turns = axis.extent if told else in_turns(self.nest, axis)
+        whole, span = turns // (width * unroll), self._span(at)
         n = len(checks)
-        if whole:
-            lanes = [Lane(u * width) for u in range(unroll)]
+        if possible(whole) and span is not REST:
 
             def body(index: Reg, carries: list[Reg]) -> list[Reg]:
                 self.elements.bind(axis, index, self.w.level)
-                self.elements.lanes = lanes
+                self.vectors = [Cell(u * width) for u in range(unroll)]
                 out = self._axis(at + 1, carries[:n], carries[n:])
                 return [*out[:n], *self._rotated(out[n:], unroll)]
 
-            made = self.w.loop(whole * width * unroll, width * unroll, [*checks, *folds], body)
+            made = loop_over(self.w, whole * width * unroll, width * unroll, [*checks, *folds], body, span)
             checks, folds = made[:n], self._rotated(made[n:], -whole * unroll)
+        if told:
+            return self._masked_turn(at, axis, whole * unroll, unroll, checks, folds)
         rest = vectors - whole * unroll
-        if not rest:
+        if not rest or span not in (EVERYTHING, REST):
             return [*checks, *folds]
         start = whole * unroll
-        lanes = [Lane((start + t) * width) for t in range(rest)]
+        self.vectors = [Cell((start + t) * width) for t in range(rest)]
         if axis.extent % width:
-            lanes[-1] = Lane((vectors - 1) * width, axis.extent % width)
+            self.vectors[-1] = Cell((vectors - 1) * width, axis.extent % width)
         self.elements.bind(axis, self.w.number(0, "i64"), 0)
-        self.elements.lanes = lanes
         shifted = self._rotated(folds, start)
         out = self._axis(at + 1, checks, shifted)
         return [*out[:n], *self._rotated(out[n:], -start)]
 
+    def _unroll(self, axis: Axis) -> int:
+        """Vectors in a turn: if their number is told, so many that every turn begins with the first accumulator."""
+        unroll = self.nest.unroll
+        told = isinstance(axis.extent, Extent) and self.folds_lanes
+        return -(-unroll // self.partials) * self.partials if told else unroll
+
+    def _masked_turn(
+        self, at: int, axis: Axis, start: Any, unroll: int, checks: list[Reg], folds: list[Reg]
+    ) -> list[Reg]:
+        """What is left over after `start` vectors, its number being told: a whole turn, as far as lanes go."""
+        if self._span(at) not in (EVERYTHING, REST):
+            return [*checks, *folds]
+        width, w = self.nest.width, self.w
+        first = w.number(start * width, "i64")
+        self.vectors = [
+            Cell(u * width, w.number(axis.extent - (start + u) * width, "i64")) for u in range(unroll)
+        ]
+        self.elements.bind(axis, first, 0)
+        n = len(checks)
+        out = self._axis(at + 1, checks, self._rotated(folds, start))
+        return [*out[:n], *self._rotated(out[n:], -start)]
+
     def _rotated(self, folds: list[Reg], by: int) -> list[Reg]:
-        """Bring the accumulator of the next vector to the front of each fold's partials."""
+        """Bring the accumulator of the next vector to the front of each row's partials."""
         if not self.folds_lanes or not folds:
             return folds
         p, out = self.partials, []
         for k in range(0, len(folds), p):
             mine = folds[k : k + p]
-            shift = by % p
+            shift = by % p  # of a number that is told, only zero will do
             out.extend(mine[shift:] + mine[:shift])
         return out
 
     # ---- folds
 
     def _fold(self, at: int, checks: list[Reg]) -> list[Reg]:
-        """Start the accumulators, run the folded axes, store what they hold."""
-        lanes = self.elements.lanes
+        """Start the accumulators, run the folded axes, store what they hold and what is made of it."""
+        vectors = self.vectors
         starts: list[Reg] = []
-        count = self.partials if self.folds_lanes else max(len(lanes), 1)
+        count = self._per_row * len(self.rows)
         for fold in self.nest.folds:
             for start in self._identity(fold):
                 starts.extend([start] * count)
         n = len(checks)
         out = self._axis(at, checks, starts)
+        self.vectors = [Cell(0)] if self.folds_lanes else vectors
         folds = out[n:]
         for fold in self.nest.folds:
             parts = 2 if fold.kind == "argmax" else 1
             mine, folds = folds[: parts * count], folds[parts * count :]
-            columns = [mine[k * count : (k + 1) * count] for k in range(parts)]
-            self._finish(fold, columns, lanes)
-        self.elements.lanes = lanes
+            self._finish(fold, [mine[k * count : (k + 1) * count] for k in range(parts)])
+        for cell in self._cells():
+            for store in self.nest.after:
+                self.elements.store(store, cell)
+                self.elements.hold(store.buffer, store.offset, cell, self.elements.make(store.value, cell))
         return out[:n]
 
-    def _identity(self, fold: Accumulate) -> list[Reg]:
-        dtype = fold.value.dtype
-        width = self.nest.width if self.vector_at >= 0 else 1
-        least, most = _limits(dtype)
-        if fold.kind == "sum":
-            return [self.w.number(-0.0 if dtype in ("f32", "f64") else 0, dtype, width)]
-        if fold.kind == "min":
-            return [self.w.number(most, dtype, width)]
-        first = self.w.number(least, dtype, width)
-        if fold.kind == "max":
-            return [first]
-        return [first, self.w.number(2**63 - 1, "i64", width)]
-
     def _turn(self, checks: list[Reg], folds: list[Reg]) -> list[Reg]:
-        """The innermost body: every lane's stores, assertions and folds."""
+        """The innermost body: every cell's stores, assertions and folds."""
         checks, folds = list(checks), list(folds)
-        lanes = self.elements.lanes or [Lane(0)]
-        for u, lane in enumerate(lanes):
-            for store in self.nest.stores:
-                self.elements.store(store, lane)
-            self._assert(checks, lane)
-            self._accumulate(folds, u, lane)
+        for row, at_row in enumerate(self.rows):
+            for u, vector in enumerate(self.vectors):
+                cell = vector._replace(row=at_row)
+                for store in self.nest.stores:
+                    self.elements.store(store, cell)
+                self._assert(checks, cell)
+                self._accumulate(folds, row * self._per_row + (self._step_of_fold() or u) % self._per_row, cell)
         return [*checks, *folds]
 
-    def _assert(self, checks: list[Reg], lane: Lane) -> None:
+    def _step_of_fold(self) -> int:
+        """Where a fold that is written out stands, if it goes into several partial results."""
+        return self.elements.written_out[self.nest.axes[-1]] if self.straight and self.partials > 1 else 0
+
+    def _assert(self, checks: list[Reg], cell: Cell) -> None:
         w, n = self.w, len(self.nest.asserts)
         for k, a in enumerate(self.nest.asserts):
-            fails, report = (self.elements.make(e, lane) for e in (a.fails, a.report))
-            fails = self.elements.masked(fails, lane, w.number(False, "bool", fails.width))
+            fails, report = (self.elements.make(e, cell) for e in (a.fails, a.report))
+            fails = self.elements.masked(fails, cell, w.number(False, "bool", fails.width))
             checks[n + k] = self._last_failing(fails, report, checks[n + k])
             checks[k] = w.or_(checks[k], w.any(fails))
 
@@ -171,90 +303,3 @@ class NestEmitter:
             one = w.extract(report, lane) if report.width > 1 else report
             before = w.select(w.extract(fails, lane), one, before)
         return before
-
-    def _accumulate(self, folds: list[Reg], u: int, lane: Lane) -> None:
-        at = 0
-        count = self.partials if self.folds_lanes else max(len(self.elements.lanes), 1)
-        for fold in self.nest.folds:
-            slot = at + u % count
-            if fold.kind == "argmax":
-                assert fold.position is not None
-                value, here = (self.elements.wide(e, lane) for e in (fold.value, fold.position))
-                pair = (folds[slot], folds[slot + count])
-                folds[slot], folds[slot + count] = self._better(pair, (value, here), lane)
-                at += 2 * count
-                continue
-            folds[slot] = self.elements.masked(self._step(fold, folds[slot], lane), lane, folds[slot])
-            at += count
-
-    def _step(self, fold: Accumulate, so_far: Reg, lane: Lane) -> Reg:
-        """One step of a fold; a product is summed with one rounding where the CPU can."""
-        e = fold.value
-        if fold.kind == "sum" and isinstance(e, Apply) and e.spelling == "mul" and so_far.dtype in FLOATS:
-            a, b = (self.elements.wide(x, lane) for x in e.args)
-            return self.w.muladd(a, b, so_far)
-        return combine(self.w, fold.kind, so_far, self.elements.wide(e, lane))
-
-    def _better(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg], lane: Lane) -> tuple[Reg, Reg]:
-        wins = larger_first(self.w, a, b)
-        wins = self.elements.masked(wins, lane, self.w.number(False, "bool", wins.width))
-        return self.w.select(wins, b[0], a[0]), self.w.select(wins, b[1], a[1])
-
-    def _finish(self, fold: Accumulate, columns: list[list[Reg]], lanes: list[Lane]) -> None:
-        join: Callable[[tuple[Reg, ...], tuple[Reg, ...]], tuple[Reg, ...]]
-        if fold.kind == "argmax":
-            join = self._join_pairs
-        else:
-            join = lambda a, b: (combine(self.w, fold.kind, a[0], b[0]),)  # noqa: E731
-        parts = list(zip(*columns, strict=True))
-        if not self.folds_lanes:
-            for part, lane in zip(parts, lanes or [Lane(0)], strict=True):
-                self.elements.put(fold.buffer, fold.offset, part[-1], lane)
-            return
-        total = tree(self.w, parts, PARTIALS // self.nest.width, join)
-        self.elements.put(fold.buffer, fold.offset, total[-1], Lane(0))
-
-    def _join_pairs(self, a: tuple[Reg, ...], b: tuple[Reg, ...]) -> tuple[Reg, ...]:
-        wins = larger_first(self.w, (a[0], a[1]), (b[0], b[1]))
-        return self.w.select(wins, b[0], a[0]), self.w.select(wins, b[1], a[1])
-
-
-def tree(w: LevelWriter, parts: list, slots: int, join: Callable) -> tuple[Reg, ...]:
-    """Join partial p with partial p + half, halving until one is left; absent ones are identities."""
-    while slots > 1:
-        slots //= 2
-        low, high = parts[:slots], parts[slots:]
-        parts = [join(a, high[k]) if k < len(high) else a for k, a in enumerate(low)]
-    (total,) = parts
-    width = total[0].width
-    while width > 1:
-        width //= 2
-        low = tuple(w.shuffle(r, r, list(range(width))) for r in total)
-        high = tuple(w.shuffle(r, r, list(range(width, 2 * width))) for r in total)
-        total = join(low, high)
-    return total
-
-
-def combine(w: LevelWriter, kind: str, a: Reg, b: Reg) -> Reg:
-    """One step of a sum, max or min."""
-    return {"sum": w.add, "max": w.maximum, "min": w.minimum}[kind](a, b)
-
-
-def larger_first(w: LevelWriter, a: tuple[Reg, Reg], b: tuple[Reg, Reg]) -> Reg:
-    """Whether (value, index) b comes before a: larger, or NaN, or as large and earlier."""
-    larger, same = w.gt(b[0], a[0]), w.eq(b[0], a[0])
-    if a[0].dtype in ("f32", "f64"):
-        nan_a, nan_b = w.isnan(a[0]), w.isnan(b[0])
-        larger = w.or_(larger, w.and_(nan_b, w.not_(nan_a)))
-        same = w.or_(same, w.and_(nan_a, nan_b))
-    return w.or_(larger, w.and_(same, w.lt(b[1], a[1])))
-
-
-def _limits(dtype: str) -> tuple[float, float]:
-    if dtype in ("f32", "f64"):
-        return float("-inf"), float("inf")
-    bits = 31 if dtype == "i32" else 63
-    return -(2**bits), 2**bits - 1
-
-
-

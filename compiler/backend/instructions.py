@@ -83,10 +83,13 @@ class Instructions:
         if a.dtype == "bool":
             return self.or_(a, b)
         if a.dtype in INTEGERS:
-            if literal_value(b) == 0:
+            x, y = literal_value(a), literal_value(b)
+            if y == 0:
                 return a
-            if literal_value(a) == 0:
+            if x == 0:
                 return b
+            if x is not None and y is not None and a.width == b.width == 1:
+                return self.number(x + y, a.dtype)
         return self._binary("add", a, b)
 
     def sub(self, a: Reg, b: Reg) -> Reg:
@@ -98,10 +101,13 @@ class Instructions:
         if a.dtype == "bool":
             return self.and_(a, b)
         if a.dtype in INTEGERS:
-            if literal_value(b) == 1:
+            x, y = literal_value(a), literal_value(b)
+            if y == 1:
                 return a
-            if literal_value(a) == 1:
+            if x == 1:
                 return b
+            if x is not None and y is not None and a.width == b.width == 1:
+                return self.number(x * y, a.dtype)
         return self._binary("mul", a, b)
 
     def div(self, a: Reg, b: Reg) -> Reg:

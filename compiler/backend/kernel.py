@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
-import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -22,51 +22,85 @@ from ..lowering.program import Program, Site, is_long
 from ..lowering.show import show_program
 from ..passes import optimize
 from ..settings import settings
-from . import blas, pool, process
+from . import blas, cache, pool, process, threads, tiers
+from .code import Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
-from .machine import assembly, compile_object, has_fma, vector_bits
-from .module import Linked, link
+from .machine import assembly, has_fma, vector_bits
 
-_numbers = itertools.count()
+
+class Stages:
+    """A graph on its way to text; each stage is made when it is asked for, and `times` has its milliseconds."""
+
+    def __init__(self, graph: Graph, title: str, optimised: bool = False) -> None:
+        self.source, self.title, self.name, self._optimised = graph, title, _symbol(title), optimised
+        self.times: watch.Times = {}
+        self._bits = settings.vector_bits or vector_bits()
+        self._blas = bool(blas.symbols())
+        self._checked = bool(settings.check)
+
+    def key(self) -> tuple[str, ...]:
+        """What the text depends on, settings and machine aside."""
+        return "kernel", str(self._bits), str(self._blas), self.name, show(self.source, bare=True)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """The optimised graph."""
+        if self._optimised:
+            return self.source
+        with watch.timed("passes", self.title, self.times):
+            return optimize(self.source, after=_checked if self._checked else None)
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """Its loops."""
+        graph = self.graph
+        with watch.timed("lowering", self.title, self.times):
+            return lower(graph, self._bits, blas=self._blas)
+
+    @functools.cached_property
+    def emitted(self) -> EmittedKernel:
+        """Its text."""
+        program = self.program
+        with watch.timed("emit", self.title, self.times):
+            return emit(program, self.name, has_fma())
+
+    def made(self) -> tuple[Facts, str]:
+        """All of them."""
+        program, emitted = self.program, self.emitted
+        return Facts(is_long(program), emitted.arena, emitted.calls, program.aliases), emitted.text
 
 
 class Kernel:
     """A compiled graph: arrays in, arrays out."""
 
-    def __init__(
-        self, graph: Graph, program: Program, emitted: EmittedKernel, linked: Linked, level: int
-    ) -> None:
-        self.graph, self.program, self.emitted, self.level = graph, program, emitted, level
-        self.linked, self.name = linked, emitted.name
-        self.address = linked.address(emitted.name)
+    def __init__(self, graph: Graph, title: str) -> None:
+        self.stages = Stages(graph, title)
+        self.title, self.name, self.times = title, self.stages.name, self.stages.times
         self.inputs = [p.type for p in graph.params]
-        self._fresh = [_layout(r.type) for r in graph.results]
-        self.long = is_long(program)
-        self._launch = launcher(len(self.inputs) + len(self._fresh), self.long)
-        if emitted.arena:
-            memory = linked.address(f"{emitted.name}.arena")
-            weakref.finalize(self, _free_arena, memory, linked).atexit = False
+        self._fresh = [layout(r.type) for r in graph.results]
+        shown = [stage for stage in ("optimized", "loops", "llvm", "asm") if watch.wants(stage)]
+        key = self.stages.key if cache.enabled() and not shown else None
+        plan = tiers.plan(graph, settings.level)
+        self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, self.stages.made, key)
+        self.code.find()
+        for stage in shown:
+            watch.show(stage, functools.partial(self.text, stage), title)
 
-    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The results for C-contiguous arrays of the parameters' types; raises what the kernel reports."""
-        self._check(arrays)
-        outs = [pool.empty(*layout) for layout in self._fresh]
-        failure = self._launch(self.address, *arrays, *outs)
-        if failure is not None:
-            raise self.error(*failure)
-        return outs
+    @property
+    def graph(self) -> Graph:
+        """The optimised graph."""
+        return self.stages.graph
 
-    def _check(self, arrays: Sequence[np.ndarray]) -> None:
-        if len(arrays) != len(self.inputs):
-            raise TypeError(f"@{self.graph.name} takes {len(self.inputs)} arrays, got {len(arrays)}")
-        for k, (a, t) in enumerate(zip(arrays, self.inputs, strict=True)):
-            if a.dtype != t.numpy or a.shape != t.shape:
-                raise TypeError(f"@{self.graph.name}: array {k} is {a.dtype}{list(a.shape)}, not {t}")
+    @property
+    def program(self) -> Program:
+        """Its loops."""
+        return self.stages.program
 
-    def error(self, status: int, report: Sequence[int]) -> Exception:
-        """What to raise when a call returned `status` and `report`."""
-        return site_error(self.program.sites, status, report)
+    @property
+    def emitted(self) -> EmittedKernel:
+        """Its text."""
+        return self.stages.emitted
 
     def text(self, stage: str) -> str:
         """The kernel at a stage: optimized, loops, llvm or asm."""
@@ -77,18 +111,65 @@ class Kernel:
         if stage == "llvm":
             return self.emitted.text
         if stage == "asm":
-            return assembly(self.emitted.text, self.level)
+            return assembly(self.emitted.text, self.code.level)
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
 
+    @property
+    def long(self) -> bool:
+        """Whether a call takes long enough to let other threads run Python."""
+        return self.code.facts.long
 
-def _layout(type: Type) -> tuple[tuple[int, ...], np.dtype, int]:
+    @property
+    def aliases(self) -> dict[int, int]:
+        """Which results may be the memory of which inputs, by number."""
+        pairs = self.code.facts.aliases
+        return {pair[0]: pair[1] for pair in pairs}
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Where the kernel is entered, for as long as this object lives."""
+        return self.code.address()
+
+    @functools.cached_property
+    def _launch(self) -> Any:
+        return launcher(len(self.inputs) + len(self._fresh), self.long)
+
+    def run(
+        self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
+    ) -> list[np.ndarray]:
+        """The results for C-contiguous arrays of the parameters' types; raises what the kernel reports.
+
+        `into` has arrays for some results: of their types, C-contiguous, and apart from the others and the parameters.
+        """
+        self._check(arrays)
+        outs = [into[k] if k in into else pool.empty(*layout) for k, layout in enumerate(self._fresh)]
+        failure = self._launch(self.address, *arrays, *outs)
+        if failure is not None:
+            raise self.error(*failure)
+        return outs
+
+    def _check(self, arrays: Sequence[np.ndarray]) -> None:
+        if len(arrays) != len(self.inputs):
+            raise TypeError(f"@{self.title} takes {len(self.inputs)} arrays, got {len(arrays)}")
+        for k, (a, t) in enumerate(zip(arrays, self.inputs, strict=True)):
+            if a.dtype != t.numpy or a.shape != t.shape:
+                raise TypeError(f"@{self.title}: array {k} is {a.dtype}{list(a.shape)}, not {t}")
+
+    def error(self, status: int, report: Sequence[int]) -> BaseException:
+        """What to raise when a call returned `status` and `report`."""
+        return site_error(self.program.sites, status, report)
+
+
+def layout(type: Type) -> tuple[tuple[int, ...], np.dtype, int]:
     """Shape, dtype and bytes of a result."""
     shape, dtype = type.static_shape(), type.numpy
     return shape, dtype, math.prod(shape) * dtype.itemsize
 
 
-def site_error(sites: Sequence[Site], status: int, report: Sequence[int]) -> Exception:
+def site_error(sites: Sequence[Site], status: int, report: Sequence[int]) -> BaseException:
     """The exception for a kernel's status: what failed, and the user's line."""
+    if status == threads.INTERRUPTED:
+        return threads.interruption()
     if status < 0:
         return MemoryError("there is no memory for the temporaries of a compiled function")
     site = sites[status - 1]
@@ -98,54 +179,18 @@ def site_error(sites: Sequence[Site], status: int, report: Sequence[int]) -> Exc
     return error
 
 
-def compile_graph(graph: Graph, name: str = "") -> Kernel:
-    """Optimise `graph`, lower it, and link it into the process."""
-    title = name or graph.name
-    with watch.timed("optimized", title):
-        graph = optimize(graph, after=_checked if settings.check else None)
-    watch.show("optimized", lambda: show(graph), title)
-    with watch.timed("loops", title):
-        bits = settings.vector_bits or vector_bits()
-        program = lower(graph, bits, blas=bool(blas.symbols()))
-    watch.show("loops", lambda: show_program(program), title)
-    with watch.timed("llvm", title):
-        emitted = emit(program, _symbol(title), has_fma())
-    watch.show("llvm", lambda: emitted.text, title)
-    with watch.timed("asm", title):
-        linked = link_text(emitted)
-    watch.show("asm", lambda: assembly(emitted.text, settings.level), title)
-    return Kernel(graph, program, emitted, linked, settings.level)
-
-
-def link_text(emitted: EmittedKernel, extra: str = "", symbols: dict[str, int] | None = None,
-              exports: Sequence[str] = ()) -> Linked:
-    """Generate code for a kernel, with more text beside it, and load it."""
-    objects = compile_object(emitted.text + extra, settings.level)
-    names = [emitted.name, *([f"{emitted.name}.arena"] if emitted.arena else []), *exports]
-    return link(objects, library_symbols() | (symbols or {}), names)
-
-
-@functools.cache
-def library_symbols() -> dict[str, int]:
-    """The functions of the C, mathematical and BLAS libraries that kernels call."""
-    found = dict(process.allocator_symbols()) | blas.symbols()
-    library = process.open_library()
-    for name in ("sin", "cos", "sinf", "cosf", "tan", "tanf", "fma", "fmaf", "fmod", "fmodf"):
-        found[name] = process.library_symbol(library, name)
-    return found
+def compile_graph(graph: Graph, name: str = "", load: bool = True) -> Kernel:
+    """Optimise `graph`, lower it, and link it into the process, at once or when it is first called."""
+    with process.uncollected():
+        kernel = Kernel(graph, name or graph.name)
+        if load:
+            kernel.code.load()
+    return kernel
 
 
 def _symbol(title: str) -> str:
-    """A name of its own for the kernel's function."""
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", title)
-    return f"{'_' if plain[:1].isdigit() else ''}{plain}_{next(_numbers)}"
-
-
-def _free_arena(memory: int, linked: Linked) -> None:
-    """Free what a kernel kept between calls; `linked` is here so that it is still in memory."""
-    block = process.take_word(memory)
-    if block:
-        process.free(block)
+    """The name of a kernel's function, which no other function in its module has."""
+    return "kernel." + re.sub(r"[^A-Za-z0-9_]", "_", title)
 
 
 def _checked(name: str, before: Graph, after: Graph) -> None:
@@ -161,7 +206,7 @@ def _checked(name: str, before: Graph, after: Graph) -> None:
         wanted = evaluate(before, args)
     except IndexError:
         return
-    rounds = any(op.prim.name == "contract" for op in before.body)
+    rounds = any(op.prim.name in ("contract", "correlate") for op in before.body)
     for k, (a, b) in enumerate(zip(wanted, evaluate(after, args), strict=True)):
         inexact = a.dtype.kind == "f"
         same = np.array_equal(a, b, equal_nan=inexact)
@@ -180,4 +225,4 @@ def _sample(rng: np.random.Generator, type) -> np.ndarray:
     return rng.integers(0, 2, type.static_shape()).astype(type.numpy)
 
 
-__all__ = ["Kernel", "compile_graph", "library_symbols", "link_text", "site_error"]
+__all__ = ["Kernel", "compile_graph", "site_error"]

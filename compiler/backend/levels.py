@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..ir.measure import Extent
 from .registers import Reg
 from .writer import Writer
 
@@ -47,10 +48,23 @@ class LevelWriter(Writer):
         self._blocks = [self.block]
         self.level = 0
 
+    def number(self, value: Any, dtype: str, width: int = 1) -> Reg:
+        """A literal, or the register of a number that is told."""
+        if isinstance(value, Extent):
+            return self.splat(Reg("i64", 1, f"{value}"), width)
+        return super().number(value, dtype, width)
+
     @property
     def depth(self) -> int:
         """The level of the innermost loop being written."""
         return len(self._pieces) - 1
+
+    @contextmanager
+    def forgotten(self) -> Iterator[None]:
+        """What is made inside, at the outermost level, is not known after: it stands in a block that may not run."""
+        before = dict(self._numbered.levels[0])
+        yield
+        self._numbered.levels[0] = before
 
     @contextmanager
     def at(self, level: int) -> Iterator[None]:
@@ -72,35 +86,50 @@ class LevelWriter(Writer):
 
     def loop(
         self,
-        end: int,
+        end: int | Reg,
         step: int,
         carries: list[Reg],
         body: Callable[[Reg, list[Reg]], list[Reg]],
+        start: Reg | None = None,
+        empty: bool = False,
     ) -> list[Reg]:
-        """for index in range(0, end, step), at least once; the body takes and gives the carries."""
+        """for index in range(start or 0, end, step), at least once; the body takes and gives the carries.
+
+        With `empty` it may run not at all; then the carries stay what they are.
+        """
         head, done = self.label("loop"), self.label("done")
         index = self.fresh("i64")
         phis = [self.fresh(c.dtype, c.width) for c in carries]
         self._enter(head)
         outs = body(index, phis)
         following = self.value("i64", 1, f"add nuw nsw i64 {index.text}, {step}")
-        more = self.value("bool", 1, f"icmp ult {following.typed}, {end}")
+        more = self.value("bool", 1, f"icmp ult {following.typed}, {end.text if isinstance(end, Reg) else end}")
         self.cbr(more, head, done)
         latch = self.block
         inside = [line for piece in self._pieces[-1] for line in piece]
         self._leave()
-        self.br(head)
-        starts = [self.number(0, "i64"), *carries]
+        starts = [start or self.number(0, "i64"), *carries]
+        if empty:  # what is made before the loop stands before this, so it is known after it
+            self.cbr(self.value("bool", 1, f"icmp ult {starts[0].typed}, {end}"), head, done)
+        else:
+            self.br(head)
+        before = self.block
         nexts = [following, *outs]
         self.lines.append(f"{head}:")
         for phi, first, later in zip([index, *phis], starts, nexts, strict=True):
-            edges = f"[{first.text}, %{self.block}], [{later.text}, %{latch}]"
+            edges = f"[{first.text}, %{before}], [{later.text}, %{latch}]"
             self.lines.append(f"  {phi.text} = phi {phi.type} {edges}")
         self.lines.extend(inside)
         self._pieces[self.level].append([])
         self.lines = self._pieces[self.level][-1]
         self.start(done)
-        return outs
+        return [self._either(c, before, o, latch) for c, o in zip(carries, outs, strict=True)] if empty else outs
+
+    def _either(self, first: Reg, before: str, last: Reg, latch: str) -> Reg:
+        """What a carry is after a loop that may not have run."""
+        made = self.fresh(first.dtype, first.width)
+        self.lines.append(f"  {made.text} = phi {made.type} [{first.text}, %{before}], [{last.text}, %{latch}]")
+        return made
 
     def _enter(self, head: str) -> None:
         self._blocks[self.level] = self.block

@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 import llvmlite.binding as llvm
+
+from .process import read_bytes
 
 T = TypeVar("T")
 
@@ -56,6 +58,10 @@ def target_machine(level: int = 2, cpu: str = "") -> llvm.TargetMachine:
     Position-independent code reaches constants relative to the instruction, so a loop needs no
     register for the address of each; its objects link into a process and into an extension module.
     """
+    return _machine(level, cpu)
+
+
+def _machine(level: int, cpu: str) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
@@ -69,6 +75,29 @@ def compile_object(llvm_text: str, level: int = 2, cpu: str = "") -> bytes:
     """The object file of one module of LLVM text, for the host or for a kind of processor."""
     machine = target_machine(level, cpu) if cpu else target_machine(level)
     return _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
+
+
+def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any]) -> bytes:
+    """The same in a thread of its own, which keeps no other from compiling; `busy` is held while LLVM works.
+
+    llvmlite lets one thread at a time call LLVM. LLVM itself wants only that threads share no context and no
+    code generator, so the long call is made past llvmlite's lock, with a generator that no other thread has.
+    """
+
+    def emit(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
+        call = llvm.ffi.lib.LLVMPY_TargetMachineEmitToMemory
+        with llvm.ffi.OutputString() as problem:
+            with busy:
+                buffer = getattr(call, "_cfn", call)(machine, module, 1, problem)
+            if not buffer:
+                raise _rejected(RuntimeError(str(problem)))
+        try:
+            lib = llvm.ffi.lib
+            return read_bytes(lib.LLVMPY_GetBufferStart(buffer), lib.LLVMPY_GetBufferSize(buffer))
+        finally:
+            llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+    return _generate(llvm_text, _machine(level, ""), emit)
 
 
 def assembly(llvm_text: str, level: int = 2) -> str:

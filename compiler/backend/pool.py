@@ -17,8 +17,7 @@ import functools
 
 import numpy as np
 
-from . import process, python_abi
-from .machine import compile_object
+from . import cache, process, python_abi
 from .module import Linked, link
 
 LARGE = 32 * 1024  # bytes from which an array's memory comes from here
@@ -239,7 +238,7 @@ def _linked() -> tuple[Linked, object]:
     """The pool in memory, and the capsule that tells NumPy of it."""
     names = ("PyArray_New", "PyDataMem_SetHandler", "Py_DecRef")
     symbols = {name: python_abi.symbol(name) for name in names}
-    linked = link(compile_object(_TEXT, 1), process.allocator_symbols() | symbols, _EXPORTS)
+    linked = link(cache.kept_object(_TEXT), process.allocator_symbols() | symbols, _EXPORTS)
     handler = linked.address("handler")
     fields = [0, *(linked.address(f"pool_{name}") for name in ("malloc", "calloc", "realloc", "free"))]
     process.write_bytes(handler, b"pullback".ljust(127, b"\0") + b"\1")

@@ -6,8 +6,11 @@ A port to another system starts here.
 from __future__ import annotations
 
 import ctypes
+import functools
+import gc
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 PAGE_SIZE: int = mmap.PAGESIZE
@@ -76,3 +79,53 @@ def write_bytes(address: int, data: bytes) -> None:
 def write_words(address: int, words: Sequence[int]) -> None:
     """Put 64-bit words into memory of our own."""
     (ctypes.c_uint64 * len(words)).from_address(address)[:] = list(words)
+
+
+def write_word(address: int, word: int) -> None:
+    """Store a 64-bit word, aligned, so that others see the old one or the new one."""
+    ctypes.c_uint64.from_address(address).value = word
+
+
+_semaphores: list[ctypes.Array] = []
+
+
+def semaphore() -> int:
+    """The address of a new semaphore, which stays for ever."""
+    _semaphores.append((ctypes.c_uint64 * 8)())
+    address = ctypes.addressof(_semaphores[-1])
+    reset(address)
+    return address
+
+
+def reset(semaphore: int) -> None:
+    """Let a semaphore be as new; nobody may be waiting for it."""
+    ctypes.pythonapi.sem_init(ctypes.c_void_p(semaphore), 0, 0)
+
+
+def post(semaphore: int) -> None:
+    """Let one who waits go on."""
+    ctypes.pythonapi.sem_post(ctypes.c_void_p(semaphore))
+
+
+def wait(semaphore: int) -> None:
+    """Wait, without the interpreter's lock, for a `post`, or for a signal to this thread."""
+    _waiting().sem_wait(ctypes.c_void_p(semaphore))
+
+
+@functools.cache
+def _waiting() -> ctypes.CDLL:
+    return open_library()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector from looking at what is being made: a compilation makes objects by the ten thousand,
+    which live until its end and form no cycles, and half of its time went into finding that out."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

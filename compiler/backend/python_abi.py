@@ -46,6 +46,7 @@ FUNCTION_KEYWORD_DEFAULTS = 64
 # Bits of an array's flags.
 C_CONTIGUOUS = 0x1
 ALIGNED = 0x100
+WRITEABLE = 0x400
 
 # Bits of a type's flags, and the numbers of slots and member kinds given to PyType_FromSpec.
 IMMUTABLE_TYPE = 1 << 8
@@ -140,7 +141,8 @@ def _arrays_agree() -> bool:
             and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(DTYPES["f32"])
             and all(_field("<i", x, ARRAY_FLAGS) == x.flags.num for x in (array, array.copy()))
             and np.zeros(3).flags.num & (C_CONTIGUOUS | ALIGNED) == C_CONTIGUOUS | ALIGNED
-            and not array.flags.num & C_CONTIGUOUS)
+            and not array.flags.num & C_CONTIGUOUS
+            and array.flags.num & WRITEABLE and not np.broadcast_to(array, (2, 2, 5)).flags.num & WRITEABLE)
 
 
 def _functions_agree() -> bool:

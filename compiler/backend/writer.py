@@ -87,7 +87,7 @@ class Writer(Arithmetic):
                 return ptr
             offset = f"i64 {index}"
         else:
-            offset = index.typed
+            offset = index.typed if isinstance(index, Reg) else f"i64 {index}"
         return self.value("i64", 1, f"getelementptr {memory_type(dtype)}, ptr {ptr}, {offset}").text
 
     def load(

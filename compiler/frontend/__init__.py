@@ -4,7 +4,7 @@ This floor knows NumPy's functions, promotion and protocols, and the shapes of P
 know transforms, and nothing below knows it.
 
     trace      one run of a function on stand-ins: tracing says which function, array what it is handed
-    meanings   of NumPy's functions: promotion, ufuncs, reductions, shaping, indexing, products, creation
+    meanings   of NumPy's functions: promotion, ufuncs, reductions, shaping, indexing, products, convolutions, creation
     refused    what cannot be traced (refusals), or would be frozen without notice (frozen), in the words of errors
     tree       arguments as signatures and leaves;  hidden  what a function reads beside its arguments
 
@@ -18,6 +18,6 @@ know transforms, and nothing below knows it.
     }
 """
 
-from . import creation, indexing, products, reductions, shaping, ufuncs
+from . import convolutions, creation, indexing, products, reductions, shaping, ufuncs
 
-__all__ = ["creation", "indexing", "products", "reductions", "shaping", "ufuncs"]
+__all__ = ["convolutions", "creation", "indexing", "products", "reductions", "shaping", "ufuncs"]

@@ -18,13 +18,11 @@ from ..ir.types import Type
 from . import tracing
 from .errors import TraceError, TraceValueError, UnknownFunction, message
 from .refusals import Refusals
+from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy function -> its meaning on traced arrays."""
-
-HOOKS: dict[str, Callable[..., Any]] = {}
-"""operate(ufunc, *operands, python=bool), apply(ufunc, method, inputs, kwargs), index(array, key)."""
 
 
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -71,7 +69,7 @@ def _method(function: Any) -> Callable[..., Any]:
 
 
 def _operand(other: Any) -> bool:
-    return isinstance(other, (Array, bool, int, float, list, tuple, np.ndarray, np.generic))
+    return isinstance(other, (Array, bool, int, float, list, tuple, np.ndarray, np.generic, Length))
 
 
 class Array(Refusals):
@@ -91,8 +89,12 @@ class Array(Refusals):
         return self.value.type
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.value.type.static_shape()
+    def shape(self) -> tuple[Any, ...]:
+        """Numbers, and lengths where a dimension is known by name."""
+        shape, sizes = self.value.type.shape, self.tracing.sizes
+        if sizes is None:
+            return shape
+        return tuple([n if isinstance(n, int) else Length(n, sizes) for n in shape])
 
     @property
     def dtype(self) -> np.dtype:
@@ -103,15 +105,15 @@ class Array(Refusals):
         return self.value.type.rank
 
     @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=int))
+    def size(self) -> Any:
+        return product(self.shape)
 
     @property
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Any:
         return self.size * self.itemsize
 
     @property
@@ -133,7 +135,7 @@ class Array(Refusals):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return self.shape[0].__index__()
 
     def __repr__(self) -> str:
         return f"Array({self.type}, traced in {self.tracing.name!r})"
@@ -238,7 +240,7 @@ class Array(Refusals):
         return self.copy().ravel(order)
 
     def reshape(self, *shape: Any, order: str = "C") -> Array:
-        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, Length)) else shape
         return FUNCTIONS[np.reshape](self, wanted, order=order)
 
     def transpose(self, *axes: Any) -> Array:

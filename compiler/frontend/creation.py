@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from .array import Array, here, implements
 from .promotion import as_operand, broadcast, conform, positions, result_dtype, shape_of
 from .reductions import traced
 from .shaping import sizes
+from .sizes import product
 from .ufuncs import elementwise
 
 
@@ -54,7 +54,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
 def meshgrid(*xi: Any, indexing: str = "xy") -> list[Array]:
     parts = [as_operand(x) for x in xi]
     now = here(*parts)
-    sizes_ = [math.prod(shape_of(x)) for x in parts]
+    sizes_ = [product(shape_of(x)) for x in parts]
     order = [1, 0, *range(2, len(parts))] if indexing == "xy" and len(parts) > 1 else list(range(len(parts)))
     to = tuple(sizes_[k] for k in order)
     made = []

@@ -56,6 +56,7 @@ def check_unchanged(
     """Refuse a function that has put something else into the containers it was given."""
     *args, kwargs = tree.rebuild(signature, iter(leaves))
     pending = [*zip(args, given, names, strict=False), *((kwargs[k], given[-1][k], k) for k in kwargs)]
+    known = set(map(id, leaves))
     while pending:
         old, new, path = pending.pop()
         if type(old) is dict:
@@ -65,7 +66,7 @@ def check_unchanged(
             same = len(old) == len(new)
             pairs = [(a, b, f"{path}[{k}]") for k, (a, b) in enumerate(zip(old, new, strict=True))] if same else []
         else:
-            same = not any(old is each for each in leaves) or old is new
+            same = old is new or id(old) not in known
             pairs = []
         if not same or type(old) is not type(new):
             fix = "work on a copy: params = dict(params), items = list(items)"

@@ -13,12 +13,14 @@ import numpy as np
 from ..ops import index as prims
 from ..ops import shape
 from ..ops.elementwise import add, lt, mul, select
-from ..ops.source import number
+from ..ops.reduce import spread
+from ..ops.source import measure, number
 from .array import FUNCTIONS, HOOKS, Array, find, here, implements, value_of
 from .errors import TraceIndexError, message
 from .promotion import as_operand, broadcast, cast, common_shape, constant, lift, positions
 from .reductions import normal_axis
 from .shaping import _source, reshape, transpose, view
+from .sizes import Length, plain, product
 from .tracing import Tracing, user_line
 
 ALL = slice(None)
@@ -187,13 +189,34 @@ def _place(e: int, axis: int, x: Array) -> int:
     if not -n <= e < n:
         verdict = f"index {e} is out of bounds for axis {axis} with size {n}"
         raise TraceIndexError(message(verdict, user_line(), f"use an index from {-n} to {n - 1}", array=x.type))
-    return e % n
+    return e if e >= 0 else e + n
 
 
-def _steps(e: slice, n: int) -> tuple[int, int, int]:
+def _steps(e: slice, n: Any) -> tuple[Any, int, Any]:
     """(start, step, count) of a slice of an axis of n elements."""
+    if any(isinstance(k, Length) for k in (n, e.start, e.stop)):
+        return _named_steps(e, n)
     places = range(*e.indices(n))
     return (places.start if len(places) else 0, places.step if len(places) else 1, len(places))
+
+
+def _named_steps(e: slice, n: Any) -> tuple[Any, int, Any]:
+    """The same where sizes are known by name."""
+    step = 1 if e.step is None else e.step.__index__()
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+
+    def place(k: Any, missing: Any) -> Any:
+        if k is None:
+            return missing
+        k = k if isinstance(k, Length) else k.__index__()
+        k = k if k >= 0 else k + n
+        return low if k < low else k if k < high else high
+
+    start, stop = place(e.start, low if step > 0 else high), place(e.stop, high if step > 0 else low)
+    count = -((start - stop) // step) if step > 0 else -((stop - start) // -step)
+    return (start, step, count) if count > 0 else (0, 1, 0)
 
 
 # ---- gathering
@@ -207,20 +230,27 @@ def _gather(now: Tracing, x: Array, axes: list[int], indices: list[Any]) -> Arra
     ]
     rest = [k for k in range(x.ndim) if k not in axes]
     front = transpose(x, [*axes, *rest])
-    rows = reshape(front, (int(np.prod([x.shape[k] for k in axes], dtype=int)), *(x.shape[k] for k in rest)))
+    rows = reshape(front, (product(x.shape[k] for k in axes), *(x.shape[k] for k in rest)))
     place = checked[0]
     for k, more in zip(axes[1:], checked[1:], strict=True):
-        factor = now.emit(mul, place, number(now.builder, x.shape[k], place.type))
+        factor = now.emit(mul, place, _everywhere(now, x.shape[k], place))
         place = now.emit(add, factor, more)
     return Array(now, now.emit(prims.take, rows.value, place, axis=0))
 
 
-def _checked(now: Tracing, value: Any, axis: int, size: int) -> Any:
+def _everywhere(now: Tracing, size: Any, like: Any) -> Any:
+    """A size as an i64 in every element of a value's shape."""
+    if not isinstance(size, Length):
+        return number(now.builder, size, like.type)
+    return now.emit(spread, measure(now.builder, plain(size)), shape=like.type.shape, axes=())
+
+
+def _checked(now: Tracing, value: Any, axis: int, size: Any) -> Any:
     """Indices as i64, negative ones counted from the end, all of them in range."""
     value = cast(now, value, np.dtype(np.int64))
     now.builder.where = user_line()
     below = now.emit(lt, value, number(now.builder, 0, value.type))
-    wrapped = now.emit(add, value, number(now.builder, size, value.type))
+    wrapped = now.emit(add, value, _everywhere(now, size, value))
     value = now.emit(select, below, wrapped, value)
     return now.emit(prims.check_indices, value, axis=axis, size=size, wrapped=True)
 

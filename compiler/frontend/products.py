@@ -12,6 +12,7 @@ from .errors import TraceValueError, message
 from .promotion import as_operand, broadcast, cast, conform, loop_here, positions, result_dtype, shape_of
 from .reductions import normal_axis, sum_, traced
 from .shaping import pad, reshape, transpose
+from .sizes import Length, broadcast_shapes
 from .tracing import Tracing, user_line
 from .ufuncs import elementwise, where
 
@@ -64,7 +65,7 @@ def matmul(x1: Any, x2: Any) -> Array:
     if x.ndim == 1:
         return reshape(matmul(reshape(x, (1, -1)), y), (*y.shape[:-2], y.shape[-1]))
     try:
-        lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except ValueError:
         raise _mismatch("matmul", x, y) from None
     x = Array(now, broadcast(now, x.value, (*lead, *x.shape[-2:])))
@@ -194,13 +195,31 @@ def _subscripts(subscripts: str, arrays: list[Array]) -> tuple[list[str], str]:
 
 
 def _order(terms: list[str], out: str, arrays: list[Array]) -> list[tuple[int, ...]]:
-    """Which operands to contract with which; np.einsum_path also checks that the sizes agree."""
-    shapes = [np.broadcast_to(np.float32(0), x.shape) for x in arrays]
+    """Which operands to contract with which; np.einsum_path also checks that the sizes agree.
+
+    Of two operands there is one order. That of more goes by their sizes, so named ones are frozen.
+    """
+    if len(arrays) < 3 and any(isinstance(n, Length) for x in arrays for n in x.shape):
+        _check_letters(terms, arrays)
+        return [tuple(range(len(arrays)))]
+    shapes = [np.broadcast_to(np.float32(0), tuple([n.__index__() for n in x.shape])) for x in arrays]
     try:
         path, _ = np.einsum_path(",".join(terms) + "->" + out, *shapes, optimize="greedy")
     except ValueError as error:
         raise TraceValueError(message(f"np.einsum: {error}", user_line(), "check the subscripts")) from None
     return [tuple(pick) for pick in path[1:]]
+
+
+def _check_letters(terms: list[str], arrays: list[Array]) -> None:
+    """A letter stands for one size, or for one size and ones."""
+    known: dict[str, Any] = {}
+    for c, n in ((c, n) for t, x in zip(terms, arrays, strict=True) for c, n in zip(t, x.shape, strict=True)):
+        have = known.setdefault(c, n)
+        if have == 1:
+            known[c] = n
+        elif n not in (1, have):
+            verdict = f"np.einsum: the letter {c!r} stands for {have} and for {n}"
+            raise TraceValueError(message(verdict, user_line(), "check the subscripts"))
 
 
 def _plain(term: str, x: Array) -> tuple[str, Array]:

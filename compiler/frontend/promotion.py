@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Value
-from ..ir.types import DTYPES, NAMES, Type
+from ..ir.types import DTYPES, NAMES
 from ..ops import elementwise, reduce, shape, source
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
+from .sizes import Length, broadcast_shapes, typed
 from .tracing import Tracing, check_dtype, user_line
 
 Kind = Any
@@ -83,10 +84,18 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         check_dtype(x)
         return x
+    if isinstance(x, Length):
+        return measured(x)
     if isinstance(x, (list, tuple)):
         return stacked(x)
     fix = "pass numbers or NumPy arrays"
     raise TraceError(message(f"a {type(x).__name__} meets a traced array", user_line(), fix))
+
+
+def measured(length: Length) -> Array:
+    """A named size as a traced Python number."""
+    now = here()
+    return Array(now, now.emit(source.dimension, size=length.size), weak=True)
 
 
 def stacked(items: list[Any] | tuple[Any, ...]) -> Any:
@@ -95,23 +104,23 @@ def stacked(items: list[Any] | tuple[Any, ...]) -> Any:
         return np.asarray(items)
     parts = [as_operand(each) for each in items]
     dtype, now = result_dtype(*parts), here(*parts)
-    values = [conform(now, p, dtype, np.shape(parts[0])) for p in parts]
-    wide = (1, *np.shape(parts[0]))
+    values = [conform(now, p, dtype, shape_of(parts[0])) for p in parts]
+    wide = (1, *shape_of(parts[0]))
     rows = [now.emit(shape.reshape, v, shape=wide) for v in values]
     return Array(now, now.emit(shape.concatenate, *rows, axis=0))
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
+def shape_of(x: Any) -> tuple[Any, ...]:
     return x.shape if isinstance(x, (Array, np.ndarray, np.generic)) else ()
 
 
-def common_shape(name: str, *operands: Any) -> tuple[int, ...]:
+def common_shape(name: str, *operands: Any) -> tuple[Any, ...]:
     """The shape that the operands broadcast to."""
     shapes = [shape_of(x) for x in operands]
     if all(s == shapes[0] for s in shapes):
         return shapes[0]
     try:
-        return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(*shapes)
     except ValueError:
         listed = " and ".join(map(str, shapes))
         fix = "reshape one of them, or add an axis with x[:, None]"
@@ -128,21 +137,25 @@ def lift(now: Tracing, x: Any) -> Value:
     return constant(now, x, np.asarray(x).dtype, ())
 
 
-def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[int, ...]) -> Value:
+def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[Any, ...]) -> Value:
     """An operand as a value of this dtype and shape, cast and repeated if need be."""
+    if isinstance(x, Array) and x.tracing is now and now.sizes is None:
+        type = x.value.type
+        if type.shape == to and type.numpy is dtype:
+            return x.value
     if isinstance(x, (bool, int, float, np.generic)):
         return constant(now, x, dtype, to)
     return broadcast(now, cast(now, lift(now, x), dtype), to)
 
 
-def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
+def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[Any, ...]) -> Value:
     """A number in every element."""
     if _known(dtype).kind == "i" and isinstance(x, int):
         info = np.iinfo(dtype)
         if not info.min <= x <= info.max:
             raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
     number = dtype.type(x).item() if dtype.kind != "f" else _rounded(x, dtype)
-    return now.emit(source.const, type=Type(NAMES[dtype], shape), value=number)
+    return now.emit(source.const, type=typed(NAMES[dtype], shape), value=number)
 
 
 def _rounded(x: Any, dtype: np.dtype) -> float:
@@ -159,9 +172,9 @@ def cast(now: Tracing, value: Value, dtype: np.dtype) -> Value:
     return value if value.type.dtype == name else now.emit(elementwise.cast, value, dtype=name)
 
 
-def broadcast(now: Tracing, value: Value, to: tuple[int, ...]) -> Value:
+def broadcast(now: Tracing, value: Value, to: tuple[Any, ...]) -> Value:
     """Repeat a value along the axes where NumPy's broadcasting does."""
-    own = value.type.static_shape()
+    own, to = value.type.shape, typed(value.type.dtype, to).shape
     if own == to:
         return value
     lead = len(to) - len(own)
@@ -171,6 +184,6 @@ def broadcast(now: Tracing, value: Value, to: tuple[int, ...]) -> Value:
     return now.emit(reduce.spread, value, shape=to, axes=tuple(a + lead for a in kept))
 
 
-def positions(now: Tracing, shape: tuple[int, ...], axis: int) -> Array:
+def positions(now: Tracing, shape: tuple[Any, ...], axis: int) -> Array:
     """The index along an axis, in every element of an array of this shape."""
-    return Array(now, now.emit(source.iota, type=Type("i64", shape), axis=axis))
+    return Array(now, now.emit(source.iota, type=typed("i64", shape), axis=axis))

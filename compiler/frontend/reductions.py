@@ -11,7 +11,8 @@ from ..ops import reduce, shape
 from ..ops.term import Terms
 from .array import Array, here, implements, unknown, value_of
 from .errors import TraceIndexError, TraceValueError, message
-from .promotion import as_operand, cast, constant, lift
+from .promotion import as_operand, cast, constant, lift, measured
+from .sizes import Length, product
 from .tracing import Tracing, user_line
 from .ufuncs import elementwise, where
 
@@ -146,13 +147,21 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array
     return sum_(elementwise(np.not_equal, a, 0), axis, None, keepdims)
 
 
+def as_float(count: Any) -> Any:
+    """A number of elements as a Python float."""
+    if not isinstance(count, Length):
+        return float(count)
+    number = measured(count)
+    return Array(number.tracing, cast(number.tracing, number.value, np.dtype(np.float64)), weak=True)
+
+
 @implements(np.mean)
 def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     _now, x = traced(a)
     if dtype is None and x.dtype.kind in "bi":
         dtype = np.float64
-    count = int(np.prod([x.shape[k] for k in axes_of(axis, x.ndim)], dtype=int))
-    return elementwise(np.true_divide, sum_(x, axis, dtype, keepdims), float(count))
+    count = product(x.shape[k] for k in axes_of(axis, x.ndim))
+    return elementwise(np.true_divide, sum_(x, axis, dtype, keepdims), as_float(count))
 
 
 @implements(np.average)
@@ -170,9 +179,9 @@ def average(a: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = 
 def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
     _now, x = traced(a)
     away = elementwise(np.subtract, x, mean(x, axis, dtype, True))
-    count = int(np.prod([x.shape[k] for k in axes_of(axis, x.ndim)], dtype=int))
+    count = product(x.shape[k] for k in axes_of(axis, x.ndim))
     squares = sum_(elementwise(np.square, away), axis, dtype, keepdims)
-    return elementwise(np.true_divide, squares, float(max(count - ddof, 0)))
+    return elementwise(np.true_divide, squares, as_float(max(count - ddof, 0)))
 
 
 @implements(np.std)
@@ -187,7 +196,7 @@ def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -
     axes = axes_of(axis, x.ndim)
     x = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
     rest = [k for k in range(x.ndim) if k not in axes]
-    count = int(np.prod([x.shape[k] for k in axes], dtype=int))
+    count = product(x.shape[k] for k in axes).__index__()
     y = x.transpose([*axes, *rest]).reshape((count, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
     if y.shape[0] == 0:
         made = constant(now, 1, x.dtype, y.shape[1:])

@@ -13,6 +13,7 @@ from .array import Array, here, implements, unknown
 from .errors import TraceValueError, message
 from .promotion import as_operand, broadcast, conform, result_dtype, shape_of
 from .reductions import axes_of, normal_axis, traced
+from .sizes import Length, broadcast_shapes, product
 from .tracing import Tracing, user_line
 
 
@@ -22,10 +23,10 @@ def view(of: Array, now: Tracing, value: Any) -> Array:
     return Array(now, value, of.weak and value.type.rank == 0, shared=True)
 
 
-def sizes(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of numbers."""
+def sizes(shape: Any) -> tuple[Any, ...]:
+    """A shape as a tuple of numbers and lengths."""
     given = tuple(shape) if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    return tuple(n.__index__() for n in given)
+    return tuple(n if isinstance(n, Length) else n.__index__() for n in given)
 
 
 @implements(np.reshape)
@@ -34,10 +35,11 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = N
     if order == "F":
         return reshape(x.T, sizes(shape)[::-1]).T
     to = list(sizes(shape if newshape is None else newshape))
-    rest = int(np.prod([n for n in to if n >= 0], dtype=int))
-    if to.count(-1) == 1 and rest and x.size % rest == 0:
-        to[to.index(-1)] = x.size // rest
-    if min(to, default=0) < 0 or int(np.prod(to, dtype=int)) != x.size:
+    rest = product(n for n in to if n >= 0)
+    open_ = [k for k, n in enumerate(to) if isinstance(n, int) and n == -1]
+    if len(open_) == 1 and rest and x.size % rest == 0:
+        to[open_[0]] = x.size // rest
+    if any(n < 0 for n in to) or product(to) != x.size:
         verdict = f"cannot reshape array of size {x.size} into shape {tuple(sizes(shape))}"
         raise TraceValueError(message(verdict, user_line(), "sizes must multiply to the same number"))
     if tuple(to) == x.shape:
@@ -145,7 +147,7 @@ def broadcast_to(array: Any, shape: Any) -> Array:
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
-    to = np.broadcast_shapes(*map(shape_of, args))
+    to = broadcast_shapes(*map(shape_of, args))
     return tuple(broadcast_to(a, to) for a in args)
 
 
@@ -218,7 +220,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     places = sizes(axis)
     for by, place in zip(np.broadcast_to(sizes(shift), len(places)), places, strict=True):
         k = normal_axis(place, x.ndim)
-        cut = x.shape[k] - int(by) % x.shape[k] if x.shape[k] else 0
+        n, by = x.shape[k], int(by)
+        cut = (n - by if 0 <= by < n else -by if 0 < -by <= n else n - by % n) if n else 0
         front = [slice(None)] * k
         x = concatenate([x[(*front, slice(cut, None))], x[(*front, slice(None, cut))]], k)
     return x
@@ -267,8 +270,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     n, given = x.shape[place], indices_or_sections
     if isinstance(given, int):
         each, more = divmod(n, given)
-        given = list(np.cumsum([each + (k < more) for k in range(given)][:-1]))
-    ends = [0, *map(int, given), n]
+        given = list(itertools.accumulate(each + (k < more) for k in range(given)))[:-1]
+    ends = [0, *(k if isinstance(k, Length) else int(k) for k in given), n]
     front = [slice(None)] * place
     return [x[(*front, slice(a, b))] for a, b in itertools.pairwise(ends)]
 
@@ -282,7 +285,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
     if not values.any():
         start = tuple(int(w) for w in widths[:, 0])
-        to = tuple(int(n + w.sum()) for n, w in zip(x.shape, widths, strict=True))
+        to = tuple(n + int(w.sum()) for n, w in zip(x.shape, widths, strict=True))
         return Array(now, now.emit(prims.pad, x.value, start=start, step=(1,) * x.ndim, shape=to))
     for k, ((before, after), (low, high)) in enumerate(zip(widths, values, strict=True)):
         sides = [_filled(now, x, k, int(n), v) for n, v in ((before, low), (after, high))]

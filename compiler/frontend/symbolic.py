@@ -143,10 +143,10 @@ class _Scalars(Terms):
         super().__init__(b)
         self.type = type
 
-    def _alike(self, *args: Any) -> tuple[Term, ...]:
+    def _alike(self, args: tuple[Any, ...]) -> list[Value]:
         if not any(isinstance(a, Term) for a in args):
             args = (self.number(float(args[0]), self.type), *args[1:])
-        return super()._alike(*args)
+        return super()._alike(args)
 
 
 def _number(e: Any) -> float:

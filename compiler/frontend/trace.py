@@ -10,7 +10,8 @@ which of the graph's results they are, and as what they come back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +19,13 @@ import numpy as np
 
 from ..backend.entries import specs
 from ..ir.graph import Graph, Value, Where
-from ..ir.types import NAMES, Type
+from ..ir.types import NAMES, Dim, Type
 from . import tracing, tree
 from .array import Array, leaked, value_of
 from .errors import TraceError, message
 from .frozen import check_unchanged, no_draws
+from .made import measuring
+from .sizes import Sizes
 from .tracing import Tracing, running
 
 
@@ -76,16 +79,23 @@ def trace(
     name: str,
     where: Where | None = None,
     generators: Sequence[Any] = (),
+    sizes: Sizes | None = None,
+    shapes: Sequence[tuple[Dim, ...]] | None = None,
 ) -> Trace:
     """Run `function` on stand-ins; `signature` is that of (arguments ..., keywords) called `names`.
 
-    `generators` are sources of random numbers that it may draw from, which is refused.
+    `generators` are sources of random numbers that it may draw from, which is refused. `sizes` are those that are
+    known by name in `shapes`, the shapes of the traced leaves; the signature and the result have numbers all the same.
     """
-    now = Tracing(name, where)
-    stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in _params(now, signature, names)]
+    outer = tracing.current()
+    if sizes is not None:
+        sizes.line = tracing.user_line
+    now = Tracing(name, where, sizes if outer is None else outer.sizes)
+    params = _params(now, signature, names, shapes)
+    stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in params]
     given = tree.rebuild(signature, iter(stand_ins))
     with running(now):
-        with no_draws(name, where, list(generators)):
+        with no_draws(name, where, list(generators)), nullcontext() if sizes is None else measuring():
             returned = _call(now, function, given[:-1], dict(given[-1]))
         check_unchanged(name, names, signature, stand_ins, given, where)
         results: list[Value] = []
@@ -106,15 +116,19 @@ def _call(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwa
         raise refusal from None
 
 
-def _params(now: Tracing, signature: tree.Signature, names: Sequence[str]) -> Iterator[tuple[Value, bool]]:
+def _params(
+    now: Tracing, signature: tree.Signature, names: Sequence[str], shapes: Sequence[tuple[Dim, ...]] | None
+) -> Iterator[tuple[Value, bool]]:
     """A parameter for every traced leaf, named after its path."""
-    for (path, node), _ in zip(_leaves(signature, names), range(2**31), strict=False):
+    for k, (path, node) in enumerate(leaves_of(signature, names)):
         hint = re.sub(r"\W+", "_", path).strip("_")
-        value = now.builder.param(Type(tree.dtype_of(node), tree.shape_of(node)), hint)
+        shape = tree.shape_of(node) if shapes is None else shapes[k]
+        value = now.builder.param(Type(tree.dtype_of(node), shape), hint)
         yield value, node[0] in ("float", "int") or (node[0] == "traced" and node[1])
 
 
-def _leaves(signature: tree.Signature, names: Sequence[str]) -> list[tuple[str, tree.Signature]]:
+def leaves_of(signature: tree.Signature, names: Sequence[str]) -> list[tuple[str, tree.Signature]]:
+    """The traced leaves of the arguments with their paths."""
     return [(p, n) for p, n in paths(signature, names) if n[0] != "static"]
 
 
@@ -138,7 +152,7 @@ class _Outputs:
         self.floats = bool(floats) and all(map(_is_python, floats))
         self.numbers = bool(leaves) and all(map(_is_python, leaves))
 
-    def spec(self, x: Any) -> Any:
+    def spec(self, x: Any, depth: int = 0) -> Any:
         if isinstance(x, Array):
             if not tracing.encloses(x.tracing):
                 raise leaked(x)
@@ -146,23 +160,30 @@ class _Outputs:
         if type(x) is np.ndarray and x.dtype in NAMES:
             return self.leaf(self.now.array(x))
         if type(x) is dict:
-            keys, items = tuple(x), tuple([self.spec(v) for v in x.values()])
+            keys, items = tuple(x), self._items(x.values(), depth)
             return specs.DictResult(keys, items) if all(type(k) is str for k in keys) else _odd(keys, items)
         if type(x) is list:
-            return specs.ListResult(tuple([self.spec(each) for each in x]))
+            return specs.ListResult(self._items(x, depth))
         if type(x) is tuple:
-            return specs.TupleResult(tuple([self.spec(each) for each in x]))
+            return specs.TupleResult(self._items(x, depth))
         if isinstance(x, tuple) and hasattr(type(x), "_fields"):
-            return NamedResult(type(x), tuple([self.spec(each) for each in x]))
+            return NamedResult(type(x), self._items(x, depth))
         if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and not isinstance(x, np.generic)):
             fix = "return NumPy arrays of bool, int32, int64, float32 or float64, or numbers"
             kind = f"an array of dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
             raise TraceError(message(f"{self.now.name!r} returned {kind}", self.now.where, fix))
         return specs.ConstantResult(x)
 
+    def _items(self, items: Iterable[Any], depth: int) -> tuple[Any, ...]:
+        if depth >= tree.MAX_DEPTH:
+            verdict = f"{self.now.name!r} returned more than {tree.MAX_DEPTH} nested containers, or one within itself"
+            raise TraceError(message(verdict, self.now.where, "return a flatter one"))
+        return tuple([self.spec(each, depth + 1) for each in items])
+
     def leaf(self, value: Value) -> Any:
         self.results.append(value)
-        return result_leaf(len(self.results) - 1, value.type, self.kind, self.floats, self.numbers)
+        type = value.type if self.now.sizes is None else value.type.at(self.now.sizes.numbers)
+        return result_leaf(len(self.results) - 1, type, self.kind, self.floats, self.numbers)
 
 
 def _is_python(node: tree.Signature) -> bool:

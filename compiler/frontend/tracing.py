@@ -18,6 +18,7 @@ import numpy as np
 from ..ir.graph import Builder, Value, Where
 from ..ir.types import DTYPES, NAMES, type_of
 from .errors import TraceError, message
+from .sizes import Sizes, plain
 
 
 class Tracing:
@@ -25,13 +26,14 @@ class Tracing:
 
     extras    what the parameters after the arguments stand for: ndarrays, or values of enclosing traces
     refusal   the latest error of ours, which NumPy may have replaced by one of its own
+    sizes     the sizes that are known by name, if there are any
     """
 
-    __slots__ = ("builder", "name", "where", "alive", "extras", "refusal", "_known")
+    __slots__ = ("builder", "name", "where", "alive", "extras", "refusal", "sizes", "_known")
 
-    def __init__(self, name: str, where: Where | None = None) -> None:
+    def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
         self.builder, self.name, self.where = Builder(name), name, where
-        self.alive = True
+        self.alive, self.sizes = True, sizes
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}
@@ -39,6 +41,8 @@ class Tracing:
     def emit(self, prim: Any, *values: Value, **attrs: Any) -> Value:
         """Emit a primitive with one result, stamped with the user's line."""
         self.builder.where = user_line()
+        if self.sizes is not None:
+            attrs = {name: plain(each) for name, each in attrs.items()}
         return self.builder.emit(prim, *values, **attrs)[0]
 
     def array(self, given: np.ndarray) -> Value:

@@ -119,7 +119,7 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     kind: Any = type(tree)
     if isinstance(tree, Array):
         leaves.append(tree)
-        return ("traced", tree.weak, tree.type.dtype, tree.shape)
+        return ("traced", tree.weak, tree.type.dtype, tree.type.shape)
     if kind in MADE_OF:
         array = canonical(MADE_OF[kind][0](tree))
         leaves.append(array)

@@ -96,8 +96,8 @@ class Builder:
     ) -> tuple[Value, ...]:
         """Append prim(args) and return its results; raises TypeError if the types do not fit."""
         types = prim.infer([a.type for a in args], attrs, regions)
-        results = tuple([Value(t) for t in types])
-        self.body.append(Op(prim, args, attrs, tuple(regions), results, self.where))
+        results = (Value(types[0]),) if len(types) == 1 else tuple([Value(t) for t in types])
+        self.body.append(Op(prim, args, attrs, tuple(regions) if regions else (), results, self.where))
         return results
 
     def append(self, op: Op) -> tuple[Value, ...]:
@@ -112,27 +112,40 @@ class Builder:
 Visit = Callable[[Builder, Op, tuple[Value, ...]], "Sequence[Value] | None"]
 
 
+class Renamed(dict[Value, Value]):
+    """What values became; those that are not in it stayed themselves."""
+
+    __slots__ = ()
+
+    def __missing__(self, value: Value) -> Value:
+        return value
+
+
 def replay(
     graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None, share: bool = True
-) -> dict[Value, Value]:
+) -> Renamed:
     """Copy `graph` into `b` on other arguments, letting `visit(b, op, args)` replace any operation.
 
-    Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared, unless
-    the graph may be copied into `b` a second time, where it would define its results twice.
+    Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared, and one on
+    other arguments defines the same values, so that what reads them can be shared too; unless the graph may be
+    copied into `b` a second time, where it would define its results twice.
     """
-    env = dict(zip(graph.params, args, strict=True))
-    outer = b.where
+    env = Renamed((p, a) for p, a in zip(graph.params, args, strict=True) if p is not a)
+    outer, append = b.where, b.body.append
     for op in graph.body:
-        new = tuple([env[a] for a in op.args])
-        b.where = op.where or outer
+        old = op.args
+        new = tuple([env[a] for a in old]) if env else old
+        b.where = where = op.where or outer
         out = visit(b, op, new) if visit else None
-        if out is None:
-            if share and new == op.args:
-                out = b.append(op)
-            else:
-                results = tuple([Value(r.type, r.hint) for r in op.results])
-                out = b.append(Op(op.prim, new, op.attrs, op.regions, results, b.where))
-        env.update(zip(op.results, out, strict=True))
+        if out is not None:
+            if out is not op.results:
+                env.update((r, o) for r, o in zip(op.results, out, strict=True) if r is not o)
+        elif share:
+            append(op if new == old else Op(op.prim, new, op.attrs, op.regions, op.results, where))
+        else:
+            results = tuple([Value(r.type, r.hint) for r in op.results])
+            append(Op(op.prim, new, op.attrs, op.regions, results, where))
+            env.update(zip(op.results, results, strict=True))
     b.where = outer
     return env
 
@@ -163,9 +176,10 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list[np.ndarray]:
             name = p.hint or f"number {k}"
             raise TypeError(f"@{graph.name}: argument {name} is {a.dtype}{list(a.shape)}, not {p.type}")
         env[p] = a
+    _check_sums(graph, args, sizes)
     with np.errstate(all="ignore"):
         for op in graph.body:
-            attrs = _sized(op.attrs, sizes) if sizes else op.attrs
+            attrs = sized(op.attrs, sizes) if sizes else op.attrs
             out = op.prim.evaluate([env[a] for a in op.args], attrs, op.regions)
             for r, o in zip(op.results, out, strict=True):
                 env[r] = np.asarray(o, r.type.numpy)
@@ -186,7 +200,14 @@ def _fits(shape: tuple[Any, ...], actual: tuple[int, ...], sizes: dict[str, int]
     return True
 
 
-def _sized(attrs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+def _check_sums(graph: Graph, args: Sequence[Any], sizes: Mapping[str, int]) -> None:
+    """Sizes such as n+1 must be what the named ones make them."""
+    for p, a in zip(graph.params, args, strict=True) if sizes else ():
+        if p.type.at(sizes).shape != np.shape(a):
+            raise TypeError(f"@{graph.name}: argument {p.hint} is {list(np.shape(a))}, not {p.type} at {dict(sizes)}")
+
+
+def sized(attrs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
     """The attributes with every named size replaced by its number."""
 
     def at(x: Any) -> Any:
@@ -194,6 +215,6 @@ def _sized(attrs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]
             return x.at(sizes)
         if isinstance(x, tuple):
             return tuple(map(at, x))
-        return x.with_shape(map(at, x.shape)) if isinstance(x, Type) else x
+        return x.at(sizes) if isinstance(x, Type) else x
 
     return {k: at(v) for k, v in attrs.items()}

@@ -169,9 +169,15 @@ class Type:
     def with_dtype(self, dtype: str) -> "Type":
         return Type(dtype, self.shape)
 
+    def at(self, sizes: Mapping[str, int]) -> "Type":
+        """The type with numbers in place of named sizes."""
+        if all(isinstance(d, int) for d in self.shape):
+            return self
+        return self.with_shape(d.at(sizes) if isinstance(d, Size) else d for d in self.shape)
+
     def static_shape(self) -> tuple[int, ...]:
         """The shape where every dimension must be a number; raises TypeError if one is symbolic."""
-        if not all(isinstance(d, int) for d in self.shape):
+        if any(isinstance(d, Size) for d in self.shape):
             raise TypeError(f"{self} has a symbolic size where a number is needed")
         return self.shape  # type: ignore[return-value]
 

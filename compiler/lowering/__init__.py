@@ -12,8 +12,8 @@ from typing import Any
 from ..ir.graph import Graph
 from ..ir.types import Size
 from .assemble import assemble
+from .lines import lines
 from .program import Program
-from .schedule import schedule
 
 
 def lower(graph: Graph, vector_bits: int = 256, blas: bool = True) -> Program:
@@ -22,7 +22,7 @@ def lower(graph: Graph, vector_bits: int = 256, blas: bool = True) -> Program:
         for name, value in op.attrs.items():
             if _has_size(value):
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
-    return assemble(graph, blas, lambda nest: schedule(nest, vector_bits))
+    return lines(graph) or assemble(graph, blas, vector_bits)
 
 
 def _has_size(attribute: Any) -> bool:

@@ -32,9 +32,10 @@ from ..loops import (
     along,
     linear,
 )
+from .product import is_chain
 
 #: cost of making one element, in additions; what is not named costs one
-COSTS = {"div": 4, "sqrt": 5, "mod": 8, "floordiv": 8, "pow": 40, "erf": 25, "gauss": 15}
+COSTS = {"pad": 4, "concatenate": 4, "div": 4, "sqrt": 5, "mod": 8, "floordiv": 8, "pow": 40, "erf": 25, "gauss": 15}
 COSTS |= dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sech2", "sigmoid"), 15)
 COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
 COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
@@ -47,7 +48,7 @@ AXIS_NAMES = "ijklmnpqrstuvxyz"
 class Fusion:
     """The forms of a graph's values, which of them are roots, and their elements."""
 
-    def __init__(self, graph: Graph, blas: Callable[[Op], bool]) -> None:
+    def __init__(self, graph: Graph, blas: Callable[[Op], bool], stored: set[Value]) -> None:
         self.graph, self.blas = graph, blas
         self.producer: dict[Value, tuple[Op, int]] = {}
         self.forms: dict[Value, Form] = {}
@@ -61,7 +62,7 @@ class Fusion:
             for k, (r, form) in enumerate(zip(op.results, forms, strict=True)):
                 self.producer[r] = (op, k)
                 self.forms[r] = self._as_reduce(op, form) if isinstance(form, Product) else form
-        self.roots = self._choose_roots()
+        self.roots = self._choose_roots(stored)
 
     def _as_reduce(self, op: Op, form: Product) -> Form:
         """A product that no library is called for is a sum over products of elements."""
@@ -89,7 +90,7 @@ class Fusion:
 
         extents = [a[p] for p in used[0][:n]] + [a[k] for k in rest[0]] + [b[k] for k in rest[1]]
         extents += [a[i] for i, _ in form.pairs]
-        return Reduce("sum", tuple(extents), tuple(folded), value)
+        return Reduce("sum", tuple(extents), tuple(folded), value, chain=is_chain(op))
 
     # ---- elements
 
@@ -139,9 +140,9 @@ class Fusion:
 
     # ---- roots
 
-    def _choose_roots(self) -> list[Value]:
-        """Roots in running order; everything else is made where it is read."""
-        stored = self._must_store()
+    def _choose_roots(self, wanted: set[Value]) -> list[Value]:
+        """Roots in running order, `wanted` ones among them; everything else is made where it is read."""
+        stored = self._must_store() | wanted
         readers: dict[Value, dict[Any, int]] = {}
         level = self._levels()
         cost = self._costs()

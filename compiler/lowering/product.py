@@ -1,16 +1,26 @@
-"""Contractions as matrix products: which ones are called from the BLAS, and how their operands lie in memory."""
+"""Contractions as matrix products: which ones are called from the BLAS, and how their operands lie in memory.
+
+A nest of its own reads its operands where they lie, in tiles that fill the registers.  One layout is too slow for
+that: where neighbours of the right operand are folded, not kept, each vector would be gathered again for every tile
+of rows.  There the operand is stored once in the other order, before the product.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from ..ir.graph import Op, Value
+from ..ir.graph import Builder, Graph, Op, Value, rewrite
 from ..loops import Buffer
-from ..ops.contract import free, split
+from ..ops.contract import contract, free, split
+from ..ops.convolve import correlate
+from ..ops.shape import inverse, transpose
 from .program import Matrix, Multiply
 
-#: multiplications below which a call costs more than it saves
-SMALLEST = 8192
+#: bytes of operands above which a nest without packed blocks falls behind the BLAS
+LARGEST = 1 << 22
+#: rows of the left operand from which the right one is worth storing in another order
+ROWS = 8
 
 
 def sizes(op: Op) -> tuple[int, int, int, int]:
@@ -24,13 +34,70 @@ def sizes(op: Op) -> tuple[int, int, int, int]:
 
 
 def for_blas(op: Op) -> bool:
-    """Whether a contraction is large enough for a call, of a kind the BLAS has, and lies as a matrix."""
+    """Whether a contraction is too large for a nest of its own, of a kind the BLAS has, and lies as a matrix."""
     if op.prim.name != "contract" or not op.args[0].type.is_float:
         return False
     batch, m, n, k = sizes(op)
-    if min(m, n) < 4 or m * n * k < SMALLEST or batch == 0:
+    if min(m, n) < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < LARGEST:
         return False
     return all(matrix(op, side) is not None for side in (0, 1))
+
+
+def in_rows(graph: Graph, blas: Callable[[Op], bool]) -> tuple[Graph, set[Value]]:
+    """The graph with right operands of products in an order that tiles can read, and what is to be stored for it."""
+    stored: set[Value] = set()
+    known: dict[tuple[Value, tuple[int, ...]], Value] = {}
+
+    def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> list[Value] | None:
+        if op.prim is correlate and _has_rows(op):
+            rank = op.args[1].type.rank
+            order = (0, *range(2, rank), 1)
+            if (args[1], order) not in known:
+                known[args[1], order] = transpose(b, args[1], axes=order)
+                stored.add(known[args[1], order])
+            rows = transpose(b, known[args[1], order], axes=inverse(order))
+            return [correlate(b, args[0], rows, **op.attrs)]
+        if op.prim.name != "contract" or blas(op) or not _folds_neighbours(op):
+            return None
+        left, right, batch = split(op.attrs)
+        rank, shared = op.args[1].type.rank, [q for _, q in batch]
+        order = (*shared, *right, *free(rank, [*shared, *right]))
+        if (args[1], order) not in known:
+            known[args[1], order] = transpose(b, args[1], axes=order)
+            stored.add(known[args[1], order])
+        n = len(batch)
+        attrs = {"left": left, "right": tuple(range(n, n + len(right)))}
+        if batch:
+            attrs["batch"] = tuple((p, k) for k, (p, _) in enumerate(batch))
+        return [contract(b, args[0], known[args[1], order], **attrs)]
+
+    return rewrite(graph, visit), stored
+
+
+def _has_rows(op: Op) -> bool:
+    """Whether a correlation makes enough outputs to be the lanes of vectors: each element of x then serves them all."""
+    shape = op.results[0].type.static_shape()
+    return shape[2] >= ROWS and math.prod(shape) >= ROWS * shape[2]
+
+
+def _folds_neighbours(op: Op) -> bool:
+    _, m, n, _ = sizes(op)
+    return m >= ROWS and n >= 4 and _lies_folded(op)
+
+
+def _lies_folded(op: Op) -> bool:
+    """Whether neighbours of the right operand are folded."""
+    wide = [axis for axis, extent in enumerate(op.args[1].type.static_shape()) if extent > 1]
+    return bool(wide) and wide[-1] in split(op.attrs)[1]
+
+
+def is_chain(op: Op) -> bool:
+    """Whether a product sums one element after the other: columns are then the lanes, and not what is folded.
+
+    Products with a vector are trees, and so are those of a few rows with an operand whose neighbours are folded.
+    """
+    _, m, n, _ = sizes(op)
+    return n > 1 and (m >= ROWS or not _lies_folded(op))
 
 
 def matrix(op: Op, side: int) -> bool | None:

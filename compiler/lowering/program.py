@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..ir.graph import Where
-from ..loops import Affine, Axis, Buffer, Element
+from ..loops import Affine, Axis, Buffer, Element, Load
 
 LONG = 200_000  # elements above which a call lets other threads run Python
 
@@ -31,13 +31,14 @@ class Store:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Accumulate:
-    """buffer[offset] = the fold of value over the axes that the nest reduces."""
+    """buffer[offset] = the fold of value over the axes that the nest reduces; without memory if not `kept`."""
 
     kind: str
     buffer: Buffer
     offset: Affine
     value: Element
     position: Element | None = None
+    kept: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,20 +51,75 @@ class Assert:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class InPlace:
+    """The case that a result lies where an input does; and that `change`, if there is one, holds that very `zero`."""
+
+    result: Buffer
+    input: Buffer
+    change: Buffer | None = None
+    zero: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Nest:
     """Loops over `axes`, outermost first; the last `reduced` of them are folded by the accumulators.
 
-    `vector` is walked `width` steps at a time, `unroll` vectors in one turn.
+    after     what is stored once the folds are complete: it may read what they hold
+    vector    the axis that is walked `width` steps at a time, `unroll` vectors in one turn
+    tile      the axis of which one turn makes `rows` steps, so that what does not depend on it is read once for all
+    partials  interleaved partial results of a fold along the vector axis
+    chain     whether sums are made one element after the other, or in partial results; None where nothing is summed
+    case      the only case in which the nest runs; with `otherwise`, the only one in which it does not
     """
 
     axes: tuple[Axis, ...]
     reduced: int
     stores: tuple[Store, ...]
     folds: tuple[Accumulate, ...] = ()
+    after: tuple[Store, ...] = ()
     asserts: tuple[Assert, ...] = ()
     vector: Axis | None = None
     width: int = 1
     unroll: int = 1
+    tile: Axis | None = None
+    rows: int = 1
+    partials: int = 32
+    chain: bool | None = None
+    case: InPlace | None = None
+    otherwise: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Nests that share their outer axes: for each step of `axes`, one after the other.
+
+    local     buffers of one row: they are used in it and forgotten
+    vector    the axis of `axes` whose steps are the lanes of vectors of `width`, if the lanes hold different rows
+    straight  whether the nests are written out without loops, and the local buffers kept in registers
+    """
+
+    axes: tuple[Axis, ...]
+    body: tuple[Nest, ...]
+    local: tuple[Buffer, ...]
+    vector: Axis | None = None
+    width: int = 1
+    straight: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lines:
+    """Single numbers, made one after the other, in pieces that become functions of their own.
+
+    loads    the elements of arguments that are read
+    stores   the results: buffers of one element, and what is stored there
+    frame    memory for what is read in another piece than it is made in; `slots` says where in it
+    """
+
+    pieces: tuple[tuple[Element, ...], ...]
+    loads: tuple[Load, ...]
+    stores: tuple[tuple[Buffer, Element], ...]
+    frame: Buffer
+    slots: dict[Element, int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,14 +156,18 @@ class Site:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Program:
-    """Buffers and the statements that fill them."""
+    """Buffers and the statements that fill them.
+
+    aliases  (k, j) where result k may be the memory of input j: the statements are right whether it is or not
+    """
 
     name: str
     inputs: tuple[Buffer, ...]
     results: tuple[Buffer, ...]
     scratch: tuple[Buffer, ...]
-    body: tuple[Nest | Multiply, ...]
+    body: tuple[Nest | Rows | Multiply | Lines, ...]
     sites: tuple[Site, ...] = field(default=())
+    aliases: tuple[tuple[int, int], ...] = ()
 
 
 def tops(nest: Nest) -> list[Element]:
@@ -116,6 +176,7 @@ def tops(nest: Nest) -> list[Element]:
     made += [e for s in nest.stores for e, _ in s.gathered]
     for f in nest.folds:
         made += [f.value] if f.position is None else [f.value, f.position]
+    made += [s.value for s in nest.after]
     return made + [e for a in nest.asserts for e in (a.fails, a.report)]
 
 
@@ -125,6 +186,11 @@ def is_long(program: Program) -> bool:
     for s in program.body:
         if isinstance(s, Multiply):
             work += s.batch * s.m * s.n * s.k // 8
+        elif isinstance(s, Lines):
+            work += sum(map(len, s.pieces))
+        elif isinstance(s, Rows):
+            row = sum(math.prod(axis.extent for axis in n.axes) for n in s.body)
+            work += math.prod(axis.extent for axis in s.axes) * row
         else:
             work += math.prod(axis.extent for axis in s.axes)
     return work > LONG

@@ -8,32 +8,44 @@ from dataclasses import replace
 from ..ir.types import DTYPES
 from ..loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from .fuse import COSTS, reachable
-from .program import Accumulate, Assert, Nest, Store, tops
+from .program import Nest, tops
+from .rename import Rename
 
-LONG = 8192  # elements from which a nest is worth longer code
+LONG = 4096  # elements from which a nest is worth longer code
 HEAVY = 24  # cost from which one vector keeps the processor busy
 PARTIALS = 32  # partial sums along a folded vector axis, whatever the vectors' width
+LANES = 8  # lanes of a vector for comparing axes: the choice, and so the bits, must not depend on the true width
+JOIN = 12  # cost of joining the lanes of an accumulator
+GATHER = 3.0  # cycles for one lane of a vector that is gathered
+SCATTER = 2.0  # cycles for one lane of a vector whose lanes are stored one by one
+LIGHT = 4  # cost of an element up to which it is worth making for several rows in one turn
+FEW = 16  # elements that may be made one by one
 
 
-def schedule(nest: Nest, vector_bits: int) -> Nest:
-    """Order the axes of `nest` and give it a vector axis."""
-    facts = _Facts(nest)
-    nest = _join(nest, facts)
-    vector = _choose_vector(nest, _Facts(nest))
+def schedule(nest: Nest, vector_bits: int) -> tuple[Nest, ...]:
+    """Order the axes of `nest` and give it a vector axis; what is better made in a nest of its own comes after."""
+    nest = join(nest)
+    facts = Facts(nest)
+    vector = _choose_vector(nest, facts)
     if vector is None:
-        return nest
-    facts = _Facts(nest)
+        return (nest,)
     kept = len(nest.axes) - nest.reduced
-    inner = [a for a in nest.axes[:kept] if a is not vector]
-    folds = [a for a in nest.axes[kept:] if a is not vector]
     is_kept = vector in nest.axes[:kept]
-    axes = (*inner, vector, *folds) if is_kept else (*inner, *folds, vector)
+    if not is_kept and _slow_alone(nest, kept):
+        whole, rest = _split(nest, kept)
+        return (*schedule(whole, vector_bits), *schedule(rest, vector_bits))
     width = _width(facts, nest, vector, vector_bits)
+    tile = _tile_axis(nest, facts, vector)
+    inner = [a for a in nest.axes[:kept] if a is not vector and a is not tile]
+    folds = [a for a in nest.axes[kept:] if a is not vector]
+    if tile is not None:
+        return (_tiled(nest, facts, inner, folds, vector, tile, vector_bits),)
+    axes = (*inner, vector, *folds) if is_kept else (*inner, *folds, vector)
     unroll = _unroll(nest, facts, vector, width, is_kept)
-    return replace(nest, axes=axes, vector=vector, width=width, unroll=unroll)
+    return (replace(nest, axes=axes, vector=vector, width=width, unroll=unroll, partials=PARTIALS),)
 
 
-class _Facts:
+class Facts:
     """What the elements of a nest read and do."""
 
     def __init__(self, nest: Nest) -> None:
@@ -47,14 +59,15 @@ class _Facts:
             elif isinstance(e, Guarded):
                 self.exact.extend(index for index, _, _ in e.ranges)
         self.offsets = [e.offset for e in self.loads] + [s.offset for s in nest.stores]
-        self.offsets += [f.offset for f in nest.folds]
+        self.offsets += [f.offset for f in (*nest.folds, *nest.after)]
 
 
 # ---- joining axes
 
 
-def _join(nest: Nest, facts: _Facts) -> Nest:
+def join(nest: Nest) -> Nest:
     """Make one axis of neighbours that every offset walks as one row."""
+    facts = Facts(nest)
     kept = len(nest.axes) - nest.reduced
     groups = [list(nest.axes[:kept]), list(nest.axes[kept:])]
     argmax = any(f.kind == "argmax" for f in nest.folds)
@@ -75,10 +88,10 @@ def _join(nest: Nest, facts: _Facts) -> Nest:
         joined.append(out)
     if not changed:
         return nest
-    return _Rename(changed).nest(nest, (*joined[0], *joined[1]), len(joined[1]))
+    return Rename(changed).nest(nest, (*joined[0], *joined[1]), len(joined[1]))
 
 
-def _one_row(facts: _Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[Axis, int]]) -> bool:
+def _one_row(facts: Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[Axis, int]]) -> bool:
     parts = [a for a, (whole, _) in changed.items() if whole is outer] or [outer]
     last = parts[-1]
     if any(x.factor(a) for x in facts.exact for a in (*parts, inner)):
@@ -86,98 +99,84 @@ def _one_row(facts: _Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[
     return all(x.factor(last) == inner.extent * x.factor(inner) for x in facts.offsets)
 
 
-class _Rename:
-    """Elements and statements of a nest over joined axes."""
+# ---- what is made of completed folds
 
-    def __init__(self, changed: dict[Axis, tuple[Axis, int]]) -> None:
-        self.changed = changed
-        self.made: dict[int, Element] = {}
 
-    def affine(self, x: Affine) -> Affine:
-        total: dict[Axis, int] = {}
-        for axis, factor in x.terms:
-            while axis in self.changed and self.changed[axis][0] is not axis:
-                whole, inner = self.changed[axis]
-                if inner != 1:
-                    factor = factor // inner if inner else 0
-                axis = whole
-            if axis in self.changed:
-                continue
-            total[axis] = factor
-        return Affine(tuple((a, f) for a, f in total.items() if f), x.constant)
+def _slow_alone(nest: Nest, kept: int) -> bool:
+    """Whether `after`, made element by element because the folds take the lanes, would take long."""
+    elements = reachable([s.value for s in nest.after])
+    cost = sum(COSTS.get(e.spelling, 1) for e in elements if isinstance(e, Apply))
+    return cost > HEAVY // 2 and math.prod(a.extent for a in nest.axes[:kept]) > FEW
 
-    def element(self, top: Element) -> Element:
-        for e in reachable([top]):
-            if id(e) not in self.made:
-                self.made[id(e)] = self._one(e)
-        return self.made[id(top)]
 
-    def _one(self, e: Element) -> Element:
-        made = self.made
-        if isinstance(e, Load):
-            gathered = tuple((made[id(g)], s) for g, s in e.gathered)
-            return Load(e.buffer, self.affine(e.offset), gathered)
-        if isinstance(e, Apply):
-            args = tuple(made[id(a)] for a in e.args)
-            same = all(a is b for a, b in zip(args, e.args, strict=True))
-            return e if same else Apply(e.spelling, args, e.dtype)
-        if isinstance(e, Guarded):
-            ranges = tuple((self.affine(i), lo, hi) for i, lo, hi in e.ranges)
-            return Guarded(ranges, made[id(e.inside)], made[id(e.outside)])
-        return Position(self.affine(e.index)) if isinstance(e, Position) else e
-
-    def nest(self, nest: Nest, axes: tuple[Axis, ...], reduced: int) -> Nest:
-        return replace(
-            nest,
-            axes=axes,
-            reduced=reduced,
-            stores=tuple(self._store(s) for s in nest.stores),
-            folds=tuple(self._fold(f) for f in nest.folds),
-            asserts=tuple(
-                Assert(self.element(a.fails), self.element(a.report), a.site) for a in nest.asserts
-            ),
-        )
-
-    def _store(self, s: Store) -> Store:
-        gathered = tuple((self.element(e), n) for e, n in s.gathered)
-        return replace(s, offset=self.affine(s.offset), value=self.element(s.value), gathered=gathered)
-
-    def _fold(self, f: Accumulate) -> Accumulate:
-        position = f.position and self.element(f.position)
-        return replace(f, offset=self.affine(f.offset), value=self.element(f.value), position=position)
+def _split(nest: Nest, kept: int) -> tuple[Nest, Nest]:
+    """The nest without `after`, and a nest that makes `after` from memory."""
+    read = {e.buffer for e in reachable([s.value for s in nest.after]) if isinstance(e, Load)}
+    folds = tuple(replace(f, kept=f.kept or f.buffer in read) for f in nest.folds)
+    return replace(nest, folds=folds, after=()), Nest(nest.axes[:kept], 0, nest.after)
 
 
 # ---- vectors
 
 
-def _choose_vector(nest: Nest, facts: _Facts) -> Axis | None:
-    """The axis along which most memory is contiguous; the innermost of equals."""
-    best, best_score = None, 0.0
-    for at, axis in enumerate(nest.axes):
-        if axis.extent < 2 or not _may_vectorise(nest, axis):
-            continue
-        score = _contiguity(nest, facts, axis) + at * 1e-3
-        score -= 2 if axis.extent < 4 else 0
-        if best is None or score > best_score:
-            best, best_score = axis, score
+def _choose_vector(nest: Nest, facts: Facts) -> Axis | None:
+    """The axis along which an element costs least; the innermost of equals.
+
+    A sum's bits depend on whether lanes are folded: they are if it is a tree, and not if it is a chain.
+    """
+    kept = len(nest.axes) - nest.reduced
+    axes = nest.axes if nest.chain is None else nest.axes[:kept] if nest.chain else nest.axes[-1:]
+    best, least = None, math.inf
+    for axis in axes:
+        if axis.extent >= 2 and _may_vectorise(nest, axis):
+            price = price_of(nest, facts, axis)
+            if price <= least:
+                best, least = axis, price
     return best
 
 
-def _contiguity(nest: Nest, facts: _Facts, axis: Axis) -> float:
-    score = 0.0
+def vector_price(nest: Nest) -> float:
+    """The price of an element along the axis that `schedule` would choose."""
+    facts = Facts(nest)
+    vector = _choose_vector(nest, facts)
+    return price_of(nest, facts, vector) if vector is not None else cost(nest, facts) / 2
+
+
+def is_product(nest: Nest) -> bool:
+    """Whether tiles would let what is read serve several rows."""
+    facts = Facts(nest)
+    vector = _choose_vector(nest, facts)
+    return vector is not None and _tile_axis(nest, facts, vector) is not None
+
+
+def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
+    """About how many cycles an element of the nest costs if `axis` is the vector axis."""
+    kept = len(nest.axes) - nest.reduced
+    tile = _tile_axis(nest, facts, axis)
+    lanes = axis.extent / -(-axis.extent // LANES)  # of each vector, that are used
+    price = cost(nest, facts) / lanes / 2
     for load in facts.loads:
-        factor = load.offset.factor(axis)
         dynamic = any(_depends(g, axis) for g, _ in load.gathered)
-        score += {0: 0.0, 1: 1.0, -1: 0.8}.get(factor, -2.0) if not dynamic else -1.0
-    for store in (*nest.stores, *(f for f in nest.folds if f.offset.factor(axis))):
-        score += {0: 0.0, 1: 2.0}.get(store.offset.factor(axis), -4.0)
-    return score
+        move = GATHER if dynamic else _move(load.offset.factor(axis), lanes, GATHER)
+        price += move if tile is None or load.offset.factor(tile) else move / 8
+    price += sum(1.5 * _move(s.offset.factor(axis), lanes, SCATTER) for s in nest.stores)
+    length = math.prod(a.extent for a in nest.axes[kept:])
+    for f in (*nest.folds, *nest.after):
+        move = _move(f.offset.factor(axis), lanes, SCATTER) if axis in nest.axes[:kept] else JOIN
+        price += 1.5 * move / length
+    return price
+
+
+def _move(factor: int, lanes: float, apart: float) -> float:
+    """A lane's share in moving a vector whose lanes lie `factor` apart; `apart` if they are no neighbours."""
+    return {0: 1.0, 1: 1.0, -1: 2.0}[factor] / lanes if -1 <= factor <= 1 else apart
 
 
 def _may_vectorise(nest: Nest, axis: Axis) -> bool:
-    """Lanes must not add to the same place."""
+    """Lanes must not add to the same place, nor store where an index says."""
     for s in nest.stores:
-        if s.add and (s.offset.factor(axis) != 1 or any(_depends(g, axis) for g, _ in s.gathered)):
+        apart = s.add or s.gathered
+        if apart and (s.offset.factor(axis) != 1 or any(_depends(g, axis) for g, _ in s.gathered)):
             return False
     return True
 
@@ -193,7 +192,66 @@ def _depends(element: Element, axis: Axis) -> bool:
     return False
 
 
-def _width(facts: _Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
+# ---- tiles
+
+
+def _tile_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
+    """The axis of whose steps several are made in one turn, because much that is read serves them all."""
+    kept = len(nest.axes) - nest.reduced
+    if not nest.folds or nest.stores or nest.asserts or any(f.kind == "argmax" for f in nest.folds):
+        return None
+    folded = [e for e in reachable([f.value for f in nest.folds]) if isinstance(e, Apply)]
+    if sum(COSTS.get(e.spelling, 1) for e in folded) > LIGHT * len(nest.folds):
+        return None
+    best, most = None, 0
+    for axis in nest.axes[:kept]:
+        serves = [e for e in facts.loads if not _moves(e, axis)]
+        if axis is vector or axis.extent < 2 or len(serves) == len(facts.loads):
+            continue
+        wide = sum(1 for e in serves if e.offset.factor(vector) and any(e.offset.factor(a) for a in nest.axes[kept:]))
+        if wide >= max(most, 1):
+            best, most = axis, wide
+    return best
+
+
+def _moves(load: Load, axis: Axis) -> bool:
+    """Whether what is loaded changes along an axis."""
+    return bool(load.offset.factor(axis)) or any(_depends(g, axis) for g, _ in load.gathered)
+
+
+def _tiled(
+    nest: Nest, facts: Facts, inner: list[Axis], folds: list[Axis], vector: Axis, tile: Axis, vector_bits: int
+) -> Nest:
+    """A nest whose accumulators fill the registers: `rows` steps of the tile axis by `unroll` vectors."""
+    widest = max((DTYPES[e.dtype].itemsize for e in facts.elements), default=8)
+    width = max(vector_bits // 8 // widest, 2)
+    while width // 2 >= vector.extent and width > 2:
+        width //= 2
+    is_kept = vector in nest.axes[: len(nest.axes) - nest.reduced]
+    registers = (24 if vector_bits >= 512 else 10) // len(nest.folds) // (1 if is_kept else PARTIALS // width)
+    vectors = -(-vector.extent // width)
+    shapes = [
+        (rows, unroll)
+        for unroll in range(1, min(vectors, 4 if is_kept else 1) + 1)
+        for rows in range(1, min(tile.extent, max(registers // unroll, 1)) + 1)
+    ]
+    columns = vectors if is_kept else 1
+    rows, unroll = min(shapes, key=lambda shape: _turns(tile.extent, shape[0], columns, shape[1]))
+    axes = (*inner, vector, tile, *folds) if is_kept else (*inner, tile, *folds, vector)
+    return replace(nest, axes=axes, vector=vector, width=width, unroll=unroll, tile=tile, rows=rows, partials=PARTIALS)
+
+
+def _turns(extent: int, rows: int, vectors: int, unroll: int) -> float:
+    """Cycles for one step of the folds over all tiles: two multiplications or loads at once, four to wait for a sum."""
+    total = 0.0
+    for r, times in ((rows, extent // rows), (extent % rows, 1)):
+        for u, repeats in ((unroll, vectors // unroll), (vectors % unroll, 1)):
+            if r and u:
+                total += times * repeats * (max(r * u / 2, (r + u) / 2, 4) + 0.5)
+    return total
+
+
+def _width(facts: Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     """Lanes of the widest elements that fill a register, or as few as hold a short axis.
 
     Where a long nest makes elements of many operations, one vector is four registers: the operations on them are
@@ -205,19 +263,19 @@ def _width(facts: _Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     while width // 2 >= vector.extent and width > 2:
         width //= 2
     long = math.prod(a.extent for a in nest.axes) >= LONG and vector.extent >= 4 * width
-    return min(4 * width if long and _cost(nest, facts) > HEAVY else width, PARTIALS)
+    return min(4 * width if long and cost(nest, facts) > HEAVY else width, PARTIALS)
 
 
-def _cost(nest: Nest, facts: _Facts) -> int:
+def cost(nest: Nest, facts: Facts) -> int:
     """What a turn costs for one vector."""
-    cost = sum(COSTS.get(e.spelling, 1) for e in facts.elements if isinstance(e, Apply))
-    return cost + len(facts.loads) + len(nest.stores) + len(nest.folds)
+    work = sum(COSTS.get(e.spelling, 1) for e in facts.elements if isinstance(e, Apply))
+    return work + len(facts.loads) + len(nest.stores) + len(nest.folds)
 
 
-def _unroll(nest: Nest, facts: _Facts, vector: Axis, width: int, is_kept: bool) -> int:
+def _unroll(nest: Nest, facts: Facts, vector: Axis, width: int, is_kept: bool) -> int:
     """Vectors in one turn: more where one makes little work."""
-    cost = _cost(nest, facts)
-    unroll = 4 if cost <= 8 else 2 if cost <= HEAVY else 1
+    work = cost(nest, facts)
+    unroll = 4 if work <= 8 else 2 if work <= HEAVY else 1
     if nest.reduced and not is_kept:
         unroll = min(unroll, max(PARTIALS // width, 1))
     return min(unroll, -(-vector.extent // width))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..loops import Apply, Element, Guarded, Load, Number, Position
-from .program import Matrix, Multiply, Nest, Program
+from ..loops import Apply, Axis, Element, Guarded, Load, Number, Position
+from .program import Lines, Matrix, Multiply, Nest, Program, Rows
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}
@@ -19,9 +19,51 @@ def show_program(program: Program) -> str:
     for statement in program.body:
         if isinstance(statement, Multiply):
             lines.append(f"  {_multiply(statement)}")
+        elif isinstance(statement, Rows):
+            lines += _rows(statement)
+        elif isinstance(statement, Lines):
+            lines += _lines(statement)
         else:
-            lines += _Nest(statement).lines()
+            lines += _case(statement)
+            lines += _Nest(statement, 0).lines()
     return "\n".join(lines)
+
+
+def _case(nest: Nest) -> list[str]:
+    """A line that says when a nest runs."""
+    if nest.case is None:
+        return []
+    case = nest.case
+    still = f" and {case.change.name}[0] is {case.zero}" if case.change is not None else ""
+    return [f"  {'unless' if nest.otherwise else 'if'} {case.result.name} is {case.input.name}{still}"]
+
+
+def _rows(rows: Rows) -> list[str]:
+    lines = []
+    for depth, axis in enumerate(rows.axes):
+        lines.append("  " * (depth + 1) + _loop(axis, rows.width if axis is rows.vector else 0, 1))
+    pad = "  " * (len(rows.axes) + 1)
+    lines += [f"{pad}{'register' if rows.straight else 'local'} {b.name}: {b.type}" for b in rows.local]
+    for nest in rows.body:
+        lines += _Nest(nest, len(rows.axes)).lines()
+    return lines
+
+
+def _lines(s: Lines) -> list[str]:
+    """A name for every number that is made."""
+    shower = _Nest(Nest((), 0, ()), 0)
+    made = []
+    for number, piece in enumerate(s.pieces):
+        made += [f"  piece {number}"] if len(s.pieces) > 1 else []
+        for e in piece:
+            made.append(f"  e{len(shower.names)} = {shower.element(e)}")
+            shower.names[id(e)] = f"e{len(shower.names)}"
+    return made + [f"  {buffer.name}[0] = {shower.element(e)}" for buffer, e in s.stores]
+
+
+def _loop(axis: Axis, width: int, unroll: int) -> str:
+    by = f" by {width * unroll} = {unroll} x <{width}>" if width else ""
+    return f"for {axis.name} in {axis.extent}{by}"
 
 
 def _multiply(s: Multiply) -> str:
@@ -33,19 +75,19 @@ def _multiply(s: Multiply) -> str:
 
 
 class _Nest:
-    def __init__(self, nest: Nest) -> None:
-        self.nest = nest
+    def __init__(self, nest: Nest, outer: int) -> None:
+        self.nest, self.outer = nest, outer
         self.names: dict[int, str] = {}
         self.text: dict[int, str] = {}
         self.out: list[str] = []
-        self.pad = "  " * (len(nest.axes) + 1)
+        self.pad = "  " * (outer + len(nest.axes) + 1)
 
     def lines(self) -> list[str]:
         nest, out = self.nest, self.out
         for depth, axis in enumerate(nest.axes):
-            turn = nest.width * nest.unroll
-            by = f" by {turn} = {nest.unroll} x <{nest.width}>" if axis is nest.vector else ""
-            out.append("  " * (depth + 1) + f"for {axis.name} in {axis.extent}{by}")
+            by = f" by {nest.rows}" if axis is nest.tile else ""
+            loop = _loop(axis, nest.width if axis is nest.vector else 0, nest.unroll)
+            out.append("  " * (self.outer + depth + 1) + loop + by)
         for s in nest.stores:
             value = self.element(s.value)
             place = self._place(s.buffer.name, s.offset, s.gathered)
@@ -54,9 +96,15 @@ class _Nest:
                 self.names[id(s.value)] = place if s.kept else s.buffer.name
         for f in nest.folds:
             place = self._place(f.buffer.name, f.offset, ())
-            out.append(f"{self.pad}{place} <- {f.kind} {self.element(f.value)}")
+            out.append(f"{self.pad}{place if f.kept else f.buffer.name} <- {f.kind} {self.element(f.value)}")
         for a in nest.asserts:
             out.append(f"{self.pad}fail {a.site} with {self.element(a.report)} if {self.element(a.fails)}")
+        inner, self.pad = self.pad, "  " * (self.outer + len(nest.axes) - nest.reduced + 1)
+        for s in nest.after:
+            value = self.element(s.value)
+            place = self._place(s.buffer.name, s.offset, ())
+            out.append(f"{self.pad}{place if s.kept else s.buffer.name} = {value}")
+        self.pad = inner
         return out
 
     def _place(self, name, offset, gathered) -> str:

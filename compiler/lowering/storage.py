@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ..loops import Buffer, Load
 from .fuse import reachable
-from .program import Multiply, Nest, tops
+from .program import Lines, Multiply, Nest, Rows, tops
 
 ALIGNMENT = 64
 
@@ -19,17 +19,22 @@ def nbytes(buffer: Buffer) -> int:
     return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
 
 
-def touched(statement: Nest | Multiply) -> set[Buffer]:
+def touched(statement: Nest | Rows | Multiply | Lines) -> set[Buffer]:
     """The buffers whose memory a statement reads or writes."""
     if isinstance(statement, Multiply):
         return {statement.left.buffer, statement.right.buffer, statement.out.buffer}
-    in_registers = {s.buffer for s in statement.stores if not s.kept}
+    if isinstance(statement, Lines):
+        return {statement.frame, *(e.buffer for e in statement.loads), *(b for b, _ in statement.stores)}
+    if isinstance(statement, Rows):
+        return {b for nest in statement.body for b in touched(nest)} - set(statement.local)
+    made = (*statement.stores, *statement.folds, *statement.after)
     used = {e.buffer for e in reachable(tops(statement)) if isinstance(e, Load)}
-    used |= {s.buffer for s in statement.stores} | {f.buffer for f in statement.folds}
-    return used - in_registers
+    if statement.case is not None and statement.case.change is not None:
+        used.add(statement.case.change)
+    return (used | {s.buffer for s in made}) - {s.buffer for s in made if not s.kept}
 
 
-def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Multiply]) -> tuple[dict[Buffer, int], int]:
+def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Rows | Multiply | Lines]) -> tuple[dict[Buffer, int], int]:
     """(offset of each scratch buffer, size of the arena): first fit in order of first use."""
     scratch = set(scratch)
     first: dict[Buffer, int] = {}

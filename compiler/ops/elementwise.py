@@ -69,7 +69,7 @@ class Elementwise(Primitive):
         self.arity, self.derived = formula.__code__.co_argcount - 1, pulls is None
 
     def infer(self, types, attrs, regions):
-        if len(types) != self.arity or any(t != types[0] for t in types) or attrs:
+        if len(types) != self.arity or attrs or types.count(types[0]) != self.arity:
             given = ", ".join(map(str, types))
             raise TypeError(f"{self.name} takes {self.arity} arguments of one type, got {given}")
         first = types[0]

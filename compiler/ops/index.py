@@ -114,7 +114,8 @@ class CheckIndices(Primitive):
 
     def infer(self, types, attrs, regions):
         (t,) = types
-        if t.dtype != "i64" or attrs["size"] < 0 or attrs["axis"] < 0:
+        negative = isinstance(attrs["size"], int) and attrs["size"] < 0
+        if t.dtype != "i64" or negative or attrs["axis"] < 0:
             raise TypeError(f"check_indices takes i64 indices, an axis and a size, got {t}, {dict(attrs)}")
         return (t,)
 

@@ -35,7 +35,9 @@ class Fold(Primitive):
         return [np.asarray(self.numpy(args[0], axis=attrs["axes"])).astype(args[0].dtype)]
 
     def define(self, op, reads):
-        return Reduce(self.name, op.args[0].type.static_shape(), op.attrs["axes"], reads[0])
+        shape, axes = op.args[0].type.static_shape(), op.attrs["axes"]
+        wide = [axis for axis, extent in enumerate(shape) if extent > 1]
+        return Reduce(self.name, shape, axes, reads[0], chain=bool(wide) and wide[-1] not in axes)
 
     def samples(self, rng):
         x = rng.permutation(24).reshape(2, 3, 4) - 11.5

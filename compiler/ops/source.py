@@ -77,12 +77,37 @@ class Iota(Primitive):
         return [([], {"type": Type("i64", (3, 4)), "axis": a}) for a in (0, 1)]
 
 
+class Dimension(Primitive):
+    """A size as a number: `dimension {size=n}` is n."""
+
+    arity = 0
+    attributes: ClassVar = {"size": "dimension"}
+
+    def infer(self, types, attrs, regions):
+        if types:
+            raise TypeError(f"dimension takes no arguments, got {list(types)}")
+        return (Type("i64"),)
+
+    def evaluate(self, args, attrs, regions):
+        return [np.int64(attrs["size"])]
+
+    def define(self, op, reads):
+        number = Number(op.attrs["size"], "i64")
+        return Map(lambda index: number, view=True)
+
+    def pull(self, b, op, cotangents):
+        return []
+
+    def samples(self, rng):
+        return [([], {"size": 7})]
+
+
 def _fits(value: int, type: Type) -> bool:
     info = np.iinfo(type.numpy)
     return int(info.min) <= value <= int(info.max)
 
 
-const, iota = Const("const"), Iota("iota")
+const, iota, dimension = Const("const"), Iota("iota"), Dimension("dimension")
 
 
 def number(b, value, type):
@@ -91,4 +116,11 @@ def number(b, value, type):
     return b.emit(const, value=kind(value), type=type)[0]
 
 
-__all__ = ["const", "iota", "number"]
+def measure(b, size):
+    """Emit the size as an i64 scalar: a constant where it is a number."""
+    if isinstance(size, int):
+        return number(b, size, Type("i64"))
+    return b.emit(dimension, size=size)[0]
+
+
+__all__ = ["const", "dimension", "iota", "measure", "number"]

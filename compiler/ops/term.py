@@ -24,31 +24,31 @@ class Term:
         self.m, self.value = m, value
 
     def __add__(self, other: Any) -> Term:
-        return self.m.add(self, other)
+        return self.m.apply("add", self, other)
 
     def __sub__(self, other: Any) -> Term:
-        return self.m.sub(self, other)
+        return self.m.apply("sub", self, other)
 
     def __mul__(self, other: Any) -> Term:
-        return self.m.mul(self, other)
+        return self.m.apply("mul", self, other)
 
     def __truediv__(self, other: Any) -> Term:
-        return self.m.div(self, other)
+        return self.m.apply("div", self, other)
 
     def __radd__(self, other: float) -> Term:
-        return self.m.add(other, self)
+        return self.m.apply("add", other, self)
 
     def __rsub__(self, other: float) -> Term:
-        return self.m.sub(other, self)
+        return self.m.apply("sub", other, self)
 
     def __rmul__(self, other: float) -> Term:
-        return self.m.mul(other, self)
+        return self.m.apply("mul", other, self)
 
     def __rtruediv__(self, other: float) -> Term:
-        return self.m.div(other, self)
+        return self.m.apply("div", other, self)
 
     def __neg__(self) -> Term:
-        return self.m.neg(self)
+        return self.m.apply("neg", self)
 
 
 class Terms:
@@ -67,22 +67,28 @@ class Terms:
         return Term(self, self.b.emit(REGISTRY["const"], value=value, type=type)[0])
 
     def select(self, p: Term, a: Any, b: Any) -> Term:
-        return self._emit("select", p, *self._alike(a, b))
+        made = self.b.emit(REGISTRY["select"], p.value, *self._alike((a, b)))
+        return Term(self, made[0])
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
         if name not in REGISTRY:
             raise AttributeError(f"there is no primitive {name!r}")
-        return lambda *args: self._emit(name, *self._alike(*args))
+        return lambda *args: self.apply(name, *args)
 
-    def _alike(self, *args: Any) -> tuple[Term, ...]:
-        """The arguments with numbers made into constants of the terms' type."""
-        type = next(a.value.type for a in args if isinstance(a, Term))
-        return tuple(
-            a if isinstance(a, Term) else self.number(_of_kind(a, type.dtype), type) for a in args
-        )
+    def apply(self, name: str, *args: Any) -> Term:
+        """Emit the primitive `name`, its arguments terms or numbers."""
+        return Term(self, self.b.emit(REGISTRY[name], *self._alike(args))[0])
 
-    def _emit(self, name: str, *args: Term) -> Term:
-        return Term(self, self.b.emit(REGISTRY[name], *(a.value for a in args))[0])
+    def _alike(self, args: tuple[Any, ...]) -> list[Value]:
+        """The values of terms, and of constants of the terms' type in place of numbers."""
+        try:
+            return [a.value for a in args]
+        except AttributeError:
+            type = next(a.value.type for a in args if isinstance(a, Term))
+            return [a.value if isinstance(a, Term) else self._constant(a, type) for a in args]
+
+    def _constant(self, number: float, type: Type) -> Value:
+        return self.b.emit(REGISTRY["const"], value=_of_kind(number, type.dtype), type=type)[0]
 
 
 def _of_kind(number: float, dtype: str) -> float:

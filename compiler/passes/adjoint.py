@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..ir.graph import Builder, Graph, Op, Value, Where, replay
+from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
 from ..ops.control import call
 from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
@@ -37,11 +37,10 @@ def adjoint(graph: Graph, wrt: Sequence[int]) -> Graph:
     Its parameters are those of `graph` and a cotangent for each float result; its results are those of
     `graph` and a cotangent for each of `wrt` (zeros where nothing depends on it).
     """
-    b = Builder(graph.name + "_adjoint", [p.type for p in graph.params], [p.hint for p in graph.params])
-    env = replay(graph, b, b.params)
-    seeds = [(env[r], b.param(r.type, "ct")) for r in graph.results if r.type.is_float]
+    b = _continued(graph, "_adjoint")
+    seeds = [(r, b.param(r.type, "ct")) for r in graph.results if r.type.is_float]
     sources = [b.params[k] for k in wrt]
-    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, graph, sources, seeds)]))
+    return dead(b.finish([*graph.results, *_filled(b, graph, sources, seeds)]))
 
 
 def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
@@ -49,12 +48,18 @@ def value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
     first = graph.results[0].type
     if not first.is_float or first.shape:
         raise TypeError(f"@{graph.name} returns {first}; a gradient needs a float scalar")
-    b = Builder(graph.name + "_grad", [p.type for p in graph.params], [p.hint for p in graph.params])
-    env = replay(graph, b, b.params)
+    b = _continued(graph, "_grad")
     b.where = _last_line(graph)
-    seeds = [(env[graph.results[0]], number(b, 1.0, first))]
+    seeds = [(graph.results[0], number(b, 1.0, first))]
     sources = [b.params[k] for k in wrt]
-    return dead(b.finish([*(env[r] for r in graph.results), *_filled(b, graph, sources, seeds)]))
+    return dead(b.finish([*graph.results, *_filled(b, graph, sources, seeds)]))
+
+
+def _continued(graph: Graph, suffix: str) -> Builder:
+    """A builder that holds all of `graph`, and shares its values."""
+    b = Builder(graph.name + suffix)
+    b.params, b.body = graph.params, list(graph.body)
+    return b
 
 
 def _last_line(graph: Graph) -> Where | None:

@@ -134,11 +134,9 @@ EXACT |= {"eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "flo
 
 def _fold(b, op, args, made):
     """Arithmetic on constants, where NumPy's bits are the machine's."""
-    sources = [made[a] for a in args if a in made]
-    if op.prim.name not in EXACT or len(sources) != len(args):
+    if op.prim.name not in EXACT:
         return None
-    if any(s.prim is not const for s in sources):
-        return None
+    sources = [made[a] for a in args]
     given = [np.array(s.attrs["value"], s.results[0].type.numpy) for s in sources]
     with np.errstate(all="ignore"):
         (result,) = op.prim.evaluate(given, op.attrs, ())
@@ -226,38 +224,50 @@ def algebra(graph: Graph) -> Graph:
     """Apply the table until nothing matches, reading each operation once."""
     made: Definitions = {op.results[0]: op for op in graph.body if not op.args}
 
-    def note(b: Builder, start: int) -> None:
-        for op in b.body[start:]:
-            for r in op.results:
-                made[r] = op
+    def emitted(b: Builder, start: int, out: Value) -> tuple[Value]:
+        made.update((op.results[0], op) for op in b.body[start:])
+        return (out,)
 
     def visit(b, op, args):
         if len(op.results) != 1 or op.regions:
             return None
-        start = len(b.body)
-        new = _rewritten(b, op, args, made)
-        if new is not None:
-            note(b, start)
-            return (new,)
-        out = b.append(op) if args == op.args else b.emit(op.prim, *args, **op.attrs)
-        note(b, start)
+        start, moves = len(b.body), _ORDER.get(op.prim, ())
+        arguments = tuple([made[a].prim if a in made else None for a in args])
+        if arguments and arguments.count(const) == len(arguments):
+            moves = (_fold, *moves)
+        for rule in moves:
+            new = rule(b, op, args, made)
+            if new is not None:
+                return emitted(b, start, new)
+        out = op.results[0]
+        if args != op.args:
+            op = Op(op.prim, args, op.attrs, (), op.results, b.where)
+        b.append(op)
+        made[out] = op
         bound: dict[str, Value] = {}
-        for before, after in _BY_PRIM.get(op.prim, ()):
+        for before, after in _possible(op.prim, arguments):
             bound.clear()
-            if match(made, out[0], before, bound):
-                start = len(b.body)
-                out = (build(b, after, bound, out[0]),)
-                note(b, start)
-                break
-        return out
+            if match(made, out, before, bound):
+                return emitted(b, start, build(b, after, bound, out))
+        return op.results
 
     return rewrite(graph, visit)
 
 
-def _rewritten(b, op, args, made):
-    new = _fold(b, op, args, made) if args else None
-    for rule in _ORDER.get(op.prim, ()):
-        if new is not None:
-            break
-        new = rule(b, op, args, made)
-    return new
+_found: dict[Any, list[tuple[Any, Any]]] = {}
+
+
+def _possible(prim: Any, arguments: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """The rules for a primitive on what these primitives made (None for parameters)."""
+    found = _found.get((prim, arguments))
+    if found is None:
+        rules = _BY_PRIM.get(prim, ())
+        found = [each for each in rules if all(map(_may_be, arguments, each[0].args))]
+        _found[prim, arguments] = found
+    return found
+
+
+def _may_be(made_by: Any, pattern: Any) -> bool:
+    if not isinstance(pattern, Pattern):
+        return made_by is const
+    return pattern.prim is None or pattern.prim is made_by

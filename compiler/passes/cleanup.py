@@ -25,7 +25,7 @@ def dead(graph: Graph) -> Graph:
     """Drop operations whose results nobody reads; what may fail stays."""
     live, kept = set(graph.results), []
     for op in reversed(graph.body):
-        if op.prim.effect is not Effect.PURE or any(r in live for r in op.results):
+        if not live.isdisjoint(op.results) or op.prim.effect is not Effect.PURE:
             live.update(op.args)
             kept.append(op)
     if len(kept) == len(graph.body):
@@ -38,21 +38,18 @@ def common(graph: Graph) -> Graph:
     seen: dict[Any, Any] = {}
 
     def visit(b, op, args):
-        key = (op.prim, args, attrs_key(op.attrs), tuple(show(r, bare=True) for r in op.regions))
-        have = seen.get(key)
-        if have is None:
-            if args == op.args:
-                seen[key] = op.results
-                return None
-            have = seen[key] = b.emit(op.prim, *args, regions=op.regions, **op.attrs)
-        return have
+        key = (op.prim, args)
+        if op.attrs or op.regions:
+            key = (*key, attrs_key(op.attrs), tuple([show(r, bare=True) for r in op.regions]))
+        have = seen.setdefault(key, op.results)
+        return None if have is op.results else have
 
     return rewrite(graph, visit)
 
 
 def attrs_key(attrs: Any) -> tuple[Any, ...]:
     """Attributes as a key that tells 0.0 from -0.0, and 1 from 1.0 and True."""
-    return tuple([(k, _key(v)) for k, v in sorted(attrs.items())]) if attrs else ()
+    return tuple([(k, _key(attrs[k])) for k in sorted(attrs)]) if attrs else ()
 
 
 def _key(value: Any) -> Any:

@@ -6,6 +6,7 @@
 
 from . import functional, init
 from .containers import ModuleList, Sequential
+from .convolutions import Conv1d, Conv2d
 from .layers import (
     GELU,
     Dropout,
@@ -23,10 +24,17 @@ from .layers import (
 from .losses import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from .module import Module
 from .parameter import Parameter
+from .pooling import AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d
 
 __all__ = [
     "GELU",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
     "BCEWithLogitsLoss",
+    "Conv1d",
+    "Conv2d",
     "CrossEntropyLoss",
     "Dropout",
     "Flatten",
@@ -35,6 +43,8 @@ __all__ = [
     "Linear",
     "LogSoftmax",
     "MSELoss",
+    "MaxPool1d",
+    "MaxPool2d",
     "Module",
     "ModuleList",
     "NLLLoss",

@@ -9,11 +9,14 @@ from ...compiler.ir.types import Type
 from ...compiler.ops.elementwise import cast
 from ...compiler.ops.source import iota
 from ..arithmetic import where
+from ..averages import adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d
+from ..convolutions import conv1d, conv2d
 from ..core import Core, apply
 from ..creation import ones
 from ..draws import rand_like
 from ..elementary import abs_, gelu, logsigmoid, relu, sigmoid, silu, softplus, tanh
 from ..fragments import Operation, widen
+from ..pooling import max_pool1d, max_pool2d
 from ..products import addmm, matmul
 from ..reductions import back, shape_of, total
 from ..shapes import reshape, t
@@ -271,7 +274,13 @@ def cross_entropy(
 
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
     "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
     "cross_entropy",
     "dropout",
     "gelu",
@@ -280,6 +289,8 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
+    "max_pool2d",
     "mse_loss",
     "nll_loss",
     "relu",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from pullback.compiler.frontend.convolutions import conv
     from pullback.runtime import autograd, nn, optim
     from pullback.runtime.build import build
     from pullback.runtime.dtypes import (
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
         chunk,
         clamp,
         clone,
+        conv1d,
+        conv2d,
         cos,
         cosh,
         cumsum,
@@ -177,40 +180,43 @@ if TYPE_CHECKING:
     )
     from pullback.runtime.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
     from pullback.runtime.symbols import lambdify
+    from pullback.runtime.threads import get_num_threads, set_num_threads
     from pullback.runtime.transforms import check, grad, hessian, hvp, jit, value_and_grad, vjp
 
 __all__ = [
     "Generator", "Size", "Tensor", "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "all",
-    "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin", "arctan", "arctan2", "argmax",
-    "argmin", "as_tensor", "asin", "atan", "atan2", "autograd", "bernoulli", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_", "broadcast_tensors",
-    "build", "cat", "ceil", "check", "chunk", "clamp", "clone", "cos", "cosh", "cumsum", "device",
-    "div", "dot", "double", "einsum", "empty", "empty_like", "enable_grad", "eq", "equal", "erf",
-    "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float32", "float64", "floor",
-    "floor_divide", "from_numpy", "full", "full_like", "gather", "ge", "get_default_dtype", "grad",
-    "gt", "hessian", "hvp", "hypot", "index_select", "initial_seed", "int", "int32", "int64",
-    "is_grad_enabled", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "jit", "lambdify",
-    "le", "lerp", "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
-    "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum", "mm",
-    "movedim", "mul", "mv", "narrow", "ne", "neg", "nn", "no_grad", "norm", "ones", "ones_like",
-    "optim", "outer", "permute", "pow", "prod", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "reciprocal", "relu", "remainder", "reshape", "result_type", "round",
-    "rsqrt", "select", "set_default_dtype", "set_grad_enabled", "sigmoid", "sign", "sin", "sinh",
+    "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin", "arctan", "arctan2",
+    "argmax", "argmin", "as_tensor", "asin", "atan", "atan2", "autograd", "bernoulli",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_",
+    "broadcast_tensors", "build", "cat", "ceil", "check", "chunk", "clamp", "clone", "conv",
+    "conv1d", "conv2d", "cos", "cosh", "cumsum", "device", "div", "dot", "double", "einsum",
+    "empty", "empty_like", "enable_grad", "eq", "equal", "erf", "exp", "exp2", "expm1", "eye",
+    "flatten", "flip", "float", "float32", "float64", "floor", "floor_divide", "from_numpy",
+    "full", "full_like", "gather", "ge", "get_default_dtype", "get_num_threads", "grad", "gt", "hessian", "hvp",
+    "hypot", "index_select", "initial_seed", "int", "int32", "int64", "is_grad_enabled",
+    "is_tensor", "isclose", "isfinite", "isinf", "isnan", "jit", "lambdify", "le", "lerp",
+    "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill",
+    "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim",
+    "mul", "mv", "narrow", "ne", "neg", "nn", "no_grad", "norm", "ones", "ones_like", "optim",
+    "outer", "permute", "pow", "prod", "rand", "rand_like", "randint", "randn", "randn_like",
+    "randperm", "reciprocal", "relu", "remainder", "reshape", "result_type", "round", "rsqrt",
+    "select", "set_default_dtype", "set_grad_enabled", "set_num_threads", "sigmoid", "sign", "sin", "sinh",
     "softmax", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "t", "tan",
-    "tanh", "tensor", "transpose", "trunc", "unbind", "unsqueeze", "value_and_grad", "var", "vjp",
-    "where", "zeros", "zeros_like",
+    "tanh", "tensor", "transpose", "trunc", "unbind", "unsqueeze", "value_and_grad", "var",
+    "vjp", "where", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     _NAMES_OF = {
+        "compiler.frontend.convolutions": "conv",
         "runtime": "autograd nn optim",
         "runtime.build": "build",
         "runtime.dtypes": "Size bool_ device float32 float64 get_default_dtype int32 int64",
         "runtime.functions": "Generator Tensor abs acos add addcdiv addcmul addmm all allclose amax"
         " amin any arange arccos arcsin arctan arctan2 argmax argmin as_tensor"
         " asin atan atan2 bernoulli bitwise_and bitwise_not bitwise_or"
-        " bitwise_xor bmm bool broadcast_tensors cat ceil chunk clamp clone cos"
+        " bitwise_xor bmm bool broadcast_tensors cat ceil chunk clamp clone conv1d conv2d cos"
         " cosh cumsum div dot double einsum empty empty_like eq equal erf exp"
         " exp2 expm1 eye flatten flip float floor floor_divide from_numpy full"
         " full_like gather ge gt hypot index_select initial_seed int is_tensor"
@@ -225,6 +231,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " unsqueeze var where zeros zeros_like",
         "runtime.modes": "enable_grad is_grad_enabled no_grad set_grad_enabled",
         "runtime.symbols": "lambdify",
+        "runtime.threads": "get_num_threads set_num_threads",
         "runtime.transforms": "check grad hessian hvp jit value_and_grad vjp",
     }
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}

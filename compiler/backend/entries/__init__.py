@@ -2,6 +2,7 @@
 
     specs          what arguments and results are
     text           one entry as LLVM text: guards, the call, the results
+    into           arrays of an `out=` argument, and results that overlap an input
     native         the type of compiled functions, and putting entries in front of them
     calls          kernels without an entry: with arrays at hand, or through ctypes
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..python_abi import DICT_KEYS, DTYPES, FLOAT_VALUE, KEYS_KIND, LIST_ITEMS, SIZE, TUPLE_ITEMS
+from ..python_abi import (
+    ARRAY_FLAGS,
+    DICT_KEYS,
+    DTYPES,
+    FLOAT_VALUE,
+    KEYS_KIND,
+    LIST_ITEMS,
+    SIZE,
+    TUPLE_ITEMS,
+    WRITEABLE,
+)
 from .specs import (
     CONTAINERS,
     ArraySpec,
@@ -23,6 +33,10 @@ from .specs import (
 )
 from .writer import EntryWriter
 
+Path = tuple[int, ...]
+Found = tuple[str, Spec, str]
+"""An object, what it must be, and the kernel's pointer to it, if it has one."""
+
 
 class Arguments:
     """The guards of an entry; afterwards `inputs` are the kernel's pointers and `nested` the
@@ -33,22 +47,40 @@ class Arguments:
         self.nested: list[str] = []
         self._writer = writer
 
-    def read(self, args: tuple[Spec, ...]) -> None:
-        """Emit guards and reads for all arguments, depth first."""
-        pending: list[tuple[Callable[[int], str], int, Spec, bool]] = [
-            (self._argument, index, spec, False) for index, spec in enumerate(args)]
-        pending.reverse()
+    def read(self, args: tuple[Spec, ...], places: tuple[int, ...]) -> None:
+        """Emit guards and reads for all arguments, depth first; `places` are their numbers among what was given."""
+        for index, each in zip(places, args, strict=True):
+            for path, (value, spec, data) in self._walk(index, each).items():
+                if data:
+                    self.inputs.append(data)
+                if path and not isinstance(spec, (StaticSpec, *CONTAINERS)):
+                    self.nested.append(value)
+
+    def read_out(self, index: int, out: Spec) -> dict[Path, Found]:
+        """Emit guards and reads for the argument with that number as `out=`."""
+        found = self._walk(index, out)
+        for value, spec, _ in found.values():
+            if isinstance(spec, ArraySpec):
+                flags = self._writer.field(value, ARRAY_FLAGS, "i32")
+                writeable = self._writer.value(f"and i32 {flags}, {WRITEABLE}")
+                self._writer.require_equal("i32", writeable, WRITEABLE)
+        return found
+
+    def _walk(self, index: int, spec: Spec) -> dict[Path, Found]:
+        """Emit guards for an argument; its parts by the way to them."""
+        found: dict[Path, Found] = {}
+        pending: list[tuple[Callable[[int], str], int, Spec, Path]] = [(self._argument, index, spec, ())]
         while pending:
-            load, index, spec, nested = pending.pop()
-            value = load(index)
+            load, position, spec, path = pending.pop()
+            value = load(position)
             if isinstance(spec, CONTAINERS):
                 item = self._container(value, spec)
-                items = [(item, position, child, True) for position, child in enumerate(spec.items)]
+                items = [(item, k, child, (*path, k)) for k, child in enumerate(spec.items)]
                 pending.extend(reversed(items))
+                found[path] = (value, spec, "")
             else:
-                self._leaf(value, spec)
-                if nested and not isinstance(spec, StaticSpec):
-                    self.nested.append(value)
+                found[path] = (value, spec, self._leaf(value, spec))
+        return found
 
     def _argument(self, index: int) -> str:
         return self._writer.field("%args", 8 * index)
@@ -75,23 +107,25 @@ class Arguments:
         writer.go_on_if(writer.value(f"icmp ne ptr {item}, null"))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec | StaticSpec) -> None:
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec | StaticSpec) -> str:
+        """Emit guards for a leaf; the kernel's pointer to it, if it is one of its inputs."""
         writer = self._writer
         match spec:
             case StaticSpec():
                 writer.require_equal("ptr", value, writer.object(spec.value, "static"))
+                return ""
             case FloatSpec():
                 writer.require_type(value, "PyFloat_Type")
-                self.inputs.append(writer.at(value, FLOAT_VALUE))
+                return writer.at(value, FLOAT_VALUE)
             case IntSpec():
-                self.inputs.append(self._int(value))
+                return self._int(value)
             case ArraySpec():
                 dtype = writer.external(f"dtype_{spec.dtype}", id(DTYPES[spec.dtype]))
                 rank, shape = len(spec.shape), writer.shape(spec.shape)
                 data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}",
                                    f"i32 {rank}", f"ptr {shape}")
                 writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))
-                self.inputs.append(data)
+                return data
 
     def _int(self, value: str) -> str:
         writer = self._writer

@@ -43,6 +43,9 @@ from .specs import (
 )
 
 Report = tuple[int, int, int, int]
+FEW = 64
+"""Arrays up to which a launcher is worth compiling."""
+
 SUCCESS: tuple[int, Report] = (0, (0, 0, 0, 0))
 
 _RESULT_DTYPES = {FloatResult: np.dtype(np.float64), IntResult: np.dtype(np.int64),
@@ -67,7 +70,7 @@ def launcher(count: int, release_gil: bool = False) -> Callable[..., tuple[int, 
 
     It returns None, or the status and report of a kernel that failed.
     """
-    if python_abi.SUPPORTED:
+    if python_abi.SUPPORTED and count <= FEW:
         return launcher_text.make(count, release_gil)
     return _ctypes_launcher(count)
 

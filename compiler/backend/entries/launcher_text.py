@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from ..machine import compile_object
+from .. import cache
 from ..module import Linked, link
 from ..process import interpreter_symbol, python_callable
 from ..python_abi import ALIGNED, ARRAY_DATA, ARRAY_FLAGS, C_CONTIGUOUS, FASTCALL, symbol
@@ -30,7 +30,7 @@ def make(count: int, release_gil: bool) -> Callable[..., Any]:
     """The function for kernels with `count` arrays; it lives as long as the process."""
     writer = EntryWriter("launch")
     _write_body(writer, count, release_gil)
-    linked = link(compile_object(_module_text(writer)), writer.symbols, ["launch"])
+    linked = link(cache.kept_object(_module_text(writer)), writer.symbols, ["launch"])
     method = _Method(b"launch", linked.address("launch"), FASTCALL, None)
     _kept.append((method, linked))
     new = python_callable(interpreter_symbol("PyCFunction_NewEx"), ctypes.py_object,

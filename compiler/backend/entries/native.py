@@ -2,7 +2,8 @@
 
 `NativeFunction` is the base of what users see as a compiled function. Its instances start with
 nothing but a slow path; `install` puts native entries in front of it. A call goes through the
-entries, newest first, until one accepts the arguments, and ends in `__slow__` otherwise.
+entries until one accepts the arguments, and ends in `__slow__` otherwise. The newest is the first;
+another one becomes the first when it has been hit a number of times.
 """
 
 from __future__ import annotations

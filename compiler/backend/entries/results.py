@@ -2,6 +2,7 @@
 
 References are held in an array on the stack, arrays at its bottom and above them a stack machine
 that makes items before their containers. Whatever fails gives back all that is held at that point.
+Objects of an `out=` argument are held like arrays that were made here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 
 from .. import pool
 from ..python_abi import ARRAY_DATA, DTYPES, LIST_ITEMS, TUPLE_ITEMS
+from .into import Into
 from .specs import (
     CONTAINER_RESULTS,
     ArrayResult,
@@ -32,14 +34,16 @@ from .writer import EntryWriter
 class Results:
     """The results of an entry; after `prepare`, `outputs` are the kernel's pointers."""
 
-    def __init__(self, writer: EntryWriter, tree: Result) -> None:
+    def __init__(self, writer: EntryWriter, tree: Result, into: Into | None = None) -> None:
         self.outputs: list[str] = []
         self._writer = writer
         self._tree = tree
+        self._into = into
+        self._theirs: list[str] = []
         self._arrays: dict[int, str] = {}
         self._stack: list[str] = []
         nodes = sum(1 for _ in children_first(tree))
-        self._held = writer.slot(f"[{2 * nodes + 1} x ptr]")
+        self._held = writer.slot(f"[{3 * nodes + 1} x ptr]")
 
     @property
     def held(self) -> str:
@@ -49,13 +53,20 @@ class Results:
     @property
     def depth(self) -> int:
         """How many references are held."""
-        return len(self._arrays) + len(self._stack)
+        return len(self._theirs) + len(self._arrays) + len(self._stack)
 
     def prepare(self) -> None:
         """Emit the arrays and stack slots that the kernel writes to."""
         writer = self._writer
+        for value in self._into.nested() if self._into else ():
+            writer.call("void", "Py_IncRef", f"ptr {value}")
+            writer.store(f"ptr {value}", self._held, 8 * self.depth)
+            self._theirs.append(value)
         for result in kernel_results(self._tree):
-            if isinstance(result, ArrayResult):
+            given = self._into and self._into.pointer(result.index)
+            if given:
+                self.outputs.append(given)
+            elif isinstance(result, ArrayResult):
                 array = writer.require_made(self._new_array(result), self.depth)
                 writer.store(f"ptr {array}", self._held, 8 * self.depth)
                 self._arrays[result.index] = array
@@ -65,11 +76,19 @@ class Results:
 
     def build(self) -> str:
         """Emit the tree; its reference is the caller's."""
-        for node in children_first(self._tree):
-            if isinstance(node, CONTAINER_RESULTS):
+        for place, node in enumerate(children_first(self._tree)):
+            if self._into and self._into.skipped(place):
+                continue
+            given = self._into and self._into.value(place)
+            if given:
+                self._writer.call("void", "Py_IncRef", f"ptr {given}")
+                self._push(given)
+            elif isinstance(node, CONTAINER_RESULTS):
                 self._push_container(node)
             else:
                 self._push(self._leaf(node))
+        for value in self._theirs:
+            self._writer.call("void", "Py_DecRef", f"ptr {value}")
         for array in self._arrays.values():
             self._writer.count_reference(array, -1)
         return self._stack.pop()

@@ -9,6 +9,7 @@ result leaves count the kernel's results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -35,6 +36,11 @@ class ArraySpec:
 
     def __post_init__(self) -> None:
         _check_array(self.dtype, self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its elements."""
+        return math.prod(self.shape) * DTYPES[self.dtype].itemsize
 
 
 class _Identity:
@@ -204,6 +210,58 @@ def kernel_results(result: Result) -> list[NumberResult | ArrayResult]:
     if sorted(found) != list(range(len(found))):
         raise ValueError(f"results {sorted(found)} are in the tree, expected 0 to n - 1")
     return [found[index] for index in range(len(found))]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a part of a result goes.
+
+    path     the way to it through an `out=` argument
+    spec     what stands there
+    whole    no part of it is None, so it stands for the part of the result; other containers are made fresh
+    within   a container around it is whole
+    """
+
+    path: tuple[int, ...]
+    spec: ArraySpec | Container
+    whole: bool
+    within: bool
+
+
+def targets(result: Result, out: Spec) -> list[Target | None]:
+    """For every node of a result, in the order of `children_first`, its place in an `out=` argument of the
+    specification `out`. What belongs to a None there has no place."""
+    made: list[Target | None] = []
+    pending: list[tuple[Result, Target | None, bool]] = [(result, _target((), out, False), False)]
+    while pending:
+        node, target, visited = pending.pop()
+        if not isinstance(node, CONTAINER_RESULTS) or visited:
+            made.append(target)
+            continue
+        pending.append((node, target, True))
+        parts: list[Target | None] = [None] * len(node.items)
+        if target and not isinstance(target.spec, ArraySpec):
+            inner = enumerate(target.spec.items)
+            parts = [_target((*target.path, k), part, target.whole) for k, part in inner]
+        pending.extend(reversed([(item, part, False) for item, part in zip(node.items, parts, strict=True)]))
+    return made
+
+
+def _target(path: tuple[int, ...], spec: Spec, within: bool) -> Target | None:
+    if not isinstance(spec, (ArraySpec, *CONTAINERS)):
+        return None
+    return Target(path, spec, within or _whole(spec), within)
+
+
+def _whole(spec: Spec) -> bool:
+    pending = [spec]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, StaticSpec):
+            return False
+        if isinstance(each, CONTAINERS):
+            pending.extend(each.items)
+    return True
 
 
 def _check_array(dtype: str, shape: tuple[int, ...]) -> None:

@@ -6,9 +6,11 @@ the last of the chain is the Python slow path. Then it makes the result arrays, 
 makes the other results.
 
     define ptr @NAME(ptr %self, ptr %args, i64 %nargsf, ptr %kwnames)
-    @NAME.cells = [next entry, owner]     set when the entry is installed
+    @NAME.cells = [next entry, owner, ...]     see `type_text`; set when the entry is installed
 
     define i64 @KERNEL(ptr %in0, ..., ptr %out0, ..., ptr %report)     returns 0 or a failure site
+
+An entry is for calls that give nothing by name, or these names in this order, `out` perhaps among them.
 
 The owner is a Python object that keeps this code and its constants in memory. A running entry holds
 a reference to it and gives it back by a jump out of the code (`finish` in `help_text`), so a
@@ -18,14 +20,18 @@ function may be reset or die while it runs.
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .. import python_abi
-from ..python_abi import ARGUMENT_COUNT_MASK
+from ..python_abi import ARGUMENT_COUNT_MASK, SIZE, TUPLE_ITEMS
 from .arguments import Arguments
 from .hidden import Guard, write_guards
+from .into import Into
 from .results import Results
-from .specs import Result, Spec, kernel_results
+from .specs import Result, Spec, input_specs, kernel_results
+from .type_text import VECTORCALL
 from .writer import LEAVE, MISS, UNDO, EntryWriter
 
 REPORT_WORDS = 4
@@ -57,11 +63,36 @@ class EntryText:
         return (self.kernel, self.name, self.cells) if self.text else (self.kernel,)
 
 
+OUT = "out"
+
+
+@dataclass(frozen=True)
+class Named:
+    """What calls give by name.
+
+    names     the names, in the order in which they give them
+    places    which of the given objects, those by position first, each argument is
+    out       what stands under the name `out`, if that is ours: arrays, in containers like the result's, and None for
+              what is made fresh
+    aliases   which results may share the memory of which inputs, by number
+    """
+
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+    out: Spec | None = None
+    aliases: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def positional(self) -> int:
+        """How many objects are given by position."""
+        return len(self.places) + (self.out is not None) - len(self.names)
+
+
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
-               release_gil: bool = False, guards: tuple[Guard, ...] = ()) -> EntryText:
+               release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
 
-    `guards` must hold beside those on the arguments.
+    `guards` must hold beside those on the arguments. Without `named` all arguments are given by position.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -70,26 +101,30 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
             raise ValueError(f"{given!r} is no name for a function: use letters, digits, _ and .")
     kernel_results(result)
     if not python_abi.SUPPORTED:
-        if guards:
-            raise ValueError("guards on hidden inputs need native entries")
+        if guards or named:
+            raise ValueError("guards on hidden inputs, and arguments by name, need native entries")
         return EntryText(name, kernel_name, args, result)
     writer = EntryWriter(name)
-    _write_body(writer, kernel_name, args, result, release_gil, guards)
+    _write_body(writer, kernel_name, args, result, release_gil, guards, named or Named((), tuple(range(len(args)))))
     return EntryText(
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
 def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result,
-                release_gil: bool, guards: tuple[Guard, ...]) -> None:
+                release_gil: bool, guards: tuple[Guard, ...], named: Named) -> None:
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
-    writer.require_equal("i64", given, len(args))
-    writer.require_equal("ptr", "%kwnames", "null")
+    writer.require_equal("i64", given, named.positional)
+    _require_names(writer, named.names)
     write_guards(writer, guards)
     arguments = Arguments(writer)
-    arguments.read(args)
+    arguments.read(args, named.places)
+    into = Into(writer, result, named.out, named.aliases) if named.out else None
+    if into:
+        into.read(arguments, named.positional + named.names.index(OUT), input_specs(args))
+    _write_advance(writer)
     owner = writer.field(f"@{writer.name}.cells", 8)
     writer.count_reference(owner, 1)
-    results = Results(writer, result)
+    results = Results(writer, result, into)
     results.prepare()
     pointers = [*arguments.inputs, *results.outputs]
     borrowed = [*arguments.nested, "%self"] if release_gil else []
@@ -105,12 +140,37 @@ def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result
     writer.undo_edges.append((results.depth, "failed"))
     writer.do(f"br label %{UNDO}")
     writer.start("made")
+    if into:
+        into.settle(True)
     made = results.build()
     done = writer.block
     writer.do(f"br label %{LEAVE}")
-    _write_undo(writer, results.held)
+    _write_undo(writer, results.held, into)
     _write_leave(writer, owner, made, done, release_gil)
     _write_miss(writer)
+
+
+def _write_advance(writer: EntryWriter) -> None:
+    """Emit the way to the front of the chain."""
+    first = writer.field("%self", VECTORCALL)
+    is_first = writer.value(f"icmp eq ptr {first}, @{writer.name}")
+    writer.do(f"br i1 {is_first}, label %first, label %later")
+    writer.start("later")
+    writer.help("void", "advance", "ptr %self", f"ptr @{writer.name}", f"ptr @{writer.name}.cells")
+    writer.do("br label %first")
+    writer.start("first")
+
+
+def _require_names(writer: EntryWriter, names: tuple[str, ...]) -> None:
+    """Emit the guard on what is given by name. The interpreter interns names that stand in code."""
+    if not names:
+        writer.require_equal("ptr", "%kwnames", "null")
+        return
+    writer.go_on_if(writer.value("icmp ne ptr %kwnames, null"))
+    writer.require_equal("i64", writer.field("%kwnames", SIZE, "i64"), len(names))
+    for k, each in enumerate(names):
+        name = writer.object(sys.intern(each), "name")
+        writer.require_equal("ptr", writer.field("%kwnames", TUPLE_ITEMS + 8 * k), name)
 
 
 def _run_kernel(writer: EntryWriter, kernel: str, pointers: list[str],
@@ -126,11 +186,13 @@ def _run_kernel(writer: EntryWriter, kernel: str, pointers: list[str],
     return status, report
 
 
-def _write_undo(writer: EntryWriter, held: str) -> None:
+def _write_undo(writer: EntryWriter, held: str, into: Into | None) -> None:
     """Give back what was held when something failed."""
     edges = ", ".join(f"[ {depth}, %{block} ]" for depth, block in writer.undo_edges)
     writer.start(UNDO)
     depth = writer.value(f"phi i64 {edges}")
+    if into:
+        into.settle(False)
     writer.help("void", "undo", f"ptr {held}", f"i64 {depth}")
     writer.do(f"br label %{LEAVE}")
 
@@ -154,7 +216,7 @@ def _write_miss(writer: EntryWriter) -> None:
 
 def _module_text(writer: EntryWriter) -> str:
     return "\n".join([
-        f"@{writer.name}.cells = global [2 x ptr] zeroinitializer",
+        f"@{writer.name}.cells = global [4 x ptr] zeroinitializer",
         *writer.declarations.values(),
         *writer.constants.values(),
         # optimising straight-line guards and calls costs milliseconds and gains nothing

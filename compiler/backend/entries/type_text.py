@@ -1,9 +1,13 @@
 """LLVM text of the functions of the type under `NativeFunction`.
 
 An instance is an object header, the address of the first entry of its chain, a list of the entries'
-owners and a list of their modules. The garbage collector sees the owners, which may be part of
-cycles. It does not see the modules, or it would unload them before it runs the finalizers of other
-objects of a cycle, and those may call the function; they go with the function, or when it is cleared.
+owners, a list of their modules and the address of the first entry's cells. The garbage collector sees
+the owners, which may be part of cycles. It does not see the modules, or it would unload them before
+it runs the finalizers of other objects of a cycle, and those may call the function; they go with the
+function, or when it is cleared.
+
+The cells of an entry are the next entry, its owner, the cells of the next entry, and how often it was
+hit while it was not the first.
 """
 
 from __future__ import annotations
@@ -13,9 +17,13 @@ from ..python_abi import SLOT_FREE, TYPE
 VECTORCALL = 16
 OWNERS = 24
 MODULES = 32
-INSTANCE_SIZE = 40
+CELLS = 40
+INSTANCE_SIZE = 48
 
-EXPORTED = ("new", "traverse", "clear", "dealloc", "bind", "slow", "install", "reset")
+ADVANCE = 16
+"""Hits after which an entry becomes the first. Calls that alternate pay for a move now and then only."""
+
+EXPORTED = ("new", "traverse", "clear", "dealloc", "bind", "slow", "install", "advance", "reset")
 
 TEXT = f"""
 ; A new instance: nothing but the slow path.
@@ -69,6 +77,8 @@ define internal void @replace(ptr %self, ptr %owners, ptr %modules) nounwind {{
 entry:
   %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
   store ptr @slow, ptr %vectorcall
+  %cells_place = getelementptr i8, ptr %self, i64 {CELLS}
+  store ptr null, ptr %cells_place
   %owners_place = getelementptr i8, ptr %self, i64 {OWNERS}
   %old_owners = load ptr, ptr %owners_place
   store ptr %owners, ptr %owners_place
@@ -166,7 +176,12 @@ chain:
   store ptr %first, ptr %cells
   %owner_cell = getelementptr i8, ptr %cells, i64 8
   store ptr %owner, ptr %owner_cell
+  %cells_place = getelementptr i8, ptr %self, i64 {CELLS}
+  %first_cells = load ptr, ptr %cells_place
+  %next_cells = getelementptr i8, ptr %cells, i64 16
+  store ptr %first_cells, ptr %next_cells
   store ptr %entry, ptr %vectorcall
+  store ptr %cells, ptr %cells_place
   ret i32 0
 refuse:
   ret i32 1
@@ -174,6 +189,46 @@ dead:
   ret i32 2
 error:
   ret i32 -1
+}}
+
+; An entry was hit that is not the first: after some hits it becomes the first.
+define void @advance(ptr %self, ptr %entry, ptr %cells) nounwind {{
+begin:
+  %hits_cell = getelementptr i8, ptr %cells, i64 24
+  %before = load i64, ptr %hits_cell
+  %hits = add i64 %before, 1
+  store i64 %hits, ptr %hits_cell
+  %rest = urem i64 %hits, {ADVANCE}
+  %due = icmp eq i64 %rest, 0
+  br i1 %due, label %start, label %leave
+start:
+  %cells_place = getelementptr i8, ptr %self, i64 {CELLS}
+  %first_cells = load ptr, ptr %cells_place
+  br label %look
+look:
+  %at = phi ptr [ %first_cells, %start ], [ %following, %compare ]
+  %end = icmp eq ptr %at, null
+  br i1 %end, label %leave, label %compare
+compare:
+  %following_cell = getelementptr i8, ptr %at, i64 16
+  %following = load ptr, ptr %following_cell
+  %found = icmp eq ptr %following, %cells
+  br i1 %found, label %move, label %look
+move:
+  %next = load ptr, ptr %cells
+  store ptr %next, ptr %at
+  %next_cell = getelementptr i8, ptr %cells, i64 16
+  %next_cells = load ptr, ptr %next_cell
+  store ptr %next_cells, ptr %following_cell
+  %vectorcall = getelementptr i8, ptr %self, i64 {VECTORCALL}
+  %first = load ptr, ptr %vectorcall
+  store ptr %first, ptr %cells
+  store ptr %first_cells, ptr %next_cell
+  store ptr %entry, ptr %vectorcall
+  store ptr %cells, ptr %cells_place
+  br label %leave
+leave:
+  ret void
 }}
 
 ; Forget all entries, on demand.

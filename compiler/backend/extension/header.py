@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...ir.types import Type
+from ..c_names import C_TYPES, distinct
 from ..entries.specs import (
     CONTAINERS,
     ArrayResult,
@@ -26,12 +26,7 @@ from ..entries.specs import (
 from .cpu import Level
 from .describe import NUMPY_NAMES, Function, doc, number_dtype, spelled
 
-C_TYPES = {"bool": "uint8_t", "i32": "int32_t", "i64": "int64_t", "f32": "float", "f64": "double"}
 _PYTHON_TYPES = {"bool": "bool", "i32": "int", "i64": "int", "f32": "float", "f64": "float"}
-_C_WORDS = frozenset(
-    ("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
-     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "report"))
 
 
 # ---- the C header
@@ -69,8 +64,8 @@ def _declaration(function: Function, module: str) -> str:
     graph = function.graph
     fixed = len(graph.params) - len(function.extras)
     given = [f"const {_c(p.type)}" for p in graph.params]
-    names = _distinct([*(p.hint or f"in{k}" for k, p in enumerate(graph.params)),
-                       *(f"out{k}" for k in range(len(graph.results)))])
+    names = distinct([*(p.hint or f"in{k}" for k, p in enumerate(graph.params)),
+                      *(f"out{k}" for k in range(len(graph.results)))])
     made = [_c(r.type) for r in graph.results]
     types = [p.type for p in [*graph.params, *graph.results]]
     rows = [f"    {kind} *{name}, /* {_sizes(t)}{', fixed in the module' if fixed <= k < len(given) else ''} */"
@@ -84,20 +79,6 @@ def _c(type: Type) -> str:
 
 def _sizes(type: Type) -> str:
     return " x ".join(map(str, type.static_shape())) or "1"
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Names that C takes, each once."""
-    made: list[str] = []
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        plain = f"a_{plain}" if plain in _C_WORDS or plain[0] in "_0123456789" else plain
-        spelling, more = plain, 1
-        while spelling in made:
-            more += 1
-            spelling = f"{plain}_{more}"
-        made.append(spelling)
-    return made
 
 
 # ---- the stub

@@ -22,6 +22,7 @@ from .. import linker
 from ..emit import emit
 from ..machine import compile_object
 from ..registers import literal
+from ..tiers import BETTER
 from . import argument_text, array_text, bind_text, buffer_text
 from .cpu import LEVELS, Level, missing_text
 from .describe import Function, doc
@@ -73,7 +74,29 @@ def _compile(function: Function, module: str, level: Level) -> Compiled:
     program = lower(optimize(function.graph), level.vector_bits, blas=False)
     emitted = emit(program, f"{module}_{function.name}", level.fma)
     native = Native(emitted.name, _failures(program), is_long(program))
-    return Compiled(function, native, compile_object(emitted.text, settings.level, level.name))
+    quality = BETTER if settings.level is None else settings.level
+    return Compiled(function, native, compile_object(emitted.text.replace(_DECLARED, _ALONE), quality, level.name))
+
+
+_DECLARED = "declare i64 @pullback_parallel(ptr, ptr, i64, i64, ptr)"
+_ALONE = """\
+define internal i64 @pullback_parallel(ptr %body, ptr %frame, i64 %chunks, i64 %work, ptr %report) nounwind {
+entry:
+  br label %next
+next:
+  %chunk = phi i64 [0, %entry], [%after, %done]
+  %status = call i64 %body(ptr %frame, i64 %chunk, ptr %report)
+  %failed = icmp ne i64 %status, 0
+  br i1 %failed, label %end, label %done
+done:
+  %after = add i64 %chunk, 1
+  %more = icmp ult i64 %after, %chunks
+  br i1 %more, label %next, label %end
+end:
+  ret i64 %status
+}
+"""
+"""The pool that kernels call, in a module that has no threads: one chunk after the other."""
 
 
 def _failures(program: Program) -> tuple[tuple[str, str], ...]:

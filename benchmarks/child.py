@@ -1,0 +1,76 @@
+"""One measurement in a process of its own: seconds from a new function to its first gradient.
+
+    python child.py NAME pullback|jax
+
+Libraries are loaded and have compiled something small before; prints the seconds, then the sum of every gradient.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import harness
+import numpy as np
+import peers
+from cases import mixture, transformer
+
+import pullback
+
+Problem = tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]]
+"""A function, the arguments it is differentiated in, and all arguments."""
+
+
+def ten(x, y):
+    a = np.sin(x) * y + np.exp(-x * x)
+    b = np.log(a * a + 1.0) / (y + 2.0)
+    return np.tanh(b) + np.sqrt(a * a + b * b)
+
+
+def pendulum(operations: int) -> Callable[..., Any]:
+    """A pendulum's path written out step by step: six operations each."""
+
+    def last_angle(angle, speed, length):
+        pull = 9.81 / length
+        for _ in range(operations // 6):
+            speed = speed - 0.001 * (pull * np.sin(angle))
+            angle = angle + 0.001 * speed
+        return angle
+
+    return last_angle
+
+
+def problem(name: str) -> Problem:
+    if name == "ten":
+        return ten, (0, 1), (0.7, 1.3)
+    if name == "mixture":
+        return mixture.log_likelihood, (0, 1, 2), tuple(mixture.problem(1000, 10, 25))
+    if name == "transformer":
+        return transformer.loss, (0, 1), transformer.problem(8, 64, 128)
+    return pendulum(int(name)), (0, 1, 2), (0.5, 0.1, 1.2)
+
+
+def measure(name: str, way: str) -> tuple[float, list[float]]:
+    """Seconds to the first gradient, and sums of its arrays."""
+    function, argnums, given = problem(name)
+    warm = np.ones(3)
+    if way == "jax":
+        jax = peers.jax()
+        jax.block_until_ready(jax.jit(jax.grad(lambda x: (x * x).sum()))(jax.numpy.asarray(warm)))
+        given = jax.tree.map(jax.numpy.asarray, given)
+        function = peers.with_numpy(function, jax.numpy)
+        begin = time.perf_counter()
+        result = jax.block_until_ready(jax.jit(jax.grad(function, argnums))(*given))
+    else:
+        pullback.grad(lambda x: np.sum(x * x))(warm)
+        begin = time.perf_counter()
+        result = pullback.grad(function, argnums)(*given)
+    spent = time.perf_counter() - begin
+    return spent, [float(np.sum(np.abs(leaf))) for leaf in harness.leaves(result)]
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*sys.argv[1:])))

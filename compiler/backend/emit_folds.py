@@ -1,0 +1,144 @@
+"""Folds of a nest: the partial results that travel through its loops, and how they are joined at the end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from ..loops import Apply
+from ..lowering.program import Accumulate, Nest
+from .emit_element import Elements
+from .emit_memory import Cell
+from .levels import LevelWriter
+from .registers import FLOATS, Reg
+
+
+class Folds(ABC):
+    """The folds of one nest, for the emitter of its loops."""
+
+    w: LevelWriter
+    nest: Nest
+    elements: Elements
+    folds_lanes: bool
+    straight: bool
+    partials: int
+    rows: list[int]
+    vectors: list[Cell]
+
+    @abstractmethod
+    def _cells(self) -> list[Cell]:
+        """The cells of the turn."""
+
+    @property
+    def _per_row(self) -> int:
+        """Accumulators of a fold in one row."""
+        return self.partials if self.folds_lanes or self.straight else len(self.vectors)
+
+    def _identity(self, fold: Accumulate) -> list[Reg]:
+        dtype = fold.value.dtype
+        width = self.nest.width if self.nest.vector is not None else 1
+        least, most = _limits(dtype)
+        if fold.kind == "sum":
+            return [self.w.number(-0.0 if dtype in ("f32", "f64") else 0, dtype, width)]
+        if fold.kind == "min":
+            return [self.w.number(most, dtype, width)]
+        first = self.w.number(least, dtype, width)
+        if fold.kind == "max":
+            return [first]
+        return [first, self.w.number(2**63 - 1, "i64", width)]
+
+    def _accumulate(self, folds: list[Reg], slot: int, cell: Cell) -> None:
+        """Fold the elements of one cell into the accumulators at `slot` of each fold."""
+        count = self._per_row * len(self.rows)
+        for fold in self.nest.folds:
+            if fold.kind == "argmax":
+                assert fold.position is not None
+                value, here = (self.elements.wide(e, cell) for e in (fold.value, fold.position))
+                pair = (folds[slot], folds[slot + count])
+                folds[slot], folds[slot + count] = self._better(pair, (value, here), cell)
+                slot += 2 * count
+                continue
+            made = self._step(fold, folds[slot], cell)
+            folds[slot] = self.elements.masked(made, cell, folds[slot]) if self.folds_lanes else made
+            slot += count
+
+    def _step(self, fold: Accumulate, so_far: Reg, cell: Cell) -> Reg:
+        """One step of a fold; a product is summed with one rounding where the CPU can."""
+        e = fold.value
+        if fold.kind == "sum" and isinstance(e, Apply) and e.spelling == "mul" and so_far.dtype in FLOATS:
+            a, b = (self.elements.wide(x, cell) for x in e.args)
+            return self.w.muladd(a, b, so_far)
+        return combine(self.w, fold.kind, so_far, self.elements.wide(e, cell))
+
+    def _better(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg], cell: Cell) -> tuple[Reg, Reg]:
+        wins = larger_first(self.w, a, b)
+        wins = self.elements.masked(wins, cell, self.w.number(False, "bool", wins.width))
+        return self.w.select(wins, b[0], a[0]), self.w.select(wins, b[1], a[1])
+
+    def _finish(self, fold: Accumulate, columns: list[list[Reg]]) -> None:
+        """Join the partials of each cell, and keep the result for what is made of it, and in memory."""
+        join: Callable[[tuple[Reg, ...], tuple[Reg, ...]], tuple[Reg, ...]]
+        if fold.kind == "argmax":
+            join = self._join_pairs
+        else:
+            join = lambda a, b: (combine(self.w, fold.kind, a[0], b[0]),)  # noqa: E731
+        parts = list(zip(*columns, strict=True))
+        for k, cell in enumerate(self._cells()):
+            mine = parts[k * self.partials : (k + 1) * self.partials]
+            if self.folds_lanes:
+                made = tree(self.w, mine, self.nest.partials // self.nest.width, join)[-1]
+            elif self.partials > 1:
+                made = halved(mine, self.nest.partials, join)[-1]
+            else:
+                made = parts[k][-1]
+            self.elements.hold(fold.buffer, fold.offset, cell, made)
+            if fold.kept:
+                self.elements.put(fold.buffer, fold.offset, made, cell)
+
+    def _join_pairs(self, a: tuple[Reg, ...], b: tuple[Reg, ...]) -> tuple[Reg, ...]:
+        wins = larger_first(self.w, (a[0], a[1]), (b[0], b[1]))
+        return self.w.select(wins, b[0], a[0]), self.w.select(wins, b[1], a[1])
+
+
+def tree(w: LevelWriter, parts: list, slots: int, join: Callable) -> tuple[Reg, ...]:
+    """Join the partials, and then their lanes in the same manner."""
+    total = halved(parts, slots, join)
+    width = total[0].width
+    while width > 1:
+        width //= 2
+        low = tuple(w.shuffle(r, r, list(range(width))) for r in total)
+        high = tuple(w.shuffle(r, r, list(range(width, 2 * width))) for r in total)
+        total = join(low, high)
+    return total
+
+
+def halved(parts: list, slots: int, join: Callable) -> tuple[Reg, ...]:
+    """Join partial p with partial p + half, halving until one is left; absent ones are identities."""
+    while slots > 1:
+        slots //= 2
+        low, high = parts[:slots], parts[slots:]
+        parts = [join(a, high[k]) if k < len(high) else a for k, a in enumerate(low)]
+    (total,) = parts
+    return total
+
+
+def combine(w: LevelWriter, kind: str, a: Reg, b: Reg) -> Reg:
+    """One step of a sum, max or min."""
+    return {"sum": w.add, "max": w.maximum, "min": w.minimum}[kind](a, b)
+
+
+def larger_first(w: LevelWriter, a: tuple[Reg, Reg], b: tuple[Reg, Reg]) -> Reg:
+    """Whether (value, index) b comes before a: larger, or NaN, or as large and earlier."""
+    larger, same = w.gt(b[0], a[0]), w.eq(b[0], a[0])
+    if a[0].dtype in ("f32", "f64"):
+        nan_a, nan_b = w.isnan(a[0]), w.isnan(b[0])
+        larger = w.or_(larger, w.and_(nan_b, w.not_(nan_a)))
+        same = w.or_(same, w.and_(nan_a, nan_b))
+    return w.or_(larger, w.and_(same, w.lt(b[1], a[1])))
+
+
+def _limits(dtype: str) -> tuple[float, float]:
+    if dtype in ("f32", "f64"):
+        return float("-inf"), float("inf")
+    bits = 31 if dtype == "i32" else 63
+    return -(2**bits), 2**bits - 1

@@ -1,0 +1,114 @@
+"""Lines as LLVM functions: one after the other, each reads and writes the frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from ..loops import Apply, Buffer, Element, Load, Number
+from ..lowering.program import Lines
+from . import elementary
+from .emit_element import OFTEN
+from .registers import Reg
+from .writer import Writer
+
+
+def emit_lines(w: Writer, pointers: dict[Buffer, str], s: Lines, name: str) -> None:
+    """Write `s`, its pieces as functions beside the function `name` if there are several."""
+    called = _called(s)
+    if not s.slots:
+        body = _Piece(w, w.declarations, called, {e: _load(w, pointers, e) for e in s.loads})
+        for e in s.pieces[0] if s.pieces else ():
+            body.make(e)
+        for buffer, e in s.stores:
+            w.store(pointers[buffer], body.make(e))
+        return
+    frame = pointers[s.frame]
+    for e in s.loads:
+        w.store(w.gep(frame, "i64", s.slots[e]), _load(w, pointers, e))
+    for number, piece in enumerate(s.pieces):
+        function = f"{name}.piece{number}"
+        w.declarations[function] = _function(w, function, piece, called, s.slots)
+        w.call(function, "void", [("ptr", frame)])
+    for buffer, e in s.stores:
+        if isinstance(e, Number):
+            value = w.number(e.value, e.dtype)
+        else:
+            value = w.load(w.gep(frame, "i64", s.slots[e]), e.dtype)
+        w.store(pointers[buffer], value)
+
+
+def _called(s: Lines) -> set[str]:
+    """The elementary functions that are written so often that each becomes a function; others share their parts."""
+    counts = Counter(e.spelling for piece in s.pieces for e in piece if isinstance(e, Apply))
+    return {spelling for spelling, n in counts.items() if n > OFTEN}
+
+
+def _load(w: Writer, pointers: dict[Buffer, str], e: Load) -> Reg:
+    return w.load(w.gep(pointers[e.buffer], e.dtype, e.offset.constant), e.dtype)
+
+
+def _function(
+    w: Writer, name: str, piece: Sequence[Element], called: set[str], slots: Mapping[Element, int]
+) -> str:
+    inner = Writer(w.has_fma)
+    body = _Piece(inner, w.declarations, called, {}, slots)
+    for e in piece:
+        value = body.make(e)
+        if e in slots:
+            inner.store(inner.gep("%frame", "i64", slots[e]), value)
+    w.declarations |= inner.declarations
+    return "\n".join([f"define internal void @{name}(ptr %frame) nounwind noinline {{", "entry:", *inner.lines,
+                      "  ret void", "}"])
+
+
+class _Piece:
+    """The values of one function."""
+
+    def __init__(self, w: Writer, declarations: dict[str, str], called: set[str], made: Mapping[Load, Reg],
+                 slots: Mapping[Element, int] = MappingProxyType({})) -> None:
+        self.w, self.declarations, self.called, self.slots = w, declarations, called, slots
+        self.made: dict[Element, Reg] = {**made}
+
+    def make(self, e: Element) -> Reg:
+        """The value of `e`: made here, or read from the frame."""
+        found = self.made.get(e)
+        if found is None:
+            found = self.made[e] = self._apply(e) if isinstance(e, Apply) else self._read(e)
+        return found
+
+    def _read(self, e: Element) -> Reg:
+        if isinstance(e, Number):
+            return self.w.number(e.value, e.dtype)
+        return self.w.load(self.w.gep("%frame", "i64", self.slots[e]), e.dtype)
+
+    def _apply(self, e: Apply) -> Reg:
+        args = [self._argument(a) for a in e.args]
+        if e.spelling == "cast":
+            return self.w.cast(args[0], e.dtype)
+        if e.spelling in elementary.FUNCTIONS:
+            if e.spelling in self.called:
+                return self._call(e, args)
+            return elementary.FUNCTIONS[e.spelling](self.w, *args)
+        return getattr(self.w, e.spelling)(*args)
+
+    def _argument(self, e: Element) -> Reg:
+        """What another piece made is in the frame."""
+        if e not in self.made and e in self.slots:
+            self.made[e] = self._read(e)
+        return self.make(e)
+
+    def _call(self, e: Apply, args: Sequence[Reg]) -> Reg:
+        """A function of its own for an elementary function that is needed often."""
+        kind, w = args[0], self.w
+        name = f"{e.spelling}_{kind.dtype}x1"
+        if name not in self.declarations:
+            inner = Writer(w.has_fma)
+            made = elementary.FUNCTIONS[e.spelling](inner, *(Reg(kind.dtype, 1, f"%x{k}") for k in range(len(args))))
+            params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
+            head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
+            self.declarations |= inner.declarations
+            self.declarations[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
+        given = ", ".join(a.typed for a in args)
+        return w.value(e.dtype, 1, f"call {kind.type} @{name}({given})")

@@ -1,0 +1,234 @@
+"""Where the elements of a nest lie: addresses, loads, stores and the masks of the lanes that may touch memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..ir.measure import Extent
+from ..loops import Affine, Axis, Buffer, Element, Load
+from ..lowering.program import Store
+from .levels import LevelWriter
+from .registers import Reg
+
+
+class Cell(NamedTuple):
+    """One vector of a turn: where it starts, how many of its lanes count if not all, and its step of the tile axis.
+
+    A count that is known only at run time may be negative, or more than there are lanes.
+    """
+
+    start: int
+    count: int | Reg = 0
+    row: int = 0
+
+
+class Row:
+    """What the nests of one row share: where the outer axes stand, and the buffers of the row.
+
+    index      the outer axes: where each stands, and the loop level at which that is known
+    local      buffers of the row; in memory, a buffer has `width` lanes for each of its elements
+    registers  what the local buffers hold, by buffer and offset, where they are not in memory; None if they are
+    """
+
+    def __init__(self, local: Sequence[Buffer] = (), width: int = 1, straight: bool = False) -> None:
+        self.index: dict[Axis, tuple[Reg, int]] = {}
+        self.local, self.width = frozenset(local), width
+        self.registers: dict[tuple[Buffer, int], Reg] | None = {} if straight else None
+
+
+class Memory(ABC):
+    """The loads and stores of a nest's elements, cell by cell."""
+
+    w: LevelWriter
+    pointers: dict[Buffer, str]
+    vector: Axis | None
+    width: int
+    tile: Axis | None
+    row: Row
+    index: dict[Axis, tuple[Reg, int]]
+    written_out: dict[Axis, int]
+    held: dict[tuple[Buffer, Affine], dict[tuple[int, int], Reg]]
+    stored: dict[tuple[Buffer, Affine], Element]
+
+    @abstractmethod
+    def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
+        """The value of an element."""
+
+    def _load(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
+        if not e.gathered:
+            stored = self.stored.get((e.buffer, e.offset))
+            if stored is not None:
+                return self.make(stored, cell)
+            held = self.held.get((e.buffer, e.offset))
+            if held is not None:
+                return held[cell.start, cell.row]
+            if e.buffer in self.row.local and (self.row.width > 1 or self.row.registers is not None):
+                return self._load_local(e, cell, guard)
+        where = [(self.make(g, cell, guard), stride) for g, stride in e.gathered]
+        factor = e.offset.factor(self.vector) if self.vector is not None else 0
+        wide = any(r.width > 1 for r, _ in where)
+        dtype, w = e.dtype, self.w
+        if not wide and factor == 0:
+            return w.load(self._address(e.buffer, e.offset, where, cell), dtype, 1, self._scalar(guard))
+        mask = self._mask(cell, guard)
+        if not wide and factor == 1:
+            return w.load(self._address(e.buffer, e.offset, where, cell), dtype, self.width, mask)
+        if not wide and factor == -1:
+            back = cell._replace(start=cell.start + self.width - 1)
+            mask = mask and w.shuffle(mask, mask, list(range(self.width))[::-1])
+            made = w.load(self._address(e.buffer, e.offset, where, back), dtype, self.width, mask)
+            return w.shuffle(made, made, list(range(self.width))[::-1])
+        lanes = self._ramp(factor)
+        scalars = [(r, s) for r, s in where if r.width == 1]
+        for r, stride in where:
+            if r.width > 1:
+                lanes = w.add(lanes, w.mul(r, w.number(stride, "i64", self.width)))
+        base = self._address(e.buffer, e.offset, scalars, cell)
+        return w.gather(base, lanes, mask, dtype)
+
+    def _load_local(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
+        """An element of a buffer of the row: a register, or memory with a place for each lane."""
+        if self.row.registers is not None:
+            return self.row.registers[e.buffer, self._number(e.offset)]
+        mask = None if guard is None else self.w.splat(guard, self.row.width)
+        return self.w.load(self._address(e.buffer, e.offset * self.row.width, [], cell), e.dtype, self.row.width, mask)
+
+    def _number(self, offset: Affine) -> int:
+        """An offset over loops that are written out."""
+        return offset.constant + sum(f * self.written_out[a] for a, f in offset.terms)
+
+    def _scalar(self, guard: Reg | None) -> Reg | None:
+        """A guard as the mask of a scalar load: any lane may read what all lanes share."""
+        return guard if guard is None or guard.width == 1 else self.w.any(guard)
+
+    def _address(
+        self, buffer: Buffer, offset: Affine, where: Sequence[tuple[Reg, int]], cell: Cell
+    ) -> str:
+        """The address of an element, built from the outermost axis inwards."""
+        w, ptr, dtype = self.w, self.pointers[buffer], buffer.type.dtype
+        constant = offset.constant
+        for axis, factor in sorted(offset.terms, key=lambda t: self.index[t[0]][1]):
+            index, level = self.index[axis]
+            constant += factor * self._step(axis, cell)
+            with w.at(level):
+                ptr = w.gep(ptr, dtype, w.mul(index, w.number(factor, "i64")))
+        for reg, stride in where:
+            ptr = w.gep(ptr, dtype, w.mul(reg, w.number(stride, "i64")))
+        return w.gep(ptr, dtype, constant)
+
+    def _step(self, axis: Axis, cell: Cell) -> int:
+        """How far the cell is along an axis from where the turn stands."""
+        return cell.start if axis is self.vector else cell.row if axis is self.tile else 0
+
+    def _ramp(self, factor: int) -> Reg:
+        """0, factor, 2 * factor, ... in the lanes."""
+        return ramp(self.w, factor, self.width)
+
+    def _position(self, index: Affine, cell: Cell) -> Reg:
+        w = self.w
+        total, factor = w.number(index.constant, "i64"), 0
+        for axis, f in sorted(index.terms, key=lambda t: self.index[t[0]][1]):
+            reg, level = self.index[axis]
+            if axis is self.vector:
+                factor = f
+            total = w.add(total, w.number(f * self._step(axis, cell), "i64"))
+            with w.at(level):
+                step = w.mul(reg, w.number(f, "i64"))
+            total = w.add(total, step)
+        if not factor:
+            return total
+        return w.add(w.splat(total, self.width), self._ramp(factor))
+
+    # ---- masks
+
+    def _mask(self, cell: Cell, guard: Reg | None = None) -> Reg | None:
+        """Which lanes may touch memory; None for all."""
+        mask = None
+        if cell.count:
+            here = ramp(self.w, 1, self.width)
+            mask = self.w.lt(here, self._count(cell))
+        if guard is not None:
+            guard = self.w.splat(guard, self.width)
+            mask = guard if mask is None else self.w.and_(mask, guard)
+        return mask
+
+    def _count(self, cell: Cell) -> Reg:
+        """How many lanes count, in every lane."""
+        if isinstance(cell.count, Reg):
+            return self.w.splat(cell.count, self.width)
+        return self.w.number(cell.count, "i64", self.width)
+
+    def masked(self, new: Reg, cell: Cell, old: Reg) -> Reg:
+        """`new` in the lanes that count, else `old`."""
+        mask = self._mask(cell) if new.width > 1 else None
+        return new if mask is None else self.w.select(mask, new, old)
+
+    # ---- stores
+
+    def add(self, s: Store, value: Reg, where: list[tuple[Reg, int]], cell: Cell) -> None:
+        if self.vector is not None and s.offset.factor(self.vector) != 1:
+            self._add_in_turn(s, value, where, cell)
+            return
+        address = self._address(s.buffer, s.offset, where, cell)
+        width = self.width if self.vector is not None else 1
+        mask = self._mask(cell) if width > 1 else None
+        have = self.w.load(address, s.buffer.type.dtype, width, mask)
+        self.w.store(address, self.w.add(have, self.w.splat(value, width)), mask)
+
+    def _add_in_turn(self, s: Store, value: Reg, where: list[tuple[Reg, int]], cell: Cell) -> None:
+        """Add lane by lane: several lanes may have the same place."""
+        assert self.vector is not None
+        w, factor = self.w, s.offset.factor(self.vector)
+        for k, mask in self._lanes(cell):
+            places = [(w.extract(r, k), stride) for r, stride in where]
+            address = self._address(s.buffer, s.offset, places, cell._replace(start=cell.start + k if factor else 0))
+            have = w.load(address, s.buffer.type.dtype, 1, mask)
+            w.store(address, w.add(have, w.extract(value, k)), mask)
+
+    def _lanes(self, cell: Cell) -> Iterator[tuple[int, Reg | None]]:
+        """The lanes that may count, and whether each does, where that is known only at run time."""
+        if isinstance(cell.count, Reg):
+            for k in range(self.width):
+                yield k, self.w.lt(self.w.number(k, "i64"), cell.count)
+        else:
+            yield from ((k, None) for k in range(cell.count or self.width))
+
+    def put(
+        self, buffer: Buffer, offset: Affine, value: Reg, cell: Cell, where: Sequence[tuple[Reg, int]] = ()
+    ) -> None:
+        """Write a value to buffer[offset]: a vector, or lane by lane where it is not contiguous."""
+        factor = offset.factor(self.vector) if self.vector is not None else 0
+        w = self.w
+        if buffer in self.row.local and self.row.registers is not None:
+            self.row.registers[buffer, self._number(offset)] = value
+            return
+        if buffer in self.row.local and self.row.width > 1:
+            w.store(self._address(buffer, offset * self.row.width, where, cell), w.splat(value, self.width))
+            return
+        if factor == 0:
+            w.store(self._address(buffer, offset, where, cell), w.extract(value, 0))
+            return
+        value = w.splat(value, self.width)
+        if factor == 1:
+            w.store(self._address(buffer, offset, where, cell), value, self._mask(cell))
+            return
+        for k, mask in self._lanes(cell):
+            one = cell._replace(start=cell.start + k)
+            w.store(self._address(buffer, offset, where, one), w.extract(value, k), mask)
+
+
+def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
+    """0, factor, 2 * factor, ... as a vector."""
+    if width == 1:
+        return w.number(0, "i64")
+    if factor == 0:
+        return w.number(0, "i64", width)
+    if isinstance(factor, Extent):
+        return w.mul(w.number(factor, "i64", width), ramp(w, 1, width))
+    text = ", ".join(f"i64 {k * factor}" for k in range(width))
+    return Reg("i64", width, f"<{text}>")
+
+
+__all__ = ["Cell", "Memory", "Row", "ramp"]

@@ -1,0 +1,89 @@
+"""Our own products of matrices: of what use they are, and where they are in memory.
+
+    i64 @pullback_gemm_f64(i64 m, i64 n, i64 k, ptr a, i64 lda, i64 ta, ptr b, i64 ldb, i64 tb, ptr c, i64 ldc)
+    i64 @pullback_gemm_batch_f64(i64 batch, i64 m, i64 n, i64 k, ptr a, i64 lda, i64 ta, i64 sa,
+                                 ptr b, i64 ldb, i64 tb, i64 sb, ptr c, i64 ldc, i64 sc)
+
+and the same for f32: c = op(a) @ op(b), m by n and k products each, in row-major order. A row begins `lda` elements
+after the one before; where `ta` is not 0, `a` is stored transposed. The matrices of a batch begin `sa` elements apart;
+`sa` and `sb` may be 0. c may not overlap a or b. The result is 0, or -1 without memory, or -2 after an interrupt.
+
+**Bits.** An element of c is the sum of its products in the order of k, in blocks of 256: each block is summed from 0 by
+`fmuladd`, and the blocks' sums are added up in order. So the bits depend on k, and on whether the processor fuses a
+multiplication and an addition, not on m, n, transposition, strides, the width of vectors or the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ..settings import settings
+from . import cache, machine, process, threads
+from .gemm_batch import batch, batched
+from .gemm_pack import copies, copy_declarations, copy_names
+from .gemm_text import single, text
+from .gemm_tile import Shape, shape, tile_declarations, tile_names, tiles
+from .module import Linked, link
+
+_lock = threading.RLock()
+_linked: dict[tuple[str, int], tuple[Linked, Linked]] = {}
+
+
+def prefers(m: int, n: int, k: int, blas: bool = True) -> bool:
+    """Whether a product is done by these functions rather than by NumPy's OpenBLAS.
+
+    Measured on a Zen 5, which OpenBLAS takes for a Haswell: with 512-bit vectors 1.8 to 5 times as fast as it (1.2
+    times where a tile is half empty), with 256-bit ones, as OpenBLAS has them there, 1.0 to 1.3 times from 64 on and
+    more below. Two cases stay with it: a product with a vector, which is a reduction (0.3 to 0.7 times), and processors
+    with 128-bit vectors, where nothing was measured. The answer depends on the processor and not on the width that a
+    setting asks for, because bits depend on it.
+    """
+    if not blas:
+        return True
+    return min(m, n) > 1 and k > 0 and machine.vector_bits() >= 256 and machine.has_fma()
+
+
+def symbols(*dtypes: str) -> dict[str, int]:
+    """The addresses of the functions for some of f32 and f64, both if none is named; compiled when first asked for."""
+    bits = settings.vector_bits or machine.vector_bits()
+    found = {}
+    for dtype in dtypes or ("f32", "f64"):
+        with _lock:
+            linked = _linked.get((dtype, bits))
+            if linked is None:
+                linked = _linked[dtype, bits] = _load(shape(dtype, bits, machine.has_fma()))
+        functions = linked[-1]
+        found |= {name: functions.address(name) for name in functions.exports}
+    return found
+
+
+def standalone(dtype: str, bits: int, fma: bool) -> str:
+    """The text of a module that calls no thread pool, for files that other processes load."""
+    s = shape(dtype, bits, fma)
+    return "\n".join([tiles(s), copies(s), text(s, parallel=False), batch(s)])
+
+
+def _load(s: Shape) -> tuple[Linked, Linked]:
+    """The inner loops, and the functions around them: at level 0 those cost nothing and compile five times as fast."""
+    names = [*tile_names(s), *copy_names(s)]
+    inner = link(_object("\n".join([tiles(s), copies(s)]), 2), {}, names)
+    around = "\n".join([tile_declarations(s), copy_declarations(s), text(s, parallel=True), batch(s)])
+    needed = process.allocator_symbols() | threads.symbols() | {name: inner.address(name) for name in names}
+    return inner, link(_object(around, 0), needed, (single(s.dtype), batched(s.dtype)))
+
+
+def _object(module: str, level: int) -> bytes:
+    """The object code, from the disk if it has been made before."""
+    if not cache.enabled():
+        return machine.compile_object(module, level)
+    key = cache.key_of(f"gemm {level}", module)
+    stored = cache.read(key)
+    if stored is not None:
+        return stored.objects
+    objects = machine.compile_object(module, level)
+    cache.write(key, objects)
+    return objects
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -1,0 +1,209 @@
+"""Two tiers of code: made quickly for the first calls, and made well in the background for those that come after.
+
+A kernel of two tiers is entered through a cell that holds an address. At first that is a function which counts
+calls; when there have been enough it raises a flag and a semaphore, for which a thread waits. The thread generates
+better code and puts its address into the cell with one store. Both kinds of code compute the same bits, and both stay
+in memory as long as the kernel, so a call may be in either.
+
+    @NAME.code   the cell           @NAME.call   jumps to where the cell points
+    @NAME.hot    the flag           @NAME.count  counts, then runs @NAME
+
+The thread starts with the first kernel that may need it, holds no lock but one while LLVM works, and ends before
+the interpreter does. A child of a fork starts another.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from typing import NamedTuple, Protocol
+
+from ..ir.graph import Graph
+from . import process
+
+BETTER = 2
+"""The level of the code that is made in the background."""
+
+PATIENCE = 2e6
+"""Nanoseconds that a kernel is expected to have run before better code is made for it."""
+
+SLOW, SLOW_OPERATION = 1e7, 2e5
+"""Nanoseconds of one expected call, and of one for each operation, from which on the better code is made at once:
+the first call in quick code would take longer than making it does."""
+
+MAX_OPERATIONS = 10_000
+"""Operations from which on better code takes too long to make: on straight lines it is little better."""
+
+ELEMENT, PRODUCT = 0.15, 0.03
+"""Nanoseconds that a kernel is expected to take for an element of an operation, and for a product of a contraction."""
+
+
+class Upgradable(Protocol):
+    """A kernel of two tiers."""
+
+    def is_hot(self) -> bool: ...
+
+    def upgrade(self) -> None: ...
+
+
+class Plan(NamedTuple):
+    """The level of the first code, and after how many calls better code is made; 0 for never."""
+
+    level: int
+    calls: int
+
+
+def plan(graph: Graph, fixed: int | None) -> Plan:
+    """How to begin with a kernel, if the settings leave it open."""
+    if fixed is not None:
+        return Plan(fixed, 0)
+    nanoseconds = expected(graph)
+    if nanoseconds > max(SLOW, SLOW_OPERATION * len(graph.body)):
+        return Plan(BETTER, 0)
+    return Plan(0, max(1, int(PATIENCE / nanoseconds)) if len(graph.body) <= MAX_OPERATIONS else 0)
+
+
+def expected(graph: Graph) -> float:
+    """About how many nanoseconds a call takes; named sizes count as some hundred."""
+    total = 30.0
+    for op in graph.body:
+        sizes = [_elements(v.type.shape) for v in (*op.args, *op.results)] or [1]
+        if op.prim.name == "contract":  # of m*k, k*n and m*n elements
+            total += (sizes[0] * sizes[1] * sizes[2]) ** 0.5 * PRODUCT
+        total += max(sizes) * ELEMENT
+    return total
+
+
+def _elements(shape: tuple[object, ...]) -> int:
+    count = 1
+    for d in shape:
+        count *= d if isinstance(d, int) else 256
+    return count
+
+
+def text(name: str, count: int, calls: int) -> str:
+    """What stands beside the function `name` of `count` pointers: the cell, and what counts to `calls`."""
+    given = ", ".join(f"ptr %a{k}" for k in range(count))
+    return f"""
+@{name}.code = global ptr @{name}.count
+@{name}.hot = global i64 0
+@{name}.left = internal global i64 {calls}
+declare i32 @sem_post(ptr)
+@pullback.semaphore = external global i8
+define i64 @{name}.call({given}) nounwind {{
+  %code = load ptr, ptr @{name}.code
+  %status = musttail call i64 %code({given})
+  ret i64 %status
+}}
+define internal i64 @{name}.count({given}) nounwind {{
+  %left = load i64, ptr @{name}.left
+  %less = sub i64 %left, 1
+  store i64 %less, ptr @{name}.left
+  %enough = icmp eq i64 %less, 0
+  br i1 %enough, label %tell, label %run
+tell:
+  store i64 1, ptr @{name}.hot
+  %told = call i32 @sem_post(ptr @pullback.semaphore)
+  br label %run
+run:
+  %status = musttail call i64 @{name}({given})
+  ret i64 %status
+}}
+"""
+
+
+def names(name: str) -> tuple[str, ...]:
+    """What `text` exports."""
+    return f"{name}.code", f"{name}.hot", f"{name}.call"
+
+
+def symbols() -> dict[str, int]:
+    """What `text` refers to."""
+    return {"sem_post": process.interpreter_symbol("sem_post"), "pullback.semaphore": _worker.semaphore}
+
+
+def watch(kernel: Upgradable) -> None:
+    """Look after a kernel until it is hot or gone."""
+    _worker.watch(kernel)
+
+
+def settle(timeout: float = 60.0) -> bool:
+    """Wait until better code is there for all kernels that are hot now; whether that was so in time."""
+    return _worker.settle(timeout)
+
+
+busy = threading.Lock()
+"""Held while LLVM works in the background: nobody may fork then, as the child would inherit its locks."""
+
+
+class _Worker:
+    """The thread, and the kernels that it looks after."""
+
+    def __init__(self) -> None:
+        self.semaphore = process.semaphore()
+        self._kernels: dict[int, weakref.ref[Upgradable]] = {}
+        self._stopping = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._starting, self._done = threading.Lock(), threading.Condition()
+
+    def watch(self, kernel: Upgradable) -> None:
+        number = id(kernel)
+        self._kernels[number] = weakref.ref(kernel, lambda _: self._kernels.pop(number, None))
+        with self._starting:
+            if self._thread is None and not self._stopping:
+                self._thread = threading.Thread(target=self._run, name="pullback tiers", daemon=True)
+                self._thread.start()
+
+    def settle(self, timeout: float) -> bool:
+        with self._done:
+            return self._done.wait_for(lambda: not self._hot(), timeout)
+
+    def stop(self) -> None:
+        """Let the thread end: LLVM may not be at work while the process takes itself apart."""
+        self._stopping = True
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            process.post(self.semaphore)
+            thread.join()
+
+    def after_fork(self) -> None:
+        """In the child: it has no thread but the one that forked, and a semaphore that nobody waits for."""
+        process.reset(self.semaphore)
+        self._begin()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            process.wait(self.semaphore)
+            self._improve()
+            with self._done:
+                self._done.notify_all()
+
+    def _improve(self) -> None:
+        for kernel in self._hot():
+            if self._stopping:
+                return
+            kernel.upgrade()
+            self._kernels.pop(id(kernel), None)
+
+    def _hot(self) -> list[Upgradable]:
+        alive = [reference() for reference in list(self._kernels.values())]
+        return [kernel for kernel in alive if kernel is not None and kernel.is_hot()]
+
+
+_worker = _Worker()
+atexit.register(_worker.stop)
+
+
+def _after_fork() -> None:
+    busy.release()
+    _worker.after_fork()
+
+
+os.register_at_fork(before=busy.acquire, after_in_parent=busy.release, after_in_child=_after_fork)
+
+__all__ = ["BETTER", "Plan", "Upgradable", "busy", "expected", "names", "plan", "settle", "symbols", "text", "watch"]

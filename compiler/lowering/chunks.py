@@ -1,0 +1,83 @@
+"""How long a statement runs, and where it may be cut into chunks that run in any order, on any number of threads.
+
+Cuts depend on sizes alone, never on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..loops import Axis
+from .program import Nest, Rows
+from .schedule import Facts, cost
+
+STRAIGHT = 4  # vectors up to which a whole axis is written without a loop
+SHORT = 40_000  # nanoseconds of a statement up to which nobody need share or interrupt it
+CHUNK = 50_000  # nanoseconds of one chunk
+LANE = 0.012  # nanoseconds of one multiplication in a tile
+
+
+class Cut(NamedTuple):
+    """The `whole` steps of a statement's outermost axis that are done in chunks of `step`; those after are a rest."""
+
+    whole: int
+    step: int
+    work: int
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return -(-self.whole // self.step)
+
+
+def turn(nest: Nest, axis: Axis) -> int:
+    """How many steps of a loop over an axis one turn makes."""
+    if axis is nest.vector:
+        return nest.width * nest.unroll
+    return nest.rows if axis is nest.tile else 1
+
+
+def in_turns(nest: Nest, axis: Axis) -> int:
+    """How many steps of an axis are made in whole turns of a loop."""
+    straight = nest.unroll if nest.tile is not None else STRAIGHT
+    if axis is nest.vector and -(-axis.extent // nest.width) <= straight:
+        return 0
+    return axis.extent - axis.extent % turn(nest, axis)
+
+
+def cut(statement: Nest | Rows) -> Cut | None:
+    """How to run a long statement in chunks; None if it is short, or must run from beginning to end."""
+    nests = statement.body if isinstance(statement, Rows) else (statement,)
+    work = nanoseconds(statement)
+    free = isinstance(statement, Rows) or len(statement.axes) > statement.reduced
+    if work < SHORT or not free or not statement.axes or any(n.asserts or _adds(n) for n in nests):
+        return None
+    axis = statement.axes[0]
+    if isinstance(statement, Rows):
+        unit = statement.width if axis is statement.vector else 1
+        whole = axis.extent - axis.extent % unit
+    else:
+        unit, whole = turn(statement, axis), in_turns(statement, axis)
+    if whole < 2 * unit:
+        return None
+    steps = whole // unit
+    return Cut(whole, unit * -(-steps // max(2, min(steps, work // CHUNK))), work)
+
+
+def _adds(nest: Nest) -> bool:
+    return any(s.add or s.gathered for s in nest.stores)
+
+
+def nanoseconds(statement: Nest | Rows) -> int:
+    """About how long a statement runs."""
+    if isinstance(statement, Rows):
+        return math.prod(a.extent for a in statement.axes) * sum(map(nanoseconds, statement.body))
+    volume = math.prod(a.extent for a in statement.axes)
+    if statement.tile is not None:
+        return int(volume * LANE)
+    lanes = statement.width if statement.vector is not None else 1
+    return max(int(volume * cost(statement, Facts(statement)) / (8 * lanes)), 1)
+
+
+__all__ = ["STRAIGHT", "Cut", "cut", "in_turns", "nanoseconds", "turn"]

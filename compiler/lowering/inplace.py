@@ -1,0 +1,271 @@
+"""Which results may lie where inputs do.
+
+A result may be the memory of an input of its type if every element of the input has been read before that element
+of the result is written: in a statement before, or in the same turn of the same loops. Where that helps, statements
+that write results are put behind those that read inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+
+from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
+from .fuse import children, reachable
+from .program import InPlace, Lines, Multiply, Nest, Rows, Store, tops
+from .reads import reads, same_row
+
+Statement = Nest | Rows | Multiply | Lines
+
+
+def in_place(
+    body: Sequence[Statement], inputs: Sequence[Buffer], results: Sequence[Buffer]
+) -> tuple[list[Statement], tuple[tuple[int, int], ...]]:
+    """The statements in an order that suits, and (k, j) where result k may be the memory of input j."""
+    candidates = _candidates(body, inputs, results)
+    if not candidates:
+        return list(_settled(body, set())), ()
+    order = _Order(body)
+    pairs: dict[int, int] = {}
+    for k, j in candidates:
+        if k not in pairs and j not in pairs.values() and order.allow(results[k], inputs[j]):
+            pairs[k] = j
+    found = {(results[k], inputs[j]) for k, j in pairs.items()}
+    return list(_settled(order.statements(), found)), tuple(sorted(pairs.items()))
+
+
+def _settled(body: Sequence[Statement], pairs: set[tuple[Buffer, Buffer]]) -> Iterator[Statement]:
+    """The statements without the cases that cannot come about; a copy of what is there already need not run."""
+    for s in body:
+        if isinstance(s, Nest) and s.case is not None and (s.case.result, s.case.input) not in pairs:
+            if s.otherwise:
+                yield replace(s, case=None, otherwise=False)
+        elif (copied := _copied(s)) in pairs:
+            assert isinstance(s, Nest) and copied is not None
+            yield replace(s, case=InPlace(*copied), otherwise=True)
+        else:
+            yield s
+
+
+def _copied(s: Statement) -> tuple[Buffer, Buffer] | None:
+    """Where to and where from a nest copies, if it does nothing else."""
+    if not isinstance(s, Nest) or len(s.stores) != 1 or s.folds or s.asserts or s.case is not None:
+        return None
+    (store,) = s.stores
+    e = store.value
+    if not isinstance(e, Load) or e.gathered or store.gathered or store.add or e.offset != store.offset:
+        return None
+    return store.buffer, e.buffer
+
+
+# ---- which input for which result
+
+
+def _candidates(
+    body: Sequence[Statement], inputs: Sequence[Buffer], results: Sequence[Buffer]
+) -> list[tuple[int, int]]:
+    """Pairs to try: of a result, an input that is read where it is stored; those nearest in the expression first."""
+    stored = {s.buffer: s for nest in _nests(body) for s in (*nest.stores, *nest.after) if not s.gathered}
+    types = {b.type for b in inputs}
+    ranked: list[tuple[int, int, int]] = []
+    for k, out in enumerate(results):
+        if out in stored and out.type in types:
+            near = _depths(stored[out])
+            ranked += [(near[b], k, j) for j, b in enumerate(inputs) if b in near and b.type == out.type]
+    return [(k, j) for _, k, j in sorted(ranked)]
+
+
+def _nests(body: Sequence[Statement]) -> Iterator[Nest]:
+    for s in body:
+        yield from s.body if isinstance(s, Rows) else (s,) if isinstance(s, Nest) else ()
+
+
+def _depths(s: Store) -> dict[Buffer, int]:
+    """How far below the top of a stored element what lies at the same place in other buffers is read."""
+    found: dict[Buffer, int] = {}
+    seen: set[int] = set()
+    level, depth = [s.value], 0
+    while level:
+        below = []
+        for e in level:
+            if isinstance(e, Load) and not e.gathered and e.offset == s.offset:
+                found.setdefault(e.buffer, depth)
+            if id(e) not in seen:
+                seen.add(id(e))
+                below += children(e)
+        level, depth = below, depth + 1
+    return found
+
+
+# ---- order
+
+
+class _Order:
+    """What must run before what; pairs that are allowed add to it."""
+
+    def __init__(self, body: Sequence[Statement]) -> None:
+        self.body = body
+        self.after: list[set[int]] = [set() for _ in body]
+        self.readers: dict[Buffer, list[int]] = {}
+        self.writers: dict[Buffer, list[int]] = {}
+        last: dict[Buffer, list[int]] = {}  # readers since the last writer
+        for at, statement in enumerate(body):
+            read, written = _reads(statement), _writes(statement)
+            for b in read | written:
+                for before in self.writers.get(b, ())[-1:]:
+                    self.after[before].add(at)
+            for b in written:
+                for before in last.pop(b, ()):
+                    self.after[before].add(at)
+                self.writers.setdefault(b, []).append(at)
+            for b in read:
+                self.readers.setdefault(b, []).append(at)
+                last.setdefault(b, []).append(at)
+        for each in range(len(body)):
+            self.after[each].discard(each)
+        self.failing = [at for at, s in enumerate(body) if any(n.asserts for n in _nests([s]))]
+
+    def allow(self, out: Buffer, given: Buffer) -> bool:
+        """Let `out` be the memory of `given`, if it may."""
+        writers, readers = self.writers.get(out, []), set(self.readers.get(given, ()))
+        both = [at for at in writers if at in readers]
+        if not writers or both[1:] or (both and both[0] != writers[0]):
+            return False
+        if both and not _reads_first(self.body[both[0]], out, given):
+            return False
+        before = {*readers, *self.failing} - set(both)
+        if before & self._following(writers) or any(at in self.failing for at in both):
+            return False
+        for at in before:
+            self.after[at].update(writers)
+        return True
+
+    def _following(self, first: Sequence[int]) -> set[int]:
+        """The statements that must run after some, and these."""
+        found, stack = set(first), list(first)
+        while stack:
+            for at in self.after[stack.pop()]:
+                if at not in found:
+                    found.add(at)
+                    stack.append(at)
+        return found
+
+    def statements(self) -> list[Statement]:
+        """The statements in order; where there is a choice, as they were."""
+        waits = [0] * len(self.body)
+        for following in self.after:
+            for at in following:
+                waits[at] += 1
+        ready = [at for at, n in enumerate(waits) if not n]
+        heapify(ready)
+        order: list[Statement] = []
+        while ready:
+            at = heappop(ready)
+            order.append(self.body[at])
+            for following in self.after[at]:
+                waits[following] -= 1
+                if not waits[following]:
+                    heappush(ready, following)
+        return order
+
+
+def _reads(statement: Statement) -> set[Buffer]:
+    """What a statement reads; what it adds to is among that which it writes."""
+    if isinstance(statement, Multiply):
+        return {statement.left.buffer, statement.right.buffer}
+    read: set[Buffer] = set()
+    for nest in _nests([statement]):
+        read |= {e.buffer for e in reachable(tops(nest)) if isinstance(e, Load)}
+        if nest.case is not None and nest.case.change is not None:
+            read.add(nest.case.change)
+    return read
+
+
+def _writes(statement: Statement) -> set[Buffer]:
+    if isinstance(statement, Multiply):
+        return {statement.out.buffer}
+    return {s.buffer for nest in _nests([statement]) for s in (*nest.stores, *nest.folds, *nest.after)}
+
+
+# ---- within a statement
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a nest writes a result: a store, those that are made in the same turn before it, and all it makes else."""
+
+    store: Store
+    before: list[Element]
+    others: list[Element]
+    axes: tuple[Axis, ...]
+
+
+def _reads_first(statement: Statement, out: Buffer, given: Buffer) -> bool:
+    """Whether a statement that reads an input and writes a result reads each element before it writes it."""
+    if isinstance(statement, Multiply | Lines):
+        return False
+    nests = statement.body if isinstance(statement, Rows) else (statement,)
+    writing = [at for at, nest in enumerate(nests) if out in _writes(nest)]
+    reading = [at for at, nest in enumerate(nests) if given in _reads(nest)]
+    if len(writing) != 1 or reading[-1] > writing[0]:
+        return False
+    place = _place(nests[writing[0]], out)
+    if place is None or (reading[-1] == writing[0] and not _same_turn(place, given)):
+        return False
+    if not isinstance(statement, Rows):
+        return True
+    loads = [r for at in reading for r in reads(nests[at]) if r.load.buffer is given]
+    rows = [a for a in statement.axes if a.extent > 1]
+    return all(same_row(r, row, place.store.offset, row) for r in loads for row in rows)
+
+
+def _place(nest: Nest, out: Buffer) -> _Place | None:
+    """Where a nest writes a result, if one store writes each element once."""
+    stores = [s for s in (*nest.stores, *nest.after) if s.buffer is out]
+    if len(stores) != 1 or stores[0].add or stores[0].gathered or any(f.buffer is out for f in nest.folds):
+        return None
+    (store,) = stores
+    kept = len(nest.axes) - nest.reduced
+    group, axes = (nest.stores, nest.axes) if store in nest.stores else (nest.after, nest.axes[:kept])
+    before = [s.value for s in group[: group.index(store) + 1]]
+    mine = {id(e) for e in before}
+    return _Place(store, before, [e for e in tops(nest) if id(e) not in mine], axes)
+
+
+def _same_turn(place: _Place, given: Buffer) -> bool:
+    """Whether an input is read only at the place that is written, before it is, and each place is written once."""
+    early = [e for e in reachable(place.before) if isinstance(e, Load) and e.buffer is given]
+    if any(e.gathered or e.offset != place.store.offset for e in early):
+        return False
+    known, late = _always(place.before), reachable(place.others)
+    for e in reachable([e.inside for e in late if isinstance(e, Guarded)]):
+        if isinstance(e, Load) and e.buffer is given:
+            return False
+    known_late = all(id(e) in known for e in late if isinstance(e, Load) and e.buffer is given)
+    return known_late and _once(place.store.offset, place.axes)
+
+
+def _always(made: Sequence[Element]) -> set[int]:
+    """The elements that are made with others whatever holds, and so known after them."""
+    found: set[int] = set()
+    stack = list(made)
+    while stack:
+        e = stack.pop()
+        if id(e) not in found:
+            found.add(id(e))
+            stack += [e.outside] if isinstance(e, Guarded) else children(e)
+    return found
+
+
+def _once(offset: Affine, axes: Sequence[Axis]) -> bool:
+    """Whether an offset is another one in every step of the axes."""
+    reach = 1
+    for factor, steps in sorted((abs(offset.factor(a)), a.extent) for a in axes if a.extent > 1):
+        if factor < reach:
+            return False
+        reach += factor * (steps - 1)
+    return True
+
+
+__all__ = ["in_place"]

@@ -1,0 +1,215 @@
+"""What the loop programs of one graph at different sizes have in common.
+
+    pattern = generalise(program, other)        the program with extents in place of the numbers that differ
+    pattern.match(third)                        the numbers of those extents, if the third is of the same pattern
+
+Lowering decides by numbers: which axis is the vector axis, what is stored, in what order. Two sizes for which it
+decides alike give programs that differ in numbers alone, and one piece of machine code serves both, with the bits
+that each would have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ..ir.graph import Where
+from ..ir.measure import UNKNOWN, Extent, Sizes
+from ..ir.types import Size, Type
+from ..loops import Affine, Axis, Buffer
+from .chunks import cut
+from .program import Nest, Program, Rows
+from .storage import plan
+
+SHAPE = frozenset(("reduced", "width", "unroll", "rows", "partials", "site", "aliases"))
+"""Fields whose numbers decide what code is written."""
+
+
+class Differs(Exception):
+    """Two programs that differ in more than numbers."""
+
+
+class ToldCut(NamedTuple):
+    """A `Cut` whose numbers are told."""
+
+    whole: Any
+    step: Any
+    work: Any
+    chunks: Any
+
+
+@dataclass(frozen=True)
+class Told:
+    """The numbers that a kernel is told: their names in order, and what the writer would otherwise decide by them.
+
+    arena   where the scratch buffers lie, and how much memory they take
+    cuts    how each statement is cut into chunks
+    """
+
+    names: tuple[str, ...]
+    sizes: Sizes
+    arena: tuple[dict[Buffer, Any], Any]
+    cuts: tuple[ToldCut | None, ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A program with extents for numbers, and its plan with them."""
+
+    program: Program
+    told: Told
+
+    def match(self, program: Program) -> tuple[int, ...] | None:
+        """The numbers of the extents that make this pattern into `program`, if the guards hold for them."""
+        found: dict[str, int] = {}
+
+        def number(mine: Any, theirs: int) -> Any:
+            if isinstance(mine, Extent):
+                (((name,), _),) = mine.size.terms
+                mine = found.setdefault(name, theirs)
+            if mine != theirs:
+                raise Differs
+            return mine
+
+        program = _in_turns_of(self.program, program)
+        try:
+            _Walk(number).pair((self.program, _plain(self.told)), (program, _plan(program)))
+        except (Differs, RecursionError):
+            return None
+        return tuple([found[name] for name in self.told.names]) if self.told.sizes.hold(found) else None
+
+
+def _in_turns_of(like: Program, program: Program) -> Program:
+    """The program with turns as long as those of another: that changes its speed, and no bit of what it computes."""
+    body = [_statement(s, t) for s, t in zip(like.body, program.body, strict=False)]
+    return replace(program, body=(*body, *program.body[len(body) :]))
+
+
+def _statement(like: Any, statement: Any) -> Any:
+    if isinstance(like, Rows) and isinstance(statement, Rows):
+        return replace(statement, body=tuple(map(_statement, like.body, statement.body)))
+    if not isinstance(like, Nest) or not isinstance(statement, Nest):
+        return statement
+    return replace(statement, rows=like.rows, unroll=like.unroll)
+
+
+def _plan(program: Program) -> tuple[Any, ...]:
+    """What the writer decides by numbers: where buffers lie, and how statements are cut."""
+    cuts = [cut(s) if isinstance(s, Nest | Rows) else None for s in program.body]
+    return plan(program.scratch, program.body), tuple([c and (c.whole, c.step, c.work, c.chunks) for c in cuts])
+
+
+def _plain(told: Told) -> tuple[Any, ...]:
+    return told.arena, tuple([c and tuple(c) for c in told.cuts])
+
+
+def generalise(program: Program, other: Program) -> Pattern | None:
+    """The pattern of two programs; None if they differ in more than numbers."""
+    sizes = Sizes({})
+    slots: dict[tuple[int, int], Extent] = {}
+
+    def number(mine: int, theirs: int) -> Any:
+        if mine == theirs:
+            return mine
+        found = slots.get((mine, theirs))
+        if found is None:
+            name = f"s{len(slots)}"
+            sizes.numbers[name], sizes.least[name] = mine, UNKNOWN
+            found = slots[mine, theirs] = Extent(Size.named(name), sizes)
+        return found
+
+    other = _in_turns_of(program, other)
+    try:
+        made, (arena, cuts) = _Walk(number).pair((program, _plan(program)), (other, _plan(other)))
+    except (Differs, RecursionError):
+        return None
+    told = Told(tuple(sizes.numbers), sizes, arena, tuple([c and ToldCut(*c) for c in cuts]))
+    return Pattern(made, told)
+
+
+class _Walk:
+    """Walks two structures side by side and rebuilds the first with what `number` makes of pairs of numbers."""
+
+    def __init__(self, number: Callable[[Any, int], Any]) -> None:
+        self.number = number
+        self.made: dict[tuple[int, int], Any] = {}
+        self.partner: dict[int, Any] = {}
+
+    def pair(self, a: Any, b: Any) -> Any:
+        kind = type(a)
+        if kind is int or kind is Extent:
+            if type(b) is not int:
+                raise Differs
+            return self.number(a, b)
+        if kind is not type(b):
+            raise Differs
+        if kind is str or a is None or kind is bool or kind is Where:
+            if a != b:
+                raise Differs
+            return a
+        if kind is float:
+            if (a != b and not (math.isnan(a) and math.isnan(b))) or math.copysign(1, a) != math.copysign(1, b):
+                raise Differs
+            return a
+        key = (id(a), id(b))
+        made = self.made.get(key)
+        if made is None:
+            made = self.made[key] = self._inside(kind, a, b)
+        return made
+
+    def _inside(self, kind: Any, a: Any, b: Any) -> Any:
+        if kind in (tuple, list):
+            if len(a) != len(b):
+                raise Differs
+            made = [self.pair(x, y) for x, y in zip(a, b, strict=True)]
+            same = all(x is y for x, y in zip(made, a, strict=True))
+            return a if same else kind(made)
+        if kind is dict:
+            pairs = self.pair(tuple(a.items()), tuple(b.items()))
+            return dict(pairs)
+        if kind in (set, frozenset):
+            if a or b:
+                raise Differs
+            return a
+        if kind is Type:
+            shape = self.pair(a.shape, b.shape)
+            if a.dtype != b.dtype:
+                raise Differs
+            return a if shape is a.shape else Type(a.dtype, shape)
+        if kind is Affine:
+            terms, constant = self.pair(a.terms, b.terms), self.pair(a.constant, b.constant)
+            return a if terms is a.terms and constant is a.constant else Affine(terms, constant)
+        if kind in (Axis, Buffer) and self.partner.setdefault(id(a), b) is not b:
+            raise Differs
+        return self._fields(kind, a, b)
+
+    def _fields(self, kind: Any, a: Any, b: Any) -> Any:
+        names = _fields_of(kind)
+        if any(getattr(a, name) != getattr(b, name) for name in names if name in SHAPE):
+            raise Differs
+        made = [self.pair(getattr(a, name), getattr(b, name)) for name in names]
+        if all(x is getattr(a, name) for x, name in zip(made, names, strict=True)):
+            return a
+        new = object.__new__(kind)
+        for name, x in zip(names, made, strict=True):
+            object.__setattr__(new, name, x)
+        return new
+
+
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of the language's own classes; other objects make programs differ."""
+    names = _known.get(kind)
+    if names is None:
+        slots = [s for each in reversed(kind.__mro__) for s in (each.__dict__.get("__slots__") or ())]
+        if not slots or not kind.__module__.rpartition(".")[0].endswith(("compiler", "compiler.lowering")):
+            raise Differs
+        names = _known[kind] = tuple(dict.fromkeys(slots))
+    return names
+
+
+__all__ = ["Pattern", "Told", "ToldCut", "generalise"]

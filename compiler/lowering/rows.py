@@ -1,0 +1,279 @@
+"""Nests that share outer axes: what one makes for a row, the next reads while it is near.
+
+    for i in 512                          softmax of x: f32[512,1000]: each row of x comes from memory once
+      for j in 1000
+        m[0] <- max x[1000*i + j]
+      for j in 1000
+        e[j] = exp(x[1000*i + j] - m[0])
+        s[0] <- sum e[j]
+      for j in 1000
+        out[1000*i + j] = e[j] / s[0]
+
+A nest joins another if whatever it reads of the other's buffers lies in the same row of a common axis.  Buffers
+that live within a row lose that axis.  Where a row is tiny, its nests are written out and its buffers are
+registers; the lanes of the vectors are then different rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from ..ir.types import DTYPES
+from ..loops import Axis, Buffer
+from .folds import in_blocks, in_rows
+from .fuse import reachable
+from .program import Multiply, Nest, Rows, tops
+from .reads import operands, reads, runs_alone, same_row, written
+from .rename import Rename, Slice
+from .schedule import LANES, Facts, is_product, price_of, vector_price
+
+TINY = 64  # elements of a nest up to which it is written out within a row
+FEW = 9  # elements of a nest up to which that is better than vectors along the row
+WRITTEN = 600  # elements that all nests of a row may write out together
+ROW = 1 << 14  # elements of a row above which its nests would not find it in the cache
+Statement = Nest | Multiply
+
+
+@dataclass(eq=False)
+class _Cluster:
+    """Statements that will share outer axes: for each shared axis, which one it is in every member."""
+
+    members: list[int]
+    shared: list[dict[int, Axis]]
+
+
+def share(
+    body: Iterable[Statement], kept: Iterable[Buffer], schedule: Callable[[Nest], tuple[Nest, ...]], vector_bits: int
+) -> list[Nest | Rows | Multiply]:
+    """The statements in running order, with those together that share rows; `kept` buffers outlive the kernel."""
+    return _Sharing(body, set(kept)).statements(schedule, vector_bits)
+
+
+class _Sharing:
+    def __init__(self, body: Iterable[Statement], kept: set[Buffer]) -> None:
+        self.body, self.kept = list(in_blocks(in_rows(body))), kept
+        body = self.body
+        self.reads = [reads(s) for s in body]
+        self.written = [written(s) for s in body]
+        self.readers: dict[Buffer, list[int]] = {}
+        self.writers: dict[Buffer, list[int]] = {}
+        self.needs: list[set[int]] = []
+        self._dependencies()
+        self.clusters: list[_Cluster] = []
+        self.cluster_of: dict[int, _Cluster] = {}
+        for at in range(len(body)):
+            self._place(at)
+
+    def _dependencies(self) -> None:
+        writers = self.writers
+        for at in range(len(self.body)):
+            used = {r.load.buffer for r in self.reads[at]} | operands(self.body[at]) | {b for b, _ in self.written[at]}
+            self.needs.append({w for b in used for w in writers.get(b, ())})
+            for b in {r.load.buffer for r in self.reads[at]} | operands(self.body[at]):
+                self.readers.setdefault(b, []).append(at)
+            for b, _ in self.written[at]:
+                writers.setdefault(b, []).append(at)
+
+    # ---- clusters
+
+    def _place(self, at: int) -> None:
+        """Put a statement with the latest of those it reads from, or alone."""
+        tried: set[int] = set()
+        for need in sorted(self.needs[at], reverse=True):
+            cluster = self.cluster_of[need]
+            if id(cluster) not in tried and self._join(cluster, at):
+                return
+            tried.add(id(cluster))
+        statement = self.body[at]
+        shared = [{at: a} for a in _rows_of(statement)] if isinstance(statement, Nest) else []
+        cluster = _Cluster([at], shared)
+        self.clusters.append(cluster)
+        self.cluster_of[at] = cluster
+
+    def _join(self, cluster: _Cluster, at: int) -> bool:
+        nest = self.body[at]
+        if not isinstance(nest, Nest) or runs_alone(nest) or any(runs_alone(self.body[m]) for m in cluster.members):
+            return False
+        if self._waits_for(cluster, at):
+            return False
+        shared = self._common(cluster, at, nest)
+        if not shared or not self._worthwhile([*cluster.members, at], shared):
+            return False
+        cluster.members.append(at)
+        cluster.shared = shared
+        self.cluster_of[at] = cluster
+        return True
+
+    def _waits_for(self, cluster: _Cluster, at: int) -> bool:
+        """Whether something else that the statement needs, or that shares rows with it, needs the cluster."""
+        pending = [c for c in (self.cluster_of[n] for n in self.needs[at]) if c is not cluster]
+        seen = {id(c) for c in pending}
+        while pending:
+            for need in {n for m in pending.pop().members for n in self.needs[m]}:
+                other = self.cluster_of[need]
+                if other is cluster:
+                    return True
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    pending.append(other)
+        return False
+
+    def _common(self, cluster: _Cluster, at: int, nest: Nest) -> list[dict[int, Axis]]:
+        """The shared axes that the nest has too, in the same rows of all it reads."""
+        axes, found = _rows_of(nest), []
+        made = {b: (m, offset) for m in cluster.members for b, offset in self.written[m]}
+        reads = [(r, *made[r.load.buffer]) for r in self.reads[at] if r.load.buffer in made]
+        for row in cluster.shared:
+            if any(s.add and s.buffer in made for s in nest.stores):
+                break
+            extent = next(iter(row.values())).extent
+            for axis in axes:
+                if axis.extent == extent and all(same_row(r, axis, offset, row[m]) for r, m, offset in reads):
+                    found.append(row | {at: axis})
+                    axes.remove(axis)
+                    break
+        return found
+
+    def _worthwhile(self, members: list[int], shared: list[dict[int, Axis]]) -> bool:
+        """Whether rows stay near, and nothing that tiles would speed up is put into them."""
+        for m in members:
+            nest = self.body[m]
+            assert isinstance(nest, Nest)
+            inner = _volume(nest, {row[m] for row in shared})
+            if inner > ROW or (inner > TINY and is_product(nest)):
+                return False
+        return True
+
+    # ---- the program
+
+    def statements(
+        self, schedule: Callable[[Nest], tuple[Nest, ...]], vector_bits: int
+    ) -> list[Nest | Rows | Multiply]:
+        """Every cluster in an order in which all it reads is there."""
+        out: list[Nest | Rows | Multiply] = []
+        for cluster in self._ordered():
+            first = self.body[cluster.members[0]]
+            if isinstance(first, Multiply):
+                out.append(first)
+            elif len(cluster.members) == 1:
+                out.extend(schedule(first))
+            else:
+                out.append(self._rows(cluster, schedule, vector_bits))
+        return out
+
+    def _ordered(self) -> list[_Cluster]:
+        done: set[int] = set()
+        order: list[_Cluster] = []
+        stack = [(c, False) for c in reversed(self.clusters)]
+        while stack:
+            cluster, ready = stack.pop()
+            if id(cluster) in done:
+                continue
+            if ready:
+                done.add(id(cluster))
+                order.append(cluster)
+                continue
+            stack.append((cluster, True))
+            before = {n for m in cluster.members for n in self.needs[m]} - set(cluster.members)
+            stack.extend((self.cluster_of[n], False) for n in sorted(before, reverse=True))
+        return order
+
+    def _rows(self, cluster: _Cluster, schedule: Callable[[Nest], tuple[Nest, ...]], vector_bits: int) -> Rows:
+        """The cluster with axes of its own, its buffers cut down to a row where nothing else reads them."""
+        members = set(cluster.members)
+        first = [next(iter(row.values())) for row in cluster.shared]
+        rows = tuple(Axis(axis.name, axis.extent) for axis in first)
+        local: dict[Buffer, Slice] = {}
+        nests = []
+        for m in cluster.members:
+            for buffer, offset in self.written[m]:
+                users = {*self.readers.get(buffer, ()), *self.writers[buffer]}
+                if buffer in self.kept or buffer in local or not members.issuperset(users):
+                    continue
+                cuts = sorted(((offset.factor(row[m]), row[m].extent) for row in cluster.shared), reverse=True)
+                size = math.prod(buffer.type.static_shape()) // math.prod(steps for _, steps in cuts)
+                local[buffer] = Slice(Buffer(buffer.name, buffer.type.with_shape((size,))), tuple(cuts))
+        for m in cluster.members:
+            nest = self.body[m]
+            assert isinstance(nest, Nest)
+            axes = {row[m]: (new, 1) for row, new in zip(cluster.shared, rows, strict=True)}
+            rename = Rename(axes, local, frozenset(axes))
+            inner = [a for a in nest.axes if a not in axes]
+            nests.append(rename.nest(nest, tuple(inner), nest.reduced))
+        return _scheduled(rows, nests, tuple(s.buffer for s in local.values()), schedule, vector_bits)
+
+
+def _scheduled(
+    rows: tuple[Axis, ...],
+    nests: list[Nest],
+    local: tuple[Buffer, ...],
+    schedule: Callable[[Nest], tuple[Nest, ...]],
+    vector_bits: int,
+) -> Rows:
+    """Rows whose nests have their vectors along a row or across rows; sums stay chains or trees."""
+    volumes = [math.prod(a.extent for a in n.axes) for n in nests]
+    tiny = max(volumes) <= TINY and sum(volumes) <= WRITTEN
+    across = rows[-1]
+    wide = across.extent >= LANES and all(_vectorises(n) for n in nests) and _better_across(nests, across, local)
+    if wide or (tiny and max(volumes) <= FEW):
+        trees = [n for n in nests if n.chain is False]
+        written = tiny and all(n.reduced == 1 for n in trees)
+        if written or (wide and not trees):
+            nests = [n if n in trees else replace(n, partials=1) for n in nests]
+            if wide:
+                return _across(rows, nests, local, vector_bits, written)
+            return Rows(rows, tuple(nests), local, straight=True)
+    return Rows(rows, tuple(s for n in nests for s in schedule(n)), local)
+
+
+def _across(
+    rows: tuple[Axis, ...], nests: list[Nest], local: tuple[Buffer, ...], vector_bits: int, written: bool
+) -> Rows:
+    """Rows whose lanes are different rows."""
+    widest = max(DTYPES[e.dtype].itemsize for n in nests for e in reachable(tops(n)))
+    width = max(vector_bits // 8 // widest, 2)
+    return Rows(rows, tuple(replace(n, vector=rows[-1], width=width) for n in nests), local, rows[-1], width, written)
+
+
+def _vectorises(nest: Nest) -> bool:
+    return not any(f.kind == "argmax" for f in nest.folds)
+
+
+def _better_across(nests: list[Nest], across: Axis, local: tuple[Buffer, ...]) -> bool:
+    """Whether lanes that hold different rows move less than lanes along a row."""
+    held = sum(math.prod(b.type.static_shape()) for b in local)
+    if held * LANES > ROW:
+        return False
+    along_rows = crosswise = 0.0
+    for nest in nests:
+        volume = math.prod(a.extent for a in nest.axes)
+        whole = replace(nest, axes=(across, *nest.axes))
+        crosswise += volume * price_of(whole, Facts(whole), across)
+        along_rows += volume * vector_price(nest)
+    return crosswise < along_rows
+
+
+# ---- facts
+
+
+def _kept(nest: Nest) -> tuple[Axis, ...]:
+    return nest.axes[: len(nest.axes) - nest.reduced]
+
+
+def _rows_of(nest: Nest) -> list[Axis]:
+    """The axes that a nest may share: of a product, those that all operands have, and one more."""
+    axes = [a for a in _kept(nest) if a.extent > 1]
+    if not is_product(nest):
+        return axes
+    loads = [r.load for r in reads(nest)]
+    serving = [a for a in axes if not all(e.offset.factor(a) or e.gathered for e in loads)]
+    return [a for a in axes if a not in serving[1:]]
+
+
+def _volume(nest: Nest, without: set[Axis]) -> int:
+    return math.prod(a.extent for a in nest.axes if a not in without)
+
+
+__all__ = ["share"]

@@ -1,0 +1,189 @@
+"""Code on disk: it is found by later processes, never trusted, never shared, bounded, and left alone on request."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullback import grad
+from pullback.compiler.backend import cache, tiers
+from pullback.compiler.settings import settings
+
+X = np.linspace(-2, 2, 300)
+
+
+def soft(x):
+    return np.sum(np.log1p(np.exp(np.sin(x) - x * x)))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("PULLBACK_CACHE", "1")
+    monkeypatch.setenv("PULLBACK_CACHE_DIR", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*/*"))
+
+
+def compiled(x: Any = X):
+    """A new function, its gradient, and what its report says."""
+    slope: Any = grad(soft)
+    result = slope(x)
+    (form,) = slope.report().forms
+    return slope, result, form
+
+
+def test_a_second_function_finds_the_code_of_the_first(folder):
+    _, first, before = compiled()
+    assert "codegen" in before.times and before.cached == () and len(files(folder)) == 1
+    slope, second, after = compiled()
+    assert after.cached == ("level 0",)
+    assert not {"codegen", "emit", "lowering", "passes"} & set(after.times)
+    assert second.tobytes() == first.tobytes() == slope(X).tobytes()
+    assert "from disk: level 0" in str(slope.report())
+    assert slope.ir("llvm").startswith("declare") and "define i64 @kernel.soft_grad(" in slope.ir("llvm")
+    assert slope.memory().forms[0].arguments == X.nbytes
+
+
+def test_better_code_is_kept_too():
+    slope, first, _ = compiled()
+    for _ in range(slope._latest.kernel.code.calls):
+        slope(X)
+    assert tiers.settle()
+    assert slope.report().forms[0].cached == ()
+    slope, _, _ = compiled()
+    for _ in range(slope._latest.kernel.code.calls):
+        slope(X)
+    assert tiers.settle()
+    (form,) = slope.report().forms
+    assert (form.level, form.cached) == (2, ("level 0", "level 2"))
+    assert slope(X).tobytes() == first.tobytes()
+
+
+def test_what_differs_has_another_place(folder):
+    compiled()
+    compiled(X[:20])
+    compiled(X.astype(np.float32))
+    with settings.override(vector_bits=128):
+        compiled()
+    with settings.override(level=1):
+        compiled()
+    assert len(files(folder)) == 6  # at level 1 the entry is code of its own
+
+
+@pytest.mark.parametrize("setting", [{"cache": False}, {"check": "passes"}, {"dump_to": "dumps"}])
+def test_nothing_is_read_or_written_when_every_stage_is_wanted_or_by_request(folder, setting, tmp_path):
+    if "dump_to" in setting:
+        setting = {"dump_to": tmp_path / "dumps"}
+    compiled()
+    (path,) = files(folder)
+    before = path.read_bytes()
+    path.write_bytes(b"")
+    with settings.override(**setting):
+        _, _, form = compiled()
+    assert form.cached == () and "codegen" in form.times and path.read_bytes() == b"" != before
+
+
+def damaged(data: bytes) -> list[bytes]:
+    head, _, objects = data.partition(b"\n")
+    other = json.loads(head) | {"magic": "pullback object 0"}
+    flipped = bytearray(data)
+    flipped[-100] ^= 1
+    return [
+        b"", b"\n", b"{}\n", b"[1, 2]\n", b"\xff\xfe\n" + objects, data[:-1], data + b"\0", head, objects,
+        bytes(flipped), json.dumps(other).encode() + b"\n" + objects,
+        head.replace(b'"facts": {', b'"facts": 3, "x": {') + b"\n" + objects,
+    ]
+
+
+def test_damaged_files_are_made_anew(folder):
+    _, want, _ = compiled()
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    for data in damaged(whole):
+        path.write_bytes(data)
+        _, got, form = compiled()
+        assert form.cached == () and got.tobytes() == want.tobytes()
+        assert path.read_bytes().partition(b"\n")[2] == whole.partition(b"\n")[2]
+    assert compiled()[2].cached == ("level 0",)
+
+
+def test_facts_that_do_not_fit_are_no_facts(folder):
+    compiled()
+    (path,) = files(folder)
+    cache.write(path.stem, b"no object", {"long": False})
+    assert compiled()[2].cached == ()
+
+
+def test_folders_and_files_are_private(folder):
+    mask = os.umask(0)
+    try:
+        compiled()
+    finally:
+        os.umask(mask)
+    (path,) = files(folder)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    path.chmod(0o666)
+    assert compiled()[2].cached == ()
+    path.parent.chmod(0o777)
+    path.unlink()
+    compiled()
+    assert files(folder) == []
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(folder, monkeypatch):
+    folder.write_text("a file is here")
+    _, got, form = compiled()
+    assert form.cached == () and np.isfinite(got).all()
+    monkeypatch.setenv("PULLBACK_CACHE_DIR", "/proc/nowhere")
+    assert compiled()[2].cached == ()
+
+
+def test_the_oldest_files_go_first(folder):
+    keys = [cache.key_of(str(k)) for k in range(10)]
+    for k, key in enumerate(keys):
+        cache.write(key, bytes(10_000))
+        os.utime(folder / key[:2] / f"{key}.o", (k, k))
+    assert cache.read(keys[0]) is not None  # used now
+    cache.sweep(55_000)
+    assert [cache.read(key) is not None for key in keys] == [True] + [False] * 5 + [True] * 4
+
+
+PROGRAM = """
+import sys, numpy as np
+from pullback import grad
+@grad
+def soft(x): return np.sum(np.log1p(np.exp(np.sin(x) - x * x)))
+print(soft(np.linspace(-2, 2, 300)).tobytes().hex()[:64], soft.report().forms[0].cached)
+"""
+
+
+def test_processes_share_code_also_when_they_start_together(folder):
+    def start() -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env={**os.environ})
+
+    outs = []
+    for group in (4, 1):
+        outs.append([p.communicate(timeout=120)[0].split(" ", 1) for p in [start() for _ in range(group)]])
+    assert len({bits for group in outs for bits, _ in group}) == 1
+    assert outs[1][0][1].strip() == "('level 0',)"
+    assert not list(folder.glob("*/.new*"))
+
+
+def test_text_is_compiled_once(folder, monkeypatch):
+    text = "define i64 @k() nounwind {\n  ret i64 7\n}\n"
+    first = cache.kept_object(text)
+    monkeypatch.setattr(cache, "compile_object", None)
+    assert cache.kept_object(text) == first
+    with settings.override(cache=False), pytest.raises(TypeError):
+        cache.kept_object(text)
+    with pytest.raises(TypeError):
+        cache.kept_object(text, 1)
