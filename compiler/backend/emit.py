@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..loops import Buffer
-from ..lowering.chunks import Cut, cut
+from ..lowering.chunks import Cut, Pause, cut, pause
 from ..lowering.pattern import Told, ToldCut
 from ..lowering.program import Assert, Lines, Multiply, Nest, Program, Rows
 from ..lowering.storage import plan, touched
@@ -22,7 +22,8 @@ from .emit_arena import leave, take_arena
 from .emit_blas import call_blas
 from .emit_case import in_case
 from .emit_lines import emit_lines
-from .emit_nest import EVERYTHING, REST, Span, emit_nest, possible
+from .emit_loops import EVERYTHING, REST, Span, Stop
+from .emit_nest import emit_nest, possible
 from .emit_rows import emit_rows
 from .emit_sizes import prelude
 from .levels import LevelWriter
@@ -62,7 +63,7 @@ class _Kernel:
         self.order = {b: k for k, b in enumerate((*program.inputs, *program.results, *program.scratch))}
         pairs = [(program.results[k], program.inputs[j]) for k, j in program.aliases]
         #: what may lie in the same memory as another buffer
-        self.shared = {b for pair in pairs for b in pair}
+        self.shared = {*program.scratch, *(b for pair in pairs for b in pair)}
         self.functions: dict[str, str] = {}
         self.calls: set[str] = set()
         placed, size = plan(program.scratch, program.body) if sizes is None else sizes.arena
@@ -89,6 +90,7 @@ class _Kernel:
                     else:
                         self._here(statement)
         leave(w, name, self.kept, "0")
+        self.calls |= {"threads"} if "pullback_poll" in w.declarations else set()
         inputs = [f"ptr {self._alone(b, 'noalias readonly ')}{self.pointers[b]}" for b in program.inputs]
         results = [f"ptr {self._alone(b, 'noalias ')}{self.pointers[b]}" for b in program.results]
         params = ", ".join([*self._told("noalias readonly "), *inputs, *results, "ptr %report"])
@@ -113,7 +115,8 @@ class _Kernel:
 
     def _here(self, statement: Nest | Rows) -> None:
         """A statement among the others."""
-        _write(self.w, self.pointers, statement, EVERYTHING, lambda site: leave(self.w, self.name, self.kept, site))
+        pause = self._pause(statement)
+        _write(self.w, self.pointers, statement, EVERYTHING, pause, lambda s: leave(self.w, self.name, self.kept, s))
 
     # ---- statements as functions
 
@@ -122,11 +125,13 @@ class _Kernel:
         used = sorted(touched(statement), key=self.order.__getitem__)
         given = [f"ptr {self.pointers[b]}" for b in used]
         if chunks is None:
-            made = self._function(statement, used, EVERYTHING)
-            self._call(made, [*given, *self._told()], bool(_asserts(statement)))
+            stop = self._pause(statement)
+            made = self._function(statement, used, EVERYTHING, stop)
+            self._call(made, [*given, *self._told()], stop is not None or bool(_asserts(statement)))
             return
         span = Span(Reg("i64", 1, "%begin"), Reg("i64", 1, "%end"))
-        chunk = self._chunk(self._function(statement, used, span), len(used), chunks)
+        stop = self._pause(statement, chunks.step) if isinstance(chunks, Cut) else None
+        chunk = self._chunk(self._function(statement, used, span, stop), len(used), chunks)
         frame = self.w.fresh("i64").text
         self.w.lines.append(f"  {frame} = alloca [{len(used) + 1} x ptr], align 8")
         for k, pointer in enumerate([*given, *self._told()]):
@@ -137,7 +142,8 @@ class _Kernel:
         sizes = [f"i64 {chunks.chunks}", f"i64 {chunks.work}"]
         self._call("pullback_parallel", [f"ptr @{chunk}", f"ptr {frame}", *sizes], True)
         if possible(statement.axes[0].extent - chunks.whole):
-            self._call(self._function(statement, used, REST), [*given, *self._told()], False)
+            rest = self._function(statement, used, REST, None)
+            self._call(rest, [*given, *self._told()], bool(_asserts(statement)))
 
     def _call(self, function: str, given: list[str], may_fail: bool) -> None:
         """Call a statement's function, and hand on its status."""
@@ -157,11 +163,15 @@ class _Kernel:
         leave(w, self.name, self.kept, status.text)
         w.start(good)
 
-    def _function(self, statement: Nest | Rows, used: list[Buffer], span: Span | None) -> str:
+    def _pause(self, statement: Nest | Rows, steps: int | None = None) -> Pause | None:
+        """Where the statement, or so many steps of its outermost axis, looks for signals."""
+        return pause(statement, steps) if self.sizes is None else None
+
+    def _function(self, statement: Nest | Rows, used: list[Buffer], span: Span | None, stop: Pause | None) -> str:
         """The name of a function that runs a statement, or the steps from %begin to %end of its outermost axis."""
         w = LevelWriter(self.fma)
         pointers = {b: f"%p{k}" for k, b in enumerate(used)}
-        _write(w, pointers, statement, span, lambda site: w.lines.append(f"  ret i64 {site}"))
+        _write(w, pointers, statement, span, stop, lambda site: w.lines.append(f"  ret i64 {site}"))
         self.w.declarations |= w.declarations
         params = [f"ptr {self._alone(b, 'noalias ')}{pointers[b]}" for b in used]
         params += self._told("noalias readonly ")
@@ -230,13 +240,15 @@ def _write(
     pointers: dict[Buffer, str],
     statement: Nest | Rows,
     span: Span | None,
+    pause: Pause | None,
     stop: Callable[[str], None],
 ) -> None:
     """Write a statement; where an assertion failed, report it and `stop` with its site."""
+    signals = Stop(pause, stop)
     if isinstance(statement, Rows):
-        found = emit_rows(w, pointers, statement, span)
+        found = emit_rows(w, pointers, statement, span, signals)
     else:
-        found = emit_nest(w, pointers, statement, span)
+        found = emit_nest(w, pointers, statement, span, signals)
     for a, failed in zip(_asserts(statement), found, strict=True):
         bad, good = w.label("failed"), w.label("good")
         w.cbr(failed.flag, bad, good)

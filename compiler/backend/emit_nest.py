@@ -9,7 +9,6 @@ width of the vectors, and joins them in a fixed tree, so its bits depend on the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..ir.measure import Extent
@@ -18,6 +17,7 @@ from ..lowering.chunks import in_turns
 from ..lowering.program import Nest
 from .emit_element import Elements
 from .emit_folds import Folds
+from .emit_loops import EVERYTHING, REST, Body, Span, Stop, loop_over
 from .emit_memory import Cell, Row
 from .levels import LevelWriter
 from .registers import Reg
@@ -30,39 +30,19 @@ class Failed(NamedTuple):
     report: Reg
 
 
-class Span(NamedTuple):
-    """The steps of the outermost axis that a function makes in whole turns; or, without bounds, only the rest."""
-
-    begin: Reg | None
-    end: Reg | None
-
-
 FIRST = Cell(0)
-EVERYTHING = None
-REST = Span(None, None)
 
 
 def emit_nest(
-    w: LevelWriter, pointers: dict[Buffer, str], nest: Nest, span: Span | None = EVERYTHING
+    w: LevelWriter, pointers: dict[Buffer, str], nest: Nest, span: Span | None = EVERYTHING, stop: Stop | None = None
 ) -> list[Failed]:
     """Write a nest, or a span of its outermost axis; what its assertions found."""
-    return NestEmitter(w, pointers, nest, Row(), span=span).emit([passed(w)] * len(nest.asserts))
+    return NestEmitter(w, pointers, nest, Row(), span=span, stop=stop).emit([passed(w)] * len(nest.asserts))
 
 
 def possible(count: Any) -> bool:
     """Whether there may be steps to make: their number is told, or it is not zero."""
     return isinstance(count, Extent) or bool(count)
-
-
-def loop_over(
-    w: LevelWriter, whole: int, step: int, carries: list[Reg], body: Callable[[Reg, list[Reg]], list[Reg]],
-    span: Span | None,
-) -> list[Reg]:
-    """A loop over all of an axis that is made in whole turns, or over a span of it."""
-    if span is None:
-        return w.loop(whole, step, carries, body, empty=step > 1 and isinstance(whole, Extent))
-    assert span.end is not None
-    return w.loop(span.end, step, carries, body, span.begin)
 
 
 def passed(w: LevelWriter) -> Failed:
@@ -89,8 +69,9 @@ class NestEmitter(Folds):
         row: Row,
         cell: Cell = FIRST,
         span: Span | None = EVERYTHING,
+        stop: Stop | None = None,
     ) -> None:
-        self.w, self.nest, self.span = w, nest, span
+        self.w, self.nest, self.span, self.stop = w, nest, span, stop
         self.elements = Elements(w, pointers, nest, row)
         self.straight = row.registers is not None
         self.kept = len(nest.axes) - nest.reduced
@@ -140,8 +121,14 @@ class NestEmitter(Folds):
             n = len(checks)
             return self._axis(at + 1, carries[:n], carries[n:])
 
-        span = self._span(at)
-        return [*checks, *folds] if span is REST else loop_over(self.w, axis.extent, 1, [*checks, *folds], body, span)
+        carries = [*checks, *folds]
+        return carries if self._span(at) is REST else self._loop(at, axis.extent, 1, carries, body)
+
+    def _loop(self, at: int, whole: Any, step: int, carries: list[Reg], body: Body) -> list[Reg]:
+        """The loop over an axis that is made in whole turns."""
+        pause = None if self.stop is None else self.stop.pause
+        stop = self.stop if pause is not None and pause.axis is self.nest.axes[at] else None
+        return loop_over(self.w, whole, step, carries, body, self._span(at), stop)
 
     def _span(self, at: int) -> Span | None:
         """Which steps of the axis are wanted."""
@@ -167,7 +154,7 @@ class NestEmitter(Folds):
 
         span = self._span(at)
         if possible(whole) and span is not REST:
-            checks = loop_over(self.w, whole * rows, rows, checks, body, span)
+            checks = self._loop(at, whole * rows, rows, checks, body)
         if possible(axis.extent % rows) and span in (EVERYTHING, REST):
             if isinstance(axis.extent, Extent):
                 return self._single_rows(at, axis, whole * rows, checks)
@@ -200,7 +187,7 @@ class NestEmitter(Folds):
                 out = self._axis(at + 1, carries[:n], carries[n:])
                 return [*out[:n], *self._rotated(out[n:], unroll)]
 
-            made = loop_over(self.w, whole * width * unroll, width * unroll, [*checks, *folds], body, span)
+            made = self._loop(at, whole * width * unroll, width * unroll, [*checks, *folds], body)
             checks, folds = made[:n], self._rotated(made[n:], -whole * unroll)
         if told:
             return self._masked_turn(at, axis, whole * unroll, unroll, checks, folds)
@@ -294,12 +281,13 @@ class NestEmitter(Folds):
         for k, a in enumerate(self.nest.asserts):
             fails, report = (self.elements.make(e, cell) for e in (a.fails, a.report))
             fails = self.elements.masked(fails, cell, w.number(False, "bool", fails.width))
-            checks[n + k] = self._last_failing(fails, report, checks[n + k])
+            checks[n + k] = w.select(checks[k], checks[n + k], self._first_failing(fails, report))
             checks[k] = w.or_(checks[k], w.any(fails))
 
-    def _last_failing(self, fails: Reg, report: Reg, before: Reg) -> Reg:
+    def _first_failing(self, fails: Reg, report: Reg) -> Reg:
         w = self.w
-        for lane in range(fails.width):
+        first = w.number(0, report.dtype)
+        for lane in reversed(range(fails.width)):
             one = w.extract(report, lane) if report.width > 1 else report
-            before = w.select(w.extract(fails, lane), one, before)
-        return before
+            first = w.select(w.extract(fails, lane), one, first)
+        return first

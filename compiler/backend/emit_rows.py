@@ -7,14 +7,15 @@ import math
 from ..ir.measure import Extent
 from ..loops import Buffer
 from ..lowering.program import Rows
+from .emit_loops import EVERYTHING, REST, Span, Stop, loop_over
 from .emit_memory import Cell, Row
-from .emit_nest import EVERYTHING, REST, Failed, NestEmitter, Span, flat, loop_over, pairs, passed, possible
+from .emit_nest import Failed, NestEmitter, flat, pairs, passed, possible
 from .levels import LevelWriter
 from .registers import BYTES, Reg
 
 
 def emit_rows(
-    w: LevelWriter, pointers: dict[Buffer, str], rows: Rows, span: Span | None = EVERYTHING
+    w: LevelWriter, pointers: dict[Buffer, str], rows: Rows, span: Span | None = EVERYTHING, stop: Stop | None = None
 ) -> list[Failed]:
     """Write nests that share their outer axes, or a span of the outermost; what their assertions found."""
     row = Row(rows.local, rows.width, rows.straight)
@@ -43,7 +44,8 @@ def emit_rows(
 
         whole, part = axis.extent - axis.extent % width, span if at == 0 else EVERYTHING
         if possible(whole) and part is not REST:
-            checks = pairs(loop_over(w, whole, width, flat(checks), body, part))
+            here = stop if stop is not None and stop.pause is not None and stop.pause.axis is axis else None
+            checks = pairs(loop_over(w, whole, width, flat(checks), body, part, here))
         rest = axis.extent % width
         if possible(rest) and part in (EVERYTHING, REST):
             told = isinstance(rest, Extent)

@@ -15,6 +15,7 @@ from .schedule import Facts, cost
 STRAIGHT = 4  # vectors up to which a whole axis is written without a loop
 SHORT = 40_000  # nanoseconds of a statement up to which nobody need share or interrupt it
 CHUNK = 50_000  # nanoseconds of one chunk
+LOOK = 500_000  # nanoseconds between two looks for signals
 LANE = 0.012  # nanoseconds of one multiplication in a tile
 
 
@@ -29,6 +30,13 @@ class Cut(NamedTuple):
     def chunks(self) -> int:
         """How many chunks there are."""
         return -(-self.whole // self.step)
+
+
+class Pause(NamedTuple):
+    """Where a long statement looks for signals: after about so many steps of an axis."""
+
+    axis: Axis
+    steps: int
 
 
 def turn(nest: Nest, axis: Axis) -> int:
@@ -51,7 +59,7 @@ def cut(statement: Nest | Rows) -> Cut | None:
     nests = statement.body if isinstance(statement, Rows) else (statement,)
     work = nanoseconds(statement)
     free = isinstance(statement, Rows) or len(statement.axes) > statement.reduced
-    if work < SHORT or not free or not statement.axes or any(n.asserts or _adds(n) for n in nests):
+    if work < SHORT or not free or not statement.axes or any(map(_adds, nests)):
         return None
     axis = statement.axes[0]
     if isinstance(statement, Rows):
@@ -63,6 +71,21 @@ def cut(statement: Nest | Rows) -> Cut | None:
         return None
     steps = whole // unit
     return Cut(whole, unit * -(-steps // max(2, min(steps, work // CHUNK))), work)
+
+
+def pause(statement: Nest | Rows, steps: int | None = None) -> Pause | None:
+    """Where a statement, or so many `steps` of its outermost axis, looks for signals; None if it is short."""
+    left = float(nanoseconds(statement))
+    for axis in statement.axes:
+        extent = axis.extent
+        if axis is statement.axes[0] and steps is not None:
+            left, extent = left * steps / extent, steps
+        if left < 2 * LOOK:
+            return None
+        left /= extent
+        if left < LOOK:
+            return Pause(axis, max(int(LOOK / left), 1))
+    return None
 
 
 def _adds(nest: Nest) -> bool:
@@ -80,4 +103,4 @@ def nanoseconds(statement: Nest | Rows) -> int:
     return max(int(volume * cost(statement, Facts(statement)) / (8 * lanes)), 1)
 
 
-__all__ = ["STRAIGHT", "Cut", "cut", "in_turns", "nanoseconds", "turn"]
+__all__ = ["STRAIGHT", "Cut", "Pause", "cut", "in_turns", "nanoseconds", "pause", "turn"]

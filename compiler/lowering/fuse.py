@@ -25,12 +25,15 @@ from ..loops import (
     Index,
     Load,
     Map,
+    Number,
     Product,
     Reduce,
     Relabel,
     Scatter,
     along,
+    element,
     linear,
+    scaled,
 )
 from .product import is_chain
 
@@ -39,6 +42,7 @@ COSTS = {"pad": 4, "concatenate": 4, "div": 4, "sqrt": 5, "mod": 8, "floordiv": 
 COSTS |= dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sech2", "sigmoid"), 15)
 COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
 COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
+FEW = 8  # elements of a reshaped value for each that is looked up, from which it is not stored
 MEMORY = 2  # cost of storing or loading one element
 MAX_DEPTH = 24  # operations made inside one expression before one of them is stored
 
@@ -62,7 +66,37 @@ class Fusion:
             for k, (r, form) in enumerate(zip(op.results, forms, strict=True)):
                 self.producer[r] = (op, k)
                 self.forms[r] = self._as_reduce(op, form) if isinstance(form, Product) else form
+        self._look_up_relabelled()
         self.roots = self._choose_roots(stored)
+
+    def _look_up_relabelled(self) -> None:
+        """What is reshaped only to be looked up at few places is read through quotients and remainders of the index."""
+        read: dict[Value, int] = {}
+        for op in self.graph.body:
+            for k, a in enumerate(op.args):
+                few = op.prim.name == "take" and k == 0
+                read[a] = read.get(a, 0) + (math.prod(op.results[0].type.static_shape()) if few else 10**18)
+        for r in self.graph.results:
+            read[r] = 10**18
+        for value, form in self.forms.items():
+            source = self.producer[value][0].args[0] if isinstance(form, Relabel) else None
+            if source in self.forms and FEW * read.get(value, 0) <= math.prod(value.type.static_shape()):
+                self.forms[value] = Map(self._looked_up(value, source), view=True)
+
+    def _looked_up(self, value: Value, source: Value) -> Callable[[Index], Element]:
+        shape, read = value.type.static_shape(), self.reader(source)
+
+        def at(index: Index) -> Element:
+            flat: Element = Number(0, "i64")
+            for part, stride in linear(index, shape):
+                flat = Apply("add", (flat, element(scaled(part, stride))), "i64")
+            inner = []
+            for extent in reversed(source.type.static_shape()):
+                inner.append(Apply("mod", (flat, Number(extent, "i64")), "i64"))
+                flat = Apply("floordiv", (flat, Number(extent, "i64")), "i64")
+            return read(inner[::-1])
+
+        return at
 
     def _as_reduce(self, op: Op, form: Product) -> Form:
         """A product that no library is called for is a sum over products of elements."""

@@ -2,7 +2,7 @@
 
 A result may be the memory of an input of its type if every element of the input has been read before that element
 of the result is written: in a statement before, or in the same turn of the same loops. Where that helps, statements
-that write results are put behind those that read inputs.
+that write results are put behind those that read inputs. Scratch buffers follow one another by the same rule.
 """
 
 from __future__ import annotations
@@ -68,12 +68,14 @@ def _candidates(
     """Pairs to try: of a result, an input that is read where it is stored; those nearest in the expression first."""
     stored = {s.buffer: s for nest in _nests(body) for s in (*nest.stores, *nest.after) if not s.gathered}
     types = {b.type for b in inputs}
-    ranked: list[tuple[int, int, int]] = []
+    number = {b: j for j, b in enumerate(inputs)}
+    ranked: list[tuple[int, int, int, int]] = []
     for k, out in enumerate(results):
         if out in stored and out.type in types:
             near = _depths(stored[out])
-            ranked += [(near[b], k, j) for j, b in enumerate(inputs) if b in near and b.type == out.type]
-    return [(k, j) for _, k, j in sorted(ranked)]
+            mine = [(depth, b) for b, depth in near.items() if b in number and b.type == out.type]
+            ranked += [(depth, order, k, number[b]) for order, (depth, b) in enumerate(mine)]
+    return [(k, j) for _, _, k, j in sorted(ranked)]
 
 
 def _nests(body: Sequence[Statement]) -> Iterator[Nest]:
@@ -82,7 +84,7 @@ def _nests(body: Sequence[Statement]) -> Iterator[Nest]:
 
 
 def _depths(s: Store) -> dict[Buffer, int]:
-    """How far below the top of a stored element what lies at the same place in other buffers is read."""
+    """How far below the top of a stored element other buffers are read at the same place; the leftmost come first."""
     found: dict[Buffer, int] = {}
     seen: set[int] = set()
     level, depth = [s.value], 0
@@ -111,7 +113,7 @@ class _Order:
         self.writers: dict[Buffer, list[int]] = {}
         last: dict[Buffer, list[int]] = {}  # readers since the last writer
         for at, statement in enumerate(body):
-            read, written = _reads(statement), _writes(statement)
+            read, written = read_by(statement), writes(statement)
             for b in read | written:
                 for before in self.writers.get(b, ())[-1:]:
                     self.after[before].add(at)
@@ -129,13 +131,11 @@ class _Order:
     def allow(self, out: Buffer, given: Buffer) -> bool:
         """Let `out` be the memory of `given`, if it may."""
         writers, readers = self.writers.get(out, []), set(self.readers.get(given, ()))
-        both = [at for at in writers if at in readers]
-        if not writers or both[1:] or (both and both[0] != writers[0]):
+        both = readers.intersection(writers)
+        before = {*readers, *self.failing} - both
+        if not writers or not both.isdisjoint(self.failing) or before & self._following(writers):
             return False
-        if both and not _reads_first(self.body[both[0]], out, given):
-            return False
-        before = {*readers, *self.failing} - set(both)
-        if before & self._following(writers) or any(at in self.failing for at in both):
+        if both and not read_first([self.body[at] for at in writers], out, given):
             return False
         for at in before:
             self.after[at].update(writers)
@@ -170,7 +170,7 @@ class _Order:
         return order
 
 
-def _reads(statement: Statement) -> set[Buffer]:
+def read_by(statement: Statement) -> set[Buffer]:
     """What a statement reads; what it adds to is among that which it writes."""
     if isinstance(statement, Multiply):
         return {statement.left.buffer, statement.right.buffer}
@@ -182,13 +182,39 @@ def _reads(statement: Statement) -> set[Buffer]:
     return read
 
 
-def _writes(statement: Statement) -> set[Buffer]:
+def writes(statement: Statement) -> set[Buffer]:
+    """What a statement writes."""
     if isinstance(statement, Multiply):
         return {statement.out.buffer}
+    if isinstance(statement, Lines):
+        return {statement.frame, *(buffer for buffer, _ in statement.stores)}
     return {s.buffer for nest in _nests([statement]) for s in (*nest.stores, *nest.folds, *nest.after)}
 
 
-# ---- within a statement
+# ---- within statements
+
+
+def read_first(statements: Sequence[Statement], out: Buffer, given: Buffer) -> bool:
+    """Whether statements, run one after the other, read each element of `given` before that of `out` is written."""
+    for at, s in enumerate(statements):
+        if out in writes(s):
+            if given in read_by(s) and not _reads_first(s, out, given):
+                return False
+            if any(given in read_by(later) and not _apart(s, later, out, given) for later in statements[at + 1 :]):
+                return False
+    return True
+
+
+def _apart(first: Statement, later: Statement, out: Buffer, given: Buffer) -> bool:
+    """Whether what one statement writes ends before that begins which another one reads, or begins after it ends."""
+    stores = [s for n in _nests([first]) for s in (*n.stores, *n.after, *n.folds) if s.buffer is out]
+    loads = [e for n in _nests([later]) for e in reachable(tops(n)) if isinstance(e, Load) and e.buffer is given]
+    if any(isinstance(s, Multiply | Lines) for s in (first, later)) or any(getattr(x, "gathered", ()) for x in stores):
+        return False
+    if any(e.gathered for e in loads):
+        return False
+    written, read = [s.offset.range() for s in stores], [e.offset.range() for e in loads]
+    return all(high < start or end < low for low, high in written for start, end in read)
 
 
 @dataclass(frozen=True)
@@ -202,12 +228,12 @@ class _Place:
 
 
 def _reads_first(statement: Statement, out: Buffer, given: Buffer) -> bool:
-    """Whether a statement that reads an input and writes a result reads each element before it writes it."""
+    """Whether a statement that reads `given` and writes `out` reads each element before it writes it."""
     if isinstance(statement, Multiply | Lines):
         return False
     nests = statement.body if isinstance(statement, Rows) else (statement,)
-    writing = [at for at, nest in enumerate(nests) if out in _writes(nest)]
-    reading = [at for at, nest in enumerate(nests) if given in _reads(nest)]
+    writing = [at for at, nest in enumerate(nests) if out in writes(nest)]
+    reading = [at for at, nest in enumerate(nests) if given in read_by(nest)]
     if len(writing) != 1 or reading[-1] > writing[0]:
         return False
     place = _place(nests[writing[0]], out)
@@ -268,4 +294,4 @@ def _once(offset: Affine, axes: Sequence[Axis]) -> bool:
     return True
 
 
-__all__ = ["in_place"]
+__all__ = ["in_place", "read_first", "writes"]

@@ -32,6 +32,7 @@ from .schedule import LANES, Facts, is_product, price_of, vector_price
 TINY = 64  # elements of a nest up to which it is written out within a row
 FEW = 9  # elements of a nest up to which that is better than vectors along the row
 WRITTEN = 600  # elements that all nests of a row may write out together
+STACK = 1 << 15  # bytes of the buffers of a row, which lie on the stack of the calling thread
 ROW = 1 << 14  # elements of a row above which its nests would not find it in the cache
 Statement = Nest | Multiply
 
@@ -186,7 +187,7 @@ class _Sharing:
         first = [next(iter(row.values())) for row in cluster.shared]
         rows = tuple(Axis(axis.name, axis.extent) for axis in first)
         local: dict[Buffer, Slice] = {}
-        nests = []
+        nests, room = [], STACK
         for m in cluster.members:
             for buffer, offset in self.written[m]:
                 users = {*self.readers.get(buffer, ()), *self.writers[buffer]}
@@ -194,6 +195,9 @@ class _Sharing:
                     continue
                 cuts = sorted(((offset.factor(row[m]), row[m].extent) for row in cluster.shared), reverse=True)
                 size = math.prod(buffer.type.static_shape()) // math.prod(steps for _, steps in cuts)
+                room -= size * buffer.type.numpy.itemsize
+                if room < 0:
+                    break
                 local[buffer] = Slice(Buffer(buffer.name, buffer.type.with_shape((size,))), tuple(cuts))
         for m in cluster.members:
             nest = self.body[m]
@@ -244,7 +248,7 @@ def _vectorises(nest: Nest) -> bool:
 def _better_across(nests: list[Nest], across: Axis, local: tuple[Buffer, ...]) -> bool:
     """Whether lanes that hold different rows move less than lanes along a row."""
     held = sum(math.prod(b.type.static_shape()) for b in local)
-    if held * LANES > ROW:
+    if held * LANES * 8 > STACK:
         return False
     along_rows = crosswise = 0.0
     for nest in nests:

@@ -19,6 +19,7 @@ JOIN = 12  # cost of joining the lanes of an accumulator
 GATHER = 3.0  # cycles for one lane of a vector that is gathered
 SCATTER = 2.0  # cycles for one lane of a vector whose lanes are stored one by one
 LIGHT = 4  # cost of an element up to which it is worth making for several rows in one turn
+LINES = 16  # accumulators of a fold whose lanes are kept, if it is long
 FEW = 16  # elements that may be made one by one
 
 
@@ -155,12 +156,14 @@ def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
     tile = _tile_axis(nest, facts, axis)
     lanes = axis.extent / -(-axis.extent // LANES)  # of each vector, that are used
     price = cost(nest, facts) / lanes / 2
+    length = math.prod(a.extent for a in nest.axes[kept:])
     for load in facts.loads:
         dynamic = any(_depends(g, axis) for g, _ in load.gathered)
         move = GATHER if dynamic else _move(load.offset.factor(axis), lanes, GATHER)
-        price += move if tile is None or load.offset.factor(tile) else move / 8
+        moved = tile is None or load.offset.factor(tile)
+        again = any(_moves(load, a) for a in nest.axes[kept:]) or not nest.reduced
+        price += (move if moved else move / 8) / (1 if again else length)
     price += sum(1.5 * _move(s.offset.factor(axis), lanes, SCATTER) for s in nest.stores)
-    length = math.prod(a.extent for a in nest.axes[kept:])
     for f in (*nest.folds, *nest.after):
         move = _move(f.offset.factor(axis), lanes, SCATTER) if axis in nest.axes[:kept] else JOIN
         price += 1.5 * move / length
@@ -276,6 +279,8 @@ def _unroll(nest: Nest, facts: Facts, vector: Axis, width: int, is_kept: bool) -
     """Vectors in one turn: more where one makes little work."""
     work = cost(nest, facts)
     unroll = 4 if work <= 8 else 2 if work <= HEAVY else 1
+    if nest.reduced and is_kept and work <= 8 and math.prod(a.extent for a in nest.axes) >= LONG:
+        unroll = max(LINES // len(nest.folds), 1)  # a row is then read in long pieces, not line by line
     if nest.reduced and not is_kept:
         unroll = min(unroll, max(PARTIALS // width, 1))
     return min(unroll, -(-vector.extent // width))

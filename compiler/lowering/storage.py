@@ -1,4 +1,7 @@
-"""Where scratch buffers lie in the arena: buffers whose lifetimes do not meet share memory."""
+"""Where scratch buffers lie in the arena: buffers whose lifetimes do not meet share memory.
+
+Nor do those meet of which one is made where the other is read for the last time, element by element.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from collections.abc import Iterable
 
 from ..loops import Buffer, Load
 from .fuse import reachable
+from .inplace import read_first, writes
 from .program import Lines, Multiply, Nest, Rows, tops
 
 ALIGNMENT = 64
+PARTS = 3  # statements into which one that makes a buffer may have been split
 
 
 def nbytes(buffer: Buffer) -> int:
@@ -36,24 +41,53 @@ def touched(statement: Nest | Rows | Multiply | Lines) -> set[Buffer]:
 
 def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Rows | Multiply | Lines]) -> tuple[dict[Buffer, int], int]:
     """(offset of each scratch buffer, size of the arena): first fit in order of first use."""
-    scratch = set(scratch)
+    scratch, body = set(scratch), list(body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for at, statement in enumerate(body):
         for buffer in touched(statement) & scratch:
             first.setdefault(buffer, at)
             last[buffer] = at
+    before = _taken_over(body, first, last)
     placed: dict[Buffer, int] = {}
     alive: list[tuple[int, int, int]] = []  # (offset, end, last use), in order of offsets
     total = 0
     for buffer in sorted(first, key=lambda b: (first[b], -nbytes(b), b.name)):
         alive = [block for block in alive if block[2] >= first[buffer]]
         offset, size = 0, nbytes(buffer)
-        for start, end, _ in alive:
+        for start, end, _ in alive if buffer not in before else ():
             if offset + size <= start:
                 break
             offset = max(offset, end)
+        offset = placed[before[buffer]] if buffer in before else offset
         placed[buffer] = offset
         insort(alive, (offset, offset + size, last[buffer]))
         total = max(total, offset + size)
     return placed, total
+
+
+def _taken_over(
+    body: list[Nest | Rows | Multiply | Lines], first: dict[Buffer, int], last: dict[Buffer, int]
+) -> dict[Buffer, Buffer]:
+    """Which buffers lie where another one did that is read for the last time when they are made."""
+    ending: dict[int, list[Buffer]] = {}
+    for buffer, at in sorted(last.items(), key=lambda item: item[0].name):
+        ending.setdefault(at, []).append(buffer)
+    found: dict[Buffer, Buffer] = {}
+    for buffer, at in sorted(first.items(), key=lambda item: (item[1], item[0].name)):
+        for end in range(at, at + PARTS):
+            common = body[at : end + 1]
+            for other in ending.get(end, ()):
+                alike = other.type.dtype == buffer.type.dtype and nbytes(other) == nbytes(buffer)
+                if alike and first[other] < at and buffer not in found and _follows(common, buffer, other):
+                    found[buffer] = other
+            if buffer in found and found[buffer] in ending.get(end, ()):
+                ending[end].remove(found[buffer])
+    return found
+
+
+def _follows(common: list[Nest | Rows | Multiply | Lines], buffer: Buffer, other: Buffer) -> bool:
+    """Whether a buffer may lie where another one did that is still read in the statements that they have in common."""
+    if any(other in writes(s) or (isinstance(s, Nest) and s.case is not None) for s in common):
+        return False
+    return read_first(common, buffer, other)
