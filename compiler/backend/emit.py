@@ -84,11 +84,12 @@ class _Kernel:
                 emit_lines(w, self.pointers, statement, name)
             else:
                 chunks = cut(statement) if self.sizes is None else self.sizes.cuts[k]
+                stop = self._pause(k, statement, chunks)
                 with in_case(w, self.pointers, statement):
                     if chunks is not None or nests >= APART:
-                        self._apart(statement, chunks)
+                        self._apart(statement, chunks, stop)
                     else:
-                        self._here(statement)
+                        self._here(statement, stop)
         leave(w, name, self.kept, "0")
         self.calls |= {"threads"} if "pullback_poll" in w.declarations else set()
         inputs = [f"ptr {self._alone(b, 'noalias readonly ')}{self.pointers[b]}" for b in program.inputs]
@@ -113,24 +114,27 @@ class _Kernel:
         """How LLVM is told that nothing else lies where a buffer does, if that is so."""
         return "" if buffer in self.shared else how
 
-    def _here(self, statement: Nest | Rows) -> None:
+    def _pause(self, k: int, statement: Nest | Rows, chunks: Cut | ToldCut | None) -> Pause | None:
+        """Where statement k looks for signals."""
+        if self.sizes is not None:
+            return self.sizes.pauses[k]
+        return pause(statement, chunks if isinstance(chunks, Cut) else None)
+
+    def _here(self, statement: Nest | Rows, stop: Pause | None) -> None:
         """A statement among the others."""
-        pause = self._pause(statement)
-        _write(self.w, self.pointers, statement, EVERYTHING, pause, lambda s: leave(self.w, self.name, self.kept, s))
+        _write(self.w, self.pointers, statement, EVERYTHING, stop, lambda s: leave(self.w, self.name, self.kept, s))
 
     # ---- statements as functions
 
-    def _apart(self, statement: Nest | Rows, chunks: Cut | ToldCut | None) -> None:
+    def _apart(self, statement: Nest | Rows, chunks: Cut | ToldCut | None, stop: Pause | None) -> None:
         """A statement as a function, called once or for each of its chunks."""
         used = sorted(touched(statement), key=self.order.__getitem__)
         given = [f"ptr {self.pointers[b]}" for b in used]
         if chunks is None:
-            stop = self._pause(statement)
             made = self._function(statement, used, EVERYTHING, stop)
             self._call(made, [*given, *self._told()], stop is not None or bool(_asserts(statement)))
             return
         span = Span(Reg("i64", 1, "%begin"), Reg("i64", 1, "%end"))
-        stop = self._pause(statement, chunks.step) if isinstance(chunks, Cut) else None
         chunk = self._chunk(self._function(statement, used, span, stop), len(used), chunks)
         frame = self.w.fresh("i64").text
         self.w.lines.append(f"  {frame} = alloca [{len(used) + 1} x ptr], align 8")
@@ -162,10 +166,6 @@ class _Kernel:
         w.start(bad)
         leave(w, self.name, self.kept, status.text)
         w.start(good)
-
-    def _pause(self, statement: Nest | Rows, steps: int | None = None) -> Pause | None:
-        """Where the statement, or so many steps of its outermost axis, looks for signals."""
-        return pause(statement, steps) if self.sizes is None else None
 
     def _function(self, statement: Nest | Rows, used: list[Buffer], span: Span | None, stop: Pause | None) -> str:
         """The name of a function that runs a statement, or the steps from %begin to %end of its outermost axis."""

@@ -40,8 +40,9 @@ def loop_over(
     """
     begin, end = (None, whole) if span is None else (span.begin, span.end)
     assert end is not None
+    empty = span is None and step > 1 and isinstance(whole, Extent)
     if stop is None or stop.pause is None:
-        return w.loop(end, step, carries, body, begin, empty=span is None and step > 1 and isinstance(whole, Extent))
+        return w.loop(end, step, carries, body, begin, empty=empty)
     steps = -(-stop.pause.steps // step) * step
     last = end if isinstance(end, Reg) else w.number(end, "i64")
 
@@ -51,7 +52,7 @@ def loop_over(
         _look(w, stop)
         return made
 
-    return w.loop(last, steps, carries, part, begin)
+    return w.loop(last, steps, carries, part, begin, empty=empty)
 
 
 def _look(w: LevelWriter, stop: Stop) -> None:

@@ -10,7 +10,7 @@ from ..loops import Affine, Buffer, Check, Element, Index, Load, Map, Number, Pr
 from .fuse import Fusion, reachable
 from .inplace import in_place
 from .product import for_blas, in_rows, multiply
-from .program import Accumulate, Assert, Multiply, Nest, Program, Site, Store
+from .program import Accumulate, Assert, Multiply, Nest, Program, Site, Store, tested
 from .rows import share
 from .schedule import schedule
 from .storage import touched
@@ -92,7 +92,7 @@ class _Assembly:
         read = _read_outside(groups)
         statements = [g.call or self._nest(g, read) for g in groups if g.call or 0 not in g.extents]
         statements = touched_only(statements, self.inputs, self.results)
-        kept = {*self.results, *(s.case.change for s in statements if isinstance(s, Nest) and s.case and s.case.change)}
+        kept = set(self.results).union(*(tested(s) for s in statements if isinstance(s, Nest)))
         body, aliases = in_place(share(statements, kept, schedule, vector_bits), self.inputs, self.results)
         used = dict.fromkeys(b for statement in body for b in sorted(touched(statement), key=lambda b: b.name))
         scratch = tuple(b for b in used if b not in self.inputs and b not in self.results)

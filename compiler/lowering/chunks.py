@@ -6,7 +6,7 @@ Cuts depend on sizes alone, never on the number of threads.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..loops import Axis
 from .program import Nest, Rows
@@ -36,7 +36,7 @@ class Pause(NamedTuple):
     """Where a long statement looks for signals: after about so many steps of an axis."""
 
     axis: Axis
-    steps: int
+    steps: Any
 
 
 def turn(nest: Nest, axis: Axis) -> int:
@@ -73,17 +73,17 @@ def cut(statement: Nest | Rows) -> Cut | None:
     return Cut(whole, unit * -(-steps // max(2, min(steps, work // CHUNK))), work)
 
 
-def pause(statement: Nest | Rows, steps: int | None = None) -> Pause | None:
-    """Where a statement, or so many `steps` of its outermost axis, looks for signals; None if it is short."""
+def pause(statement: Nest | Rows, chunks: Cut | None) -> Pause | None:
+    """Where a statement, or one of its chunks, looks for signals; None if it is short."""
     left = float(nanoseconds(statement))
     for axis in statement.axes:
         extent = axis.extent
-        if axis is statement.axes[0] and steps is not None:
-            left, extent = left * steps / extent, steps
+        if axis is statement.axes[0] and chunks is not None:
+            left, extent = left * chunks.step / extent, chunks.step
         if left < 2 * LOOK:
             return None
         left /= extent
-        if left < LOOK:
+        if left < LOOK or axis is statement.axes[-1]:
             return Pause(axis, max(int(LOOK / left), 1))
     return None
 

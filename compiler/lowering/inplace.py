@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
 from .fuse import children, reachable
-from .program import InPlace, Lines, Multiply, Nest, Rows, Store, tops
+from .program import InPlace, Lines, Multiply, Nest, Rows, Store, tested, tops
 from .reads import reads, same_row
 
 Statement = Nest | Rows | Multiply | Lines
@@ -36,21 +36,19 @@ def in_place(
 
 
 def _settled(body: Sequence[Statement], pairs: set[tuple[Buffer, Buffer]]) -> Iterator[Statement]:
-    """The statements without the cases that cannot come about; a copy of what is there already need not run."""
+    """The statements, of which those that copy an input do not run where it is there already."""
     for s in body:
-        if isinstance(s, Nest) and s.case is not None and (s.case.result, s.case.input) not in pairs:
-            if s.otherwise:
-                yield replace(s, case=None, otherwise=False)
-        elif (copied := _copied(s)) in pairs:
-            assert isinstance(s, Nest) and copied is not None
-            yield replace(s, case=InPlace(*copied), otherwise=True)
+        copied = _copied(s)
+        if copied is not None:
+            assert isinstance(s, Nest)
+            yield replace(s, cases=((InPlace(*copied), False),) if copied in pairs else ())
         else:
             yield s
 
 
 def _copied(s: Statement) -> tuple[Buffer, Buffer] | None:
     """Where to and where from a nest copies, if it does nothing else."""
-    if not isinstance(s, Nest) or len(s.stores) != 1 or s.folds or s.asserts or s.case is not None:
+    if not isinstance(s, Nest) or len(s.stores) != 1 or s.folds or s.asserts or tested(s):
         return None
     (store,) = s.stores
     e = store.value
@@ -130,10 +128,13 @@ class _Order:
 
     def allow(self, out: Buffer, given: Buffer) -> bool:
         """Let `out` be the memory of `given`, if it may."""
-        writers, readers = self.writers.get(out, []), set(self.readers.get(given, ()))
-        both = readers.intersection(writers)
+        idle = {at for at, s in enumerate(self.body) if _copied(s) == (out, given)}
+        writers, readers = (
+            [at for at in used.get(b, ()) if at not in idle] for used, b in ((self.writers, out), (self.readers, given))
+        )
+        both = set(readers).intersection(writers)
         before = {*readers, *self.failing} - both
-        if not writers or not both.isdisjoint(self.failing) or before & self._following(writers):
+        if not (writers or idle) or not both.isdisjoint(self.failing) or before & self._following(writers):
             return False
         if both and not read_first([self.body[at] for at in writers], out, given):
             return False
@@ -177,8 +178,7 @@ def read_by(statement: Statement) -> set[Buffer]:
     read: set[Buffer] = set()
     for nest in _nests([statement]):
         read |= {e.buffer for e in reachable(tops(nest)) if isinstance(e, Load)}
-        if nest.case is not None and nest.case.change is not None:
-            read.add(nest.case.change)
+        read |= tested(nest)
     return read
 
 

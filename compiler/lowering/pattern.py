@@ -19,7 +19,7 @@ from ..ir.graph import Where
 from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
-from .chunks import cut
+from .chunks import Pause, cut, pause
 from .program import Nest, Program, Rows
 from .storage import plan
 
@@ -46,12 +46,14 @@ class Told:
 
     arena   where the scratch buffers lie, and how much memory they take
     cuts    how each statement is cut into chunks
+    pauses  where each statement looks for signals
     """
 
     names: tuple[str, ...]
     sizes: Sizes
     arena: tuple[dict[Buffer, Any], Any]
     cuts: tuple[ToldCut | None, ...]
+    pauses: tuple[Pause | None, ...]
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,16 @@ def _statement(like: Any, statement: Any) -> Any:
 
 
 def _plan(program: Program) -> tuple[Any, ...]:
-    """What the writer decides by numbers: where buffers lie, and how statements are cut."""
-    cuts = [cut(s) if isinstance(s, Nest | Rows) else None for s in program.body]
-    return plan(program.scratch, program.body), tuple([c and (c.whole, c.step, c.work, c.chunks) for c in cuts])
+    """What the writer decides by numbers: where buffers lie, how statements are cut, where they look for signals."""
+    loops = [s if isinstance(s, Nest | Rows) else None for s in program.body]
+    cuts = [s and cut(s) for s in loops]
+    pauses = [s and pause(s, c) for s, c in zip(loops, cuts, strict=True)]
+    told = tuple([c and (c.whole, c.step, c.work, c.chunks) for c in cuts])
+    return plan(program.scratch, program.body), told, tuple([p and tuple(p) for p in pauses])
 
 
 def _plain(told: Told) -> tuple[Any, ...]:
-    return told.arena, tuple([c and tuple(c) for c in told.cuts])
+    return told.arena, tuple([c and tuple(c) for c in told.cuts]), tuple([p and tuple(p) for p in told.pauses])
 
 
 def generalise(program: Program, other: Program) -> Pattern | None:
@@ -122,11 +127,11 @@ def generalise(program: Program, other: Program) -> Pattern | None:
 
     other = _in_turns_of(program, other)
     try:
-        made, (arena, cuts) = _Walk(number).pair((program, _plan(program)), (other, _plan(other)))
+        made, (arena, cuts, pauses) = _Walk(number).pair((program, _plan(program)), (other, _plan(other)))
     except (Differs, RecursionError):
         return None
-    told = Told(tuple(sizes.numbers), sizes, arena, tuple([c and ToldCut(*c) for c in cuts]))
-    return Pattern(made, told)
+    chunks, looks = tuple([c and ToldCut(*c) for c in cuts]), tuple([p and Pause(*p) for p in pauses])
+    return Pattern(made, Told(tuple(sizes.numbers), sizes, arena, chunks, looks))
 
 
 class _Walk:

@@ -52,12 +52,18 @@ class Assert:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InPlace:
-    """The case that a result lies where an input does; and that `change`, if there is one, holds that very `zero`."""
+    """The case that a result lies where an input does."""
 
     result: Buffer
     input: Buffer
-    change: Buffer | None = None
-    zero: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Still:
+    """The case that a buffer of one element holds 0.0, or -0.0 if `negative`."""
+
+    change: Buffer
+    negative: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,7 +75,7 @@ class Nest:
     tile      the axis of which one turn makes `rows` steps, so that what does not depend on it is read once for all
     partials  interleaved partial results of a fold along the vector axis
     chain     whether sums are made one element after the other, or in partial results; None where nothing is summed
-    case      the only case in which the nest runs; with `otherwise`, the only one in which it does not
+    cases     in which the nest runs, or with False does not; all must agree
     """
 
     axes: tuple[Axis, ...]
@@ -85,8 +91,7 @@ class Nest:
     rows: int = 1
     partials: int = 32
     chain: bool | None = None
-    case: InPlace | None = None
-    otherwise: bool = False
+    cases: tuple[tuple[InPlace | Still, bool], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -168,6 +173,11 @@ class Program:
     body: tuple[Nest | Rows | Multiply | Lines, ...]
     sites: tuple[Site, ...] = field(default=())
     aliases: tuple[tuple[int, int], ...] = ()
+
+
+def tested(nest: Nest) -> set[Buffer]:
+    """The buffers that are looked at to see in which case a nest is."""
+    return {case.change for case, _ in nest.cases if isinstance(case, Still)}
 
 
 def tops(nest: Nest) -> list[Element]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
 from .fuse import children, reachable
-from .program import Multiply, Nest, tops
+from .program import Multiply, Nest, tested, tops
 
 
 class Read(NamedTuple):
@@ -65,12 +65,14 @@ def operands(statement: Nest | Multiply) -> set[Buffer]:
     """What a statement reads other than by loads."""
     if isinstance(statement, Multiply):
         return {statement.left.buffer, statement.right.buffer}
-    return set() if statement.case is None or statement.case.change is None else {statement.case.change}
+    return tested(statement)
 
 
 def runs_alone(statement: Nest | Multiply) -> bool:
-    """Whether a statement shares rows with no other: it is a call, or does not run in every case."""
-    return isinstance(statement, Multiply) or statement.case is not None
+    """Whether a statement shares rows with no other: a call, what is not run in every case or stores by an index."""
+    if isinstance(statement, Multiply):
+        return True
+    return bool(statement.cases) or any(s.gathered and not s.add for s in statement.stores)
 
 
 def written(statement: Nest | Multiply) -> list[tuple[Buffer, Affine]]:

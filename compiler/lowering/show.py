@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..loops import Apply, Axis, Element, Guarded, Load, Number, Position
-from .program import Lines, Matrix, Multiply, Nest, Program, Rows
+from .program import Lines, Matrix, Multiply, Nest, Program, Rows, Still
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}
@@ -31,11 +31,14 @@ def show_program(program: Program) -> str:
 
 def _case(nest: Nest) -> list[str]:
     """A line that says when a nest runs."""
-    if nest.case is None:
-        return []
-    case = nest.case
-    still = f" and {case.change.name}[0] is {case.zero}" if case.change is not None else ""
-    return [f"  {'unless' if nest.otherwise else 'if'} {case.result.name} is {case.input.name}{still}"]
+    said = []
+    for case, holds in nest.cases:
+        if isinstance(case, Still):
+            told = f"{case.change.name}[0] is {'-0.0' if case.negative else '0.0'}"
+        else:
+            told = f"{case.result.name} is {case.input.name}"
+        said.append(f"{'if' if holds else 'unless'} {told}")
+    return ["  " + " and ".join(said)] if said else []
 
 
 def _rows(rows: Rows) -> list[str]:

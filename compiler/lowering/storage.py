@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ..loops import Buffer, Load
 from .fuse import reachable
 from .inplace import read_first, writes
-from .program import Lines, Multiply, Nest, Rows, tops
+from .program import Lines, Multiply, Nest, Rows, tested, tops
 
 ALIGNMENT = 64
 PARTS = 3  # statements into which one that makes a buffer may have been split
@@ -34,9 +34,7 @@ def touched(statement: Nest | Rows | Multiply | Lines) -> set[Buffer]:
         return {b for nest in statement.body for b in touched(nest)} - set(statement.local)
     made = (*statement.stores, *statement.folds, *statement.after)
     used = {e.buffer for e in reachable(tops(statement)) if isinstance(e, Load)}
-    if statement.case is not None and statement.case.change is not None:
-        used.add(statement.case.change)
-    return (used | {s.buffer for s in made}) - {s.buffer for s in made if not s.kept}
+    return (used | tested(statement) | {s.buffer for s in made}) - {s.buffer for s in made if not s.kept}
 
 
 def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Rows | Multiply | Lines]) -> tuple[dict[Buffer, int], int]:
@@ -88,6 +86,6 @@ def _taken_over(
 
 def _follows(common: list[Nest | Rows | Multiply | Lines], buffer: Buffer, other: Buffer) -> bool:
     """Whether a buffer may lie where another one did that is still read in the statements that they have in common."""
-    if any(other in writes(s) or (isinstance(s, Nest) and s.case is not None) for s in common):
+    if any(other in writes(s) or (isinstance(s, Nest) and s.cases) for s in common):
         return False
     return read_first(common, buffer, other)

@@ -2,10 +2,10 @@
 
     table - 0.5 * scatter                          x - 0.5 * 0.0 is x, for every x
 
-If such a result lies where the table does, it is the table already, but for the places of the scatter: there the
-scatter's buffer is cleared, added to, read and cleared again, and nowhere else is it touched. A place that comes
-twice is done twice, the second time with the 0.0 that the first one left. Which zero it is matters: -0.0 + 0.0 is
-0.0. So a factor that is only known at run time is tried there, on 0.0, before.
+Such a result is a copy of the table, or the table itself if it lies in its place, but for the places of the scatter:
+there the scatter's buffer is cleared, added to, read and cleared again, and nowhere else is it touched. A place that
+comes twice is done twice, the second time with the 0.0 that the first one left. Which zero it is matters: -0.0 + 0.0
+is 0.0. So a factor that is only known at run time is tried there, on 0.0, before, and decides what is done.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from ..ir.types import DTYPES
 from ..loops import Affine, Apply, Buffer, Element, Load, Number
 from .fuse import reachable
-from .program import InPlace, Multiply, Nest, Store, tops
+from .program import InPlace, Multiply, Nest, Still, Store, tops
 
 FEWER = 4  # times that a table must be larger than all that is scattered to it
 
@@ -31,7 +31,7 @@ _SPELLINGS: Mapping[str, Callable[..., np.generic]] = {
 def touched_only(
     statements: Iterable[Nest | Multiply], inputs: Sequence[Buffer], results: Sequence[Buffer]
 ) -> list[Nest | Multiply]:
-    """The statements, with steps on tables in two ways, of which the case that holds at run time takes one."""
+    """The statements, with steps on tables on the rows that are touched, if that is what they mean."""
     return _Steps(statements, inputs, results).statements()
 
 
@@ -75,7 +75,7 @@ class _Steps:
         gone = {s for step in steps for s in (step.store, *(each.store for each in step.scattered.values()))}
         moved = {nest for step in steps for each in step.scattered.values() for nest in each.by}
         body = [_without(s, gone) for s in self.body if s not in moved]
-        return [s for s in body if s is not None] + [s for step in steps for s in _both_ways(step)]
+        return [s for s in body if s is not None] + [s for step in steps for s in _ways(step)]
 
     def _nests(self) -> Iterator[Nest]:
         return (s for s in self.body if isinstance(s, Nest))
@@ -220,26 +220,31 @@ def _folded(top: Element) -> np.generic | None:
     return made[id(top)]
 
 
-# ---- both ways of a step
+# ---- the nests of a step
 
 
-def _both_ways(step: _Step) -> Iterator[Nest]:
-    """The nests of a step, on all elements or on those that are touched."""
+def _ways(step: _Step) -> Iterator[Nest]:
+    """The nests of a step on the elements that are touched; and, if it may mean others, on all of them."""
     still = _still(step.change, step.scattered)
-    change, out = None, step.store.buffer
+    out, few, all_of_it = step.store.buffer, (), ()
     if _folded(still) is None:
         change = Buffer(f"{out.name}_still", out.type.with_shape(()))
         yield Nest((), 0, (Store(change, Affine(), still),))
-    case = InPlace(out, step.base.buffer, change, step.zero)
+        case = Still(change, math.copysign(1.0, step.zero) < 0)
+        few, all_of_it = ((case, True),), ((case, False),)
     targets = [nest for each in step.scattered.values() for nest in each.by]
-    for each in step.scattered.values():
-        yield Nest(each.nest.axes, 0, (each.store,), case=case, otherwise=True)
+    elsewhere = ((InPlace(out, step.base.buffer), False),)
+    yield Nest(step.nest.axes, 0, (replace(step.store, value=step.base),), cases=elsewhere)
+    if all_of_it:
+        for each in step.scattered.values():
+            yield Nest(each.nest.axes, 0, (each.store,), cases=all_of_it)
     for nest in targets:
-        yield Nest(nest.axes, 0, _cleared(step, nest), case=case)
+        yield Nest(nest.axes, 0, _cleared(step, nest), cases=few)
     yield from targets
-    yield Nest(step.nest.axes, 0, (step.store,), case=case, otherwise=True)
+    if all_of_it:
+        yield Nest(step.nest.axes, 0, (step.store,), cases=all_of_it)
     for nest in targets:
-        yield Nest(nest.axes, 0, (_moved(step, nest), *_cleared(step, nest)), case=case)
+        yield Nest(nest.axes, 0, (_moved(step, nest), *_cleared(step, nest)), cases=few)
 
 
 def _cleared(step: _Step, target: Nest) -> tuple[Store, ...]:
