@@ -135,7 +135,7 @@ def _arrays_agree() -> bool:
         return False
     shape = read_bytes(read_word(id(array) + ARRAY_SHAPE), 16)
     strides = read_bytes(read_word(id(array) + ARRAY_STRIDES), 16)
-    return (_field("<i", array, ARRAY_RANK) == 2
+    return bool(_field("<i", array, ARRAY_RANK) == 2
             and struct.unpack("<qq", shape) == array.shape
             and struct.unpack("<qq", strides) == array.strides
             and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(DTYPES["f32"])

@@ -168,7 +168,7 @@ class _Assembly:
         """Store the element right after the folds that it reads, if one nest makes the last of them in this space."""
         loads = [e for e in reachable([value]) if isinstance(e, Load) and e.buffer in self.made_in]
         last = max((self.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
-        if last is None or not last.folds or last.asserts or any(s.add for s in last.stores):
+        if last is None or not last.folds or last.asserts or any(s.add for s in last.stores) or 0 in extents:
             return False
         index = self._where_completed(last, extents, loads)
         if index is None:
