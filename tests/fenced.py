@@ -14,8 +14,9 @@ import numpy as np
 from pytest import MonkeyPatch
 
 from pullback import set_num_threads
-from pullback.compiler.backend import emit, process
+from pullback.compiler.backend import process
 from pullback.compiler.backend.code import library_symbols
+from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.settings import settings
 from tests.corpus import CASES

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from pullback.compiler.backend import gemm, machine, process, threads
-from pullback.compiler.backend.gemm_batch import batched
-from pullback.compiler.backend.gemm_pack import copies
-from pullback.compiler.backend.gemm_text import KEPT, single, text
-from pullback.compiler.backend.gemm_tile import shape, tiles
+from pullback.compiler.backend.gemm.batch import batched
+from pullback.compiler.backend.gemm.pack import copies
+from pullback.compiler.backend.gemm.text import KEPT, single, text
+from pullback.compiler.backend.gemm.tile import shape, tiles
 from pullback.compiler.backend.module import Linked, link
 from pullback.compiler.settings import settings
 
@@ -211,8 +211,8 @@ _AT_THE_EDGE = """
 import ctypes, itertools, mmap, sys
 import numpy as np
 from pullback.compiler.backend import gemm, machine, process
-from pullback.compiler.backend.gemm_pack import copies
-from pullback.compiler.backend.gemm_text import single
+from pullback.compiler.backend.gemm.pack import copies
+from pullback.compiler.backend.gemm.text import single
 from pullback.compiler.backend.module import link
 
 libc = ctypes.CDLL(None)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, set_num_threads, value_and_grad
-from pullback.compiler.backend import emit, threads
+from pullback.compiler.backend import threads
+from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import Kernel, compile_graph
 from pullback.compiler.ir.types import Type
 from pullback.compiler.loops import Affine, Apply, Axis, Buffer, Element, Load

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from pullback import jit, set_num_threads
-from pullback.compiler.backend import emit, threads
+from pullback.compiler.backend import threads
+from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import show

@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 import time
 
-from .threads_text import MOST_THREADS, PAUSE
+from .text import MOST_THREADS, PAUSE
 
 SPIN_NS = 50_000
 """How long a thread looks for work before it sleeps.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .gemm_chunks import FIELDS, chunks, place, write
-from .gemm_pack import BLOCK_K
-from .gemm_tile import Shape
-from .registers import memory_type
+from ..registers import memory_type
+from .chunks import FIELDS, chunks, place, write
+from .pack import BLOCK_K
+from .tile import Shape
 
 KEPT = 8  # blocks of memory kept between calls: as many threads can multiply without allocating
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .levels import LevelWriter
+from ..levels import LevelWriter
 
 
 def take_arena(w: LevelWriter, name: str, size: int, kept: int) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from ..loops import Apply
-from ..lowering.program import Accumulate, Nest
-from .emit_element import Elements
-from .emit_memory import Cell
-from .levels import LevelWriter
-from .registers import FLOATS, Reg
+from ...loops import Apply
+from ...lowering.program import Accumulate, Nest
+from ..levels import LevelWriter
+from ..registers import FLOATS, Reg
+from .element import Elements
+from .memory import Cell
 
 
 class Folds(ABC):

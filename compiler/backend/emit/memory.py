@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..ir.measure import Extent
-from ..loops import Affine, Axis, Buffer, Element, Load
-from ..lowering.program import Store
-from .levels import LevelWriter
-from .registers import Reg
+from ...ir.measure import Extent
+from ...loops import Affine, Axis, Buffer, Element, Load
+from ...lowering.program import Store
+from ..levels import LevelWriter
+from ..registers import Reg
 
 
 class Cell(NamedTuple):

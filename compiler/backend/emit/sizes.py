@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..ir.measure import Sizes
-from ..ir.types import Size
+from ...ir.measure import Sizes
+from ...ir.types import Size
 
 
 def prelude(sizes: Sizes, names: Sequence[str], text: Sequence[str]) -> list[str]:

@@ -12,22 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..loops import Buffer
-from ..lowering.chunks import Cut, Pause, cut, pause
-from ..lowering.pattern import Told, ToldCut
-from ..lowering.program import Assert, Lines, Multiply, Nest, Program, Rows
-from ..lowering.storage import plan, touched
-from . import gemm
-from .emit_arena import leave, take_arena
-from .emit_blas import call_blas
-from .emit_case import in_case
-from .emit_lines import emit_lines
-from .emit_loops import EVERYTHING, REST, Span, Stop
-from .emit_nest import emit_nest, possible
-from .emit_rows import emit_rows
-from .emit_sizes import prelude
-from .levels import LevelWriter
-from .registers import Reg
+from ...loops import Buffer
+from ...lowering.chunks import Cut, Pause, cut, pause
+from ...lowering.pattern import Told, ToldCut
+from ...lowering.program import Assert, Lines, Multiply, Nest, Program, Rows
+from ...lowering.storage import plan, touched
+from .. import gemm
+from ..levels import LevelWriter
+from ..registers import Reg
+from .arena import leave, take_arena
+from .calls import call_blas
+from .case import in_case
+from .lines import emit_lines
+from .loops import EVERYTHING, REST, Span, Stop
+from .nest import emit_nest, possible
+from .rows import emit_rows
+from .sizes import prelude
 
 ON_STACK = 16 * 1024
 APART = 6  # statements from which each is a function of its own: LLVM takes more than twice as long for twice the text

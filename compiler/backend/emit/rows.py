@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..ir.measure import Extent
-from ..loops import Buffer
-from ..lowering.program import Rows
-from .emit_loops import EVERYTHING, REST, Span, Stop, loop_over
-from .emit_memory import Cell, Row
-from .emit_nest import Failed, NestEmitter, flat, pairs, passed, possible
-from .levels import LevelWriter
-from .registers import BYTES, Reg
+from ...ir.measure import Extent
+from ...loops import Buffer
+from ...lowering.program import Rows
+from ..levels import LevelWriter
+from ..registers import BYTES, Reg
+from .loops import EVERYTHING, REST, Span, Stop, loop_over
+from .memory import Cell, Row
+from .nest import Failed, NestEmitter, flat, pairs, passed, possible
 
 
 def emit_rows(

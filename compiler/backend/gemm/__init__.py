@@ -18,13 +18,13 @@ from __future__ import annotations
 import os
 import threading
 
-from ..settings import settings
-from . import cache, machine, process, threads
-from .gemm_batch import batch, batched
-from .gemm_pack import copies, copy_declarations, copy_names
-from .gemm_text import single, text
-from .gemm_tile import Shape, shape, tile_declarations, tile_names, tiles
-from .module import Linked, link
+from ...settings import settings
+from .. import cache, machine, process, threads
+from ..module import Linked, link
+from .batch import batch, batched
+from .pack import copies, copy_declarations, copy_names
+from .text import single, text
+from .tile import Shape, shape, tile_declarations, tile_names, tiles
 
 _lock = threading.RLock()
 _linked: dict[tuple[str, int], tuple[Linked, Linked]] = {}

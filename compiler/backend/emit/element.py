@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position
-from ..lowering.fuse import reachable
-from ..lowering.program import Nest, Store, tops
-from . import elementary
-from .emit_memory import Cell, Memory, Row
-from .levels import LevelWriter
-from .registers import Reg, literal_value
-from .writer import Writer
+from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position
+from ...lowering.fuse import reachable
+from ...lowering.program import Nest, Store, tops
+from .. import elementary
+from ..levels import LevelWriter
+from ..registers import Reg, literal_value
+from ..writer import Writer
+from .memory import Cell, Memory, Row
 
 OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy
 

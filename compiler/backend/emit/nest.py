@@ -11,16 +11,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..ir.measure import Extent
-from ..loops import Axis, Buffer
-from ..lowering.chunks import in_turns
-from ..lowering.program import Nest
-from .emit_element import Elements
-from .emit_folds import Folds
-from .emit_loops import EVERYTHING, REST, Body, Span, Stop, loop_over
-from .emit_memory import Cell, Row
-from .levels import LevelWriter
-from .registers import Reg
+from ...ir.measure import Extent
+from ...loops import Axis, Buffer
+from ...lowering.chunks import in_turns
+from ...lowering.program import Nest
+from ..levels import LevelWriter
+from ..registers import Reg
+from .element import Elements
+from .folds import Folds
+from .loops import EVERYTHING, REST, Body, Span, Stop, loop_over
+from .memory import Cell, Row
 
 
 class Failed(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..loops import Buffer
-from ..lowering.program import Matrix, Multiply
-from .levels import LevelWriter
-from .registers import llvm_type
+from ...loops import Buffer
+from ...lowering.program import Matrix, Multiply
+from ..levels import LevelWriter
+from ..registers import llvm_type
 
 
 def call_blas(w: LevelWriter, call: Multiply, pointers: dict[Buffer, str]) -> None:

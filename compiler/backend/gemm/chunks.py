@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .gemm_pack import BLOCK_K, copy_name, row_stride
-from .gemm_tile import Shape, tile_names
-from .registers import memory_type
+from ..registers import memory_type
+from .pack import BLOCK_K, copy_name, row_stride
+from .tile import Shape, tile_names
 
 TALL = 8  # tiles one above the other in a chunk at most: some 0.1 ms with all panels of a block
 BANDS = 48  # chunks of rows aimed at

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..ir.measure import Extent
-from ..lowering.chunks import Pause
-from .levels import LevelWriter
-from .registers import Reg
+from ...ir.measure import Extent
+from ...lowering.chunks import Pause
+from ..levels import LevelWriter
+from ..registers import Reg
 
 Body = Callable[[Reg, list[Reg]], list[Reg]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..loops import Buffer
-from ..lowering.program import InPlace, Nest, Rows, Still
-from .levels import LevelWriter
-from .registers import BITS, INTEGER_OF, Reg
+from ...loops import Buffer
+from ...lowering.program import InPlace, Nest, Rows, Still
+from ..levels import LevelWriter
+from ..registers import BITS, INTEGER_OF, Reg
 
 
 @contextmanager

@@ -23,11 +23,12 @@ import os
 import threading
 from pathlib import Path
 
-from ..settings import settings
-from . import cache, process, threads_helpers_text, threads_signals_text, threads_text
-from .machine import compile_object
-from .module import Linked, link
-from .threads_text import MOST_THREADS
+from ...settings import settings
+from .. import cache, process
+from ..machine import compile_object
+from ..module import Linked, link
+from . import helpers_text, signals_text, text
+from .text import MOST_THREADS
 
 _PYTHON = {
     "PyErr_CheckSignals": "i32 ()",
@@ -142,7 +143,7 @@ def _object() -> bytes:
 def _text() -> str:
     typed = [(name, *kind.split(" ", 1)) for name, kind in (_PYTHON | _SYSTEM | _INTRINSICS).items()]
     declarations = [f"declare {result} @{name}{arguments} nounwind" for name, result, arguments in typed]
-    return "\n".join([*declarations, threads_text.TEXT, threads_helpers_text.TEXT, threads_signals_text.TEXT])
+    return "\n".join([*declarations, text.TEXT, helpers_text.TEXT, signals_text.TEXT])
 
 
 def _addresses() -> dict[str, int]:

@@ -12,9 +12,9 @@ import dataclasses
 import re
 from collections.abc import Callable
 
-from .gemm_tile import Shape
-from .registers import Reg
-from .writer import Writer
+from ..registers import Reg
+from ..writer import Writer
+from .tile import Shape
 
 BLOCK_K = 256
 """How many products are summed before their sum is added to c. Results depend on it, on no other size."""

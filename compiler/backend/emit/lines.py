@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from ..loops import Apply, Buffer, Element, Load, Number
-from ..lowering.program import Lines
-from . import elementary
-from .emit_element import OFTEN
-from .registers import Reg
-from .writer import Writer
+from ...loops import Apply, Buffer, Element, Load, Number
+from ...lowering.program import Lines
+from .. import elementary
+from ..registers import Reg
+from ..writer import Writer
+from .element import OFTEN
 
 
 def emit_lines(w: Writer, pointers: dict[Buffer, str], s: Lines, name: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .gemm_chunks import PRODUCTS, SMALL
-from .gemm_text import single
-from .gemm_tile import Shape
-from .registers import memory_type
+from ..registers import memory_type
+from .chunks import PRODUCTS, SMALL
+from .text import single
+from .tile import Shape
 
 CHUNK_NS = 100_000  # of small products that are one chunk, at most
 CHUNKS = 64  # aimed at
