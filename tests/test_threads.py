@@ -252,15 +252,18 @@ def test_a_handler_that_forks_inside_a_region():
             global child
             child = os.fork()
         child = None
+        assert marked(8, 1000)  # the pool is compiled: the alarm finds the region
         signal.signal(signal.SIGALRM, fork)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         words = regions.frame(200, 2_000_000)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
         try:
             regions.interruptible("mark", words, 200)
         except RuntimeError as error:
             assert child == 0 and "fork" in str(error)
             os._exit(not marked(64, 1000))
-        assert child and (words[1:] == 1).all()
+        assert (words[1:] == 1).all()  # a child may have all of it, too: if no helper was at work just then
+        if not child:
+            os._exit(not marked(64, 1000))
         assert os.waitpid(child, 0)[1] == 0
         print("all well")
     """) == "all well\n"
