@@ -466,6 +466,6 @@ def test_which_products_are_ours_depends_on_sizes_and_processor_only():
 def test_code_is_read_from_the_disk_the_second_time(tmp_path, monkeypatch):
     module = tiles(shape("f32", 128))
     with settings.override(cache="1", cache_dir=str(tmp_path)):
-        made = gemm._object(module, 0)
-        monkeypatch.setattr(machine, "compile_object", lambda *_: pytest.fail("compiled again"))
-        assert gemm._object(module, 0) == made
+        made = gemm.cache.kept_object(module, 0)
+        monkeypatch.setattr(gemm.cache, "compile_object", lambda *_: pytest.fail("compiled again"))
+        assert gemm.cache.kept_object(module, 0) == made

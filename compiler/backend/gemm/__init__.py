@@ -67,23 +67,10 @@ def standalone(dtype: str, bits: int, fma: bool) -> str:
 def _load(s: Shape) -> tuple[Linked, Linked]:
     """The inner loops, and the functions around them: at level 0 those cost nothing and compile five times as fast."""
     names = [*tile_names(s), *copy_names(s)]
-    inner = link(_object("\n".join([tiles(s), copies(s)]), 2), {}, names)
+    inner = link(cache.kept_object("\n".join([tiles(s), copies(s)]), 2), {}, names)
     around = "\n".join([tile_declarations(s), copy_declarations(s), text(s, parallel=True), batch(s)])
     needed = process.allocator_symbols() | threads.symbols() | {name: inner.address(name) for name in names}
-    return inner, link(_object(around, 0), needed, (single(s.dtype), batched(s.dtype)))
-
-
-def _object(module: str, level: int) -> bytes:
-    """The object code, from the disk if it has been made before."""
-    if not cache.enabled():
-        return machine.compile_object(module, level)
-    key = cache.key_of(f"gemm {level}", module)
-    stored = cache.read(key)
-    if stored is not None:
-        return stored.objects
-    objects = machine.compile_object(module, level)
-    cache.write(key, objects)
-    return objects
+    return inner, link(cache.kept_object(around, 0), needed, (single(s.dtype), batched(s.dtype)))
 
 
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
