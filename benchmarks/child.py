@@ -1,12 +1,15 @@
 """One measurement in a process of its own: seconds from a new function to its first gradient.
 
     python child.py NAME pullback|jax
+    python child.py long_time limited|unlimited|NumPy STEPS seconds|bytes
 
-Libraries are loaded and have compiled something small before; prints the seconds, then the sum of every gradient.
+Libraries are loaded and have compiled something small before; prints the seconds, then the sum of every gradient. A
+name that ends with "unrolled" is a function whose source cannot be found, so that its loop is written out.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -16,7 +19,7 @@ from typing import Any
 import harness
 import numpy as np
 import peers
-from cases import mixture, transformer
+from cases import long_time, mixture, soft_dtw, transformer
 
 import pullback
 
@@ -43,7 +46,46 @@ def pendulum(operations: int) -> Callable[..., Any]:
     return last_angle
 
 
+def swing(angle, speed, length):
+    """A pendulum after 800 steps of the midpoint method."""
+    for _ in range(800):
+        pull = 9.81 / length
+        there, then = angle + 0.005 * speed, speed - 0.005 * pull * np.sin(angle)
+        angle, speed = angle + 0.01 * then, speed - 0.01 * pull * np.sin(there)
+    return angle
+
+
+def without_source(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, as if it had been typed into `exec`."""
+    names: dict[str, Any] = {"np": np}
+    exec(inspect.getsource(function), names)
+    return names[function.__name__]
+
+
+def swing_of_jax(jax: Any) -> Callable[..., Any]:
+    def function(angle, speed, length):
+        def step(state, _):
+            angle, speed = state
+            pull = 9.81 / length
+            there, then = angle + 0.005 * speed, speed - 0.005 * pull * jax.numpy.sin(angle)
+            return (angle + 0.01 * then, speed - 0.01 * pull * jax.numpy.sin(there)), None
+
+        return jax.lax.scan(step, (angle, speed), None, length=800)[0][0]
+
+    return function
+
+
+OF_JAX: dict[str, Callable[[Any], Callable[..., Any]]] = {"swing": swing_of_jax, "soft_dtw": soft_dtw.by_jax}
+"""Functions that jax wants written in its own way."""
+
+
 def problem(name: str) -> Problem:
+    if name == "swing":
+        return swing, (0, 1, 2), (0.5, 0.1, 1.2)
+    if name == "swing, unrolled":
+        return without_source(swing), (0, 1, 2), (0.5, 0.1, 1.2)
+    if name == "soft_dtw":
+        return soft_dtw.soft_dtw, (0,), (soft_dtw.problem(200),)
     if name == "ten":
         return ten, (0, 1), (0.7, 1.3)
     if name == "mixture":
@@ -61,7 +103,7 @@ def measure(name: str, way: str) -> tuple[float, list[float]]:
         jax = peers.jax()
         jax.block_until_ready(jax.jit(jax.grad(lambda x: (x * x).sum()))(jax.numpy.asarray(warm)))
         given = jax.tree.map(jax.numpy.asarray, given)
-        function = peers.with_numpy(function, jax.numpy)
+        function = OF_JAX[name](jax) if name in OF_JAX else peers.with_numpy(function, jax.numpy)
         begin = time.perf_counter()
         result = jax.block_until_ready(jax.jit(jax.grad(function, argnums))(*given))
     else:
@@ -73,4 +115,8 @@ def measure(name: str, way: str) -> tuple[float, list[float]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(*sys.argv[1:])))
+    if sys.argv[1] == "long_time":
+        result, most = long_time.measure(sys.argv[2], int(sys.argv[3]))
+        print(json.dumps(result if sys.argv[4] == "seconds" else (most, result[1])))
+    else:
+        print(json.dumps(measure(*sys.argv[1:])))

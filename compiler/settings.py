@@ -156,6 +156,10 @@ class Settings:
         "PULLBACK_NUM_THREADS", "0", _count, "0, 1, 2, ...",
         "how many threads a call may run on; 0 is OMP_NUM_THREADS, or all processors of this process",
     )
+    max_steps = Setting(
+        "PULLBACK_MAX_STEPS", "0", _count, "0, 1, 2, ...",
+        "the most passes of a loop whose end depends on values, after which it raises RuntimeError; 0 is no limit",
+    )
     disable_native_entry = Setting(
         "PULLBACK_DISABLE_NATIVE_ENTRY", "0", _switch, "0 or 1",
         "call kernels through ctypes, not through generated entry code",

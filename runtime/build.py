@@ -28,6 +28,7 @@ from ..compiler.backend.extension import FIXED, Function, level_named, write
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.trace import LeafResult, NamedResult
 from ..compiler.ir.graph import Graph
+from ..compiler.ops.external import calls_of
 from . import function as functions
 from .transforms import jit
 
@@ -119,6 +120,10 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     *args, keywords = signature[1]
     if keywords[1]:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
+    opaque = next(calls_of(compiled.graph), None)
+    if opaque is not None:
+        what = f"{name} calls external {opaque}, which is Python of this process"
+        raise TypeError(f"{what}: a module can hold no such call")
     names = _plain_names(owner.argument_names(len(args)))
     taken = tuple([_taken(each, f"{name}: argument {path}") for each, path in zip(args, names, strict=True)])
     extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in compiled.traced.extras])

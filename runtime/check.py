@@ -21,6 +21,7 @@ from ..compiler.ir.graph import Graph, Op
 from .derive import Gradient, Jit, has_floats, inner
 from .function import Function
 from .kernels import Reference
+from .variants import unguarded
 
 STEP = 1e-30
 """Of the complex step: squares of it vanish beside 1."""
@@ -114,14 +115,15 @@ def _reference(
     wide = tuple(_in_f64(each) if k in places else each for k, each in enumerate(args))
     owner = Function(scalar, Jit())
     signature, leaves = owner.flatten(wide, {})
-    traced = owner._trace(signature)
+    traced = owner._trace(signature, values=leaves)
+    graph = unguarded(traced.graph)
     inputs = [np.asarray(v) for v in [*leaves, *map(tree.canonical, traced.extras)]]
     counts = [tree.count(node) for node in signature[1][:-1]]
     wrt = [n for k in places for n in range(sum(counts[:k]), sum(counts[: k + 1]))]
     try:
-        return "complex step", [_each(_complex_step, traced.graph, inputs, n, elements) for n in wrt]
+        return "complex step", [_each(_complex_step, graph, inputs, n, elements) for n in wrt]
     except _NoComplex:
-        return "central differences", [_each(_central, traced.graph, inputs, n, elements) for n in wrt]
+        return "central differences", [_each(_central, graph, inputs, n, elements) for n in wrt]
 
 
 def _in_f64(x: Any) -> Any:

@@ -17,6 +17,7 @@ from ..compiler.ir.graph import Graph
 from . import kernels
 from .out import NAME
 from .signatures import Way, is_native, native_spec
+from .variants import Variants
 
 WORDS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 SMALL = 4096
@@ -73,6 +74,7 @@ class Compiled:
     core       the kernel behind a native entry, for functions whose hidden inputs are read at each call
     ways       how it has been called by name, and with what `out`, and how often
     waiting    calls after which it gets a native entry: most sizes are met only a few times
+    variants   the forms of this signature, if it was traced on the values of a call
     """
 
     traced: Trace
@@ -87,6 +89,7 @@ class Compiled:
     core: Core | None = field(default=None)
     ways: dict[tuple[Way, Any], int] = field(default_factory=dict)
     waiting: int = 0
+    variants: Variants | None = None
 
     def run(self, leaves: list[Any]) -> Any:
         """Call the kernel from Python."""
@@ -130,7 +133,8 @@ class Compiled:
         if into not in core.outs:
             core.outs.add(into)
             named = into and Named((NAME,), tuple(range(len(args))), into)
-            kernels.install_entry(core, self.kernel, 0, args, self.result, named=named)
+            retries = bool(self.traced.frozen)
+            kernels.install_entry(core, self.kernel, 0, args, self.result, named=named, retries=retries)
 
 
 def mutable(array: Any) -> bool:

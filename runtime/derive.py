@@ -19,6 +19,8 @@ from ..compiler.ir.types import Type
 from ..compiler.ops.source import number
 from ..compiler.passes import dead, value_and_grad
 from .function import Function
+from .limits import limit
+from .variants import refuse_unseen
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Jit:
     """The function itself, compiled."""
 
     name: str = "jit"
+    max_memory: int | None = None
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
         return traced.graph, traced.result
@@ -33,12 +36,13 @@ class Jit:
 
 @dataclass(frozen=True)
 class Gradient:
-    """The gradient for the arguments numbered `argnums`, with or without the value."""
+    """The gradient for the arguments numbered `argnums`, with or without the value, that keeps `max_memory` bytes."""
 
     name: str
     argnums: int | tuple[int, ...]
     has_aux: bool
     with_value: bool
+    max_memory: int | None = None
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
         single = isinstance(self.argnums, int)
@@ -49,7 +53,9 @@ class Gradient:
         wrt = [n for k in places for n in _parameters(args, k)]
         index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
         grads = [_like(args[k], index) for k in places]
-        joint = value_and_grad(graph, wrt)
+        if traced.frozen:
+            refuse_unseen(graph, wrt)
+        joint = value_and_grad(graph, wrt, self.max_memory or limit())
         made = grads[0] if single else specs.TupleResult(tuple(grads))
         if self.with_value:
             head = specs.TupleResult((value, aux)) if self.has_aux else value

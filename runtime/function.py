@@ -35,8 +35,10 @@ from .byname import ByName
 from .compiled import MISS, Compiled, Content
 from .foreign import CFunctions, Foreign
 from .inside import Inside
+from .limits import limited
 from .signatures import BY_POSITION, Way, names_of, place_of, positional, signature_of, static_places
 from .sizes import Choice, Naming, Rule
+from .variants import Variants, Varying, execute, rerolled
 
 tracing.add_library(os.path.dirname(__file__))
 
@@ -58,6 +60,8 @@ class Plan(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def max_memory(self) -> int | None: ...
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]: ...
 
@@ -70,7 +74,7 @@ class Group:
     variants: dict[Any, Compiled]
 
 
-class Function(ByName, Foreign, Inside, NativeFunction):
+class Function(ByName, Foreign, Inside, Varying, NativeFunction):
     """A function under a transform: call it like the one it was made of.
 
     fn(*args, out=y)   write the result into the array y, or into arrays in dicts, lists and tuples like the result's,
@@ -129,14 +133,16 @@ class Function(ByName, Foreign, Inside, NativeFunction):
                 return made
         signature, leaves = self.flatten(args, kwargs)
         if now is not None:
-            traced = self._trace(signature)
+            traced = self._trace(signature, values=leaves)
             if traced.open or any(isinstance(x, Array) for x in leaves):
                 out.refuse_traced(self.__name__, into)
                 return self._inline(now, traced, leaves)
         elif any(isinstance(x, Array) for x in leaves):
             raise leaked(next(x for x in leaves if isinstance(x, Array)))
         entries = len(self._entered)
-        found = self.compiled(signature, not way.names)
+        found = self.compiled(signature, not way.names, leaves)
+        if found.variants is not None:
+            return self._varied(found, leaves, into)
         if into is None and not way.names and len(self._entered) > entries:
             return self(*args)  # through the entry that is there now
         places = None if into is None else out.Places(self.__name__, found.result, into)
@@ -206,23 +212,23 @@ class Function(ByName, Foreign, Inside, NativeFunction):
 
     # ---- compiling
 
-    def compiled(self, signature: tree.Signature, enters: bool = True) -> Compiled:
+    def compiled(self, signature: tree.Signature, enters: bool = True, leaves: list[Any] | None = None) -> Compiled:
         """The compiled form for a signature and what the hidden inputs are now.
 
-        With `enters` it gets an entry for calls by position.
+        With `enters` it gets an entry for calls by position. `leaves` are those of a call, if it is for one.
         """
         group = self._groups.get(signature)
         key, arrays = ((), []) if group is None else group.hidden.read()
         found = group and group.variants.get(key)
-        if found is None or (found.contents and not found.unchanged(arrays)):
+        if found is None or (found.contents and not found.unchanged(arrays)) or (found.variants and leaves is None):
             with self._lock, process.uncollected():
-                found = self._compile(signature, enters)
+                found = self._compile(signature, enters, leaves)
         elif found.waiting and enters:
             self._await(found)
         self._latest = found
         return found
 
-    def _compile(self, signature: tree.Signature, enters: bool) -> Compiled:
+    def _compile(self, signature: tree.Signature, enters: bool, leaves: list[Any] | None) -> Compiled:
         hidden = self._scan(signature)
         key, arrays = hidden.read()
         group = self._groups.get(signature)
@@ -231,17 +237,19 @@ class Function(ByName, Foreign, Inside, NativeFunction):
             while len(self._groups) > MAX_SIGNATURES:
                 del self._groups[next(iter(self._groups))]
         before = group.variants.get(key)
-        if before is not None and before.unchanged(arrays):
+        if before is not None and before.unchanged(arrays) and (leaves is not None or not before.variants):
             return before
         contents, self._times = [Content(each) for each in arrays], {}
         choice = self._choice(signature, hidden, group, before)
         if choice.form is not None:
             traced, graph, result, kernel = choice.made(signature)
         else:
-            traced = self._trace(signature, hidden)
+            traced = rerolled(self._trace(signature, hidden, values=leaves))
             graph, result, kernel = self._build(traced, before)
         choice.settle()
-        made = Compiled(traced, graph, result, kernel, hidden, key, contents, tuple(choice.reasons), self._times)
+        reasons = (*choice.reasons, *traced.notes)
+        made = Compiled(traced, graph, result, kernel, hidden, key, contents, reasons, self._times)
+        made.variants = Variants(made) if traced.frozen else None
         group.variants[key] = made
         while len(group.variants) > MAX_VARIANTS:
             del group.variants[next(iter(group.variants))]
@@ -289,12 +297,14 @@ class Function(ByName, Foreign, Inside, NativeFunction):
         hidden: Hidden | None = None,
         sizes: Sizes | None = None,
         shapes: list[tuple[Dim, ...]] | None = None,
+        values: list[Any] | None = None,
     ) -> Trace:
         names = self.argument_names(len(signature[1]) - 1)
         draws = hidden.generators() if hidden else ()
-        with watch.timed("trace", self._title, self._times):
+        with watch.timed("trace", self._title, self._times), limited(self.plan.max_memory):
             place = place_of(self.__wrapped__)
-            return trace(self.__wrapped__, signature, names, self._title, place, draws, sizes, shapes)
+            given = None if values is None else (values, execute)
+            return trace(self.__wrapped__, signature, names, self._title, place, draws, sizes, shapes, given)
 
     def _build(self, traced: Trace, before: Compiled | None) -> tuple[Graph, Any, kernels.Runnable]:
         """The derived graph, its result and its kernel: that of `before` if it has the same graph."""
@@ -321,7 +331,8 @@ class Function(ByName, Foreign, Inside, NativeFunction):
         named = way.named([*self.argument_names(len(given)), *keys], into)
         if args is not None and kernels.has_entries(made.kernel) and len(self._entered) < MAX_ENTRIES:
             self._entered.append(made.kernel)
-            kernels.install_entry(self, made.kernel, len(self._entered) - 1, args, made.result, guards, named)
+            number, retries = len(self._entered) - 1, bool(made.traced.frozen)
+            kernels.install_entry(self, made.kernel, number, args, made.result, guards, named, retries)
 
     # ---- inside another trace
 

@@ -9,7 +9,7 @@ from ..compiler.frontend.symbolic import to_sympy
 from ..compiler.frontend.trace import Trace, assemble
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.text import show
-from ..compiler.passes import adjoint
+from ..compiler.passes import adjoint, unwrap
 from ..compiler.settings import STAGES
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
@@ -36,7 +36,7 @@ class Inside:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
         found = self._latest
         if args or kwargs:
-            found = self.compiled(self.flatten(args, kwargs)[0])
+            found = self._for(args, kwargs)
         if found is None:
             raise ValueError(f"{self.__name__} has not been compiled yet: call it, or pass example arguments to ir()")
         if stage == "graph":
@@ -55,8 +55,14 @@ class Inside:
 
     def _forms(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Compiled]:
         if args or kwargs:
-            return [self.compiled(self.flatten(args, kwargs)[0])]
-        return [each for group in list(self._groups.values()) for each in list(group.variants.values())]
+            return [self._for(args, kwargs)]
+        forms = [each for group in list(self._groups.values()) for each in list(group.variants.values())]
+        return [each for form in forms for each in (form.variants.forms if form.variants else (form,))]
+
+    def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        """The form for these arguments."""
+        signature, leaves = self.flatten(args, kwargs)
+        return self.compiled(signature, leaves=leaves)
 
     def sympy(self, *args: Any, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.
@@ -70,7 +76,7 @@ class Inside:
         inner = self.__wrapped__
         while isinstance(inner, Inside):
             inner = inner.__wrapped__
-        made = to_sympy(graph, getattr(inner, "symbols", ()))
+        made = to_sympy(unwrap(graph), getattr(inner, "symbols", ()))
         return assemble(result, lambda leaf: made[leaf.index])
 
 

@@ -45,12 +45,12 @@ class Reference:
             for op in self.graph.body:
                 try:
                     out = op.prim.evaluate([env[a] for a in op.args], op.attrs, op.regions)
-                except IndexError as error:
+                except Exception as error:
                     if op.where is not None:
                         error.add_note(f"in the compiled code of {op.where.file}, line {op.where.line}")
                     raise
                 for value, made in zip(op.results, out, strict=True):
-                    env[value] = np.asarray(made, value.type.numpy)
+                    env[value] = made if value.type.is_tape else np.asarray(made, value.type.numpy)
         made = [np.array(env[r]) for r in self.graph.results]
         for k, array in into.items():
             array[...] = made[k]
@@ -86,17 +86,19 @@ def install_entry(
     result: Any,
     guards: tuple[Guard, ...] = (),
     named: Named | None = None,
+    retries: bool = False,
 ) -> None:
     """Let calls with arguments of these specifications, by position or as `named` says, enter the kernel directly.
 
-    `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call.
+    `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call. With
+    `retries` a call that fails goes on as if it had not come here.
     """
     assert isinstance(kernel, Kernel)
     shim = f"{kernel.name}.numbered{number}"
     named = named and replace(named, aliases=aliases(kernel))
     with watch.timed("entry", kernel.title, kernel.times):
         entry = entry_text(
-            f"{kernel.name}.entry{number}", shim, args, result, release_gil=kernel.long, guards=guards, named=named
+            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries
         )
     text = _numbered(shim, kernel, number) + entry.text
     linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))

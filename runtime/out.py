@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -113,7 +114,10 @@ class Places:
     def run(self, kernel: kernels.Runnable, arrays: Sequence[np.ndarray]) -> Any:
         """Run a kernel with these arguments; the results, with the caller's arrays in their places."""
         clear = self.clear(kernels.aliases(kernel), arrays)
-        made = kernel.run(arrays, clear)
+        return self.filled(kernel.run(arrays, clear), clear)
+
+    def filled(self, made: Sequence[np.ndarray], clear: Mapping[int, np.ndarray] = MappingProxyType({})) -> Any:
+        """The results that have been made, with the caller's arrays in their places; `clear` have been written to."""
         for k, array, _ in self.arrays:
             if clear.get(k) is not array:
                 np.copyto(array, made[k])

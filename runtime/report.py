@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from ..compiler.backend.emit import ON_STACK
@@ -20,14 +21,39 @@ from ..compiler.frontend import tree
 from ..compiler.frontend.trace import paths
 from ..compiler.ir.types import Type
 from ..compiler.loops import Buffer
-from ..compiler.lowering.program import Program
+from ..compiler.lowering.program import Lines, Multiply, Nest, Program, Rows
+from ..compiler.lowering.roots import inside, named, roots
 from ..compiler.lowering.storage import nbytes, plan, touched
+from ..compiler.passes.report import Saved, saved
 from .compiled import Compiled
 
 STAGES = ("trace", "adjoint", "passes", "lowering", "emit", "codegen", "link", "entry", "cache")
 BACKGROUND = "codegen in the background"
+DECISIONS = 12
+"""Decisions of a form that are told in print; `forms` has all."""
+
 SHOWN = 6
 """Arguments of a form that are spelled out."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A number that a function asked for while it was traced on the values of a call: another one is another form.
+
+    what     asked for it: bool(), an index or size, ...
+    value    the number
+    line     of the user, "" if it is not known
+    failed   how often it was another one in calls that tried the form, those that native code passed on not counted
+    """
+
+    what: str
+    value: str
+    line: str
+    failed: int
+
+    def __str__(self) -> str:
+        at = f" at {self.line}" if self.line else ""
+        return f"{self.what}{at} is {self.value}" + (f" (not in {self.failed} calls)" if self.failed else "")
 
 
 @dataclass(frozen=True)
@@ -44,6 +70,9 @@ class FormReport:
     hidden       the globals, closure cells, defaults and attributes that it reads: a change of them is another form
     reasons      why it was compiled, and what it was specialised for
     problem      why there is no better code, if making it failed
+    frozen       what it was made for, if it was traced on the values of a call
+    alone        calls of the same signature for which no form was made: they ran op by op
+    saved        what loops and branches save for the backward sweep of a gradient: see `passes.report.Saved`
     """
 
     arguments: str
@@ -56,6 +85,9 @@ class FormReport:
     hidden: tuple[str, ...]
     reasons: tuple[str, ...]
     problem: str
+    frozen: tuple[Decision, ...] = ()
+    alone: int = 0
+    saved: tuple[Saved, ...] = ()
 
     @property
     def total(self) -> float:
@@ -65,6 +97,11 @@ class FormReport:
     def _notes(self) -> list[str]:
         notes = [f"why: {reason}" for reason in self.reasons]
         notes += [f"watches {', '.join(self.hidden)}"] if self.hidden else []
+        told = [(str(each), len(list(same))) for each, same in groupby(self.frozen)]
+        notes += [f"only where {each}" + (f", {n} times" if n > 1 else "") for each, n in told[:DECISIONS]]
+        notes += [f"and {len(told) - DECISIONS} decisions more"] if len(told) > DECISIONS else []
+        notes += [f"{self.alone} calls of this signature ran op by op"] if self.alone else []
+        notes += [f"saves {_kept(each)}" for each in self.saved]
         notes += [f"from disk: {', '.join(self.cached)}"] if self.cached else []
         if BACKGROUND in self.times:
             notes.append(f"better code made in the background in {self.times[BACKGROUND]:.2f} ms")
@@ -93,6 +130,17 @@ class Report:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _kept(saved: Saved) -> str:
+    """One record as text."""
+    text = f"{saved.bytes:,} bytes"
+    if saved.loop is not None:
+        often = "each round" if saved.rounds is None else f"each of {saved.rounds:,} rounds"
+        text += f" in {often} of the loop at {saved.loop}"
+        text += f", within {saved.within} more" if saved.within else ""
+    lines = " and ".join(map(str, saved.lines))
+    return f"{text}, of what is made at {lines}" if lines else text
 
 
 def _row(number: int, form: FormReport) -> list[str]:
@@ -132,7 +180,21 @@ def _form(arguments: str, form: Compiled, entered: Sequence[Any]) -> FormReport:
         tuple([f"{source.kind} {source.name}".strip() for source in form.hidden.sources]),
         form.reasons,
         code.problem if code else "",
+        _decisions(form),
+        form.variants.runs if form.variants else 0,
+        tuple(saved(kernel.graph if isinstance(kernel, Kernel) else form.graph)),
     )
+
+
+def _decisions(form: Compiled) -> tuple[Decision, ...]:
+    """What a form was made for."""
+    frozen = form.traced.frozen
+    if form.variants is None:
+        return ()
+    failures = form.variants.failures
+    return tuple([
+        Decision(each.what, each.key, str(each.where or ""), failures[k, each[:3]]) for k, each in enumerate(frozen)
+    ])
 
 
 def _spelled(form: Compiled, names: Callable[[int], Sequence[str]]) -> str:
@@ -218,11 +280,14 @@ def _memory(of: str, form: Compiled) -> FormMemory:
 
 
 def _uses(program: Program) -> dict[Buffer, tuple[int, int]]:
-    """The first and the last statement that touches each buffer."""
+    """The first and the last statement that touches each buffer, itself or in a loop or branch."""
     found: dict[Buffer, tuple[int, int]] = {}
+    names = roots(program.body)
     for at, statement in enumerate(program.body):
-        for buffer in touched(statement):
-            found[buffer] = (found.get(buffer, (at, at))[0], at)
+        for each in inside([statement]):
+            used = touched(each) if isinstance(each, Nest | Rows | Multiply | Lines) else named(each)
+            for buffer in {root for b in used for root in names.get(b, (b,))}:
+                found[buffer] = (found.get(buffer, (at, at))[0], at)
     return found
 
 

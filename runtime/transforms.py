@@ -1,4 +1,4 @@
-"""The transforms: grad, value_and_grad, jit, vjp, hvp, hessian and check.
+"""The transforms: grad, value_and_grad, jit and check.
 
     @grad
     def slope(x): return x * np.sin(x)
@@ -19,22 +19,23 @@ keeps it.
 What is compiled for which sizes: with sizes="auto" a dimension above 16 that comes with a second size becomes a name,
 and what is traced then serves all sizes. sizes="static" compiles every size for itself; sizes={"x": ("n", 3)} names
 from the first call on, and checks the numbers.
+
+How much memory the gradient of a long loop takes: what its forward sweep saves for its backward sweep, unless
+max_memory="50 MB" (or a number of bytes) says that it may keep less; then parts of the loop run twice.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
-from ..compiler.frontend.array import Array
 from .check import check
-from .derive import Gradient, Jit, has_floats, inner
+from .derive import Gradient, Jit
 from .foreign import CFunction
 from .function import Function
-from .out import filled, named
+from .limits import bytes_of
 from .report import Memory, Report
 from .sizes import Rule
 
@@ -43,6 +44,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 Argnums = int | tuple[int, ...]
 Names = str | tuple[str, ...]
+Limit = int | str | None
 
 
 class Transformed(Protocol[P, R_co]):
@@ -87,19 +89,35 @@ def _numbers(name: str, argnums: Any) -> Argnums:
 
 @overload
 def jit(
-    function: Callable[P, R], *, static_argnums: Argnums = (), static_argnames: Names = (), sizes: Rule = "auto"
+    function: Callable[P, R],
+    *,
+    static_argnums: Argnums = (),
+    static_argnames: Names = (),
+    sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Transformed[P, R]: ...
 @overload
 def jit(
-    *, static_argnums: Argnums = (), static_argnames: Names = (), sizes: Rule = "auto"
+    *,
+    static_argnums: Argnums = (),
+    static_argnames: Names = (),
+    sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Callable[[Callable[P, R]], Transformed[P, R]]: ...
-def jit(function: Any = None, *, static_argnums: Any = (), static_argnames: Any = (), sizes: Any = "auto") -> Any:
-    """Compile a function.
+def jit(
+    function: Any = None,
+    *,
+    static_argnums: Any = (),
+    static_argnames: Any = (),
+    sizes: Any = "auto",
+    max_memory: Any = None,
+) -> Any:
+    """Compile a function; `max_memory` is for the gradients in it.
 
     >>> @jit
     ... def length(x): return np.sqrt(np.sum(x * x))
     """
-    return _decorated(function, Jit(), (static_argnums, static_argnames, sizes))
+    return _decorated(function, Jit(max_memory=bytes_of("jit", max_memory)), (static_argnums, static_argnames, sizes))
 
 
 @overload
@@ -111,6 +129,7 @@ def grad(
     static_argnums: Argnums = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Transformed[P, Any]: ...
 @overload
 def grad(
@@ -120,6 +139,7 @@ def grad(
     static_argnums: Argnums = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 def grad(
     function: Any = None,
@@ -129,18 +149,20 @@ def grad(
     static_argnums: Any = (),
     static_argnames: Any = (),
     sizes: Any = "auto",
+    max_memory: Any = None,
 ) -> Any:
     """The gradient of a function that returns a float scalar.
 
-    argnums   which argument, or a tuple of them (in a class, counted after self)
-    has_aux   the function returns (value, aux), the gradient (gradient, aux)
+    argnums      which argument, or a tuple of them (in a class, counted after self)
+    has_aux      the function returns (value, aux), the gradient (gradient, aux)
+    max_memory   bytes that loops may keep for it, or a text such as "50 MB"; ValueError where that cannot be
 
     A gradient has its argument's structure, dtype and kind: a float for a float, a dict for a dict.
 
     >>> grad(lambda x: x ** 3)(2.0)
     12.0
     """
-    plan = Gradient("grad", _numbers("grad", argnums), has_aux, False)
+    plan = Gradient("grad", _numbers("grad", argnums), has_aux, False, bytes_of("grad", max_memory))
     return _decorated(function, plan, (static_argnums, static_argnames, sizes))
 
 
@@ -153,6 +175,7 @@ def value_and_grad(
     static_argnums: Argnums = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Transformed[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
@@ -162,6 +185,7 @@ def value_and_grad(
     static_argnums: Argnums = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
+    max_memory: Limit = None,
 ) -> Callable[[Callable[P, R]], Transformed[P, tuple[R, Any]]]: ...
 def value_and_grad(
     function: Any = None,
@@ -171,6 +195,7 @@ def value_and_grad(
     static_argnums: Any = (),
     static_argnames: Any = (),
     sizes: Any = "auto",
+    max_memory: Any = None,
 ) -> Any:
     """The value of a function and its gradient, in one call: (value, gradient).
 
@@ -179,98 +204,9 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x ** 3)(2.0)
     (8.0, 12.0)
     """
-    plan = Gradient("value_and_grad", _numbers("value_and_grad", argnums), has_aux, True)
+    name = "value_and_grad"
+    plan = Gradient(name, _numbers(name, argnums), has_aux, True, bytes_of(name, max_memory))
     return _decorated(function, plan, (static_argnums, static_argnames, sizes))
 
 
-# ---- products with derivatives
-
-
-def hvp(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The product of the Hessian with a vector: `hvp(f)(x, v)`, or `hvp(f)(x, *more, v)`.
-
-    The Hessian is that for the first argument; v is like it, and comes last.
-
-    >>> hvp(lambda x: x ** 3)(2.0, 1.0)
-    12.0
-    """
-    slope = grad(function)
-
-    def along(x: Any, *rest: Any) -> Any:
-        if not rest:
-            raise TypeError(f"hvp({function.__name__}) takes the arguments and then a vector: hvp(f)(x, v)")
-        return inner(slope(x, *rest[:-1]), rest[-1])
-
-    made = grad(along)
-    _name(made, function, "hvp")
-    return made
-
-
-def _name(made: Any, function: Any, transform: str) -> None:
-    made.__name__ = getattr(function, "__name__", transform)
-    made.__doc__ = getattr(function, "__doc__", None)
-
-
-def hessian(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Hessian for the first argument, an array or a float: `hessian(f)(x)` of shape x.shape + x.shape.
-
-    `hessian(f)(x, out=h)` writes it into the array h.
-
-    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
-    array([[4., 2.],
-           [2., 0.]])
-    """
-    product = hvp(function)
-
-    def full(x: Any, *rest: Any, out: Any = None) -> Any:
-        if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
-            return product(x, *rest, 1.0, **named(out))
-        shape, dtype = np.shape(x) if not isinstance(x, Array) else x.shape, getattr(x, "dtype", None)
-        if dtype is None:
-            raise TypeError(f"hessian takes an array or a float as its first argument, got {type(x).__name__}")
-        size = int(np.prod(shape, dtype=int))
-        if not size:
-            return filled("hessian", np.zeros((*shape, *shape), dtype), out)
-        basis = np.eye(size, dtype=dtype).reshape(size, *shape)
-        rows = np.stack([product(x, *rest, np.ascontiguousarray(each)) for each in basis])
-        return filled("hessian", np.reshape(rows, (*shape, *shape)), out)
-
-    functools.update_wrapper(full, function, updated=())
-    return full
-
-
-@functools.lru_cache(maxsize=64)
-def _pair(function: Callable[..., Any], argnums: tuple[int, ...]) -> tuple[Any, Any]:
-    def along(*args: Any) -> Any:
-        return inner(function(*args[:-1]), args[-1])
-
-    pullback = grad(along, argnums=argnums)
-    _name(pullback, function, "vjp")
-    return jit(function), pullback
-
-
-def vjp(function: Callable[..., Any], *args: Any, out: Any = None) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-    """The value of a function and its pullback: `out, pullback = vjp(f, *args)`.
-
-    `pullback(ct)` takes a cotangent like `out` and returns a tuple with one for each argument, None for those without
-    floats. `out=` of vjp takes the value, `pullback(ct, out=(a, None))` the cotangents.
-
-    >>> out, pullback = vjp(np.sin, np.zeros(2))
-    >>> pullback(np.array([1.0, 3.0]))
-    (array([1., 3.]),)
-    """
-    floats = tuple(k for k, each in enumerate(args) if has_floats(each))
-    if not floats:
-        raise TypeError(f"vjp needs an argument with floats, got {', '.join(type(a).__name__ for a in args) or 'none'}")
-    primal, back = _pair(function, floats)
-
-    def pullback(cotangent: Any, out: Any = None) -> tuple[Any, ...]:
-        if out is not None and not (type(out) is tuple and len(out) == len(args)):
-            raise TypeError(f"out of a pullback is {out!r:.60}, expected a tuple of {len(args)}, or None")
-        made = iter(back(*args, cotangent, **named(out and tuple([out[k] for k in floats]))))
-        return tuple([next(made) if k in floats else None for k in range(len(args))])
-
-    return primal(*args, **named(out)), pullback
-
-
-__all__ = ["check", "grad", "hessian", "hvp", "jit", "value_and_grad", "vjp"]
+__all__ = ["check", "grad", "jit", "value_and_grad"]

@@ -20,7 +20,8 @@ import pytest
 
 from pullback.compiler.backend.linker import LINKERS
 from pullback.runtime.build import build
-from pullback.runtime.transforms import grad, hvp, jit, value_and_grad
+from pullback.runtime.directions import hvp
+from pullback.runtime.transforms import grad, jit, value_and_grad
 
 LINKER = next(filter(None, map(shutil.which, LINKERS)), None)
 PRELUDE = """

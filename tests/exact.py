@@ -140,6 +140,8 @@ def _bounds(graph: Graph, args: Any, errors: Any) -> tuple[list[np.ndarray], lis
     with np.errstate(all="ignore"):
         for op in graph.body:
             given, e = [values[a] for a in op.args], [off[a] for a in op.args]
+            if op.prim.name in ("scan", "loop", "cond", "new_tape"):
+                raise Undecided("what loops and branches do to errors is not known here")
             if op.prim.name == "call":
                 made, wrong = _bounds(op.regions[0], given, e)
             else:

@@ -25,13 +25,19 @@ from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.show import show_program
-from pullback.compiler.passes import PIPELINE, adjoint, algebra, common, dead, expand, optimize, value_and_grad
+from pullback.compiler.passes import (
+    PIPELINE,
+    adjoint,
+    dead,
+    optimize,
+    value_and_grad,
+)
 from tests.compare import assert_all_close
 from tests.exact import bounds, pulled_wrong
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(p.name for p in FOLDER.glob("*.txt"))
-KEEPING = {f.__name__: f for f in (algebra, common, dead, expand, optimize)}
+KEEPING = {f.__name__: f for f in (*PIPELINE, dead, optimize)}
 DERIVING = {f.__name__: f for f in (adjoint, value_and_grad)}
 TEXTS = ("loops", "llvm")
 VECTOR_BITS = 256

@@ -16,6 +16,13 @@ from pullback.compiler.lowering.show import show_program
 from pullback.compiler.settings import settings
 
 
+@pytest.fixture(autouse=True)
+def _straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are unrolled, and stay so."""
+    monkeypatch.setattr("pullback.compiler.frontend.trace.needs_walk", lambda function: False)
+    monkeypatch.setattr("pullback.runtime.function.rerolled", lambda traced: traced)
+
+
 def unrolled(count):
     """About `count` operations of two numbers."""
 

@@ -37,12 +37,11 @@ def python(*words: str, cwd: Path, executable: str | Path = sys.executable) -> s
 
 
 def test_the_package_list_is_the_tree() -> None:
-    tree = {"pullback"}
-    for folder in ("compiler", "runtime"):
-        for path in (ROOT / folder).rglob("*.py"):
-            if FACE not in path.parents:
-                assert (path.parent / "__init__.py").is_file(), f"{path.parent} has no __init__.py"
-                tree.add("pullback." + ".".join(path.parent.relative_to(ROOT).parts))
+    tree = set()
+    for path in [*(ROOT / "compiler").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")]:
+        assert (path.parent / "__init__.py").is_file(), f"{path.parent} has no __init__.py"
+        inside = path.parent.relative_to(FACE if path.is_relative_to(FACE) else ROOT)
+        tree.add(".".join(["pullback", *inside.parts]))
     assert sorted(tree) == sorted(SETUP["packages"])
 
 
@@ -52,11 +51,12 @@ def test_dependencies_are_four() -> None:
 
 
 def test_the_face_holds_nothing_else() -> None:
-    assert {path.name for path in FACE.iterdir()} - {"__pycache__"} == {
-        "__init__.py",
-        "__main__.py",
-        "py.typed",
-    }
+    """Its submodules hand on the names of others: a docstring and imports."""
+    assert {path.name for path in FACE.iterdir() if path.is_file()} == {"__init__.py", "__main__.py", "py.typed"}
+    for path in FACE.rglob("*.py"):
+        if path.parent != FACE:
+            _, *rest = ast.parse(path.read_text(encoding="utf-8")).body
+            assert all(isinstance(node, ast.ImportFrom) for node in rest), path
     assert (FACE / "py.typed").read_bytes() == b""
 
 
@@ -87,6 +87,14 @@ def test_every_public_name_is_there(name: str) -> None:
     value = getattr(pullback, name)
     assert value is getattr(pullback, name)
     assert not callable(value) or value.__doc__, f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", ["autograd", "nn", "nn.functional", "nn.init", "optim"])
+def test_submodules_are_modules(tmp_path: Path, name: str) -> None:
+    """`import pullback.nn as nn` works, and so does `pullback.nn` without it."""
+    text = f"import sys, pullback.{name} as m, pullback; print(m.__doc__ is not None, pullback.{name} is m)"
+    assert python("-c", text, cwd=tmp_path) == "True True\n"
+    assert python("-c", f"import pullback; print(pullback.{name}.__name__)", cwd=tmp_path).endswith(f"{name}\n")
 
 
 def test_other_names_are_not() -> None:

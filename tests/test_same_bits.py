@@ -26,11 +26,14 @@ from pullback.compiler.lowering import chunks, folds, product, rows, schedule
 from pullback.compiler.passes import adjoint
 from pullback.compiler.settings import settings
 from tests.compare import differences
-from tests.corpus import CASES, LONG, Written
+from tests.corpus import CASES as STRAIGHT
+from tests.corpus import LONG, Written
+from tests.corpus_loops import LOOPS
 from tests.exact import Undecided, bounds
 
 WIDTHS = (128, 256, 512)
 ROUNDINGS = 2**12
+CASES = {**STRAIGHT, **LOOPS}
 
 Arrays = list[np.ndarray]
 

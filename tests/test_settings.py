@@ -24,6 +24,7 @@ ACCEPTED = [
     ("PULLBACK_CACHE", "0", False),
     ("PULLBACK_CACHE_DIR", "kept", Path("kept")),
     ("PULLBACK_NUM_THREADS", "4", 4),
+    ("PULLBACK_MAX_STEPS", "1000", 1000),
     ("PULLBACK_DISABLE_NATIVE_ENTRY", "1", True),
 ]
 
@@ -38,6 +39,7 @@ REFUSED = [
     ("PULLBACK_LEVEL", "4"),
     ("PULLBACK_CACHE", "on"),
     ("PULLBACK_NUM_THREADS", "-1"),
+    ("PULLBACK_MAX_STEPS", "many"),
     ("PULLBACK_NUM_THREADS", "all"),
     ("PULLBACK_DISABLE_NATIVE_ENTRY", "off"),
 ]

@@ -214,12 +214,12 @@ def test_a_leaf_is_not_written_to_where_gradients_are_kept() -> None:
 def test_writing_keeps_the_history_right() -> None:
     x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
     z = x.clone()
-    before = z * z
+    before = 2 * z
     z.mul_(y)
     z += 1
     (z + before).sum().backward()
     assert z.tolist() == [4.0, 9.0]
-    assert x.grad.tolist() == [5.0, 8.0] and y.grad.tolist() == [1.0, 2.0]
+    assert x.grad.tolist() == [5.0, 6.0] and y.grad.tolist() == [1.0, 2.0]
 
 
 def test_views_share_what_is_written() -> None:
@@ -272,8 +272,8 @@ def test_what_cannot_be_written() -> None:
         torch.ones(3).expand(2, 3).add_(1)
     with pytest.raises(RuntimeError, match="cannot write"):
         torch.ones(3).copy_(torch.ones(4))
-    with pytest.raises(TypeError, match="must be Tensor, not int"):
-        torch.ones(3).copy_(1)
+    with pytest.raises(TypeError, match="must be Tensor, not list"):
+        torch.ones(3).copy_([1])
 
 
 def test_versions_count_writes() -> None:

@@ -13,8 +13,8 @@ import pytest
 import pullback as torch
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
-from pullback.runtime import plans, tape
-from pullback.runtime.fragments import Fragment
+from pullback.runtime.tensor import plans, tape
+from pullback.runtime.tensor.fragments import Fragment
 
 F = torch.nn.functional
 

@@ -21,11 +21,11 @@ GOALS = {"ten": 8.0, "mixture": 40.0, "transformer": 400.0}
 TITLES = {"ten": "a ten-op function", "mixture": "the mixture", "transformer": "the transformer block"}
 
 
-def in_a_process(name: str, way: str, limit: float, **variables: str) -> Callable[[], Any]:
+def in_a_process(name: str, way: str, limit: float, *more: str, **variables: str) -> Callable[[], Any]:
     """A way that gives the seconds until the first gradient and what can be compared of it."""
 
     def run():
-        command = [sys.executable, str(CHILD), name, way]
+        command = [sys.executable, str(CHILD), name, way, *more]
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | variables
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)

@@ -7,12 +7,15 @@ being written there, so what does not change inside a loop is made before it.  N
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..ir.measure import Extent
+from ..loops import Buffer, Variable
 from .registers import Reg
 from .writer import Writer
+
+HERE = nullcontext()
 
 
 class _Values:
@@ -43,6 +46,8 @@ class LevelWriter(Writer):
         super().__init__(fma)
         self._numbered = _Values()
         self._values = self._numbered  # type: ignore[assignment]
+        #: memory on the stack, and what is to happen once where the function begins
+        self.taken: list[str] = []
         #: per level: the pieces of its text, of which the last is open, and the block it is in
         self._pieces: list[list[list[str]]] = [[self.lines]]
         self._blocks = [self.block]
@@ -61,18 +66,35 @@ class LevelWriter(Writer):
 
     @contextmanager
     def forgotten(self) -> Iterator[None]:
-        """What is made inside, at the outermost level, is not known after: it stands in a block that may not run."""
-        before = dict(self._numbered.levels[0])
+        """What is made inside, at this level, is not known after: it stands in a block that may not run."""
+        level, levels = self.level, self._numbered.levels
+        before = dict(levels[level])
         yield
-        self._numbered.levels[0] = before
+        levels[level] = before
+
+    def alloca(self, size: int, align: int = 64) -> str:
+        """Memory on the stack, however often what is being written runs."""
+        name = self.fresh("i64").text
+        self.taken.append(f"  {name} = alloca i8, i64 {size}, align {align}")
+        return name
+
+    # ---- numbers in registers
+
+    def hold(self, number: Variable | Buffer, value: Reg) -> None:
+        """`value` is a number, or what a buffer of one element holds, as far as what is made here is known."""
+        self._numbered[f"held {id(number)}"] = value
+
+    def held(self, number: Variable | Buffer) -> Reg | None:
+        """The register of a number, or of what a buffer of one element holds; None if it is in none."""
+        return self._numbered.get(f"held {id(number)}")
+
+    def at(self, level: int) -> AbstractContextManager[None]:
+        """Write to `level`, an outer one."""
+        return HERE if level == self.level else self._outside(level)
 
     @contextmanager
-    def at(self, level: int) -> Iterator[None]:
-        """Write to `level`, an outer one."""
+    def _outside(self, level: int) -> Iterator[None]:
         before = self.level
-        if level == before:
-            yield
-            return
         self._switch(level)
         try:
             yield
@@ -105,25 +127,54 @@ class LevelWriter(Writer):
         following = self.value("i64", 1, f"add nuw nsw i64 {index.text}, {step}")
         more = self.value("bool", 1, f"icmp ult {following.typed}, {end.text if isinstance(end, Reg) else end}")
         self.cbr(more, head, done)
-        latch = self.block
-        inside = [line for piece in self._pieces[-1] for line in piece]
-        self._leave()
+        latch, inside = self._leave()
         starts = [start or self.number(0, "i64"), *carries]
         if empty:  # what is made before the loop stands before this, so it is known after it
-            self.cbr(self.value("bool", 1, f"icmp ult {starts[0].typed}, {end}"), head, done)
+            last = end.text if isinstance(end, Reg) else end
+            self.cbr(self.value("bool", 1, f"icmp ult {starts[0].typed}, {last}"), head, done)
         else:
             self.br(head)
         before = self.block
-        nexts = [following, *outs]
+        self._close(head, [index, *phis], starts, before, [following, *outs], latch, inside)
+        self.start(done)
+        return [self._either(c, before, o, latch) for c, o in zip(carries, outs, strict=True)] if empty else outs
+
+    def repeat(
+        self,
+        carries: list[Reg],
+        test: Callable[[list[Reg]], Reg],
+        body: Callable[[Reg, list[Reg]], list[Reg]],
+    ) -> tuple[Reg, list[Reg]]:
+        """As many rounds of the body as the test says, which comes first; their number, and the carries after them."""
+        head, inner, done = self.label("while"), self.label("round"), self.label("done")
+        index = self.fresh("i64")
+        phis = [self.fresh(c.dtype, c.width) for c in carries]
+        self._enter(head)
+        self.cbr(test(phis), inner, done)
+        self.start(inner)
+        outs = body(index, phis)
+        following = self.value("i64", 1, f"add nuw nsw i64 {index.text}, 1")
+        self.br(head)
+        latch, inside = self._leave()
+        before = self.block
+        self.br(head)
+        starts = [self.number(0, "i64"), *carries]
+        self._close(head, [index, *phis], starts, before, [following, *outs], latch, inside)
+        self.start(done)
+        return index, phis
+
+    def _close(
+        self, head: str, phis: list[Reg], starts: list[Reg], before: str,
+        nexts: list[Reg], latch: str, inside: list[str],
+    ) -> None:
+        """Write a loop into the level around it."""
         self.lines.append(f"{head}:")
-        for phi, first, later in zip([index, *phis], starts, nexts, strict=True):
+        for phi, first, later in zip(phis, starts, nexts, strict=True):
             edges = f"[{first.text}, %{before}], [{later.text}, %{latch}]"
             self.lines.append(f"  {phi.text} = phi {phi.type} {edges}")
         self.lines.extend(inside)
         self._pieces[self.level].append([])
         self.lines = self._pieces[self.level][-1]
-        self.start(done)
-        return [self._either(c, before, o, latch) for c, o in zip(carries, outs, strict=True)] if empty else outs
 
     def _either(self, first: Reg, before: str, last: Reg, latch: str) -> Reg:
         """What a carry is after a loop that may not have run."""
@@ -139,13 +190,15 @@ class LevelWriter(Writer):
         self.level = self._numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], head
 
-    def _leave(self) -> None:
-        self._pieces.pop()
+    def _leave(self) -> tuple[str, list[str]]:
+        """End a level: the block it ended in, and its text."""
+        latch, inside = self.block, [line for piece in self._pieces.pop() for line in piece]
         self._blocks.pop()
         self._numbered.levels.pop()
         self.level = self._numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], self._blocks[-1]
+        return latch, inside
 
     def text(self) -> list[str]:
         """All lines, once no loop is open."""
-        return [line for piece in self._pieces[0] for line in piece]
+        return self.taken + [line for piece in self._pieces[0] for line in piece]

@@ -11,11 +11,12 @@ import gc
 import mmap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 PAGE_SIZE: int = mmap.PAGESIZE
 
-_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "memset", "memcpy", "malloc_usable_size")
+_ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "malloc_usable_size", "memset", "memcpy",
+              "memmove")
 
 
 def open_library(path: str | None = None) -> ctypes.CDLL:
@@ -47,6 +48,24 @@ def python_callable(address: int, result: Any, *arguments: Any) -> Callable[...,
 def native_callable(address: int, result: Any, *arguments: Any) -> Callable[..., Any]:
     """Native code as a callable that runs without the interpreter's lock."""
     return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+
+class Callback(NamedTuple):
+    """A Python function of words as a C function; it has its address as long as this lives."""
+
+    address: int
+    keep: Any
+
+
+def callback(function: Callable[..., int], words: int) -> Callback:
+    """A function that native code can call, from any thread: it takes the interpreter's lock."""
+    made = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * words)(function)
+    return Callback(ctypes.cast(made, ctypes.c_void_p).value or 0, made)
+
+
+def read_words(address: int, count: int) -> list[int]:
+    """64-bit words in memory."""
+    return list((ctypes.c_uint64 * count).from_address(address))
 
 
 def read_bytes(address: int, size: int) -> bytes:

@@ -7,7 +7,7 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-_SCALARS = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
+_SCALARS = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double", "ptr": "ptr"}
 _SUFFIXES = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
 _IN_MEMORY = {"bool": "i8", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 

@@ -16,7 +16,7 @@ import numpy as np
 from .. import watch
 from ..ir.graph import Graph
 from ..lowering.pattern import Pattern, generalise
-from ..lowering.program import is_long
+from ..lowering.roots import is_long
 from ..settings import settings
 from . import cache, pool, tiers
 from .code import Beside, Code, Facts

@@ -18,9 +18,14 @@ import atexit
 import os
 import threading
 import weakref
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Op, Value
+from ..ir.types import Type
+from ..ops.control import Carrying, scan
+from ..ops.memory import bump, read, update
+from ..ops.source import const
 from . import process
 
 BETTER = 2
@@ -38,6 +43,10 @@ MAX_OPERATIONS = 10_000
 
 ELEMENT, PRODUCT = 0.15, 0.03
 """Nanoseconds that a kernel is expected to take for an element of an operation, and for a product of a contraction."""
+
+
+ROUNDS = 256
+"""Rounds that a loop is expected to run where their number is not known."""
 
 
 class Upgradable(Protocol):
@@ -59,21 +68,48 @@ def plan(graph: Graph, fixed: int | None) -> Plan:
     """How to begin with a kernel, if the settings leave it open."""
     if fixed is not None:
         return Plan(fixed, 0)
-    nanoseconds = expected(graph)
-    if nanoseconds > max(SLOW, SLOW_OPERATION * len(graph.body)):
+    nanoseconds, operations = expected(graph), size(graph)
+    if nanoseconds > max(SLOW, SLOW_OPERATION * operations):
         return Plan(BETTER, 0)
-    return Plan(0, max(1, int(PATIENCE / nanoseconds)) if len(graph.body) <= MAX_OPERATIONS else 0)
+    return Plan(0, max(1, int(PATIENCE / nanoseconds)) if operations <= MAX_OPERATIONS else 0)
+
+
+def size(graph: Graph) -> int:
+    """The operations of a graph and its regions."""
+    return sum(1 + sum(map(size, op.regions)) for op in graph.body)
 
 
 def expected(graph: Graph) -> float:
-    """About how many nanoseconds a call takes; named sizes count as some hundred."""
-    total = 30.0
+    """About how many nanoseconds a call takes; named sizes count as some hundred, as do rounds of unknown number."""
+    return 30.0 + _work(graph, {})
+
+
+def _work(graph: Graph, counts: Mapping[Value, int]) -> float:
+    """About how many nanoseconds a graph takes, with what is known of its parameters that are numbers of rounds."""
+    total, known = 0.0, dict(counts)
     for op in graph.body:
-        sizes = [_elements(v.type.shape) for v in (*op.args, *op.results)] or [1]
+        if op.prim is const and op.results[0].type == Type("i64"):
+            known[op.results[0]] = int(op.attrs["value"])
+        if op.regions:
+            rounds = ROUNDS if isinstance(op.prim, Carrying) else 1
+            if op.prim is scan:
+                rounds = known.get(op.args[0], ROUNDS)
+            for g in op.regions:
+                given = zip(reversed(g.params), reversed(op.args), strict=False)
+                total += max(rounds, 0) * (2.0 + _work(g, {p: known[a] for p, a in given if a in known}))
+            continue
+        sizes = [_elements(v.type.shape) for v in _touched(op)] or [1]
         if op.prim.name == "contract":  # of m*k, k*n and m*n elements
             total += (sizes[0] * sizes[1] * sizes[2]) ** 0.5 * PRODUCT
         total += max(sizes) * ELEMENT
     return total
+
+
+def _touched(op: Op) -> tuple[Value, ...]:
+    """The values as large as what an operation does: a part that is read or written is smaller than the array."""
+    if op.prim is read:
+        return op.results
+    return op.args[1:2] if op.prim in (update, bump) else (*op.args, *op.results)
 
 
 def _elements(shape: tuple[object, ...]) -> int:

@@ -4,6 +4,7 @@ This floor knows NumPy's functions, promotion and protocols, and the shapes of P
 know transforms, and nothing below knows it.
 
     trace      one run of a function on stand-ins: tracing says which function, array what it is handed
+    capture    functions with branches, loops and stores: walked, and turned into regions
     meanings   of NumPy's functions: promotion, ufuncs, reductions, shaping, indexing, products, convolutions, creation
     refused    what cannot be traced (refusals), or would be frozen without notice (frozen), in the words of errors
     tree       arguments as signatures and leaves;  hidden  what a function reads beside its arguments

@@ -77,10 +77,15 @@ class Array(Refusals):
 
     __slots__ = ("tracing", "value", "weak", "shared", "__weakref__")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     def __init__(self, tracing: Tracing, value: Value, weak: bool = False, shared: bool = False) -> None:
         self.tracing, self.value, self.weak, self.shared = tracing, value, weak, shared
+
+    def __hash__(self) -> int:
+        """That of its number, if it is at hand: sets and dicts then find it; else that of an object."""
+        if self.value.type.shape or not self.has_numbers():
+            return object.__hash__(self)
+        return hash(self.number("hash()", "take the value out of the set or dict with np.where").item())
 
     # ---- attributes
 
@@ -140,10 +145,11 @@ class Array(Refusals):
     def __repr__(self) -> str:
         return f"Array({self.type}, traced in {self.tracing.name!r})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return self.text("")
 
     def __format__(self, spec: str) -> str:
-        return repr(self)
+        return self.text(spec)
 
     # ---- NumPy's protocols
 
@@ -206,7 +212,7 @@ class Array(Refusals):
 
     def _update(self, ufunc: np.ufunc, other: Any) -> Array:
         """NumPy's in-place operators: every name of this array sees the new value, views would not."""
-        if self.shared:
+        if self.shared or self.tracing is not tracing.current():
             raise TraceError(
                 message(
                     f"in-place {ufunc.__name__} on an array that the caller or a view shares",
@@ -246,6 +252,33 @@ class Array(Refusals):
     def transpose(self, *axes: Any) -> Array:
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return FUNCTIONS[np.transpose](self, given or None)
+
+    def item(self, *place: Any) -> Array:
+        """One element, which stays a traced number."""
+        at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
+        if not at and self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        found = (self.ravel()[at[0]] if len(at) == 1 else self[at]) if at else self.reshape(())
+        return Array(found.tracing, found.value, True)
+
+    def tolist(self) -> Any:
+        """Lists of traced numbers."""
+        return [row.tolist() for row in self] if self.shape else self.item()
+
+    def __floor__(self) -> Any:
+        return self.rounded("math.floor()", np.floor)
+
+    def __ceil__(self) -> Any:
+        return self.rounded("math.ceil()", np.ceil)
+
+    def __trunc__(self) -> Any:
+        return self.rounded("math.trunc()", np.trunc)
+
+    def rounded(self, what: str, rounding: np.ufunc) -> Any:
+        """The integer that Python's math module makes of a number, for the values of one call."""
+        if self.dtype.kind == "i":
+            return self
+        return int(HOOKS["operate"](rounding, self).number(what, "use NumPy's functions in place of math's"))
 
     def conj(self) -> Array:
         return self

@@ -29,6 +29,17 @@ class TraceValueError(TraceError, ValueError):
     """Shapes or values that do not fit."""
 
 
+class NeedsValues(TraceError):
+    """What cannot be said of all values, only of those of one call: a number where it decides, or what has no form.
+
+    A function that raises it is traced on the values of the call, if they are at hand.
+    """
+
+
+class Uncaptured(NeedsValues):
+    """Control flow, or a store, that has no region."""
+
+
 class UnknownFunction(TraceError, NotImplementedError):
     """A NumPy function, or a way to call one, that pullback does not know."""
 

@@ -132,7 +132,7 @@ class _Scanner:
             return
         self.seen.add(id(x))
         if isinstance(x, types.FunctionType):
-            if not _foreign(x.__code__.co_filename):
+            if not foreign(x.__code__.co_filename):
                 self.pending.append(x)
             if hasattr(x, "__wrapped__"):
                 self.visit(x.__wrapped__)
@@ -148,6 +148,8 @@ class _Scanner:
                 self.visit(each)
         elif hasattr(x, "__wrapped__"):
             self.visit(x.__wrapped__)
+            for each in getattr(x, "__reads__", ()):  # what a function with a rule calls beside itself
+                self.visit(each)
         elif _is_object(x):
             self.objects.append(x)
             called = vars(type(x)).get("__call__")
@@ -194,7 +196,7 @@ class _Scanner:
 def _matters(value: Any) -> bool:
     """Whether a changed value would change a trace: data, and functions of the user."""
     if isinstance(value, types.FunctionType):
-        return not _foreign(value.__code__.co_filename)
+        return not foreign(value.__code__.co_filename)
     if type(value) in (list, tuple, dict):
         return bool(value)
     if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
@@ -212,7 +214,7 @@ def _is_object(x: Any) -> bool:
     """Whether attributes of x are worth reading: objects, classes and modules of the user."""
     if isinstance(x, types.ModuleType):
         file = getattr(x, "__file__", None)
-        return bool(file) and not _foreign(file) and x.__name__.partition(".")[0] not in ("numpy", "pullback")
+        return bool(file) and not foreign(file) and x.__name__.partition(".")[0] not in ("numpy", "pullback")
     owner = x if isinstance(x, type) else type(x)
     if isinstance(x, (np.ndarray, Array, *PLAIN)):
         return False
@@ -222,7 +224,7 @@ def _is_object(x: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _foreign(file: str) -> bool:
+def foreign(file: str) -> bool:
     """Whether a source file is a library's: its code does not change while a program runs."""
     if is_library(file):
         return True

@@ -43,7 +43,7 @@ def get(x: Array, key: Any) -> Array:
         return _basic(now, x, _expanded(parts, x))
     for axis, e in enumerate(e for e in _expanded(parts, x) if e is not None):
         if isinstance(e, int):
-            _place(e, axis, x)
+            place_in(e, axis, x)
     return _advanced(now, x, parts)
 
 
@@ -105,6 +105,8 @@ def _parts(key: tuple[Any, ...], x: Array) -> list[Any]:
     """The parts of a key: int, slice, None, Ellipsis, or arrays of indices, which masks become."""
     found: list[Any] = []
     for k, e in enumerate(key):
+        if isinstance(e, Array) and e.dtype == bool and e.has_numbers():
+            e = np.asarray(e)
         if isinstance(e, np.ndarray) and e.dtype == bool:
             _check_mask(e, key, k, x)
         found += _entry(e, x)
@@ -172,7 +174,7 @@ def _basic(now: Tracing, x: Array, entries: list[Any]) -> Array:
             final.append(1)
             continue
         axis = len(places)
-        places.append((_place(e, axis, x), 1, 1) if isinstance(e, int) else _steps(e, x.shape[axis]))
+        places.append((place_in(e, axis, x), 1, 1) if isinstance(e, int) else steps_in(e, x.shape[axis]))
         if not isinstance(e, int):
             final.append(places[-1][2])
     start, step, count = ([p[k] for p in places] for k in range(3))
@@ -184,7 +186,7 @@ def _basic(now: Tracing, x: Array, entries: list[Any]) -> Array:
     return view(x, now, value) if final else Array(now, value)
 
 
-def _place(e: int, axis: int, x: Array) -> int:
+def place_in(e: int, axis: int, x: Array) -> int:
     n = x.shape[axis]
     if not -n <= e < n:
         verdict = f"index {e} is out of bounds for axis {axis} with size {n}"
@@ -192,7 +194,7 @@ def _place(e: int, axis: int, x: Array) -> int:
     return e if e >= 0 else e + n
 
 
-def _steps(e: slice, n: Any) -> tuple[Any, int, Any]:
+def steps_in(e: slice, n: Any) -> tuple[Any, int, Any]:
     """(start, step, count) of a slice of an axis of n elements."""
     if any(isinstance(k, Length) for k in (n, e.start, e.stop)):
         return _named_steps(e, n)
@@ -283,3 +285,4 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 
 HOOKS["index"] = get
+

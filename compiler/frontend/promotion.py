@@ -42,6 +42,8 @@ def loop(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...]:
     except TypeError:
         names = " and ".join(_spelled(k) for k in kinds)
         raise TraceError(message(f"np.{ufunc.__name__} does not take {names}")) from None
+    if all(k is int for k in kinds) and np.dtype(object) in found:  # comparisons of Python ints, of any size
+        return loop(ufunc, (np.dtype(np.int64),) * len(kinds))
     for dtype in found:
         if dtype not in NAMES:
             names = " and ".join(_spelled(k) for k in kinds)

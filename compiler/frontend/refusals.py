@@ -1,4 +1,4 @@
-"""What a traced value cannot be: a number, a truth value, an index, an ndarray, or the target of an assignment."""
+"""What a traced value is only for the values of one call – a number, a truth value, an index – and what it never is."""
 
 from __future__ import annotations
 
@@ -6,55 +6,107 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.graph import Value
 from ..ir.types import Type
-from .errors import TraceAttributeError, TraceError, message
-from .tracing import Tracing, user_line
+from .athand import AtHand
+from .errors import NeedsValues, TraceAttributeError, TraceError, TraceValueError, message
+from .sizes import HOOKS
+from .tracing import Tracing, current, encloses, user_line
 
 
 class Refusals:
-    """The protocols by which Python and NumPy ask for a value's number, each refused with the way out."""
+    """The protocols by which Python and NumPy ask for a value's number.
+
+    Where a function is traced for the values of one call it is told, under a guard; else refused with the way out.
+    """
 
     __slots__ = ()
     tracing: Tracing
     type: Type
+    value: Value
+    weak: bool
 
     def __bool__(self) -> bool:
-        fix = "choose between values with np.where(condition, a, b)"
-        raise self._refusal("bool()", "a branch would be frozen into the compiled function", fix)
+        if self.type.size != 1:
+            fix = "ask np.any(x) or np.all(x)"
+            raise self._refusal("bool()", "of several elements it is ambiguous", fix, TraceValueError)
+        return bool(self.number("bool()", "choose between values with np.where(condition, a, b)"))
 
     def __float__(self) -> float:
         fix = "use NumPy's functions in place of math's; build arrays with np.stack([...]) in place of z[i] = x"
-        raise self._refusal("float()", "its number is not known yet", fix)
+        return float(self.number("float()", fix, lost=True))
 
     def __int__(self) -> int:
-        fix = "use x.astype(int), or declare the argument static: static_argnames=('n',)"
-        raise self._refusal("int()", "its number is not known yet", fix)
+        return int(self.number("int()", "use x.astype(int), or declare the argument static: static_argnames=('n',)"))
 
     def __index__(self) -> int:
         fix = "declare the argument static: static_argnames=('n',), or static_argnums"
-        raise self._refusal("an index or size", "its number is not known yet", fix)
+        if self.type.shape or self.type.dtype not in ("i64", "i32"):
+            raise self._refusal("an index or size", "it must be a single integer", fix)
+        return int(self.number("an index or size", fix))
 
     def __complex__(self) -> complex:
         raise self._refusal("complex()", "complex numbers are not supported", "use two real arrays")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         fix = "build arrays with np.stack([...]), index with np.take(table, i), use NumPy's functions"
-        raise self._refusal("an ndarray", "its numbers are not known yet", fix)
+        athand = None if self.type.is_float else self._athand()
+        known = athand and athand.freeze_array(self._value_in(athand), "an array")
+        if known is None:
+            raise self._refusal("an ndarray", "its numbers are not known yet", fix)
+        return np.array(known, *args, **kwargs)
 
-    def item(self, *args: Any) -> Any:
-        raise self._refusal("item()", "its number is not known yet", "use the value as it is")
+    def number(self, what: str, fix: str, lost: bool = False) -> Any:
+        """The number of this call, under a guard; `lost`: no derivative sees what becomes of it."""
+        athand = self._athand()
+        if athand is None:
+            raise self._refusal(what, "its number is not known yet", fix, NeedsValues)
+        if self.type.shape and what != "bool()":
+            raise self._refusal(what, "it has several elements or axes", "take one element: x[0]")
+        known = athand.freeze(self._value_in(athand), what, lost)
+        if known is None:
+            raise self._refusal(what, "it has another number in every lane or round", fix, NeedsValues)
+        return known
 
-    def tolist(self) -> Any:
-        raise self._refusal("tolist()", "its numbers are not known yet", "iterate over the array")
+    def text(self, spec: str) -> str:
+        """As text: that of the number of this call, under a guard, because text may decide what comes next."""
+        if not self.type.shape and self.has_numbers():
+            return format(self.number("text", ""), spec)
+        if spec:
+            fix = "leave the text out, or make it outside of the function"
+            raise self._refusal("text", "its number is not known yet", fix, NeedsValues)
+        return repr(self)
+
+    def has_numbers(self) -> bool:
+        """Whether its numbers are at hand."""
+        return self.known() is not None
+
+    def _athand(self) -> AtHand | None:
+        """The values at hand in the function that is traced now, or in the one around it that this is a value of."""
+        now = current()
+        if now is None or not encloses(self.tracing):
+            return None
+        return self.tracing.athand if now.athand is None else now.athand
+
+    def _value_in(self, athand: AtHand) -> Value:
+        return self.value if self.tracing is athand.now else athand.now.outer(self)
+
+    def known(self) -> Any:
+        """The number of this call, without a guard."""
+        athand = self._athand()
+        return None if athand is None else athand.of(self._value_in(athand))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self.has_numbers():
+            HOOKS["store"](self, key, value)
+            return
         fix = "build a new array: np.where(mask, new, old), np.concatenate or np.stack"
         raise self._refusal("assignment into an array", "traced arrays do not change", fix)
 
-    def _refusal(self, what: str, why: str, fix: str) -> TraceError:
+    def _refusal(self, what: str, why: str, fix: str, kind: type[TraceError] = TraceError) -> TraceError:
         origin = f"{self.type} in {self.tracing.name!r}"
         where = user_line()
-        made = TraceError(message(f"{what} of a traced value: {why}", where, fix, value=origin))
+        made = kind(message(f"{what} of a traced value: {why}", where, fix, value=origin))
         self.tracing.refusal = (where, made)
         return made
 

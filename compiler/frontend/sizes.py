@@ -179,6 +179,13 @@ def freeze(length: Length, what: str) -> NoReturn:
     raise FrozenSize(message(f"the size {length.size} is frozen: {what}", why.where))
 
 
+def freeze_all(sizes: Sizes, what: str) -> NoReturn:
+    """Give up all names: the numbers matter."""
+    for name in sizes.numbers:
+        sizes.frozen.setdefault(name, Frozen(what, sizes.line()))
+    raise FrozenSize(message(f"the sizes are frozen: {what}", sizes.line()))
+
+
 def plain(x: Any) -> Any:
     """An attribute with dimensions in place of lengths."""
     if isinstance(x, Length):

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,17 @@ from ..ir.graph import Graph, Value, Where
 from ..ir.types import NAMES, Dim, Type
 from . import tracing, tree
 from .array import Array, leaked, value_of
-from .errors import TraceError, message
+from .athand import Execute, Frozen, at_hand
+from .capture import needs_walk, walk
+from .errors import NeedsValues, TraceError, message
 from .frozen import check_unchanged, no_draws
 from .made import measuring
-from .sizes import Sizes
+from .replaced import replaced
+from .sizes import FrozenSize, Sizes, freeze_all
 from .tracing import Tracing, running
+
+SHORT = 300
+"""The most operations of a function with named sizes that loops."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,16 @@ class Trace:
     signature  of the arguments: ("tuple", (positional ..., keywords))
     result     what it returns, with numbers of the graph's results as leaves
     extras     arrays, and values of enclosing traces, that it met beside its arguments
-    weak       which of the graph's results stand for Python numbers
+    frozen     what it was made for: numbers that decided how it ran
+    notes      what is worth telling of how it was traced
     """
 
     graph: Graph
     signature: tree.Signature
     result: Any
     extras: tuple[Any, ...]
+    frozen: tuple[Frozen, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> int:
@@ -81,37 +90,113 @@ def trace(
     generators: Sequence[Any] = (),
     sizes: Sizes | None = None,
     shapes: Sequence[tuple[Dim, ...]] | None = None,
+    values: tuple[Sequence[Any], Execute] | None = None,
 ) -> Trace:
     """Run `function` on stand-ins; `signature` is that of (arguments ..., keywords) called `names`.
 
     `generators` are sources of random numbers that it may draw from, which is refused. `sizes` are those that are
     known by name in `shapes`, the shapes of the traced leaves; the signature and the result have numbers all the same.
+    `values` are the leaves of one call, and what runs an operation on them: they are asked where the function needs a
+    number, and the trace is for that.
     """
+    given = Given(function, signature, names, name, where, generators, sizes, shapes)
+    if not needs_walk(function):
+        return _traced(given, run, values)
+    if sizes is not None:
+        return _with_sizes(given)
+    try:
+        return _traced(given, walk, None)
+    except NeedsValues as refusal:
+        made = _on_values(given, values, refusal)
+        why = str(refusal).partition("\n")[0]
+        return replace(made, notes=(f"traced on the values of the call: {why}", *made.notes))
+
+
+def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refusal: NeedsValues) -> Trace:
+    """What has no regions is walked with the values of the call; what cannot be walked at all is run."""
+    error: Exception = refusal
+    for runs in (walk, run) if values is not None else (run,):
+        try:
+            return _traced(given, runs, values)
+        except TraceError as another:
+            error = another
+    raise refusal from error
+
+
+class Given(NamedTuple):
+    """What `trace` is given, but for the values of the call."""
+
+    function: Callable[..., Any]
+    signature: tree.Signature
+    names: Sequence[str]
+    name: str
+    where: Where | None
+    generators: Sequence[Any]
+    sizes: Sizes | None
+    shapes: Sequence[tuple[Dim, ...]] | None
+
+
+def _with_sizes(given: Given) -> Trace:
+    """Sizes keep their names in short functions that no traced value decides in; loops count with numbers."""
+    assert given.sizes is not None
+    try:
+        return _traced(given, _shortly, None)
+    except FrozenSize:
+        raise
+    except TraceError as error:
+        freeze_all(given.sizes, str(error).partition("\n")[0])
+
+
+def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the function if that takes no more operations than a loop may have when it is unrolled."""
+    now.most = SHORT
+    return run(now, function, args, kwargs)
+
+
+def _traced(
+    given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None
+) -> Trace:
+    """One run, by walking the function or by calling it."""
+    function, signature, names, name, where, generators, sizes, shapes = given
     outer = tracing.current()
     if sizes is not None:
         sizes.line = tracing.user_line
     now = Tracing(name, where, sizes if outer is None else outer.sizes)
     params = _params(now, signature, names, shapes)
     stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in params]
-    given = tree.rebuild(signature, iter(stand_ins))
+    now.athand = athand = at_hand(now, outer, values)
+    arguments = tree.rebuild(signature, iter(stand_ins))
     with running(now):
-        with no_draws(name, where, list(generators)), nullcontext() if sizes is None else measuring():
-            returned = _call(now, function, given[:-1], dict(given[-1]))
-        check_unchanged(name, names, signature, stand_ins, given, where)
+        names_of_sizes = nullcontext() if sizes is None else measuring()
+        numbers = replaced(function) if athand is not None and runs is run else nullcontext()
+        with no_draws(name, where, list(generators)), names_of_sizes, numbers:
+            returned = runs(now, function, arguments[:-1], dict(arguments[-1]))
+        check_unchanged(name, names, signature, stand_ins, arguments, where)
         results: list[Value] = []
         result = _Outputs(now, signature, results).spec(returned)
     now.builder.where = None
     graph = now.builder.finish(results)
-    return Trace(graph, signature, result, tuple(given for _, given in now.extras))
+    extras = tuple(given for _, given in now.extras)
+    now.athand = None
+    apart = values is not None and not any(isinstance(each, Array) for each in (*values[0], *extras))
+    return Trace(graph, signature, result, extras, athand.finish(apart) if athand else (), tuple(now.notes))
 
 
-def _call(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Walk the function if it branches, loops or stores items; else run it."""
+    return (walk if needs_walk(function) else run)(now, function, args, kwargs)
+
+
+def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the function; where NumPy has replaced an error of ours by a vaguer one, ours is raised."""
     try:
         return function(*args, **kwargs)
-    except (TypeError, ValueError) as error:
+    except Exception as error:
+        if now.athand is not None:  # what has been emitted so far may have failed before
+            now.athand.advance()
         where, refusal = now.refusal or (None, None)
-        if refusal is None or error is refusal or where != tracing.raised_at(error):
+        vague = isinstance(error, (TypeError, ValueError)) and error is not refusal
+        if refusal is None or not vague or where != tracing.raised_at(error):
             raise
         raise refusal from None
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ..ir.graph import Builder, Value, Where
+from ..ir.primitive import Effect
 from ..ir.types import DTYPES, NAMES, type_of
-from .errors import TraceError, message
+from .errors import NeedsValues, TraceError, message
 from .sizes import Sizes, plain
 
 
@@ -27,13 +28,26 @@ class Tracing:
     extras    what the parameters after the arguments stand for: ndarrays, or values of enclosing traces
     refusal   the latest error of ours, which NumPy may have replaced by one of its own
     sizes     the sizes that are known by name, if there are any
+    athand    the numbers behind the values, where a function is traced for those of one call
+    stores    whether memory that it makes is to take traced numbers
+    locate    gives the user's line where his code is walked, not run: there is no frame of it to be seen
+    notes     what is worth telling of how it was traced
+    most      the most operations that it may have, if there is a limit
     """
 
-    __slots__ = ("builder", "name", "where", "alive", "extras", "refusal", "sizes", "_known")
+    __slots__ = (
+        "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "stores", "locate", "notes",
+        "most", "_known",
+    )
 
     def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
         self.builder, self.name, self.where = Builder(name), name, where
         self.alive, self.sizes = True, sizes
+        self.athand: Any = None
+        self.stores = False
+        self.locate: Callable[[], Where] | None = None
+        self.notes: list[str] = []
+        self.most: int | None = None
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}
@@ -41,9 +55,14 @@ class Tracing:
     def emit(self, prim: Any, *values: Value, **attrs: Any) -> Value:
         """Emit a primitive with one result, stamped with the user's line."""
         self.builder.where = user_line()
+        if self.most is not None and len(self.builder.body) > self.most:
+            raise NeedsValues(message("a loop would be unrolled into many operations", self.builder.where))
         if self.sizes is not None:
             attrs = {name: plain(each) for name, each in attrs.items()}
-        return self.builder.emit(prim, *values, **attrs)[0]
+        made = self.builder.emit(prim, *values, **attrs)[0]
+        if self.athand is not None and prim.effect is not Effect.PURE:
+            return self.athand.watched(made)
+        return made
 
     def array(self, given: np.ndarray) -> Value:
         """The parameter that stands for an array which is no argument."""
@@ -85,6 +104,11 @@ def current() -> Tracing | None:
     return _stack.active[-1] if _stack.active else None
 
 
+def enclosing() -> list[Tracing]:
+    """The functions that this thread is tracing, the innermost first."""
+    return _stack.active[::-1]
+
+
 def encloses(tracing: Tracing) -> bool:
     """Whether `tracing` is one of the functions that this thread is tracing."""
     return tracing in _stack.active
@@ -99,6 +123,16 @@ def running(tracing: Tracing) -> Iterator[Tracing]:
     finally:
         _stack.active.pop()
         tracing.alive = False
+
+
+@contextmanager
+def resumed(tracing: Tracing) -> Iterator[Tracing]:
+    """Make `tracing` the innermost one for a while; it stays alive."""
+    _stack.active.append(tracing)
+    try:
+        yield tracing
+    finally:
+        _stack.active.pop()
 
 
 # ---- whose line it is
@@ -123,6 +157,9 @@ def add_library(folder: str) -> None:
 
 def user_line() -> Where | None:
     """The file and line in the user's code that called us."""
+    now = current()
+    if now is not None and now.locate is not None:
+        return now.locate()
     frame = sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back

@@ -12,7 +12,7 @@ types and bits: 1, 1.0 and True never share a signature, nor do 0.0 and -0.0.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -27,6 +27,9 @@ CONTAINERS = ("dict", "list", "tuple", "named")
 MAX_DEPTH = 100
 MADE_OF: dict[type, tuple[Callable[[Any], np.ndarray], Callable[[np.ndarray], Any]]] = {}
 """Types of leaves that stand for arrays, such as Tensor: (to an array, from an array)."""
+
+STACKS: dict[type, Callable[[Sequence[Any]], Any]] = {}
+"""How some of these are put along a new first axis, where np.stack would lose what they know."""
 
 
 def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array: Callable[[np.ndarray], Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.term import Term, Terms
+from .alike import ALIKE, alike
 from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from .errors import TraceError, message
 from .promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
@@ -191,6 +192,9 @@ def _is_weak(x: Any) -> bool:
 
 def operate(ufunc: np.ufunc, *operands: Any) -> Any:
     """Python's operator: of Python numbers it makes a Python number again."""
+    made = alike(ufunc, *operands) if ufunc in ALIKE else None
+    if made is not None:
+        return made
     operands = tuple(map(as_operand, operands))
     weak = all(map(_is_weak, operands))
     made = power(*operands) if ufunc is np.power else elementwise(ufunc, *operands)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .primitive import Primitive
+from .primitive import Effect, Primitive
 from .types import Size, Type
 
 
@@ -54,6 +54,13 @@ class Op:
     ) -> None:
         self.prim, self.args, self.attrs = prim, args, attrs
         self.regions, self.results, self.where = regions, results, where
+
+    @property
+    def effect(self) -> Effect:
+        """The primitive's effect, or the strongest of what its regions hold."""
+        if self.prim.effect is Effect.PURE and any(op.effect is not Effect.PURE for g in self.regions for op in g.body):
+            return Effect.MAY_FAIL
+        return self.prim.effect
 
 
 class Graph:
@@ -171,6 +178,9 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list[np.ndarray]:
     env: dict[Value, np.ndarray] = {}
     sizes: dict[str, int] = {}
     for k, (p, a) in enumerate(zip(graph.params, args, strict=True)):
+        if p.type.is_tape:
+            env[p] = a
+            continue
         a = np.asarray(a)
         if a.dtype != p.type.numpy or not _fits(p.type.shape, a.shape, sizes):
             name = p.hint or f"number {k}"
@@ -182,7 +192,7 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list[np.ndarray]:
             attrs = sized(op.attrs, sizes) if sizes else op.attrs
             out = op.prim.evaluate([env[a] for a in op.args], attrs, op.regions)
             for r, o in zip(op.results, out, strict=True):
-                env[r] = np.asarray(o, r.type.numpy)
+                env[r] = o if r.type.is_tape else np.asarray(o, r.type.numpy)
     return [env[r] for r in graph.results]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -36,9 +36,34 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "dimensions": _are(_is_dim),
     "number": lambda x: isinstance(x, (bool, int, float)),
     "type": lambda x: isinstance(x, Type),
+    "types": _are(lambda x: isinstance(x, Type)),
     "word": lambda x: isinstance(x, str),
 }
 """What an attribute can be."""
+
+
+class NotBatchable(Exception):
+    """An operation cannot be made for many lanes at once."""
+
+
+class Running(Protocol):
+    """The cotangents of values so far, in a reverse sweep."""
+
+    def active(self, value: Value) -> bool:
+        """Whether a derivative passes through `value`: others need no cotangent."""
+        ...
+
+    def take(self, value: Value) -> Value:
+        """The running cotangent of `value`, zeros if there is none; nobody else has it then."""
+        ...
+
+    def put(self, value: Value, ct: Value) -> None:
+        """What was taken, changed."""
+        ...
+
+    def give(self, value: Value, ct: Value) -> None:
+        """Add a cotangent to what `value` has."""
+        ...
 
 
 class Effect(Enum):
@@ -55,6 +80,7 @@ class Primitive:
     evaluate  the results in NumPy: the meaning of the operation
     define    what one element of the result is, for the lowering
     pull      emit the pullback: one cotangent, or None, per argument
+    batch     emit it for many lanes at once: see `passes.batch`
     samples   arguments worth testing it on
     """
 
@@ -72,8 +98,14 @@ class Primitive:
     bounded = True
     #: its pullback makes exact zeros, so masks begin here
     hides = False
+    #: what it hides was chosen by a condition
+    chooses = False
+    #: the pullback is `pull_into`, which changes running cotangents in place of giving some to be added
+    takes = False
     #: an argument at which the partials are finite, put in place of masked ones
     safe = 1.0
+    #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more
+    expand: Any = None
 
     def __init__(self, name: str) -> None:
         if name in REGISTRY:
@@ -123,6 +155,14 @@ class Primitive:
         self, b: Builder, op: Op, cotangents: Sequence[Value | None]
     ) -> Sequence[Value | None]:
         raise NotImplementedError(f"{self.name}.pull")
+
+    def pull_into(self, b: Builder, op: Op, cotangents: Sequence[Value | None], running: Running) -> None:
+        """Emit the pullback of what `takes`, changing the running cotangents of the arguments."""
+        raise NotImplementedError(f"{self.name}.pull_into")
+
+    def batch(self, m: Any) -> Sequence[Value]:
+        """The results with an axis of the lanes in front; `m.args[k]` has it where `m.flags[k]`, `m.wide(k)` always."""
+        raise NotBatchable(f"{self.name} has no rule for batches")
 
     def masks(self, b: Builder, op: Op, mask: Value) -> Sequence[Value | None]:
         """Where each argument's cotangent can differ from zero, if the result's can only where `mask` holds."""

@@ -1,7 +1,7 @@
 """The text form of a graph.  `show(parse(text)) == text`, hints and lines included.
 
     graph    = "graph @name(%a: f64[3], ...) {" line* "return %r, ..." "}"
-    line     = "%r: type, ..." "=" primitive "%a, ..." ["{name=value, ...}"] ["# file:line"] region*
+    line     = ["%r: type, ..." "="] primitive "%a, ..." ["{name=value, ...}"] ["# file:line"] region*
     region   = "| @name(...) {" line* "return ..." "}"
     value    = number | true | false | "text" | type | dimension | "(" value, ... ")"
 
@@ -10,6 +10,7 @@ Written without hints and lines (`show(graph, bare=True)`) it is the key under w
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -47,7 +48,8 @@ def _show(graph: Graph, rows: list[tuple[str, str]], depth: int, head: str, bare
         left = ", ".join(f"%{names[r]}: {r.type}" for r in op.results)
         args = ", ".join(f"%{names[a]}" for a in op.args)
         attrs = ", ".join(f"{k}={show_attr(v)}" for k, v in sorted(op.attrs.items()))
-        text = f"{pad}  {left} = {op.prim.name}" + (f" {args}" if args else "")
+        text = f"{pad}  {left} = {op.prim.name}" if left else f"{pad}  {op.prim.name}"
+        text += (f" {args}" if args else "")
         text += f" {{{attrs}}}" if attrs else ""
         rows.append((text, "" if bare or op.where is None else str(op.where)))
         for region in op.regions:
@@ -85,7 +87,7 @@ def show_attr(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(map(show_attr, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
-        return f'"{value}"'
+        return json.dumps(value).replace("{", "\\u007b").replace("}", "\\u007d")
     if isinstance(value, (int, Type, Size)):
         return str(value)
     raise TypeError(f"an attribute cannot be a {type(value).__name__}: {value!r}")
@@ -97,11 +99,11 @@ _NAME = r"[A-Za-z_0-9.]+"
 _TYPED = rf"%{_NAME}: [\w]+\[[\w*+,-]*\]"
 _HEAD = re.compile(r" *(?P<kind>graph |\| )@(?P<name>\w+)\((?P<params>[^()]*)\) \{")
 _LINE = re.compile(
-    rf" *(?P<left>{_TYPED}(?:, {_TYPED})*) = (?P<prim>\w+)(?P<args>(?: %{_NAME},?)*)"
+    rf" *(?:(?P<left>{_TYPED}(?:, {_TYPED})*) = )?(?P<prim>\w+)(?P<args>(?: %{_NAME},?)*)"
     r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:]+):(?P<line>\d+))?"
 )
 _RETURN = re.compile(rf" *return(?P<args>(?: %{_NAME},?)*)")
-_TOKEN = re.compile(r'\s*([(),=]|"[^"]*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)')
+_TOKEN = re.compile(r'\s*([(),=]|"(?:[^"\\]|\\.)*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)')
 _NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[+-]?\d+)?|inf)|nan")
 
 
@@ -170,7 +172,7 @@ class _Reader:
         regions = []
         while self.at < len(self.lines) and self.lines[self.at].lstrip().startswith("| @"):
             regions.append(self.graph("| ", depth + 1))
-        results = tuple(self.define(t, env, start) for t in _split(m["left"]))
+        results = tuple(self.define(t, env, start) for t in _split(m["left"] or ""))
         where = Where(m["file"], int(m["line"])) if m["file"] else None
         return Op(prim, args, attrs, tuple(regions), results, where)
 
@@ -229,7 +231,7 @@ def _value(token: str, tokens: Iterator[str], depth: int) -> Any:
     if token in ("true", "false"):
         return token == "true"
     if token.startswith('"'):
-        return token[1:-1]
+        return json.loads(token)
     if _NUMBER.fullmatch(token):
         return int(token) if re.fullmatch(r"-?\d+", token) else float(token)
     return parse_type(token) if "[" in token else parse_dim(token)

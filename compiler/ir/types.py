@@ -1,4 +1,8 @@
-"""Types of values: an element kind and a shape, whose dimensions are integers or sizes known by name."""
+"""Types of values: an element kind and a shape, whose dimensions are integers or sizes known by name.
+
+One type holds no numbers: `tape[]`, a stack of records on which a loop's forward sweep saves what its backward sweep
+reads.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -119,7 +123,7 @@ class Type:
     __slots__ = ("dtype", "shape", "_hash")
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
-        if dtype not in DTYPES:
+        if dtype not in DTYPES and (dtype != "tape" or shape):
             raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
@@ -160,6 +164,10 @@ class Type:
         return self.dtype in FLOATS
 
     @property
+    def is_tape(self) -> bool:
+        return self.dtype == "tape"
+
+    @property
     def numpy(self) -> np.dtype:
         return DTYPES[self.dtype]
 
@@ -182,6 +190,9 @@ class Type:
         return self.shape  # type: ignore[return-value]
 
 
+TAPE = Type("tape")
+
+
 def type_of(array: object) -> Type:
     """The type of a NumPy array or scalar; raises TypeError for an element kind the graph has not."""
     a = np.asarray(array)
@@ -194,6 +205,6 @@ def type_of(array: object) -> Type:
 def parse_type(text: str) -> Type:
     """The type that prints as `text`."""
     m = re.fullmatch(r"(\w+)\[([\w*+,-]*)\]", text)
-    if m is None or m[1] not in DTYPES:
+    if m is None or (m[1] not in DTYPES and m[1] != "tape"):
         raise ValueError(f"{text!r} is not a type")
     return Type(m[1], tuple(parse_dim(d) for d in m[2].split(",")) if m[2] else ())

@@ -1,28 +1,51 @@
 """From a graph to a loop program: what gets memory, in what order it is made, on which vector axis.
 
-This floor knows forms and loops; it does not know which primitives there are, nor LLVM.
+Numbers alone become lines, arrays become nests (`assemble`), and graphs with loops and branches statements (`regions`),
+among which array work stands in parts (`parts`). This floor knows forms and loops; it does not know LLVM.
 
     program = lower(graph, vector_bits=512)
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Op
 from ..ir.types import Size
+from ..ops.external import external
+from ..ops.guard import guard
+from ..ops.memory import bump, update
 from .assemble import assemble
 from .lines import lines
 from .program import Program
+from .regions import regions
+
+MANY = 8
+"""Elements of arrays that a graph writes one by one, from which it is taken for a list of statements, not of nests."""
 
 
 def lower(graph: Graph, vector_bits: int = 256, blas: bool = True) -> Program:
-    """The loop program of a graph without regions; `blas` allows calls for large matrix products."""
+    """The loop program of a graph; `blas` allows calls for large matrix products."""
     for op in graph.body:
         for name, value in op.attrs.items():
             if _has_size(value):
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
-    return lines(graph) or assemble(graph, blas, vector_bits)
+    if any(op.regions or op.prim is external or any(v.type.is_tape for v in op.results) for op in graph.body):
+        return _retried(regions(graph, blas, vector_bits))
+    if sum(_writes_element(op) for op in graph.body) >= MANY:
+        return _retried(regions(graph, blas, vector_bits))
+    return _retried(lines(graph) or assemble(graph, blas, vector_bits))
+
+
+def _writes_element(op: Op) -> bool:
+    return op.prim in (update, bump) and op.args[0].type.rank > 0 and op.args[1].type.rank == 0
+
+
+def _retried(program: Program) -> Program:
+    """A call whose guards fail is made again by another kernel, so no argument may have been written to."""
+    guarded = any(site.kind == guard.name for site in program.sites)
+    return replace(program, aliases=()) if guarded and program.aliases else program
 
 
 def _has_size(attribute: Any) -> bool:

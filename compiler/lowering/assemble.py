@@ -2,80 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import count
 
 from ..ir.graph import Graph, Op, Value
-from ..loops import Affine, Buffer, Check, Element, Index, Load, Map, Number, Product, Reduce, Scatter, along, element
+from ..ir.types import Type
+from ..loops import (
+    Affine,
+    Apply,
+    Buffer,
+    Check,
+    Element,
+    Index,
+    Load,
+    Map,
+    Number,
+    Product,
+    Reduce,
+    Scatter,
+    along,
+    element,
+)
 from .fuse import Fusion, reachable
-from .inplace import in_place
+from .groups import Group, Groups, loaded, loads_of, read_outside, same_gathered
+from .inplace import Statement, in_place
+from .peel import peeled
 from .product import for_blas, in_rows, multiply
-from .program import Accumulate, Assert, Multiply, Nest, Program, Site, Store, tested
+from .program import Accumulate, Assert, Multiply, Nest, Program, Rows, Site, Store, tested
 from .rows import share
 from .schedule import schedule
 from .storage import touched
+from .straight import written_out
 from .touched import touched_only
-
-
-@dataclass(eq=False)
-class _Group:
-    """A nest while its roots are found."""
-
-    extents: tuple[int, ...]
-    folded: tuple[int, ...] | None
-    depth: int
-    stores: list[Store] = field(default_factory=list)
-    folds: list[Accumulate] = field(default_factory=list)
-    after: list[Store] = field(default_factory=list)
-    asserts: list[Assert] = field(default_factory=list)
-    call: Multiply | None = None
-    #: what the stores have made, and where
-    places: set[tuple[Buffer, Affine]] = field(default_factory=set)
-    #: what is there once the folds are complete, and where
-    complete: set[tuple[Buffer, Affine]] = field(default_factory=set)
-    chain: bool | None = None
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """The axes that no fold folds."""
-        return tuple(k for k in range(len(self.extents)) if k not in (self.folded or ()))
 
 
 def assemble(graph: Graph, blas: bool, vector_bits: int) -> Program:
     """Lower `graph`: give roots their buffers and put them into nests."""
-    return _Assembly(graph, blas).program(lambda nest: schedule(nest, vector_bits), vector_bits)
+    inputs = [Buffer(p.hint or f"in{k}", p.type) for k, p in enumerate(graph.params)]
+    results = [Buffer(f"out{k}", r.type) for k, r in enumerate(graph.results)]
+    made = Assembly(graph, blas, inputs, results)
+    settled, aliases = in_place(made.statements(vector_bits), inputs, results)
+    body = list(peeled(settled, lambda nest: schedule(nest, vector_bits)))
+    scratch = scratch_of(body, {*inputs, *results})
+    return Program(graph.name, tuple(inputs), tuple(results), scratch, tuple(body), tuple(made.sites), aliases)
 
 
-class _Assembly:
-    def __init__(self, graph: Graph, blas: bool) -> None:
+def scratch_of(body: Iterable[Statement], known: set[Buffer]) -> tuple[Buffer, ...]:
+    """The buffers that statements use besides those that are known, in order of use."""
+    used = dict.fromkeys(b for statement in body for b in sorted(touched(statement), key=lambda b: b.name))
+    return tuple(b for b in used if b not in known)
+
+
+def numbered() -> Callable[[str], str]:
+    """Names with numbers, each used once."""
+    numbers = count()
+    return lambda name: f"{name}{next(numbers)}"
+
+
+class Assembly:
+    """The statements that make the results of a graph.
+
+    results  where the results lie; where one is to lie in the memory of a parameter that is `inputs` too, it does if
+             it is that parameter, changed in place, and else has a buffer of its own
+    names    gives a name that begins like the one it is asked for
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        blas: bool,
+        inputs: Sequence[Buffer | Element],
+        places: Sequence[Buffer],
+        names: Callable[[str], str] | None = None,
+    ) -> None:
         large = for_blas if blas else lambda op: False
         self.graph, stored = in_rows(graph, large)
-        self.fusion = Fusion(self.graph, large, stored)
-        self.groups: list[_Group] = []
-        self.made_in: dict[Buffer, _Group] = {}
-        self.sites: list[Site] = []
-        self.inputs = tuple(Buffer(p.hint or f"in{k}", p.type) for k, p in enumerate(self.graph.params))
-        self.fusion.buffers.update(zip(graph.params, self.inputs, strict=True))
-        self.results, self.copies = self._result_buffers()
-        self.scratch: list[Buffer] = []
-
-    def _result_buffers(self) -> tuple[tuple[Buffer, ...], list[tuple[Buffer, Value]]]:
-        """A buffer for each result; a value that has one already is copied at the end."""
-        buffers, copies = self.fusion.buffers, []
-        made = []
-        for k, r in enumerate(self.graph.results):
-            buffer = Buffer(f"out{k}", r.type)
-            made.append(buffer)
-            root = r
-            while root in self.fusion.relabelled:
-                root = self.fusion.relabelled[root]
-            if root in buffers:
-                copies.append((buffer, r))
+        self.inputs = [b for b in inputs if isinstance(b, Buffer)]
+        self.names = names or numbered()
+        owned = [p for p, b in zip(self.graph.params, inputs, strict=True) if b in places]
+        self.fusion = Fusion(self.graph, large, stored, owned)
+        for p, known in zip(self.graph.params, inputs, strict=True):
+            if isinstance(known, Buffer):
+                self.fusion.buffers[p] = known
             else:
-                buffers[root] = buffer
-        return tuple(made), copies
+                self.fusion.numbers[p] = known
+        self.groups = Groups()
+        self.sites: list[Site] = []
+        self.copies: list[tuple[Buffer, Value]] = []
+        self.results = [self._place(r, b) for r, b in zip(self.graph.results, places, strict=True)]
+        self._take_over()
 
-    def program(self, schedule: Callable[[Nest], tuple[Nest, ...]], vector_bits: int) -> Program:
+    def _place(self, value: Value, wanted: Buffer) -> Buffer:
+        """The buffer for a result; a value that has one already is copied at the end."""
+        fusion, root = self.fusion, value
+        while root in fusion.relabelled:
+            root = fusion.relabelled[root]
+        first = root
+        while first in fusion.taken:
+            first = fusion.taken[first]
+        changed = first is not root and fusion.buffers.get(first) is wanted
+        place = wanted if changed or wanted not in self.inputs else Buffer(self.names(wanted.name), wanted.type)
+        if root in fusion.buffers:
+            self.copies.append((place, value))
+        else:
+            fusion.buffers[root] = place
+        return place
+
+    def _take_over(self) -> None:
+        """Give every new version of an array that is made in place the buffer of the old one, last versions first."""
+        fusion = self.fusion
+        for new in reversed([r for op in self.graph.body for r in op.results if r in fusion.taken]):
+            old, buffer = fusion.taken[new], fusion.buffers.get(new)
+            have = fusion.buffers.get(old)
+            if buffer is not None and have is not None and buffer is not have:
+                del fusion.taken[new]
+                continue
+            if buffer is None:
+                buffer = have or self._buffer(old)
+            fusion.buffers[old] = fusion.buffers[new] = buffer
+            self.groups.changing[buffer] = 0
+
+    def statements(self, vector_bits: int, small: bool = False) -> list[Nest | Rows | Multiply]:
+        """The statements in running order; without loops where they are few and `small` ones may be."""
         fusion = self.fusion
         roots = set(fusion.roots)
         for op in self.graph.body:
@@ -88,17 +137,17 @@ class _Assembly:
                     fusion.element(r, fusion.index(r))
         for buffer, value in self.copies:
             self._copy(buffer, value)
-        groups = sorted(self.groups, key=lambda g: g.depth)
-        read = _read_outside(groups)
+        groups = sorted(self.groups.all, key=lambda g: g.depth)
+        read = read_outside(groups)
         statements = [g.call or self._nest(g, read) for g in groups if g.call or 0 not in g.extents]
         statements = touched_only(statements, self.inputs, self.results)
-        kept = set(self.results).union(*(tested(s) for s in statements if isinstance(s, Nest)))
-        body, aliases = in_place(share(statements, kept, schedule, vector_bits), self.inputs, self.results)
-        used = dict.fromkeys(b for statement in body for b in sorted(touched(statement), key=lambda b: b.name))
-        scratch = tuple(b for b in used if b not in self.inputs and b not in self.results)
-        return Program(self.graph.name, self.inputs, self.results, scratch, tuple(body), tuple(self.sites), aliases)
+        kept = {*self.inputs, *self.results}.union(*(tested(s) for s in statements if isinstance(s, Nest)))
+        straight = written_out(statements, kept) if small else None
+        if straight is not None:
+            return [straight]
+        return share(statements, kept, lambda nest: schedule(nest, vector_bits), vector_bits)
 
-    def _nest(self, group: _Group, read: set[Buffer]) -> Nest:
+    def _nest(self, group: Group, read: set[Buffer]) -> Nest:
         axes, folded = self.fusion.axes(group.extents), group.folded or ()
         order = (*(axes[k] for k in group.kept), *(axes[k] for k in folded))
         read = read | set(self.results)
@@ -113,17 +162,19 @@ class _Assembly:
 
     def _buffer(self, value: Value) -> Buffer:
         if value not in self.fusion.buffers:
-            buffer = Buffer(f"t{len(self.scratch)}", value.type)
-            self.scratch.append(buffer)
-            self.fusion.buffers[value] = buffer
+            self.fusion.buffers[value] = self._scratch(value.type)
         return self.fusion.buffers[value]
+
+    def _scratch(self, type: Type) -> Buffer:
+        return Buffer(self.names("t"), type)
 
     def _root(self, op: Op, value: Value) -> None:
         form, fusion = self.fusion.forms[value], self.fusion
         if isinstance(form, Product):
             call = multiply(op, fusion.buffers | {value: self._buffer(value)})
-            after = [self._after(fusion.buffers[a]) for a in op.args]
+            after = [self.groups.after(fusion.buffers[a]) for a in op.args]
             self._call(call, max(after, default=0), fusion.buffers[value])
+            self.groups.reads(self.groups.made_in[fusion.buffers[value]], [fusion.buffers[a] for a in op.args])
         elif isinstance(form, Reduce):
             self._reduce(op, form, value)
         elif isinstance(form, Scatter):
@@ -135,14 +186,8 @@ class _Assembly:
             shape = value.type.static_shape()
             self._store(self._buffer(value), shape, form.value)
 
-    def _after(self, buffer: Buffer) -> int:
-        """The depth at which a buffer is complete."""
-        return self.made_in[buffer].depth + 1 if buffer in self.made_in else 0
-
     def _call(self, call: Multiply, depth: int, out: Buffer) -> None:
-        group = _Group((), None, depth, call=call)
-        self.groups.append(group)
-        self.made_in[out] = group
+        self.groups.made_in[out] = self.groups.add(Group((), None, depth, call=call))
 
     def _copy(self, buffer: Buffer, value: Value) -> None:
         """Store a value as it is."""
@@ -157,45 +202,47 @@ class _Assembly:
 
     def _in_nest(self, buffer: Buffer, extents: tuple[int, ...], value: Element) -> None:
         offset, _ = self.fusion.place([along(a) for a in self.fusion.axes(extents)], extents)
-        group = self._group(extents, None, [value])
+        group = self.groups.find(extents, None, [value])
+        self.groups.reads(group, loaded([value]))
         group.stores.append(Store(buffer, offset, value))
         group.places.add((buffer, offset))
-        self.made_in[buffer] = group
+        self.groups.made_in[buffer] = group
 
     def _store_after(
         self, buffer: Buffer, extents: tuple[int, ...], value: Element, made: Callable[[Index], Element]
     ) -> bool:
         """Store the element right after the folds that it reads, if one nest makes the last of them in this space."""
-        loads = [e for e in reachable([value]) if isinstance(e, Load) and e.buffer in self.made_in]
-        last = max((self.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
-        if last is None or not last.folds or last.asserts or any(s.add for s in last.stores) or 0 in extents:
+        loads = [e for e in reachable([value]) if isinstance(e, Load) and e.buffer in self.groups.made_in]
+        last = max((self.groups.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
+        if last is None or not last.folds or last.asserts or any(s.add or s.over for s in last.stores) or 0 in extents:
             return False
         index = self._where_completed(last, extents, loads)
         if index is None:
             return False
         value = made(index)
         for e in reachable([value]):
-            if not isinstance(e, Load) or e.buffer not in self.made_in:
+            if not isinstance(e, Load) or e.buffer not in self.groups.made_in:
                 continue
-            maker = self.made_in[e.buffer]
+            maker = self.groups.made_in[e.buffer]
             if maker is last and (e.gathered or (e.buffer, e.offset) not in last.complete):
                 return False
             if maker is not last and maker.depth >= last.depth:
                 return False
         offset, _ = self.fusion.place(index, extents)
+        self.groups.reads(last, loaded([value]))
         last.after.append(Store(buffer, offset, value))
         last.complete.add((buffer, offset))
-        self.made_in[buffer] = last
+        self.groups.made_in[buffer] = last
         return True
 
-    def _where_completed(self, last: _Group, extents: tuple[int, ...], loads: list[Load]) -> list[Affine] | None:
+    def _where_completed(self, last: Group, extents: tuple[int, ...], loads: list[Load]) -> list[Affine] | None:
         """The index into a space at the kept axes of a nest, matched by how the space reads what the nest completes."""
         space = self.fusion.axes(last.extents)
         kept = [space[k] for k in last.kept if last.extents[k] > 1]
         axes = self.fusion.axes(extents)
         if sorted(a.extent for a in axes if a.extent > 1) != sorted(a.extent for a in kept):
             return None
-        read = next((e.offset for e in loads if self.made_in[e.buffer] is last), None)
+        read = next((e.offset for e in loads if self.groups.made_in[e.buffer] is last), None)
         made = next((f.offset for f in last.folds if any(e.buffer is f.buffer for e in loads)), None)
         if read is None or made is None:
             return [along(a) for a in kept] if len(kept) == len(axes) else None
@@ -220,25 +267,54 @@ class _Assembly:
             self._store(buffer, form.extents, form.value)
             return
         chain = form.chain if form.kind == "sum" and value.type.is_float else None
-        group = self._group(form.extents, form.axes, [made], chain)
+        group = self.groups.find(form.extents, form.axes, [made], chain)
+        self.groups.reads(group, loaded([made]))
         group.chain = chain if group.chain is None else group.chain
         group.folds.append(Accumulate(form.kind, buffer, offset, made, position))
         group.complete.add((buffer, offset))
-        self.made_in[buffer] = group
+        self.groups.made_in[buffer] = group
 
     def _scatter(self, op: Op, form: Scatter, value: Value) -> None:
+        """Add to, or write over, parts of the buffer of the old version, or of a copy of it."""
         buffer, fusion = self._buffer(value), self.fusion
-        self._copy(buffer, op.args[0])
+        if value not in fusion.taken:
+            self._copy(buffer, op.args[0])
         if 0 in form.extents:
             return
         index = [along(a) for a in fusion.axes(form.extents)]
         offset, gathered = fusion.place(form.target(index), value.type.static_shape())
-        store = Store(buffer, offset, form.value(index), gathered, add=True)
-        needed = [store.value, *(e for e, _ in gathered)]
-        depth = max(self._depth(needed), self.made_in[buffer].depth + 1)
-        group = _Group(form.extents, None, depth, stores=[store])
-        self.groups.append(group)
-        self.made_in[buffer] = group
+        made = form.value(index)
+        if not all(e.offset == offset and same_gathered(e.gathered, gathered) for e in loads_of(buffer, [made])):
+            made = self._stored_apart(form, made)
+        gathered = tuple((self._set_aside(e, buffer), stride) for e, stride in gathered)
+        if form.distinct and form.add:
+            made = Apply("add", (Load(buffer, offset, gathered), made), made.dtype)
+        store = Store(buffer, offset, made, gathered, add=not form.distinct, over=form.distinct)
+        self._put(form.extents, store)
+
+    def _put(self, extents: tuple[int, ...], store: Store) -> None:
+        """A nest of its own for a store to a buffer that has been filled, after all that reads what it held."""
+        buffer = store.buffer
+        needed = [store.value, *(e for e, _ in store.gathered)]
+        depth = max(self.groups.depth(needed), self.groups.after(buffer), self.groups.changing.get(buffer, 0))
+        group = self.groups.add(Group(extents, None, depth, stores=[store]))
+        self.groups.reads(group, loaded(needed))
+        self.groups.made_in[buffer] = group
+
+    def _set_aside(self, e: Element, buffer: Buffer) -> Element:
+        """An element that every turn reads, stored if it is read from a buffer that the turns change."""
+        if not loads_of(buffer, [e]):
+            return e
+        apart = self._scratch(Type(e.dtype))
+        self._store(apart, (), lambda index: e)
+        return Load(apart, Affine())
+
+    def _stored_apart(self, form: Scatter, made: Element) -> Element:
+        """The value of a scatter from a buffer of its own."""
+        apart = self._scratch(Type(made.dtype, form.extents))
+        self._store(apart, form.extents, form.value)
+        offset, _ = self.fusion.place([along(a) for a in self.fusion.axes(form.extents)], form.extents)
+        return Load(apart, offset)
 
     def _check(self, op: Op, form: Check, value: Value) -> None:
         fusion = self.fusion
@@ -247,64 +323,5 @@ class _Assembly:
         facts = tuple(v for _, v in sorted(op.attrs.items()))
         self.sites.append(Site(op.where, op.prim.name, facts))
         check = Assert(form.fails(index), form.report(index), len(self.sites))
-        self.made_in[buffer].asserts.append(check)
-
-    # ---- depth and groups
-
-    def _depth(self, made: list[Element]) -> int:
-        loads = [e for e in reachable(made) if isinstance(e, Load)]
-        return max((self._after(e.buffer) for e in loads), default=0)
-
-    def _group(
-        self,
-        extents: tuple[int, ...],
-        folded: tuple[int, ...] | None,
-        made: list[Element],
-        chain: bool | None = None,
-    ) -> _Group:
-        """The nest for a new root: one that is there, if all it reads is there when it runs."""
-        loads = [e for e in reachable(made) if isinstance(e, Load) and e.buffer in self.made_in]
-        joinable = self._joinable(extents, folded, loads, chain)
-        if joinable is not None:
-            if folded is not None:
-                joinable.folded = folded
-            return joinable
-        group = _Group(extents, folded, max((self._after(e.buffer) for e in loads), default=0))
-        self.groups.append(group)
-        return group
-
-    def _joinable(self, extents, folded, loads, chain) -> _Group | None:
-        for group in reversed(self.groups):
-            fits = group.extents == extents and group.call is None
-            fits = fits and not any(s.add for s in group.stores)
-            fits = fits and (folded is None or group.folded in (None, folded))
-            fits = fits and (chain is None or group.chain in (None, chain))
-            if fits and all(self._ready(e, group) for e in loads):
-                return group
-        return None
-
-    def _ready(self, load: Load, group: _Group) -> bool:
-        """Whether what is loaded is complete before `group`, or made by it at the same place."""
-        maker = self.made_in[load.buffer]
-        if maker is not group:
-            return maker.depth < group.depth
-        if load.gathered:
-            return False
-        return (load.buffer, load.offset) in group.places
-
-
-def _read_outside(groups: list[_Group]) -> set[Buffer]:
-    """The buffers that some nest reads without having just stored the element itself."""
-    read: set[Buffer] = set()
-    for g in groups:
-        if g.call:
-            read |= {g.call.left.buffer, g.call.right.buffer}
-        tops = [s.value for s in g.stores] + [f.value for f in g.folds]
-        tops += [e for s in g.stores for e, _ in s.gathered]
-        tops += [e for a in g.asserts for e in (a.fails, a.report)]
-        for made, there in ((tops, g.places), ([s.value for s in g.after], g.complete)):
-            for e in reachable(made):
-                if isinstance(e, Load) and (e.gathered or (e.buffer, e.offset) not in there):
-                    read.add(e.buffer)
-        read |= {s.buffer for s in g.stores if s.add}
-    return read
+        self.groups.reads(self.groups.made_in[buffer], loaded([check.fails, check.report]))
+        self.groups.made_in[buffer].asserts.append(check)

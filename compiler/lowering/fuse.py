@@ -9,7 +9,7 @@ nests that must have finished before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..ir.graph import Graph, Op, Value
@@ -26,6 +26,7 @@ from ..loops import (
     Load,
     Map,
     Number,
+    Position,
     Product,
     Reduce,
     Relabel,
@@ -36,9 +37,11 @@ from ..loops import (
     scaled,
 )
 from .product import is_chain
+from .versions import versions
 
 #: cost of making one element, in additions; what is not named costs one
 COSTS = {"pad": 4, "concatenate": 4, "div": 4, "sqrt": 5, "mod": 8, "floordiv": 8, "pow": 40, "erf": 25, "gauss": 15}
+COSTS |= {"update": 2, "bump": 2}
 COSTS |= dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sech2", "sigmoid"), 15)
 COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
 COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
@@ -52,11 +55,14 @@ AXIS_NAMES = "ijklmnpqrstuvxyz"
 class Fusion:
     """The forms of a graph's values, which of them are roots, and their elements."""
 
-    def __init__(self, graph: Graph, blas: Callable[[Op], bool], stored: set[Value]) -> None:
+    def __init__(
+        self, graph: Graph, blas: Callable[[Op], bool], stored: set[Value], owned: Iterable[Value] = ()
+    ) -> None:
         self.graph, self.blas = graph, blas
         self.producer: dict[Value, tuple[Op, int]] = {}
         self.forms: dict[Value, Form] = {}
         self.buffers: dict[Value, Buffer] = {}
+        self.numbers: dict[Value, Element] = {}
         self.relabelled: dict[Value, Value] = {}
         self.elements: dict[Any, Element] = {}
         self._axes: dict[tuple[int, ...], tuple[Axis, ...]] = {}
@@ -65,9 +71,12 @@ class Fusion:
             forms = made if isinstance(made, tuple) else (made,)
             for k, (r, form) in enumerate(zip(op.results, forms, strict=True)):
                 self.producer[r] = (op, k)
-                self.forms[r] = self._as_reduce(op, form) if isinstance(form, Product) else form
+                self.forms[r] = self._simpler(op, form)
         self._look_up_relabelled()
-        self.roots = self._choose_roots(stored)
+        made = versions(graph, self.forms, owned)
+        #: new versions of arrays that lie where the old ones did
+        self.taken = made.taken
+        self.roots = self._choose_roots(stored | made.stored)
 
     def _look_up_relabelled(self) -> None:
         """What is reshaped only to be looked up at few places is read through quotients and remainders of the index."""
@@ -98,6 +107,18 @@ class Fusion:
 
         return at
 
+    def _simpler(self, op: Op, form: Form) -> Form:
+        """A product as a sum, and a change of much of an array as an array made anew, where that is better."""
+        if isinstance(form, Scatter) and form.whole is not None and all(map(self._is_number, op.args[2:])):
+            return Map(form.whole)
+        return self._as_reduce(op, form) if isinstance(form, Product) else form
+
+    def _is_number(self, value: Value) -> bool:
+        form = self.forms.get(value)
+        if not isinstance(form, Map) or self.producer[value][0].args or value.type.shape:
+            return False
+        return isinstance(form.value(()), Number)
+
     def _as_reduce(self, op: Op, form: Product) -> Form:
         """A product that no library is called for is a sum over products of elements."""
         if self.blas(op):
@@ -124,6 +145,8 @@ class Fusion:
 
         extents = [a[p] for p in used[0][:n]] + [a[k] for k in rest[0]] + [b[k] for k in rest[1]]
         extents += [a[i] for i, _ in form.pairs]
+        if not form.pairs:
+            return Map(value)
         return Reduce("sum", tuple(extents), tuple(folded), value, chain=is_chain(op))
 
     # ---- elements
@@ -139,6 +162,8 @@ class Fusion:
         if found is None:
             if value in self.buffers:
                 found = self._load(value, index)
+            elif value in self.numbers:
+                found = self.numbers[value]
             else:
                 form = self.forms[value]
                 assert isinstance(form, Map), form
@@ -157,8 +182,10 @@ class Fusion:
         for part, stride in linear(index, shape):
             if isinstance(part, Affine):
                 offset = offset + part * stride
-            else:
-                gathered.append((part, stride))
+                continue
+            known, rest = _parted(part)
+            offset = offset + known * stride
+            gathered += [(e, factor * stride) for e, factor in rest]
         return offset, tuple(gathered)
 
     def axes(self, extents: tuple[int, ...]) -> tuple[Axis, ...]:
@@ -261,6 +288,25 @@ class Fusion:
                 if depth[r] > MAX_DEPTH:
                     stored.add(r)
                     depth[r] = 0
+
+
+def _parted(index: Element) -> tuple[Affine, list[tuple[Element, int]]]:
+    """An index as an affine one and the sum of what is only known at run time, times numbers."""
+    known, rest = Affine(), []
+    pending: list[tuple[Element, int]] = [(index, 1)]
+    while pending:
+        e, factor = pending.pop()
+        if isinstance(e, Position):
+            known = known + e.index * factor
+        elif isinstance(e, Number):
+            known = known + int(e.value) * factor
+        elif isinstance(e, Apply) and e.spelling == "add":
+            pending += [(a, factor) for a in reversed(e.args)]
+        elif isinstance(e, Apply) and e.spelling == "mul" and isinstance(e.args[1], Number):
+            pending.append((e.args[0], factor * int(e.args[1].value)))
+        else:
+            rest.append((e, factor))
+    return known, rest
 
 
 def children(element: Element) -> tuple[Element, ...]:

@@ -26,7 +26,7 @@ def in_place(
     candidates = _candidates(body, inputs, results)
     if not candidates:
         return list(_settled(body, set())), ()
-    order = _Order(body)
+    order = Order(body)
     pairs: dict[int, int] = {}
     for k, j in candidates:
         if k not in pairs and j not in pairs.values() and order.allow(results[k], inputs[j]):
@@ -38,15 +38,15 @@ def in_place(
 def _settled(body: Sequence[Statement], pairs: set[tuple[Buffer, Buffer]]) -> Iterator[Statement]:
     """The statements, of which those that copy an input do not run where it is there already."""
     for s in body:
-        copied = _copied(s)
-        if copied is not None:
+        buffers = copied(s)
+        if buffers is not None:
             assert isinstance(s, Nest)
-            yield replace(s, cases=((InPlace(*copied), False),) if copied in pairs else ())
+            yield replace(s, cases=((InPlace(*buffers), False),) if buffers in pairs else ())
         else:
             yield s
 
 
-def _copied(s: Statement) -> tuple[Buffer, Buffer] | None:
+def copied(s: Statement) -> tuple[Buffer, Buffer] | None:
     """Where to and where from a nest copies, if it does nothing else."""
     if not isinstance(s, Nest) or len(s.stores) != 1 or s.folds or s.asserts or tested(s):
         return None
@@ -101,10 +101,13 @@ def _depths(s: Store) -> dict[Buffer, int]:
 # ---- order
 
 
-class _Order:
-    """What must run before what; pairs that are allowed add to it."""
+class Order:
+    """What must run before what; pairs that are allowed add to it.
 
-    def __init__(self, body: Sequence[Statement]) -> None:
+    asserts  whether what is overwritten must be whole if an assertion fails
+    """
+
+    def __init__(self, body: Sequence[Statement], asserts: bool = True) -> None:
         self.body = body
         self.after: list[set[int]] = [set() for _ in body]
         self.readers: dict[Buffer, list[int]] = {}
@@ -124,14 +127,17 @@ class _Order:
                 last.setdefault(b, []).append(at)
         for each in range(len(body)):
             self.after[each].discard(each)
-        self.failing = [at for at, s in enumerate(body) if any(n.asserts for n in _nests([s]))]
+        self.failing = [at for at, s in enumerate(body) if asserts and any(n.asserts for n in _nests([s]))]
 
     def allow(self, out: Buffer, given: Buffer) -> bool:
         """Let `out` be the memory of `given`, if it may."""
-        idle = {at for at, s in enumerate(self.body) if _copied(s) == (out, given)}
+        idle = {at for at, s in enumerate(self.body) if copied(s) == (out, given)}
+        changes = self.writers.get(given, [])
+        idle = set() if changes else idle
         writers, readers = (
             [at for at in used.get(b, ()) if at not in idle] for used, b in ((self.writers, out), (self.readers, given))
         )
+        readers += changes
         both = set(readers).intersection(writers)
         before = {*readers, *self.failing} - both
         if not (writers or idle) or not both.isdisjoint(self.failing) or before & self._following(writers):
@@ -198,7 +204,9 @@ def read_first(statements: Sequence[Statement], out: Buffer, given: Buffer) -> b
     """Whether statements, run one after the other, read each element of `given` before that of `out` is written."""
     for at, s in enumerate(statements):
         if out in writes(s):
-            if given in read_by(s) and not _reads_first(s, out, given):
+            if given in read_by(s) | writes(s) and not _reads_first(s, out, given):
+                return False
+            if any(given in writes(later) for later in statements[at + 1 :]):
                 return False
             if any(given in read_by(later) and not _apart(s, later, out, given) for later in statements[at + 1 :]):
                 return False
@@ -228,16 +236,19 @@ class _Place:
 
 
 def _reads_first(statement: Statement, out: Buffer, given: Buffer) -> bool:
-    """Whether a statement that reads `given` and writes `out` reads each element before it writes it."""
+    """Whether a statement that reads or writes `given` has done so with each element before it writes that of `out`."""
     if isinstance(statement, Multiply | Lines):
         return False
     nests = statement.body if isinstance(statement, Rows) else (statement,)
     writing = [at for at, nest in enumerate(nests) if out in writes(nest)]
     reading = [at for at, nest in enumerate(nests) if given in read_by(nest)]
-    if len(writing) != 1 or reading[-1] > writing[0]:
+    changing = [at for at, nest in enumerate(nests) if given in writes(nest)]
+    if len(writing) != 1 or max(reading, default=-1) > writing[0] or max(changing, default=-1) >= writing[0]:
+        return False
+    if changing and isinstance(statement, Rows) and statement.axes:
         return False
     place = _place(nests[writing[0]], out)
-    if place is None or (reading[-1] == writing[0] and not _same_turn(place, given)):
+    if place is None or (writing[0] in reading and not _same_turn(place, given)):
         return False
     if not isinstance(statement, Rows):
         return True
@@ -294,4 +305,4 @@ def _once(offset: Affine, axes: Sequence[Axis]) -> bool:
     return True
 
 
-__all__ = ["in_place", "read_first", "writes"]
+__all__ = ["Order", "Statement", "copied", "in_place", "read_first", "writes"]

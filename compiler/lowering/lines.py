@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from ..ir.graph import Graph, Op, Value
 from ..ir.primitive import Effect
 from ..ir.types import Type
-from ..loops import Affine, Apply, Buffer, Element, Index, Load, Map, Number, Relabel, linear
-from .program import Lines, Program
+from ..loops import Affine, Apply, Buffer, Check, Element, Index, Load, Map, Number, Relabel, linear
+from .program import Assert, Lines, Program, Site
 
 PIECE = 512
 """Values that one function makes: some thousand lines of text."""
@@ -37,7 +37,12 @@ def lines(graph: Graph) -> Program | None:
 
 
 def _is_plain(op: Op) -> bool:
-    return op.prim.effect is Effect.PURE and not op.regions and all(_is_single(r.type) for r in op.results)
+    return not op.regions and all(_is_single(v.type) for v in (*op.args[: _checked(op)], *op.results))
+
+
+def _checked(op: Op) -> int:
+    """How many arguments must be single numbers: of what may fail, all."""
+    return 0 if op.effect is Effect.PURE else len(op.args)
 
 
 def _is_single(type: Type) -> bool:
@@ -55,23 +60,40 @@ class _Values:
         self.order: list[Element] = []
         self.known: set[Element] = set()
         self.loads: dict[tuple[Buffer, int], Load] = {}
+        self.checks: list[Assert] = []
+        self.sites: list[Site] = []
 
     def add(self, op: Op) -> None:
         """Add the results of an operation."""
         made = op.prim.define(op, [self._reader(a) for a in op.args])
         for r, form in zip(op.results, made if isinstance(made, tuple) else (made,), strict=True):
-            if isinstance(form, Relabel):
+            if isinstance(form, Check):
+                element = self._reader(op.args[0])([Affine()] * r.type.rank)
+                self._fails(op, form, [Affine()] * r.type.rank)
+            elif isinstance(form, Relabel):
                 element = self._reader(op.args[0])([Affine()] * op.args[0].type.rank)
             elif isinstance(form, Map):
                 element = form.value([Affine()] * r.type.rank)
             else:
                 raise _Unfit
-            if element not in self.known:
-                self._check(element)
-                self.known.add(element)
-                if isinstance(element, Apply):
-                    self.order.append(element)
+            self._make(element)
             self.elements[r] = element
+
+    def _fails(self, op: Op, form: Check, index: Index) -> None:
+        """Add what must not hold, and what is told if it does."""
+        self.sites.append(Site(op.where, op.prim.name, tuple([v for _, v in sorted(op.attrs.items())])))
+        check = Assert(form.fails(index), form.report(index), len(self.sites))
+        self._make(check.fails)
+        self._make(check.report)
+        self.checks.append(check)
+
+    def _make(self, element: Element) -> None:
+        """Add an element that is made here."""
+        if element not in self.known:
+            self._check(element)
+            self.known.add(element)
+            if isinstance(element, Apply):
+                self.order.append(element)
 
     def _check(self, element: Element) -> None:
         """Refuse what is made of more than operations, numbers and what is known."""
@@ -102,10 +124,11 @@ class _Values:
         values = [self.elements.get(r) or self._load(r, [Affine()] * r.type.rank) for r in self.graph.results]
         stores = tuple(zip(buffers, values, strict=True))
         pieces = tuple(tuple(self.order[k : k + PIECE]) for k in range(0, len(self.order), PIECE))
-        slots = _slots(pieces, values, list(self.loads.values())) if len(pieces) > 1 else {}
+        read = [*values, *(e for check in self.checks for e in (check.fails, check.report))]
+        slots = _slots(pieces, read, list(self.loads.values())) if len(pieces) > 1 else {}
         frame = Buffer("frame", Type("f64", (max(len(slots), 1),)))
-        body = Lines(pieces, tuple(self.loads.values()), stores, frame, slots)
-        return Program(self.graph.name, self.inputs, buffers, (frame,) if slots else (), (body,))
+        body = Lines(pieces, tuple(self.loads.values()), stores, frame, slots, tuple(self.checks))
+        return Program(self.graph.name, self.inputs, buffers, (frame,) if slots else (), (body,), tuple(self.sites))
 
 
 def _slots(

@@ -20,7 +20,7 @@ from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
 from .chunks import Pause, cut, pause
-from .program import Nest, Program, Rows
+from .program import Nest, Program, Rows, has_regions
 from .storage import plan
 
 SHAPE = frozenset(("reduced", "width", "unroll", "rows", "partials", "site", "aliases"))
@@ -111,7 +111,12 @@ def _plain(told: Told) -> tuple[Any, ...]:
 
 
 def generalise(program: Program, other: Program) -> Pattern | None:
-    """The pattern of two programs; None if they differ in more than numbers."""
+    """The pattern of two programs; None if they differ in more than numbers, or have loops around array work.
+
+    Those decide by numbers what is written: how tapes are kept, which indices need no care.
+    """
+    if has_regions(program) or has_regions(other):
+        return None
     sizes = Sizes({})
     slots: dict[tuple[int, int], Extent] = {}
 

@@ -8,18 +8,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..ir.graph import Where
-from ..loops import Affine, Axis, Buffer, Element, Load
-
-LONG = 200_000  # elements above which a call lets other threads run Python
+from ..loops import Affine, Axis, Buffer, Element, Load, Variable
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest."""
+    """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest.
+
+    `over` says that it writes over what is there: loads of the same nest mean what was there before.
+    """
 
     buffer: Buffer
     offset: Affine
@@ -27,6 +28,7 @@ class Store:
     gathered: tuple[tuple[Element, int], ...] = ()
     add: bool = False
     kept: bool = True
+    over: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,6 +119,7 @@ class Lines:
 
     loads    the elements of arguments that are read
     stores   the results: buffers of one element, and what is stored there
+    checks   what must not hold, in running order: all are made before anything is stored
     frame    memory for what is read in another piece than it is made in; `slots` says where in it
     """
 
@@ -125,6 +128,7 @@ class Lines:
     stores: tuple[tuple[Buffer, Element], ...]
     frame: Buffer
     slots: dict[Element, int]
+    checks: tuple[Assert, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,6 +154,142 @@ class Multiply:
     batch: int = 1
 
 
+# ---- what loops and branches are made of
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Let:
+    """name = value, made where it stands among the stores: an element of an array, or a number that is known better.
+
+    Numbers that are made of others need no statement: they are made where they are read, as far out as they are known.
+    """
+
+    name: Variable
+    value: Element
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View:
+    """`buffer` is the memory of another one, from an offset on that may be known only at run time."""
+
+    buffer: Buffer
+    of: Buffer
+    offset: int = 0
+    gathered: tuple[tuple[Element, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy:
+    """All elements of a buffer into another one, unless that is the same memory."""
+
+    to: Buffer
+    source: Buffer
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fail:
+    """End the call with `site` and the i64 element `report` if `condition` holds."""
+
+    condition: Element
+    report: Element
+    site: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tape:
+    """Memory for a stack of records; one that `grows` asks for more than the buffer has."""
+
+    buffer: Buffer
+    grows: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Push:
+    """Write a record of numbers and arrays into a tape, `top` bytes from its beginning.
+
+    record  what is written and at which byte of the record; `size` is the bytes it takes
+    """
+
+    tape: Tape
+    top: Element
+    record: tuple[tuple[Element | Buffer, int], ...]
+    size: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pop:
+    """Name what a record holds: numbers, and buffers that are their place in the tape."""
+
+    tape: Tape
+    top: Element
+    record: tuple[tuple[Variable | Buffer, int], ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Opaque:
+    """results = the Python function with this number, on arguments; end the call with `site` if it raises."""
+
+    number: int
+    arguments: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
+    site: int
+
+
+class Carry(NamedTuple):
+    """A number that a loop hands from round to round: inside, before the first, after each, and after the last."""
+
+    inside: Variable
+    start: Element
+    next: Element
+    after: Variable
+
+
+class Pointer(NamedTuple):
+    """Memory that a loop hands from round to round: inside, before the first, after each, after the last."""
+
+    inside: Buffer
+    start: Buffer
+    next: Buffer
+    after: Buffer
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Loop:
+    """Rounds that follow one another: `count` of them, or as many as `test` says, which ends in `more`.
+
+    index     the number of the round, counted down if `backwards`
+    rounds    how many there were, where that is asked
+    """
+
+    index: Variable
+    count: Element | None
+    backwards: bool
+    carries: tuple[Carry, ...]
+    pointers: tuple[Pointer, ...]
+    body: tuple[Statement, ...]
+    test: tuple[Statement, ...] = ()
+    more: Element | None = None
+    rounds: Variable | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branch:
+    """The first statements if `condition` holds, else the second ones.
+
+    given    numbers that both, or what follows, read: they are made before
+    results  (name, its value in the first case, in the second)
+    """
+
+    condition: Element
+    given: tuple[Element, ...]
+    yes: tuple[Statement, ...]
+    no: tuple[Statement, ...]
+    results: tuple[tuple[Variable, Element, Element], ...]
+
+
+Statement = Nest | Rows | Multiply | Lines | Store | Let | View | Copy | Fail | Opaque | Push | Pop | Loop | Branch
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Site:
     """What to tell the user when an assertion fails."""
@@ -170,7 +310,7 @@ class Program:
     inputs: tuple[Buffer, ...]
     results: tuple[Buffer, ...]
     scratch: tuple[Buffer, ...]
-    body: tuple[Nest | Rows | Multiply | Lines, ...]
+    body: tuple[Statement, ...]
     sites: tuple[Site, ...] = field(default=())
     aliases: tuple[tuple[int, int], ...] = ()
 
@@ -190,17 +330,6 @@ def tops(nest: Nest) -> list[Element]:
     return made + [e for a in nest.asserts for e in (a.fails, a.report)]
 
 
-def is_long(program: Program) -> bool:
-    """Whether a call takes long enough to let other threads run Python meanwhile."""
-    work = 0
-    for s in program.body:
-        if isinstance(s, Multiply):
-            work += s.batch * s.m * s.n * s.k // 8
-        elif isinstance(s, Lines):
-            work += sum(map(len, s.pieces))
-        elif isinstance(s, Rows):
-            row = sum(math.prod(axis.extent for axis in n.axes) for n in s.body)
-            work += math.prod(axis.extent for axis in s.axes) * row
-        else:
-            work += math.prod(axis.extent for axis in s.axes)
-    return work > LONG
+def has_regions(program: Program) -> bool:
+    """Whether a program has more than array work one after the other."""
+    return not all(isinstance(s, Nest | Rows | Multiply | Lines) for s in program.body)

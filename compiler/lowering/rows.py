@@ -71,7 +71,9 @@ class _Sharing:
         writers = self.writers
         for at in range(len(self.body)):
             used = {r.load.buffer for r in self.reads[at]} | operands(self.body[at]) | {b for b, _ in self.written[at]}
-            self.needs.append({w for b in used for w in writers.get(b, ())})
+            before = {w for b in used for w in writers.get(b, ())}
+            before |= {r for b, _ in self.written[at] for r in self.readers.get(b, ())}
+            self.needs.append(before)
             for b in {r.load.buffer for r in self.reads[at]} | operands(self.body[at]):
                 self.readers.setdefault(b, []).append(at)
             for b, _ in self.written[at]:

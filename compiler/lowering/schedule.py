@@ -178,8 +178,8 @@ def _move(factor: int, lanes: float, apart: float) -> float:
 def _may_vectorise(nest: Nest, axis: Axis) -> bool:
     """Lanes must not add to the same place, nor store where an index says."""
     for s in nest.stores:
-        apart = s.add or s.gathered
-        if apart and (s.offset.factor(axis) != 1 or any(_depends(g, axis) for g, _ in s.gathered)):
+        apart = s.add or (s.gathered and not s.over)
+        if (apart and s.offset.factor(axis) != 1) or any(_depends(g, axis) for g, _ in s.gathered):
             return False
     return True
 

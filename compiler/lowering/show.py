@@ -1,147 +1,155 @@
-"""The text of a loop program, for dumps and golden files."""
+"""The text of a loop program, for dumps and golden files.
+
+    kernel newton(x: f64[], a: f64[]) -> (out0: f64[], out1: i64[])
+      x_1 = x[0]
+      a_1 = a[0]
+      carry r = x_1
+      while (abs(((r * r) - a_1)) > 1e-12) for k
+        r = (r - (((r * r) - a_1) / (2.0 * r)))
+      r_1 = r
+      rounds = k
+      out0[0] = r_1
+      out1[0] = rounds
+"""
 
 from __future__ import annotations
 
-from ..loops import Apply, Axis, Element, Guarded, Load, Number, Position
-from .program import Lines, Matrix, Multiply, Nest, Program, Rows, Still
+from collections.abc import Sequence
 
-INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}
-LONGEST = 100
+from ..loops import Affine, Buffer, Element, Variable
+from .program import (
+    Branch,
+    Copy,
+    Fail,
+    Let,
+    Lines,
+    Loop,
+    Multiply,
+    Nest,
+    Opaque,
+    Pop,
+    Program,
+    Push,
+    Rows,
+    Statement,
+    Store,
+    View,
+)
+from .show_arrays import Shower, array_lines
 
 
 def show_program(program: Program) -> str:
-    """Nests as `for` lines, with a name for every element that is used twice or would be too long."""
+    """Loops and nests as `for` lines, with a name for every element that would be too long."""
     params = ", ".join(f"{b.name}: {b.type}" for b in program.inputs)
     results = ", ".join(f"{b.name}: {b.type}" for b in program.results)
     lines = [f"kernel {program.name}({params}) -> ({results})"]
     lines += [f"  scratch {b.name}: {b.type}" for b in program.scratch]
-    for statement in program.body:
-        if isinstance(statement, Multiply):
-            lines.append(f"  {_multiply(statement)}")
-        elif isinstance(statement, Rows):
-            lines += _rows(statement)
-        elif isinstance(statement, Lines):
-            lines += _lines(statement)
-        else:
-            lines += _case(statement)
-            lines += _Nest(statement, 0).lines()
-    return "\n".join(lines)
+    shown = _Shown()
+    shown.body(program.body, "  ")
+    return "\n".join(lines + shown.out)
 
 
-def _case(nest: Nest) -> list[str]:
-    """A line that says when a nest runs."""
-    said = []
-    for case, holds in nest.cases:
-        if isinstance(case, Still):
-            told = f"{case.change.name}[0] is {'-0.0' if case.negative else '0.0'}"
-        else:
-            told = f"{case.result.name} is {case.input.name}"
-        said.append(f"{'if' if holds else 'unless'} {told}")
-    return ["  " + " and ".join(said)] if said else []
+class _Shown(Shower):
+    """The lines of statements, `out`."""
+
+    def __init__(self) -> None:
+        super().__init__(Nest((), 0, ()), 0)
+
+    def body(self, statements: Sequence[Statement], pad: str) -> None:
+        """Lines `pad` to the right; what is named in them has no name after."""
+        before = self.pad, dict(self.names), dict(self.text)
+        self.pad = pad
+        for s in statements:
+            if isinstance(s, Nest | Rows | Multiply | Lines):
+                self.out += [pad[2:] + line for line in array_lines(s)]
+            else:
+                getattr(self, f"_{type(s).__name__.lower()}")(s)
+        self.pad, self.names, self.text = before
+
+    def line(self, text: str) -> None:
+        """One more line."""
+        self.out.append(self.pad + text)
+
+    def _let(self, s: Let) -> None:
+        self.line(f"{s.name.name} = {self.element(s.value)}")
+
+    def _store(self, s: Store) -> None:
+        value = self.element(s.value)
+        self.line(f"{self.place(s.buffer.name, s.offset, s.gathered)} {'+=' if s.add else '='} {value}")
+
+    def _view(self, s: View) -> None:
+        of = s.of.name
+        if s.offset or s.gathered:
+            of = f"&{self.place(of, Affine((), s.offset), s.gathered)}"
+        self.line(f"{s.buffer.name}: {s.buffer.type} is {of}")
+
+    def _copy(self, s: Copy) -> None:
+        self.line(f"copy {s.source.name} to {s.to.name}")
+
+    def _fail(self, s: Fail) -> None:
+        self.line(f"fail {s.site} with {self.element(s.report)} if {self.element(s.condition)}")
+
+    def _opaque(self, s: Opaque) -> None:
+        results, given = (", ".join(b.name for b in each) for each in (s.results, s.arguments))
+        self.line(f"{results} = external {int(s.number)} of {given}, or fail {s.site}")
+
+    def _push(self, s: Push) -> None:
+        held = ", ".join(self.element(v) if isinstance(v, Element) else v.name for v, _ in s.record)
+        grows = ", which grows" if s.tape.grows else ""
+        self.line(f"push {held} to {s.tape.buffer.name} at {self.element(s.top)}{grows}")
+
+    def _pop(self, s: Pop) -> None:
+        held = ", ".join(_said(name) for name, _ in s.record)
+        self.line(f"{held} = pop from {s.tape.buffer.name} at {self.element(s.top)}")
+
+    def _branch(self, s: Branch) -> None:
+        for condition, body, side in ((f"if {self.element(s.condition)}", s.yes, 1), ("else", s.no, 2)):
+            ends = [f"{r[0].name} = {self._inside(r[side])}" for r in s.results]
+            if body or ends or side == 1:
+                self.line(condition)
+                self.body(body, self.pad + "  ")
+                self.out += [f"{self.pad}  {end}" for end in ends]
+
+    def _loop(self, s: Loop) -> None:
+        for c in s.carries:
+            self.line(f"carry {c.inside.name}: {c.inside.dtype} = {self.element(c.start)}")
+        for p in s.pointers:
+            self.line(f"carry {p.inside.name}: {p.inside.type} is {p.start.name}")
+        self._head(s)
+        self.body(s.body, self.pad + "  ")
+        self.out += [f"{self.pad}  {c.inside.name} = {self._inside(c.next)}" for c in s.carries]
+        self.out += [f"{self.pad}  {p.inside.name} is {p.next.name}" for p in s.pointers]
+        for c in s.carries:
+            self.line(f"{c.after.name} = {c.inside.name}")
+        for p in s.pointers:
+            self.line(f"{p.after.name}: {p.after.type} is {p.inside.name}")
+        if s.rounds is not None:
+            self.line(f"{s.rounds.name} = {s.index.name}")
+
+    def _head(self, s: Loop) -> None:
+        if s.count is not None:
+            self.line(f"for {s.index.name} below {self.element(s.count)}{', backwards' if s.backwards else ''}")
+            return
+        assert s.more is not None
+        if s.test:
+            self.line("before each round")
+            self.body(s.test, self.pad + "  ")
+        self.line(f"while {self._inside(s.more)} for {s.index.name}")
+
+    def _inside(self, e: Element) -> str:
+        """The text of an element where no line for a part of it can stand."""
+        names, text, out = dict(self.names), dict(self.text), self.out
+        self.out = []
+        shown = self.element(e)
+        found, self.out, self.names, self.text = self.out, out, names, text
+        if found:
+            parts = "; ".join(line.strip() for line in found)
+            return f"{shown} where {parts}"
+        return shown
 
 
-def _rows(rows: Rows) -> list[str]:
-    lines = []
-    for depth, axis in enumerate(rows.axes):
-        lines.append("  " * (depth + 1) + _loop(axis, rows.width if axis is rows.vector else 0, 1))
-    pad = "  " * (len(rows.axes) + 1)
-    lines += [f"{pad}{'register' if rows.straight else 'local'} {b.name}: {b.type}" for b in rows.local]
-    for nest in rows.body:
-        lines += _Nest(nest, len(rows.axes)).lines()
-    return lines
+def _said(x: Variable | Buffer) -> str:
+    return x.name if isinstance(x, Variable) else f"{x.name}: {x.type}"
 
 
-def _lines(s: Lines) -> list[str]:
-    """A name for every number that is made."""
-    shower = _Nest(Nest((), 0, ()), 0)
-    made = []
-    for number, piece in enumerate(s.pieces):
-        made += [f"  piece {number}"] if len(s.pieces) > 1 else []
-        for e in piece:
-            made.append(f"  e{len(shower.names)} = {shower.element(e)}")
-            shower.names[id(e)] = f"e{len(shower.names)}"
-    return made + [f"  {buffer.name}[0] = {shower.element(e)}" for buffer, e in s.stores]
-
-
-def _loop(axis: Axis, width: int, unroll: int) -> str:
-    by = f" by {width * unroll} = {unroll} x <{width}>" if width else ""
-    return f"for {axis.name} in {axis.extent}{by}"
-
-
-def _multiply(s: Multiply) -> str:
-    def side(m: Matrix) -> str:
-        return m.buffer.name + (".T" if m.transposed else "")
-
-    batch = f" x {s.batch}" if s.batch > 1 else ""
-    return f"{s.out.buffer.name} = {side(s.left)} @ {side(s.right)}  [{s.m}, {s.n}, {s.k}]{batch}"
-
-
-class _Nest:
-    def __init__(self, nest: Nest, outer: int) -> None:
-        self.nest, self.outer = nest, outer
-        self.names: dict[int, str] = {}
-        self.text: dict[int, str] = {}
-        self.out: list[str] = []
-        self.pad = "  " * (outer + len(nest.axes) + 1)
-
-    def lines(self) -> list[str]:
-        nest, out = self.nest, self.out
-        for depth, axis in enumerate(nest.axes):
-            by = f" by {nest.rows}" if axis is nest.tile else ""
-            loop = _loop(axis, nest.width if axis is nest.vector else 0, nest.unroll)
-            out.append("  " * (self.outer + depth + 1) + loop + by)
-        for s in nest.stores:
-            value = self.element(s.value)
-            place = self._place(s.buffer.name, s.offset, s.gathered)
-            out.append(f"{self.pad}{place if s.kept else s.buffer.name} {'+=' if s.add else '='} {value}")
-            if not s.add and not s.gathered:
-                self.names[id(s.value)] = place if s.kept else s.buffer.name
-        for f in nest.folds:
-            place = self._place(f.buffer.name, f.offset, ())
-            out.append(f"{self.pad}{place if f.kept else f.buffer.name} <- {f.kind} {self.element(f.value)}")
-        for a in nest.asserts:
-            out.append(f"{self.pad}fail {a.site} with {self.element(a.report)} if {self.element(a.fails)}")
-        inner, self.pad = self.pad, "  " * (self.outer + len(nest.axes) - nest.reduced + 1)
-        for s in nest.after:
-            value = self.element(s.value)
-            place = self._place(s.buffer.name, s.offset, ())
-            out.append(f"{self.pad}{place if s.kept else s.buffer.name} = {value}")
-        self.pad = inner
-        return out
-
-    def _place(self, name, offset, gathered) -> str:
-        parts = [str(offset)] if offset.terms or offset.constant or not gathered else []
-        parts += [f"{stride}*{self.element(e)}" if stride != 1 else self.element(e) for e, stride in gathered]
-        return f"{name}[{' + '.join(parts)}]"
-
-    def element(self, e: Element) -> str:
-        """The text of an element; what is long gets a line and a name of its own."""
-        if id(e) in self.names:
-            return self.names[id(e)]
-        if id(e) not in self.text:
-            text = self._element(e)
-            if len(text) > LONGEST:
-                name = f"e{sum(n.startswith('e') for n in self.names.values())}"
-                self.out.append(f"{self.pad}{name} = {text}")
-                self.names[id(e)] = text = name
-            self.text[id(e)] = text
-        return self.text[id(e)]
-
-    def _element(self, e: Element) -> str:
-        if isinstance(e, Number):
-            return repr(e.value)
-        if isinstance(e, Load):
-            return self._place(e.buffer.name, e.offset, e.gathered)
-        if isinstance(e, Position):
-            return f"({e.index})"
-        if isinstance(e, Guarded):
-            tests = ", ".join(f"{i} in {lo}..{hi}" for i, lo, hi in e.ranges)
-            return f"({self.element(e.inside)} if {tests} else {self.element(e.outside)})"
-        assert isinstance(e, Apply)
-        args = [self.element(a) for a in e.args]
-        if e.spelling in INFIX:
-            return f"({f' {INFIX[e.spelling]} '.join(args)})"
-        if e.spelling == "cast":
-            return f"{e.dtype}({args[0]})"
-        return f"{e.spelling.rstrip('_')}({', '.join(args)})"
+__all__ = ["show_program"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from ..loops import Buffer, Load
+from ..loops import Buffer, Element, Load
 from .fuse import reachable
 from .inplace import read_first, writes
-from .program import Lines, Multiply, Nest, Rows, tested, tops
+from .program import Lines, Loop, Multiply, Nest, Rows, Statement, tested, tops
+from .roots import named, parts, roots
 
 ALIGNMENT = 64
 PARTS = 3  # statements into which one that makes a buffer may have been split
@@ -22,6 +23,38 @@ def nbytes(buffer: Buffer) -> int:
     """The bytes a buffer takes, rounded up to whole cache lines."""
     size = math.prod(buffer.type.static_shape()) * buffer.type.numpy.itemsize
     return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
+
+
+def lifetimes(scratch: set[Buffer], body: Sequence[Statement]) -> tuple[dict[Buffer, int], dict[Buffer, int]]:
+    """When buffers are used first and last, by the numbers of the statements in the order of the text.
+
+    What is used in a loop and outside it is in use all the time that the loop runs.
+    """
+    names = roots(body)
+    uses: dict[Buffer, list[int]] = {}
+    spans: list[tuple[int, int]] = []
+    clock = 0
+    clear: set[Element] = set()
+    pending: list[Statement | int] = list(reversed(body))
+    while pending:
+        s = pending.pop()
+        clock += 1
+        if isinstance(s, int):
+            spans.append((s, clock))
+            continue
+        used = touched(s) if isinstance(s, Nest | Rows | Multiply | Lines) else named(s, clear)
+        for buffer in {root for b in used for root in names.get(b, (b,))} & scratch:
+            uses.setdefault(buffer, []).append(clock)
+        if isinstance(s, Loop):
+            pending.append(clock)
+        pending.extend(reversed(parts(s)))
+    first = {b: at[0] for b, at in uses.items()}
+    last = {b: at[-1] for b, at in uses.items()}
+    for begin, end in sorted(spans, key=lambda span: span[1] - span[0]):
+        for b in uses:
+            if first[b] <= end and last[b] >= begin and not (begin < first[b] and last[b] < end):
+                first[b], last[b] = min(first[b], begin), max(last[b], end)
+    return first, last
 
 
 def touched(statement: Nest | Rows | Multiply | Lines) -> set[Buffer]:
@@ -37,16 +70,20 @@ def touched(statement: Nest | Rows | Multiply | Lines) -> set[Buffer]:
     return (used | tested(statement) | {s.buffer for s in made}) - {s.buffer for s in made if not s.kept}
 
 
-def plan(scratch: Iterable[Buffer], body: Iterable[Nest | Rows | Multiply | Lines]) -> tuple[dict[Buffer, int], int]:
+def plan(scratch: Iterable[Buffer], body: Iterable[Statement]) -> tuple[dict[Buffer, int], int]:
     """(offset of each scratch buffer, size of the arena): first fit in order of first use."""
     scratch, body = set(scratch), list(body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
-    for at, statement in enumerate(body):
-        for buffer in touched(statement) & scratch:
-            first.setdefault(buffer, at)
-            last[buffer] = at
-    before = _taken_over(body, first, last)
+    flat = [s for s in body if isinstance(s, Nest | Rows | Multiply | Lines)]
+    if len(flat) == len(body):
+        for at, statement in enumerate(flat):
+            for buffer in touched(statement) & scratch:
+                first.setdefault(buffer, at)
+                last[buffer] = at
+    else:
+        first, last = lifetimes(scratch, body)
+    before = _taken_over(flat, first, last) if len(flat) == len(body) else {}
     placed: dict[Buffer, int] = {}
     alive: list[tuple[int, int, int]] = []  # (offset, end, last use), in order of offsets
     total = 0

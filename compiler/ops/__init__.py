@@ -6,8 +6,26 @@ made, or how a machine spells them.  Importing it registers every primitive in `
     tanh = Elementwise("tanh", lambda m, x: m.tanh(x), np.tanh, pulls=(lambda m, ct, x, r: ct * m.sech2(x),))
 """
 
-from . import contract, control, convolve, elementary, elementwise, index, random, reduce, shape, source
+from . import (
+    contract,
+    control,
+    convolve,
+    custom,
+    elementary,
+    elementwise,
+    external,
+    guard,
+    index,
+    memory,
+    random,
+    reduce,
+    require,
+    shape,
+    source,
+    tape,
+)
 
 __all__ = [
-    "contract", "control", "convolve", "elementary", "elementwise", "index", "random", "reduce", "shape", "source",
+    "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "guard", "index", "memory",
+    "random", "reduce", "require", "shape", "source", "tape",
 ]

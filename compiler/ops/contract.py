@@ -67,6 +67,20 @@ class Contract(Primitive):
         back_y = _side(b, (ct, at_x, at_y), (x, free_x, left), of_y, of_x, free_y, right)
         return [back_x, back_y]
 
+    def batch(self, m):
+        """The lanes are a batch where both sides have them, else free axes of one, which belong in front."""
+        left, right, batch = split(m.op.attrs)
+        of_a, of_b = m.flags
+        attrs = {"left": tuple(i + of_a for i in left), "right": tuple(j + of_b for j in right)}
+        moved = tuple((p + of_a, q + of_b) for p, q in batch)
+        both = ((0, 0), *moved) if of_a and of_b else moved
+        made = m.emit(self, *m.args, **attrs, **({"batch": both} if both else {}))
+        rank = made[0].type.rank
+        at = len(batch) if of_a else len(batch) + m.op.args[0].type.rank - len(batch) - len(left)
+        if (of_a and of_b) or at == 0:
+            return made
+        return m.emit(shape.transpose, made[0], axes=(at, *(k for k in range(rank) if k != at)))
+
     def samples(self, rng):
         made = []
         for sa, sb, attrs in (

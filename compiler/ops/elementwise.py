@@ -96,6 +96,9 @@ class Elementwise(Primitive):
             out.append(made if made is None else made.value)
         return out
 
+    def batch(self, m):
+        return m.emit(self, *map(m.wide, range(len(m.args))))
+
     def masks(self, b, op, mask):
         return [mask] * self.arity
 
@@ -187,18 +190,18 @@ def _extremum(better: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The winner takes the cotangent; a tie splits it evenly."""
 
     def toward(m, ct, mine, other):
-        tie = m.select(m.eq(mine, other), 0.5 * ct, 0)
-        return m.select(getattr(m, better)(mine, other), ct, tie)
+        wins = getattr(m, better)
+        return m.select(wins(mine, other), m.select(wins(other, mine), 0.5 * ct, ct), 0)
 
     return (lambda m, ct, x, y, r: toward(m, ct, x, y), lambda m, ct, x, y, r: toward(m, ct, y, x))
 
 
 maximum = Extremum(
-    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("gt"),
+    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("ge"),
     bounded=True,
 )
 minimum = Extremum(
-    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("lt"),
+    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("le"),
     bounded=True,
 )
 
@@ -259,7 +262,7 @@ class Select(Primitive):
     """a where p holds, else b.  The branch not taken gets a cotangent of exactly zero."""
 
     bounded = True
-    hides = True
+    hides = chooses = True
 
     def infer(self, types, attrs, regions):
         if len(types) != 3 or attrs or types[1] != types[2] or types[0] != types[1].with_dtype("bool"):
@@ -289,6 +292,9 @@ class Select(Primitive):
         m = Terms(b)
         p, live = m(op.args[0]), m(mask)
         return [None, m.and_(p, live).value, m.and_(m.not_(p), live).value]
+
+    def batch(self, m):
+        return m.emit(self, *map(m.wide, range(3)))
 
     def samples(self, rng):
         made = []
@@ -331,6 +337,9 @@ class Cast(Primitive):
         if ct is None or not source.is_float or not op.results[0].type.is_float:
             return [None]
         return b.emit(self, ct, dtype=source.dtype)
+
+    def batch(self, m):
+        return m.emit(self, m.args[0], **m.op.attrs)
 
     def samples(self, rng):
         x = np.array([-2.7, -0.5, 0.0, 1.2, 3.9])

@@ -7,7 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..ir.primitive import Effect, Primitive
+from ..ir.types import Type
 from ..loops import Apply, Check, Map, Number, Scatter, clipped, element
+from .elementwise import add, maximum, minimum, mul
+from .reduce import spread
+from .shape import inverse, reshape, transpose
 from .source import number
 
 
@@ -48,6 +52,17 @@ class Take(Primitive):
             return [None, None]
         zeros = number(b, 0, x.type)
         return [scatter_add(b, zeros, indices, ct, axis=op.attrs["axis"]), None]
+
+    def batch(self, m):
+        axis, rank = m.op.attrs["axis"], m.op.args[1].type.rank
+        if not m.flags[1]:
+            return m.emit(self, m.args[0], m.args[1], axis=axis + 1)
+        if not m.flags[0]:
+            (made,) = m.emit(self, m.args[0], m.args[1], axis=axis)
+            return _to_front(m, made, axis)
+        x, indices = _joined(m, axis)
+        (made,) = m.emit(self, x, indices, axis=0)
+        return m.emit(transpose, made, axes=_placed(made.type.rank, axis, rank))
 
     def samples(self, rng):
         x = rng.normal(size=(4, 5, 3))
@@ -93,6 +108,19 @@ class ScatterAdd(Primitive):
     def pull(self, b, op, cotangents):
         (ct,) = cotangents
         return [ct, None, ct and take(b, ct, op.args[1], axis=op.attrs["axis"])]
+
+    def batch(self, m):
+        axis, rank = m.op.attrs["axis"], m.op.args[1].type.rank
+        if not m.flags[1]:
+            return m.emit(self, m.wide(0), m.args[1], m.wide(2), axis=axis + 1)
+        x, indices = _joined(m, axis)
+        rows = m.wide(2)
+        (rows,) = m.emit(transpose, rows, axes=inverse(_placed(rows.type.rank, axis, rank)))
+        (made,) = m.emit(self, x, indices, rows, axis=0)
+        shape = m.op.args[0].type.shape
+        whole = (m.size, shape[axis], *shape[:axis], *shape[axis + 1 :])
+        (made,) = m.emit(reshape, made, shape=whole)
+        return m.emit(transpose, made, axes=_placed(made.type.rank, axis, 1))
 
     def samples(self, rng):
         made = []
@@ -153,9 +181,38 @@ class CheckIndices(Primitive):
     def pull(self, b, op, cotangents):
         return [None]
 
+    def batch(self, m):
+        return m.emit(self, m.args[0], **m.op.attrs)
+
     def samples(self, rng):
         indices = rng.integers(0, 7, (3, 4))
         return [([indices], {"axis": 0, "size": 7}), ([indices], {"axis": 0, "size": 7, "wrapped": True})]
+
+
+def _to_front(m, value, at):
+    """`value` with the axis `at`, that of the lanes, in front."""
+    rank = value.type.rank
+    return [value] if at == 0 else m.emit(transpose, value, axes=(at, *(k for k in range(rank) if k != at)))
+
+
+def _joined(m, axis):
+    """x of all lanes with `axis` in front, one lane after the other, and indices that say which lane's they are."""
+    x, indices = m.wide(0), m.wide(1)
+    rank, size = x.type.rank, x.type.shape[axis + 1]
+    order = (0, axis + 1, *(k for k in range(1, rank) if k != axis + 1))
+    (x,) = m.emit(transpose, x, axes=order)
+    (x,) = m.emit(reshape, x, shape=(m.size * size, *x.type.shape[2:]))
+    (kept,) = m.emit(minimum, indices, m.constant(max(size - 1, 0), indices.type))
+    (kept,) = m.emit(maximum, kept, m.constant(0, indices.type))
+    (first,) = m.emit(mul, m.lane(), m.constant(size, Type("i64", (m.size,))))
+    (first,) = m.emit(spread, first, shape=indices.type.shape, axes=(0,))
+    return x, m.emit(add, kept, first)[0]
+
+
+def _placed(rank, axis, indices):
+    """The permutation that puts the axes of indices, which stand behind the lanes, where `axis` was."""
+    rest = range(1 + indices, rank)
+    return (0, *rest[:axis], *range(1, 1 + indices), *rest[axis:])
 
 
 take, scatter_add = Take("take"), ScatterAdd("scatter_add")

@@ -39,6 +39,9 @@ class Fold(Primitive):
         wide = [axis for axis, extent in enumerate(shape) if extent > 1]
         return Reduce(self.name, shape, axes, reads[0], chain=bool(wide) and wide[-1] not in axes)
 
+    def batch(self, m):
+        return m.emit(self, m.args[0], axes=tuple(a + 1 for a in m.op.attrs["axes"]))
+
     def samples(self, rng):
         x = rng.permutation(24).reshape(2, 3, 4) - 11.5
         return [
@@ -85,6 +88,10 @@ class Spread(Primitive):
         (ct,), axes = cotangents, op.attrs["axes"]
         rest = tuple(a for a in range(len(op.attrs["shape"])) if a not in axes)
         return [ct if ct is None or not rest else sum_(b, ct, axes=rest)]
+
+    def batch(self, m):
+        attrs = m.op.attrs
+        return m.emit(self, m.args[0], shape=(m.size, *attrs["shape"]), axes=(0, *(a + 1 for a in attrs["axes"])))
 
     def samples(self, rng):
         x = rng.normal(size=(3, 4))
@@ -136,6 +143,9 @@ class ArgMax(Primitive):
 
     def define(self, op, reads):
         return Reduce("argmax", op.args[0].type.static_shape(), (op.attrs["axis"],), reads[0])
+
+    def batch(self, m):
+        return m.emit(self, m.args[0], axis=m.op.attrs["axis"] + 1)
 
     def pull(self, b, op, cotangents):
         return [None]

@@ -47,6 +47,9 @@ class Reshape(Primitive):
         (ct,) = cotangents
         return [ct if ct is None else reshape(b, ct, shape=op.args[0].type.shape)]
 
+    def batch(self, m):
+        return m.emit(self, m.args[0], shape=(m.size, *m.op.attrs["shape"]))
+
     def samples(self, rng):
         x = rng.normal(size=(6, 4))
         return [([x], {"shape": s}) for s in ((24,), (3, 2, 4), (6, 1, 4), (4, 6), (2, 3, 2, 2))]
@@ -103,6 +106,9 @@ class Transpose(Primitive):
         (ct,) = cotangents
         return [ct if ct is None else transpose(b, ct, axes=inverse(op.attrs["axes"]))]
 
+    def batch(self, m):
+        return m.emit(self, m.args[0], axes=(0, *(a + 1 for a in m.op.attrs["axes"])))
+
     def samples(self, rng):
         x = rng.normal(size=(2, 3, 4))
         return [([x.astype(d)], {"axes": a}) for d in ("f8", "i4") for a in ((2, 0, 1), (0, 2, 1))]
@@ -146,6 +152,9 @@ class Slice(Primitive):
         if ct is None:
             return [None]
         return [pad(b, ct, start=start, step=step, shape=op.args[0].type.shape)]
+
+    def batch(self, m):
+        return m.emit(self, m.args[0], **_batched_place(m))
 
     def samples(self, rng):
         x = rng.normal(size=(7, 5))
@@ -205,6 +214,9 @@ class Pad(Primitive):
             return [None]
         return [slice_(b, ct, start=start, step=step, shape=op.args[0].type.shape)]
 
+    def batch(self, m):
+        return m.emit(self, m.args[0], **_batched_place(m))
+
     def samples(self, rng):
         x = rng.normal(size=(3, 2))
         places = (((1, 0), (1, 1), (5, 4)), ((6, 1), (-2, 3), (8, 5)), ((0, 1), (1, -1), (3, 2)))
@@ -213,6 +225,12 @@ class Pad(Primitive):
 
 def _place(attrs):
     return attrs["start"], attrs["step"], attrs["shape"]
+
+
+def _batched_place(m):
+    """The attributes with the axis of the lanes in front."""
+    start, step, shape = _place(m.op.attrs)
+    return {"start": (0, *start), "step": (1, *step), "shape": (m.size, *shape)}
 
 
 def _check_places(outer, start, step, inner):
@@ -280,6 +298,9 @@ class Concatenate(Primitive):
             at += shape[axis]
             out.append(ct and slice_(b, ct, start=start, step=(1,) * len(shape), shape=shape))
         return out
+
+    def batch(self, m):
+        return m.emit(self, *map(m.wide, range(len(m.args))), axis=m.op.attrs["axis"] + 1)
 
     def samples(self, rng):
         x, y, z = rng.normal(size=(2, 3)), rng.normal(size=(2, 1)), rng.normal(size=(2, 0))

@@ -2,7 +2,8 @@
 
 This floor knows the primitives and graphs; it does not know loops, memory or machines.
 
-    optimize = expand, algebra, common, algebra, common, dead
+    optimize = expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, hoist, distribute, common, narrow,
+               unwrap, blocks
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from collections.abc import Callable, Iterable
 from ..ir.graph import Graph
 from .adjoint import adjoint, value_and_grad
 from .algebra import algebra
-from .cleanup import common, dead, expand
+from .blocks import blocks
+from .branches import choose, merge
+from .cleanup import common, dead, expand, unwrap
+from .distribute import distribute
+from .hoist import fold, hoist
+from .narrow import narrow
+from .ranges import ranges
 
 Pass = Callable[[Graph], Graph]
 
 #: cleaning in running order; algebra exposes equal operations and equal operations expose algebra
-PIPELINE: tuple[Pass, ...] = (expand, dead, algebra, common, algebra, common, dead)
+PIPELINE: tuple[Pass, ...] = (
+    expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, hoist, distribute, common, narrow, unwrap,
+    blocks,
+)
 
 
 def optimize(
@@ -32,4 +42,5 @@ def optimize(
     return graph
 
 
-__all__ = ["PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "optimize", "value_and_grad"]
+__all__ = ["PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "fold", "hoist", "narrow", "optimize",
+           "ranges", "unwrap", "value_and_grad"]

@@ -6,6 +6,7 @@ test runs both sides of each on special values.  `x + 0 -> x` is not here: it tu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..ops import elementwise as E
 from ..ops import shape as S
 from ..ops.reduce import spread
 from ..ops.source import const, number
+from .cleanup import inside
 
 
 class Pattern:
@@ -200,6 +202,17 @@ def _contract_of_transpose(b, op, args, made):
     return C.contract(b, *new, **attrs)
 
 
+def _reciprocal(b, op, args, made):
+    """Division by a power of two is multiplication by another, exact as long as both are ordinary numbers."""
+    divisor = made.get(args[1])
+    if divisor is None or divisor.prim is not const or not op.results[0].type.is_float:
+        return None
+    mantissa, exponent = math.frexp(divisor.attrs["value"])
+    if abs(mantissa) != 0.5 or abs(exponent) > 100 or divisor.attrs["value"] == 1:
+        return None
+    return E.mul(b, args[0], number(b, 1 / divisor.attrs["value"], op.results[0].type))
+
+
 def _no_axes(b, op, args, made):
     """A fold over no axes."""
     return args[0] if not op.attrs["axes"] else None
@@ -212,6 +225,7 @@ MOVES: dict[str, tuple[Callable[..., Value | None], ...]] = {
     "slice": (_same_type, _of_constant),
     "pad": (_same_type,),
     "cast": (_same_type,),
+    "div": (_reciprocal,),
     "contract": (_contract_of_transpose,),
     "sum": (_no_axes,),
     "max": (_no_axes,),
@@ -229,7 +243,9 @@ def algebra(graph: Graph) -> Graph:
         return (out,)
 
     def visit(b, op, args):
-        if len(op.results) != 1 or op.regions:
+        if op.regions:
+            return inside(b, op, args, algebra)
+        if len(op.results) != 1:
             return None
         start, moves = len(b.body), _ORDER.get(op.prim, ())
         arguments = tuple([made[a].prim if a in made else None for a in args])

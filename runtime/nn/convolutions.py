@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..creation import empty
-from ..tensor import Tensor
-from ..windows import numbers
+from ..tensor.tensor import Tensor
+from ..tensor.windows import numbers
 from . import functional as F
 from . import init
 from .module import Module
-from .parameter import Parameter
+from .parameter import Parameter, blank
 
 
 class _Convolution(Module):
@@ -44,11 +43,9 @@ class _Convolution(Module):
         self.padding = padding if isinstance(padding, str) else numbers(padding, rank, name, "padding")
         self.padding_mode = padding_mode
         self._check()
-        self.weight = Parameter(
-            empty(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype, device=device)
-        )
+        self.weight = blank(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype, device=device)
         if bias:
-            self.bias = Parameter(empty(out_channels, dtype=dtype, device=device))
+            self.bias = blank(out_channels, dtype=dtype, device=device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

@@ -8,21 +8,21 @@ from typing import Any
 from ...compiler.ir.types import Type
 from ...compiler.ops.elementwise import cast
 from ...compiler.ops.source import iota
-from ..arithmetic import where
-from ..averages import adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d
-from ..convolutions import conv1d, conv2d
-from ..core import Core, apply
-from ..creation import ones
-from ..draws import rand_like
-from ..elementary import abs_, gelu, logsigmoid, relu, sigmoid, silu, softplus, tanh
-from ..fragments import Operation, widen
-from ..pooling import max_pool1d, max_pool2d
-from ..products import addmm, matmul
-from ..reductions import back, shape_of, total
-from ..shapes import reshape, t
-from ..softmax import log_softmax as _log_softmax
-from ..softmax import softmax as _softmax
-from ..tensor import Tensor
+from ..tensor.arithmetic import where
+from ..tensor.averages import adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d
+from ..tensor.convolutions import conv1d, conv2d
+from ..tensor.core import Core, apply
+from ..tensor.creation import ones
+from ..tensor.draws import rand_like
+from ..tensor.elementary import abs_, gelu, logsigmoid, relu, sigmoid, silu, softplus, tanh
+from ..tensor.fragments import Operation, widen
+from ..tensor.pooling import max_pool1d, max_pool2d
+from ..tensor.products import addmm, matmul
+from ..tensor.reductions import back, shape_of, total
+from ..tensor.shapes import reshape, t
+from ..tensor.softmax import log_softmax as _log_softmax
+from ..tensor.softmax import softmax as _softmax
+from ..tensor.tensor import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..draws import normal_ as _normal
-from ..draws import uniform_ as _uniform
-from ..modes import no_grad
+from ..tensor.draws import normal_ as _normal
+from ..tensor.draws import uniform_ as _uniform
+from ..tensor.modes import no_grad
 
 GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2)}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..creation import empty
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
 from .module import Module
-from .parameter import Parameter
+from .parameter import Parameter, blank
 
 
 class Linear(Module):
@@ -24,9 +23,9 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, dtype=dtype, device=device))
+        self.weight = blank(out_features, in_features, dtype=dtype, device=device)
         if bias:
-            self.bias = Parameter(empty(out_features, dtype=dtype, device=device))
+            self.bias = blank(out_features, dtype=dtype, device=device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

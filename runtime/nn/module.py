@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
-from .. import dtypes
-from ..core import Core
-from ..modes import no_grad
-from ..tensor import Tensor
+from ..tensor import dtypes
+from ..tensor.core import Core
+from ..tensor.modes import no_grad
+from ..tensor.tensor import Tensor
+from .hooks import Hookable
 from .parameter import Parameter
 
 
@@ -25,7 +26,7 @@ class Mismatch(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-class Module:
+class Module(Hookable):
     """Subclass it, assign parameters and modules in `__init__` after `super().__init__()`, write `forward`."""
 
     training: bool
@@ -44,7 +45,7 @@ class Module:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs) if self._hooks is None else self._hooks.call(self, args, kwargs)
 
     # ---- attributes
 

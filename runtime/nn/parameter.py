@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.frontend.tree import register_leaf
-from ..core import Core
-from ..creation import empty
-from ..tensor import Tensor, from_array
+from ..tensor.core import Core
+from ..tensor.creation import empty
+from ..tensor.tensor import Tensor, from_array
 
 
 class Parameter(Tensor):
@@ -19,9 +19,8 @@ class Parameter(Tensor):
             data = empty(0)
         if not isinstance(data, Core):
             raise TypeError(f"Parameter(data): expected a Tensor, got {type(data).__name__}")
-        self._cell = data._read()
-        if data._storage is not None:
-            self._storage, self._path, self._seen = data._storage, data._path, data._seen
+        self._cell, self._storage = data._read(), data._shared()
+        self._path, self._seen = data._path, data._seen
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
@@ -29,6 +28,13 @@ class Parameter(Tensor):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _restored, (self.detach().clone(), self.requires_grad)
+
+
+def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
+    """A parameter that nothing else shares, to be filled."""
+    made = Parameter.__new__(Parameter)
+    made._cell = empty(*size, dtype=dtype, device=device)._read()
+    return made.requires_grad_()
 
 
 def _restored(data: Tensor, requires_grad: bool) -> Parameter:

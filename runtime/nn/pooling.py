@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
-from ..windows import numbers
+from ..tensor.tensor import Tensor
+from ..tensor.windows import numbers
 from . import functional as F
 from .module import Module
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
-from ..creation import zeros_like
-from ..fragments import Operation, widen
+from ..tensor.creation import zeros_like
+from ..tensor.fragments import Operation, widen
 from .optimizer import Numbers, Optimizer, not_negative, update
 
 

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..cells import Cell, number_cell
-from ..core import Core, assign
-from ..fragments import Operation, fragment_for
-from ..modes import enable_grad, no_grad
-from ..tape import flush, record
+from ..tensor.cells import Cell, number_cell
+from ..tensor.core import Core
+from ..tensor.fragments import Operation, fragment_for
+from ..tensor.modes import enable_grad, no_grad
+from ..tensor.tape import flush, record
+from ..tensor.writing import assign
 
 
 class Numbers:

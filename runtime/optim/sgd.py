@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import wrap
-from ..fragments import Operation, widen
+from ..tensor.core import wrap
+from ..tensor.fragments import Operation, widen
 from .optimizer import Numbers, Optimizer, not_negative, update
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position
+from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
 from ...lowering.fuse import reachable
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
 from ..levels import LevelWriter
 from ..registers import Reg, literal_value
 from ..writer import Writer
-from .memory import Cell, Memory, Row
+from .memory import Cell, Memory, Place, Row
 
 OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy
+
+
+def known(w: LevelWriter, variable: Variable) -> Reg:
+    """The register of a number that a statement around has made."""
+    held = w.held(variable)
+    assert held is not None, f"{variable} is not known here"
+    return held
 
 
 class Elements(Memory):
@@ -27,7 +35,7 @@ class Elements(Memory):
         self.written_out: dict[Axis, int] = {}
         #: what folds of the nest hold once they are complete, by cell
         self.held: dict[tuple[Buffer, Affine], dict[tuple[int, int], Reg]] = {}
-        self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not s.add and not s.gathered}
+        self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not (s.add or s.over or s.gathered)}
         #: children come first, and what a nest stores before what it loads again
         self.axes_of: dict[int, frozenset[Axis]] = {}
         self.counts: Counter[str] = Counter()
@@ -81,7 +89,7 @@ class Elements(Memory):
         return frozenset(below)
 
     def _level(self, axes: frozenset[Axis]) -> int:
-        return max((self.index[a][1] for a in axes), default=0)
+        return max((self.index[a][1] for a in axes), default=self.row.base)
 
     def _order(self, e: Element) -> list[Element]:
         if id(e) not in self.orders:
@@ -124,13 +132,14 @@ class Elements(Memory):
         return self._inside[id(top)]
 
     def _key(self, e: Element, cell: Cell, guard: Reg | None) -> str:
+        """A name for an element in a cell, which is another one in nests that walk the same axes in other ways."""
         where, axes = "", self._axes(e)
         if self.vector is not None and self.vector in axes:
-            where = f"{self.index[self.vector][0].text} {cell.start} {cell.count} {self.width}"
+            where = f"{id(self.vector)} {self.index[self.vector][0].text} {cell.start} {cell.count} {self.width}"
         if self.tile is not None and self.tile in axes:
-            where += f" row {self.index[self.tile][0].text} {cell.row}"
+            where += f" row {id(self.tile)} {self.index[self.tile][0].text} {cell.row}"
         if self.written_out:
-            where += "".join(f" {self.written_out[a]}" for a in self.written_out if a in axes)
+            where += "".join(sorted(f" {id(a)} {step}" for a, step in self.written_out.items() if a in axes))
         return f"element {id(e)} {where} {guard.text if guard else ''}"
 
     def _once(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:
@@ -154,6 +163,8 @@ class Elements(Memory):
             return self._load(e, cell, guard)
         if isinstance(e, Position):
             return self._position(e.index, cell)
+        if isinstance(e, Variable):
+            return known(self.w, e)
         assert isinstance(e, Guarded)
         return self._guarded(e, cell, guard)
 
@@ -212,6 +223,13 @@ class Elements(Memory):
         width = max(a.width, b.width)
         return self.w.and_(self.w.splat(a, width), self.w.splat(b, width))
 
+    def places(self, gathered: Sequence[tuple[Element, int]], cell: Cell, guard: Reg | None = None) -> list[Place]:
+        """What is added to an offset at run time: what is known farther out comes first."""
+        made = [Place(self.make(g, cell, guard), stride, self._level(self._axes(g))) for g, stride in gathered]
+        if guard is not None:
+            return [p._replace(level=max(p.level, self.guard_level)) for p in made]
+        return sorted(made, key=lambda p: p.level)
+
     # ---- stores
 
     def wide(self, e: Element, cell: Cell) -> Reg:
@@ -223,7 +241,7 @@ class Elements(Memory):
         value = self.make(s.value, cell)
         if not s.kept:
             return
-        where = [(self.make(g, cell), stride) for g, stride in s.gathered]
+        where = self.places(s.gathered, cell)
         if s.add:
             self.add(s, value, where, cell)
         else:

@@ -65,6 +65,8 @@ class Folds(ABC):
     def _step(self, fold: Accumulate, so_far: Reg, cell: Cell) -> Reg:
         """One step of a fold; a product is summed with one rounding where the CPU can."""
         e = fold.value
+        if fold.kind == "sum" and so_far.text == self.w.number(-0.0, so_far.dtype, so_far.width).text:
+            return self.elements.wide(e, cell)  # -0.0 + x is x
         if fold.kind == "sum" and isinstance(e, Apply) and e.spelling == "mul" and so_far.dtype in FLOATS:
             a, b = (self.elements.wide(x, cell) for x in e.args)
             return self.w.muladd(a, b, so_far)

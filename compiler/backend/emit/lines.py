@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ...loops import Apply, Buffer, Element, Load, Number
 from ...lowering.program import Lines
 from .. import elementary
+from ..levels import LevelWriter
 from ..registers import Reg
 from ..writer import Writer
 from .element import OFTEN
 
 
-def emit_lines(w: Writer, pointers: dict[Buffer, str], s: Lines, name: str) -> None:
-    """Write `s`, its pieces as functions beside the function `name` if there are several."""
+def emit_lines(w: LevelWriter, pointers: dict[Buffer, str], s: Lines, name: str, stop: Callable[[str], None]) -> None:
+    """Write `s`, its pieces as functions beside the function `name` if there are several; `stop` ends with a status."""
     called = _called(s)
     if not s.slots:
         body = _Piece(w, w.declarations, called, {e: _load(w, pointers, e) for e in s.loads})
         for e in s.pieces[0] if s.pieces else ():
             body.make(e)
+        _write_checks(w, s, body.make, stop)
         for buffer, e in s.stores:
             w.store(pointers[buffer], body.make(e))
         return
@@ -31,12 +33,29 @@ def emit_lines(w: Writer, pointers: dict[Buffer, str], s: Lines, name: str) -> N
         function = f"{name}.piece{number}"
         w.declarations[function] = _function(w, function, piece, called, s.slots)
         w.call(function, "void", [("ptr", frame)])
+
+    def find(e: Element) -> Reg:
+        return w.number(e.value, e.dtype) if isinstance(e, Number) else w.load(w.gep(frame, "i64", s.slots[e]), e.dtype)
+
+    _write_checks(w, s, find, stop)
     for buffer, e in s.stores:
-        if isinstance(e, Number):
-            value = w.number(e.value, e.dtype)
-        else:
-            value = w.load(w.gep(frame, "i64", s.slots[e]), e.dtype)
-        w.store(pointers[buffer], value)
+        w.store(pointers[buffer], find(e))
+
+
+def _write_checks(w: LevelWriter, s: Lines, find: Callable[[Element], Reg], stop: Callable[[str], None]) -> None:
+    """End with the first check that fails: one branch for all."""
+    status, report = w.number(0, "i64"), w.number(0, "i64")
+    for check in reversed(s.checks):
+        fails = find(check.fails)
+        status = w.select(fails, w.number(check.site, "i64"), status)
+        report = w.select(fails, find(check.report), report)
+    if s.checks:
+        bad, good = w.label("failed"), w.label("good")
+        w.cbr(w.ne(status, w.number(0, "i64")), bad, good)
+        w.start(bad)
+        w.store("%report", report)
+        stop(status.text)
+        w.start(good)
 
 
 def _called(s: Lines) -> set[str]:
@@ -90,7 +109,7 @@ class _Piece:
         if e.spelling in elementary.FUNCTIONS:
             if e.spelling in self.called:
                 return self._call(e, args)
-            return elementary.FUNCTIONS[e.spelling](self.w, *args)
+            return elementary.of_number(self.w, e.spelling, *args)
         return getattr(self.w, e.spelling)(*args)
 
     def _argument(self, e: Element) -> Reg:
@@ -105,7 +124,7 @@ class _Piece:
         name = f"{e.spelling}_{kind.dtype}x1"
         if name not in self.declarations:
             inner = Writer(w.has_fma)
-            made = elementary.FUNCTIONS[e.spelling](inner, *(Reg(kind.dtype, 1, f"%x{k}") for k in range(len(args))))
+            made = elementary.of_number(inner, e.spelling, *(Reg(kind.dtype, 1, f"%x{k}") for k in range(len(args))))
             params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
             head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
             self.declarations |= inner.declarations

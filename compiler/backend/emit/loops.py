@@ -49,13 +49,13 @@ def loop_over(
     def part(index: Reg, carries: list[Reg]) -> list[Reg]:
         until = w.minimum(w.add(index, w.number(steps, "i64")), last)
         made = w.loop(until, step, carries, body, index)
-        _look(w, stop)
+        look(w, stop.leave)
         return made
 
     return w.loop(last, steps, carries, part, begin, empty=empty)
 
 
-def _look(w: LevelWriter, stop: Stop) -> None:
+def look(w: LevelWriter, leave: Callable[[str], None]) -> None:
     """Leave the function if a signal handler raised."""
     w.declarations["pullback_poll"] = "declare i64 @pullback_poll()"
     status = w.fresh("i64")
@@ -63,8 +63,8 @@ def _look(w: LevelWriter, stop: Stop) -> None:
     signalled, on = w.label("signalled"), w.label("on")
     w.cbr(w.ne(status, w.number(0, "i64")), signalled, on)
     w.start(signalled)
-    stop.leave(status.text)
+    leave(status.text)
     w.start(on)
 
 
-__all__ = ["EVERYTHING", "REST", "Span", "Stop", "loop_over"]
+__all__ = ["EVERYTHING", "REST", "Span", "Stop", "look", "loop_over"]

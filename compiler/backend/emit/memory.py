@@ -24,15 +24,27 @@ class Cell(NamedTuple):
     row: int = 0
 
 
+class Place(NamedTuple):
+    """What is added to an offset at run time: a register times a stride, and the loop level at which it is known."""
+
+    index: Reg
+    stride: int
+    level: int
+
+
 class Row:
     """What the nests of one row share: where the outer axes stand, and the buffers of the row.
 
     index      the outer axes: where each stands, and the loop level at which that is known
     local      buffers of the row; in memory, a buffer has `width` lanes for each of its elements
     registers  what the local buffers hold, by buffer and offset, where they are not in memory; None if they are
+    base       the level of the text around the row: what depends on no axis is made there
     """
 
-    def __init__(self, local: Sequence[Buffer] = (), width: int = 1, straight: bool = False) -> None:
+    def __init__(
+        self, local: Sequence[Buffer] = (), width: int = 1, straight: bool = False, base: int = 0
+    ) -> None:
+        self.base = base
         self.index: dict[Axis, tuple[Reg, int]] = {}
         self.local, self.width = frozenset(local), width
         self.registers: dict[tuple[Buffer, int], Reg] | None = {} if straight else None
@@ -56,6 +68,10 @@ class Memory(ABC):
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
         """The value of an element."""
 
+    @abstractmethod
+    def places(self, gathered: Sequence[tuple[Element, int]], cell: Cell, guard: Reg | None = None) -> list[Place]:
+        """What is added to an offset at run time."""
+
     def _load(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
         if not e.gathered:
             stored = self.stored.get((e.buffer, e.offset))
@@ -66,9 +82,12 @@ class Memory(ABC):
                 return held[cell.start, cell.row]
             if e.buffer in self.row.local and (self.row.width > 1 or self.row.registers is not None):
                 return self._load_local(e, cell, guard)
-        where = [(self.make(g, cell, guard), stride) for g, stride in e.gathered]
+            known = self.w.held(e.buffer)
+            if known is not None:
+                return known
+        where = self.places(e.gathered, cell, guard)
         factor = e.offset.factor(self.vector) if self.vector is not None else 0
-        wide = any(r.width > 1 for r, _ in where)
+        wide = any(p.index.width > 1 for p in where)
         dtype, w = e.dtype, self.w
         if not wide and factor == 0:
             return w.load(self._address(e.buffer, e.offset, where, cell), dtype, 1, self._scalar(guard))
@@ -81,10 +100,10 @@ class Memory(ABC):
             made = w.load(self._address(e.buffer, e.offset, where, back), dtype, self.width, mask)
             return w.shuffle(made, made, list(range(self.width))[::-1])
         lanes = self._ramp(factor)
-        scalars = [(r, s) for r, s in where if r.width == 1]
-        for r, stride in where:
-            if r.width > 1:
-                lanes = w.add(lanes, w.mul(r, w.number(stride, "i64", self.width)))
+        scalars = [p for p in where if p.index.width == 1]
+        for p in where:
+            if p.index.width > 1:
+                lanes = w.add(lanes, w.mul(p.index, w.number(p.stride, "i64", self.width)))
         base = self._address(e.buffer, e.offset, scalars, cell)
         return w.gather(base, lanes, mask, dtype)
 
@@ -103,19 +122,17 @@ class Memory(ABC):
         """A guard as the mask of a scalar load: any lane may read what all lanes share."""
         return guard if guard is None or guard.width == 1 else self.w.any(guard)
 
-    def _address(
-        self, buffer: Buffer, offset: Affine, where: Sequence[tuple[Reg, int]], cell: Cell
-    ) -> str:
-        """The address of an element, built from the outermost axis inwards."""
+    def _address(self, buffer: Buffer, offset: Affine, where: Sequence[Place], cell: Cell) -> str:
+        """The address of an element, built from what is known outermost inwards."""
         w, ptr, dtype = self.w, self.pointers[buffer], buffer.type.dtype
         constant = offset.constant
-        for axis, factor in sorted(offset.terms, key=lambda t: self.index[t[0]][1]):
-            index, level = self.index[axis]
+        terms = list(where)
+        for axis, factor in offset.terms:
+            terms.append(Place(self.index[axis][0], factor, self.index[axis][1]))
             constant += factor * self._step(axis, cell)
+        for index, stride, level in sorted(terms, key=lambda p: p.level):
             with w.at(level):
-                ptr = w.gep(ptr, dtype, w.mul(index, w.number(factor, "i64")))
-        for reg, stride in where:
-            ptr = w.gep(ptr, dtype, w.mul(reg, w.number(stride, "i64")))
+                ptr = w.gep(ptr, dtype, w.mul(index, w.number(stride, "i64")))
         return w.gep(ptr, dtype, constant)
 
     def _step(self, axis: Axis, cell: Cell) -> int:
@@ -167,7 +184,7 @@ class Memory(ABC):
 
     # ---- stores
 
-    def add(self, s: Store, value: Reg, where: list[tuple[Reg, int]], cell: Cell) -> None:
+    def add(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
         if self.vector is not None and s.offset.factor(self.vector) != 1:
             self._add_in_turn(s, value, where, cell)
             return
@@ -177,12 +194,12 @@ class Memory(ABC):
         have = self.w.load(address, s.buffer.type.dtype, width, mask)
         self.w.store(address, self.w.add(have, self.w.splat(value, width)), mask)
 
-    def _add_in_turn(self, s: Store, value: Reg, where: list[tuple[Reg, int]], cell: Cell) -> None:
+    def _add_in_turn(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
         """Add lane by lane: several lanes may have the same place."""
         assert self.vector is not None
         w, factor = self.w, s.offset.factor(self.vector)
         for k, mask in self._lanes(cell):
-            places = [(w.extract(r, k), stride) for r, stride in where]
+            places = [p if p.index.width == 1 else Place(w.extract(p.index, k), p.stride, w.level) for p in where]
             address = self._address(s.buffer, s.offset, places, cell._replace(start=cell.start + k if factor else 0))
             have = w.load(address, s.buffer.type.dtype, 1, mask)
             w.store(address, w.add(have, w.extract(value, k)), mask)
@@ -196,7 +213,7 @@ class Memory(ABC):
             yield from ((k, None) for k in range(cell.count or self.width))
 
     def put(
-        self, buffer: Buffer, offset: Affine, value: Reg, cell: Cell, where: Sequence[tuple[Reg, int]] = ()
+        self, buffer: Buffer, offset: Affine, value: Reg, cell: Cell, where: Sequence[Place] = ()
     ) -> None:
         """Write a value to buffer[offset]: a vector, or lane by lane where it is not contiguous."""
         factor = offset.factor(self.vector) if self.vector is not None else 0
@@ -204,6 +221,8 @@ class Memory(ABC):
         if buffer in self.row.local and self.row.registers is not None:
             self.row.registers[buffer, self._number(offset)] = value
             return
+        if w.level == self.row.base and value.width == 1 and not buffer.type.shape:
+            w.hold(buffer, value)
         if buffer in self.row.local and self.row.width > 1:
             w.store(self._address(buffer, offset * self.row.width, where, cell), w.splat(value, self.width))
             return

@@ -37,7 +37,7 @@ def emit_nest(
     w: LevelWriter, pointers: dict[Buffer, str], nest: Nest, span: Span | None = EVERYTHING, stop: Stop | None = None
 ) -> list[Failed]:
     """Write a nest, or a span of its outermost axis; what its assertions found."""
-    return NestEmitter(w, pointers, nest, Row(), span=span, stop=stop).emit([passed(w)] * len(nest.asserts))
+    return NestEmitter(w, pointers, nest, Row(base=w.level), span=span, stop=stop).emit([passed(w)] * len(nest.asserts))
 
 
 def possible(count: Any) -> bool:
@@ -73,7 +73,7 @@ class NestEmitter(Folds):
     ) -> None:
         self.w, self.nest, self.span, self.stop = w, nest, span, stop
         self.elements = Elements(w, pointers, nest, row)
-        self.straight = row.registers is not None
+        self.straight, self.base = row.registers is not None, row.base
         self.kept = len(nest.axes) - nest.reduced
         self.vector_at = nest.axes.index(nest.vector) if nest.vector in nest.axes else -1
         self.folds_lanes = self.vector_at >= self.kept
@@ -158,7 +158,7 @@ class NestEmitter(Folds):
         if possible(axis.extent % rows) and span in (EVERYTHING, REST):
             if isinstance(axis.extent, Extent):
                 return self._single_rows(at, axis, whole * rows, checks)
-            self.elements.bind(axis, self.w.number(0, "i64"), 0)
+            self.elements.bind(axis, self.w.number(0, "i64"), self.base)
             self.rows = list(range(whole * rows, axis.extent))
             checks = self._axis(at + 1, checks, [])
         return checks
@@ -198,7 +198,7 @@ class NestEmitter(Folds):
         self.vectors = [Cell((start + t) * width) for t in range(rest)]
         if axis.extent % width:
             self.vectors[-1] = Cell((vectors - 1) * width, axis.extent % width)
-        self.elements.bind(axis, self.w.number(0, "i64"), 0)
+        self.elements.bind(axis, self.w.number(0, "i64"), self.base)
         shifted = self._rotated(folds, start)
         out = self._axis(at + 1, checks, shifted)
         return [*out[:n], *self._rotated(out[n:], -start)]
@@ -220,7 +220,7 @@ class NestEmitter(Folds):
         self.vectors = [
             Cell(u * width, w.number(axis.extent - (start + u) * width, "i64")) for u in range(unroll)
         ]
-        self.elements.bind(axis, first, 0)
+        self.elements.bind(axis, first, self.base)
         n = len(checks)
         out = self._axis(at + 1, checks, self._rotated(folds, start))
         return [*out[:n], *self._rotated(out[n:], -start)]

@@ -9,27 +9,28 @@ between calls and taken by an atomic exchange, so that calls from several thread
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...loops import Buffer
-from ...lowering.chunks import Cut, Pause, cut, pause
+from ...lowering.chunks import Cut, Pause, cut, nanoseconds, pause
 from ...lowering.pattern import Told, ToldCut
-from ...lowering.program import Assert, Lines, Multiply, Nest, Program, Rows
-from ...lowering.storage import plan, touched
+from ...lowering.program import Lines, Multiply, Nest, Program, Rows, Statement, has_regions
+from ...lowering.roots import inside
+from ...lowering.storage import plan
 from .. import gemm
 from ..levels import LevelWriter
-from ..registers import Reg
+from .apart import Apart, stop_unless_zero, write
 from .arena import leave, take_arena
 from .calls import call_blas
 from .case import in_case
+from .control import Control
 from .lines import emit_lines
-from .loops import EVERYTHING, REST, Span, Stop
-from .nest import emit_nest, possible
-from .rows import emit_rows
+from .loops import EVERYTHING, Stop
 from .sizes import prelude
 
 ON_STACK = 16 * 1024
+LONG = 1000  # nanoseconds of a statement in a loop from which a call does not matter
+CROWD = 40  # statements in loops from which LLVM's time matters more
 APART = 6  # statements from which each is a function of its own: LLVM takes more than twice as long for twice the text
 
 
@@ -64,7 +65,7 @@ class _Kernel:
         pairs = [(program.results[k], program.inputs[j]) for k, j in program.aliases]
         #: what may lie in the same memory as another buffer
         self.shared = {*program.scratch, *(b for pair in pairs for b in pair)}
-        self.functions: dict[str, str] = {}
+        self.apart = Apart(name, fma, sizes, self.order, lambda b: self._alone(b, "noalias "))
         self.calls: set[str] = set()
         placed, size = plan(program.scratch, program.body) if sizes is None else sizes.arena
         self.kept = size if size > ON_STACK else 0
@@ -72,35 +73,65 @@ class _Kernel:
             take_arena(self.w, name, size, self.kept)
         for buffer, offset in placed.items():
             self.pointers[buffer] = self.w.gep("%arena", "bool", offset)
+        self.control = Control(self.w, self.pointers, program, self._statement) if has_regions(program) else None
+        self.many, self.inner = False, 0
 
     def emit(self) -> EmittedKernel:
         """All statements, one after the other."""
         w, program, name = self.w, self.program, self.name
-        nests = sum(isinstance(s, Nest | Rows) for s in program.body)
-        for k, statement in enumerate(program.body):
-            if isinstance(statement, Multiply):
-                self._multiply(statement)
-            elif isinstance(statement, Lines):
-                emit_lines(w, self.pointers, statement, name)
-            else:
-                chunks = cut(statement) if self.sizes is None else self.sizes.cuts[k]
-                stop = self._pause(k, statement, chunks)
-                with in_case(w, self.pointers, statement):
-                    if chunks is not None or nests >= APART:
-                        self._apart(statement, chunks, stop)
-                    else:
-                        self._here(statement, stop)
-        leave(w, name, self.kept, "0")
-        self.calls |= {"threads"} if "pullback_poll" in w.declarations else set()
+        every = sum(isinstance(s, Nest | Rows) for s in inside(program.body))
+        first = sum(isinstance(s, Nest | Rows) for s in program.body)
+        self.inner = every - first
+        self.many = self.inner >= CROWD or first >= APART
+        if self.control is not None:
+            self.control.write(program.body)
+            self.control.end(lambda status: leave(w, name, self.kept, status))
+        else:
+            for k, statement in enumerate(program.body):
+                self._statement(statement, k)
+            leave(w, name, self.kept, "0")
+        w.declarations |= self.apart.declarations
+        self.calls |= {"external"} if "pullback_external" in w.declarations else set()
+        self.calls |= {"threads"} if self.apart.parallel or "pullback_poll" in w.declarations else set()
         inputs = [f"ptr {self._alone(b, 'noalias readonly ')}{self.pointers[b]}" for b in program.inputs]
         results = [f"ptr {self._alone(b, 'noalias ')}{self.pointers[b]}" for b in program.results]
         params = ", ".join([*self._told("noalias readonly "), *inputs, *results, "ptr %report"])
         head = f"define i64 @{name}({params}) nounwind {{\nentry:"
         function = "\n".join([head, *self._with_sizes(w.text()), "}"])
-        functions = [text.replace("@FUNCTION", f"@{made}") for text, made in self.functions.items()]
-        text = _module("\n".join([*functions, function]), w, name, bool(self.kept))
+        text = _module("\n".join([*self.apart.texts(), function]), w, name, bool(self.kept))
         arena = self.kept if isinstance(self.kept, int) else 1
         return EmittedKernel(text, name, arena, tuple(sorted(self.calls)))
+
+    def _statement(self, statement: Statement, k: int = 0) -> None:
+        """Array work; `k` is its number among the statements of a kernel that is told its sizes."""
+        w = self.w
+        if isinstance(statement, Multiply):
+            self._multiply(statement)
+            return
+        if isinstance(statement, Lines):
+            emit_lines(w, self.pointers, statement, self.name, self._leave)
+            return
+        assert isinstance(statement, Nest | Rows)
+        chunks = cut(statement) if self.sizes is None else self.sizes.cuts[k]
+        stop = Stop(self._pause(k, statement, chunks), self._leave)
+        with in_case(w, self.pointers, statement):
+            if chunks is not None or self._is_apart(statement):
+                self.apart.run(w, self.pointers, statement, chunks, stop)
+            else:
+                write(w, self.pointers, statement, EVERYTHING, stop)
+
+    def _is_apart(self, statement: Nest | Rows) -> bool:
+        """Whether a statement is a function of its own; in a loop, where it is so long that a call does not matter."""
+        if self.w.depth == 0 or not self.many:
+            return self.many
+        return nanoseconds(statement) > (LONG if self.inner < CROWD else LONG // 10)
+
+    def _leave(self, status: str) -> None:
+        """End the kernel with a status, from wherever this is."""
+        if self.control is not None:
+            self.control.leave(status)
+        else:
+            leave(self.w, self.name, self.kept, status)
 
     def _told(self, how: str = "") -> list[str]:
         """The parameter, or argument, that has the numbers that a kernel is told."""
@@ -112,99 +143,13 @@ class _Kernel:
 
     def _alone(self, buffer: Buffer, how: str) -> str:
         """How LLVM is told that nothing else lies where a buffer does, if that is so."""
-        return "" if buffer in self.shared else how
+        return "" if buffer in self.shared or self.control is not None else how
 
     def _pause(self, k: int, statement: Nest | Rows, chunks: Cut | ToldCut | None) -> Pause | None:
         """Where statement k looks for signals."""
         if self.sizes is not None:
             return self.sizes.pauses[k]
         return pause(statement, chunks if isinstance(chunks, Cut) else None)
-
-    def _here(self, statement: Nest | Rows, stop: Pause | None) -> None:
-        """A statement among the others."""
-        _write(self.w, self.pointers, statement, EVERYTHING, stop, lambda s: leave(self.w, self.name, self.kept, s))
-
-    # ---- statements as functions
-
-    def _apart(self, statement: Nest | Rows, chunks: Cut | ToldCut | None, stop: Pause | None) -> None:
-        """A statement as a function, called once or for each of its chunks."""
-        used = sorted(touched(statement), key=self.order.__getitem__)
-        given = [f"ptr {self.pointers[b]}" for b in used]
-        if chunks is None:
-            made = self._function(statement, used, EVERYTHING, stop)
-            self._call(made, [*given, *self._told()], stop is not None or bool(_asserts(statement)))
-            return
-        span = Span(Reg("i64", 1, "%begin"), Reg("i64", 1, "%end"))
-        chunk = self._chunk(self._function(statement, used, span, stop), len(used), chunks)
-        frame = self.w.fresh("i64").text
-        self.w.lines.append(f"  {frame} = alloca [{len(used) + 1} x ptr], align 8")
-        for k, pointer in enumerate([*given, *self._told()]):
-            place = self.w.gep(frame, "i64", k)
-            self.w.lines.append(f"  store {pointer}, ptr {place}, align 8")
-        self.w.declarations["pullback_parallel"] = "declare i64 @pullback_parallel(ptr, ptr, i64, i64, ptr)"
-        self.calls.add("threads")
-        sizes = [f"i64 {chunks.chunks}", f"i64 {chunks.work}"]
-        self._call("pullback_parallel", [f"ptr @{chunk}", f"ptr {frame}", *sizes], True)
-        if possible(statement.axes[0].extent - chunks.whole):
-            rest = self._function(statement, used, REST, None)
-            self._call(rest, [*given, *self._told()], bool(_asserts(statement)))
-
-    def _call(self, function: str, given: list[str], may_fail: bool) -> None:
-        """Call a statement's function, and hand on its status."""
-        call = f"call i64 @{function}({', '.join([*given, 'ptr %report'])})"
-        if may_fail:
-            self._stop_unless_zero(call)
-        else:
-            self.w.lines.append(f"  {call}")
-
-    def _stop_unless_zero(self, call: str) -> None:
-        w = self.w
-        status = w.fresh("i64")
-        w.lines.append(f"  {status.text} = {call}")
-        bad, good = w.label("failed"), w.label("good")
-        w.cbr(w.ne(status, w.number(0, "i64")), bad, good)
-        w.start(bad)
-        leave(w, self.name, self.kept, status.text)
-        w.start(good)
-
-    def _function(self, statement: Nest | Rows, used: list[Buffer], span: Span | None, stop: Pause | None) -> str:
-        """The name of a function that runs a statement, or the steps from %begin to %end of its outermost axis."""
-        w = LevelWriter(self.fma)
-        pointers = {b: f"%p{k}" for k, b in enumerate(used)}
-        _write(w, pointers, statement, span, stop, lambda site: w.lines.append(f"  ret i64 {site}"))
-        self.w.declarations |= w.declarations
-        params = [f"ptr {self._alone(b, 'noalias ')}{pointers[b]}" for b in used]
-        params += self._told("noalias readonly ")
-        params += ["i64 %begin", "i64 %end"] if span not in (EVERYTHING, REST) else []
-        head = f"define internal i64 @FUNCTION({', '.join([*params, 'ptr %report'])}) nounwind {{\nentry:"
-        return self._named("\n".join([head, *self._with_sizes(w.text()), "  ret i64 0", "}"]))
-
-    def _chunk(self, function: str, count: int, chunks: Cut | ToldCut) -> str:
-        """The name of a function of a frame of pointers and the number of a chunk."""
-        loads = []
-        step, whole = f"{chunks.step}", f"{chunks.whole}"
-        if self.sizes is not None:
-            loads = [f"  %as = getelementptr ptr, ptr %frame, i64 {count}", "  %sizes = load ptr, ptr %as, align 8"]
-            loads += prelude(self.sizes.sizes, self.sizes.names, [step, whole])
-        for k in range(count):
-            loads += [f"  %a{k} = getelementptr ptr, ptr %frame, i64 {k}", f"  %p{k} = load ptr, ptr %a{k}, align 8"]
-        pointers = [f"ptr %p{k}" for k in range(count)]
-        given = ", ".join([*pointers, *self._told(), "i64 %begin", "i64 %end", "ptr %report"])
-        return self._named("\n".join([
-            "define internal i64 @FUNCTION(ptr %frame, i64 %chunk, ptr %report) nounwind {",
-            *loads,
-            f"  %begin = mul i64 %chunk, {step}",
-            f"  %next = add i64 %begin, {step}",
-            f"  %inside = icmp ult i64 %next, {whole}",
-            f"  %end = select i1 %inside, i64 %next, i64 {whole}",
-            f"  %status = call i64 @{function}({given})",
-            "  ret i64 %status",
-            "}",
-        ]))
-
-    def _named(self, text: str) -> str:
-        """The name of a function with this text; what is written twice becomes one."""
-        return self.functions.setdefault(text, f"{self.name}.{len(self.functions)}")
 
     # ---- matrix products
 
@@ -227,35 +172,7 @@ class _Kernel:
         name = f"pullback_gemm_{'batch_' if batched else ''}{dtype}"
         kinds = ", ".join(each.split()[0] for each in given)
         self.w.declarations[name] = f"declare i64 @{name}({kinds})"
-        self._stop_unless_zero(f"call i64 @{name}({', '.join(given)})")
-
-
-def _asserts(statement: Nest | Rows) -> list[Assert]:
-    nests = statement.body if isinstance(statement, Rows) else (statement,)
-    return [a for nest in nests for a in nest.asserts]
-
-
-def _write(
-    w: LevelWriter,
-    pointers: dict[Buffer, str],
-    statement: Nest | Rows,
-    span: Span | None,
-    pause: Pause | None,
-    stop: Callable[[str], None],
-) -> None:
-    """Write a statement; where an assertion failed, report it and `stop` with its site."""
-    signals = Stop(pause, stop)
-    if isinstance(statement, Rows):
-        found = emit_rows(w, pointers, statement, span, signals)
-    else:
-        found = emit_nest(w, pointers, statement, span, signals)
-    for a, failed in zip(_asserts(statement), found, strict=True):
-        bad, good = w.label("failed"), w.label("good")
-        w.cbr(failed.flag, bad, good)
-        w.start(bad)
-        w.store("%report", failed.report)
-        stop(str(a.site))
-        w.start(good)
+        stop_unless_zero(self.w, f"call i64 @{name}({', '.join(given)})", Stop(None, self._leave))
 
 
 def _module(functions: str, w: LevelWriter, name: str, kept: bool) -> str:

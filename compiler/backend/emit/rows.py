@@ -18,7 +18,7 @@ def emit_rows(
     w: LevelWriter, pointers: dict[Buffer, str], rows: Rows, span: Span | None = EVERYTHING, stop: Stop | None = None
 ) -> list[Failed]:
     """Write nests that share their outer axes, or a span of the outermost; what their assertions found."""
-    row = Row(rows.local, rows.width, rows.straight)
+    row = Row(rows.local, rows.width, rows.straight, w.level)
     if not rows.straight:
         pointers = pointers | {b: _local_memory(w, b, rows.width) for b in rows.local}
     checks = [passed(w)] * sum(len(nest.asserts) for nest in rows.body)
@@ -57,8 +57,5 @@ def emit_rows(
 
 
 def _local_memory(w: LevelWriter, buffer: Buffer, width: int) -> str:
-    """Memory on the stack for a buffer of one row, taken once."""
-    name = w.fresh("i64").text
-    size = math.prod(buffer.type.static_shape()) * width * BYTES[buffer.type.dtype]
-    w.lines.append(f"  {name} = alloca i8, i64 {size}, align 64")
-    return name
+    """Memory on the stack for a buffer of one row."""
+    return w.alloca(math.prod(buffer.type.static_shape()) * width * BYTES[buffer.type.dtype])

@@ -89,10 +89,12 @@ class Named:
 
 
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
-               release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None) -> EntryText:
+               release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None,
+               retries: bool = False) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
 
-    `guards` must hold beside those on the arguments. Without `named` all arguments are given by position.
+    `guards` must hold beside those on the arguments. Without `named` all arguments are given by position. With
+    `retries` the kernel has guards of its own: where it fails, the call goes on to the next entry.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -101,17 +103,18 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
             raise ValueError(f"{given!r} is no name for a function: use letters, digits, _ and .")
     kernel_results(result)
     if not python_abi.SUPPORTED:
-        if guards or named:
-            raise ValueError("guards on hidden inputs, and arguments by name, need native entries")
+        if guards or named or retries:
+            raise ValueError("guards on hidden inputs and values, and arguments by name, need native entries")
         return EntryText(name, kernel_name, args, result)
     writer = EntryWriter(name)
-    _write_body(writer, kernel_name, args, result, release_gil, guards, named or Named((), tuple(range(len(args)))))
+    named = named or Named((), tuple(range(len(args))))
+    _write_body(writer, kernel_name, args, result, release_gil, guards, named, retries)
     return EntryText(
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
 def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result,
-                release_gil: bool, guards: tuple[Guard, ...], named: Named) -> None:
+                release_gil: bool, guards: tuple[Guard, ...], named: Named, retries: bool) -> None:
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
     writer.require_equal("i64", given, named.positional)
     _require_names(writer, named.names)
@@ -121,7 +124,8 @@ def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result
     into = Into(writer, result, named.out, named.aliases) if named.out else None
     if into:
         into.read(arguments, named.positional + named.names.index(OUT), input_specs(args))
-    _write_advance(writer)
+    if not retries:
+        _write_advance(writer)
     owner = writer.field(f"@{writer.name}.cells", 8)
     writer.count_reference(owner, 1)
     results = Results(writer, result, into)
@@ -136,18 +140,43 @@ def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result
     succeeded = writer.value(f"icmp eq i64 {status}, 0")
     writer.do(f"br i1 {succeeded}, label %made, label %failed")
     writer.start("failed")
+    edges = _write_retry(writer, results, into, status, owner, release_gil) if retries else []
     writer.help("void", "failed", "ptr %self", f"ptr {report}", f"i64 {status}")
-    writer.undo_edges.append((results.depth, "failed"))
+    writer.undo_edges.append((results.depth, writer.block))
     writer.do(f"br label %{UNDO}")
     writer.start("made")
+    if retries:
+        _write_advance(writer)
     if into:
         into.settle(True)
     made = results.build()
     done = writer.block
     writer.do(f"br label %{LEAVE}")
     _write_undo(writer, results.held, into)
-    _write_leave(writer, owner, made, done, release_gil)
+    _write_leave(writer, owner, [(made, done), *edges], release_gil)
     _write_miss(writer)
+
+
+def _write_retry(writer: EntryWriter, results: Results, into: Into | None, status: str, owner: str,
+                 release_gil: bool) -> list[tuple[str, str]]:
+    """Emit the way on for a call that the kernel was not made for; what comes back from it, and from which block.
+
+    The next entry is sure to be there only if nothing else has run meanwhile; else it is the slow path's turn.
+    """
+    writer.do(f"br i1 {writer.value(f'icmp sgt i64 {status}, 0')}, label %stale, label %broken")
+    writer.start("stale")
+    if into:
+        into.settle(False)
+    writer.help("void", "undo", f"ptr {results.held}", f"i64 {results.depth}")
+    edges = []
+    if release_gil:
+        edges.append((writer.help("ptr", "slow", *_SIGNATURE.split(", ")), writer.block))
+        writer.do(f"br label %{LEAVE}")
+    else:
+        writer.count_reference(owner, -1)
+        writer.do(f"br label %{MISS}")
+    writer.start("broken")
+    return edges
 
 
 def _write_advance(writer: EntryWriter) -> None:
@@ -197,10 +226,10 @@ def _write_undo(writer: EntryWriter, held: str, into: Into | None) -> None:
     writer.do(f"br label %{LEAVE}")
 
 
-def _write_leave(writer: EntryWriter, owner: str, made: str, done: str, holds_self: bool) -> None:
+def _write_leave(writer: EntryWriter, owner: str, edges: list[tuple[str, str]], holds_self: bool) -> None:
     """Give back the owner, in code that it does not keep."""
     writer.start(LEAVE)
-    made = writer.value(f"phi ptr [ {made}, %{done} ], [ null, %{UNDO} ]")
+    made = writer.value("phi ptr " + ", ".join(f"[ {value}, %{block} ]" for value, block in [*edges, ("null", UNDO)]))
     if holds_self:
         writer.call("void", "Py_DecRef", "ptr %self")
     arguments = (f"ptr {made}", f"ptr {owner}", "i64 0", "ptr null")

@@ -6,6 +6,7 @@ x86-64: when the module is imported it asks the processor for that level before 
 
 from __future__ import annotations
 
+import builtins
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from pathlib import Path
 from ...ir.primitive import REGISTRY
 from ...ir.text import show
 from ...lowering import lower
-from ...lowering.program import Program, is_long
+from ...lowering.program import Program
+from ...lowering.roots import is_long
 from ...passes import optimize
 from ...settings import settings
 from .. import linker
@@ -28,7 +30,7 @@ from .cpu import LEVELS, Level, missing_text
 from .describe import Function, doc
 from .function import Native, function_text
 from .header import header, stub
-from .names import declarations, text_constant
+from .names import EXCEPTIONS, declarations, text_constant
 from .writer import Objects
 
 SUFFIX = ".abi3.so"
@@ -75,11 +77,15 @@ def _compile(function: Function, module: str, level: Level) -> Compiled:
     emitted = emit(program, f"{module}_{function.name}", level.fma)
     native = Native(emitted.name, _failures(program), is_long(program))
     quality = BETTER if settings.level is None else settings.level
-    return Compiled(function, native, compile_object(emitted.text.replace(_DECLARED, _ALONE), quality, level.name))
+    text = emitted.text
+    for declared, defined in _ALONE.items():
+        text = text.replace(declared, defined)
+    return Compiled(function, native, compile_object(text, quality, level.name))
 
 
-_DECLARED = "declare i64 @pullback_parallel(ptr, ptr, i64, i64, ptr)"
-_ALONE = """\
+_ALONE = {
+    "declare i64 @pullback_poll()": "define internal i64 @pullback_poll() nounwind {\n  ret i64 0\n}",
+    "declare i64 @pullback_parallel(ptr, ptr, i64, i64, ptr)": """\
 define internal i64 @pullback_parallel(ptr %body, ptr %frame, i64 %chunks, i64 %work, ptr %report) nounwind {
 entry:
   br label %next
@@ -95,8 +101,10 @@ done:
 end:
   ret i64 %status
 }
-"""
-"""The pool that kernels call, in a module that has no threads: one chunk after the other."""
+""",
+}
+"""What kernels call, in a module without threads, of which C may call functions too: chunks run one after the other,
+and nobody looks for signals."""
 
 
 def _failures(program: Program) -> tuple[tuple[str, str], ...]:
@@ -106,7 +114,9 @@ def _failures(program: Program) -> tuple[tuple[str, str], ...]:
         error = REGISTRY[site.kind].error(_ANY_NUMBER, *site.facts)  # type: ignore[attr-defined]
         place = f" (in {site.where})" if site.where else ""
         text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
-        made.append((type(error).__name__, text))
+        kind = type(error).__name__
+        known = getattr(builtins, kind, None) is type(error)
+        made.append((kind, text) if known else ("RuntimeError", f"{kind}: {text}"))
     return tuple(made)
 
 
@@ -120,8 +130,10 @@ def _module_text(made: Sequence[Compiled], name: str, level: Level) -> str:
     for m in made:
         pointers = ["ptr"] * (len(m.function.graph.params) + len(m.function.graph.results) + 1)
         kernels.append(f"declare i64 @{m.native.kernel}({', '.join(pointers)})")
+    raised = sorted({kind for m in made for kind, _ in m.native.failures} - set(EXCEPTIONS))
     return "\n".join([
-        array_text.TYPES, declarations(), argument_text.TEXT, bind_text.TEXT, array_text.TEXT, buffer_text.TEXT,
+        array_text.TYPES, declarations(), *(f"@PyExc_{kind} = external global ptr" for kind in raised),
+        argument_text.TEXT, bind_text.TEXT, array_text.TEXT, buffer_text.TEXT,
         missing_text(level.features), *kernels, *functions,
         _definition(made, name, level), _initialise(objects, name),
     ])

@@ -1,0 +1,111 @@
+"""What `for` runs over: each a number of passes, which may be traced, and what the k-th item is."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...ops.elementwise import maximum
+from ..array import Array
+from . import numbers, sequences
+from .arrays import get_array, shape_of
+from .growing import columns
+from .machine import Machine
+from .parts import native
+from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, same, traced
+
+SHORT, LONG = 8, 64
+"""How many items of a list of traced numbers, and of plain ones, are not put into an array to be iterated over."""
+
+
+def iterate(m: Machine, v: Any) -> Iter:
+    """v as something iterated over."""
+    if isinstance(v, Iter):
+        return v
+    if isinstance(v, range):
+        return Iter(len(v), lambda k: v[k] if type(k) is int else affine(m, v.start, v.step, k), True)
+    if isinstance(v, Steps):
+        return Iter(_count(m, v), lambda k: affine(m, v.start, v.step, k), True)
+    if is_array(v):
+        shape = shape_of(m, v)
+        if not shape:
+            m.fail(TypeError("iteration over a 0-d array"))
+        return Iter(shape[0], lambda k: get_array(m, v, k), True)
+    if is_list(v):
+        return _over_list(m, v)
+    if is_scalar(v):
+        m.fail(TypeError(f"'{'int' if v.type.dtype == 'i64' else 'float'}' object is not iterable"))
+    items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(v))
+    if len(items) > LONG and len({type(i) for i in items}) == 1 and type(items[0]) in (int, float):
+        table = m.adopt(np.array(items))
+        return Iter(len(items), lambda k: items[k] if type(k) is int else _python(get_array(m, table, k)), True)
+    return Iter(len(items), lambda k: m.adopt(items[k]), False)
+
+
+def _python(x: Any) -> Any:
+    return Array(x.tracing, x.value, weak=True)
+
+
+def _over_list(m: Machine, v: Ref) -> Iter:
+    """A list, which must not grow while it is iterated over; its items may change."""
+    held = m.content(v.box)
+    trip = held.count if isinstance(held, Grown) else len(held)
+    table = columns(m, held) if not isinstance(held, Grown) and len(held) > SHORT else None
+
+    def check() -> None:
+        now = m.heap[v.box]
+        if not same(trip, now.count if isinstance(now, Grown) else len(now) if isinstance(now, tuple) else None):
+            m.refuse("a list grows or shrinks while it is iterated over", "iterate over a copy: list(items)")
+
+    def item(k: Any) -> Any:
+        check()
+        if table is not None and isinstance(k, Array) and m.heap[v.box] is held:
+            return table(k)
+        return sequences.get_item(m, v, k)
+
+    return Iter(trip, item, isinstance(held, Grown) or table is not None, check)
+
+
+def _count(m: Machine, v: Steps) -> Any:
+    """How many numbers there are in a range with traced bounds."""
+    far, near = (v.stop, v.start) if v.step > 0 else (v.start, v.stop)
+    span = subtract(m, far, near)
+    step = abs(v.step)
+    if step > 1:
+        span = numbers.binary(m, operator.floordiv, plus(m, span, step - 1), step)
+    if not isinstance(span, Array):
+        return max(span, 0)
+    made = Array(m.now, m.emit(maximum, span, 0).value, weak=True)
+    low, high = m.ranges.of(span)
+    return m.ranges.note(made, max(low, 0), max(high, 0))
+
+
+def plus(m: Machine, a: Any, b: Any) -> Any:
+    if not isinstance(a, Array) and not isinstance(b, Array):
+        return a + b
+    return numbers.binary(m, operator.add, a, b)
+
+
+def subtract(m: Machine, a: Any, b: Any) -> Any:
+    if not isinstance(a, Array) and not isinstance(b, Array):
+        return a - b
+    return a if not isinstance(b, Array) and b == 0 else numbers.binary(m, operator.sub, a, b)
+
+
+def affine(m: Machine, start: Any, step: int, k: Any) -> Any:
+    """start + step * k."""
+    out = k if step == 1 else numbers.binary(m, operator.mul, k, step) if isinstance(k, Array) else k * step
+    return out if not isinstance(start, Array) and start == 0 else plus(m, out, start)
+
+
+def every(m: Machine, v: Any) -> list[Any]:
+    """All items of an iterable of known length."""
+    it = iterate(m, v)
+    if isinstance(it.trip, Array):
+        m.refuse("something whose length depends on traced values is unpacked", "use an array and a count")
+    return [it.item(k) for k in range(it.trip)]
+
+
+sequences.ITERATE[0] = every

@@ -1,0 +1,250 @@
+"""What Python's operators mean on traced values.
+
+NumPy's numbers follow NumPy: 1/0 is inf. A traced Python number is a weak Array and follows Python: it divides by zero
+with a ZeroDivisionError, its truth is a Python bool that adds as an integer, and an integer that leaves 64 bits raises
+an OverflowError where Python would go on.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...ops.elementwise import abs_, and_, cast, lt, mul, ne, not_, or_, xor
+from ..array import Array
+from ..errors import TraceValueError, message
+from ..ufuncs import elementwise
+from .arrays import read, stacked, wrap
+from .machine import Machine
+from .parts import native
+from .ranges import LEAST, MOST
+from .values import Ref, is_array, is_list, is_scalar, traced
+
+COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_DIVISIONS = {
+    operator.truediv: ("division by zero", "float division by zero"),
+    operator.floordiv: ("integer division or modulo by zero", "float floor division by zero"),
+    operator.mod: ("integer modulo by zero", "float modulo"),
+}
+_BITS = (operator.and_, operator.or_, operator.xor)
+
+
+def is_python(x: Any) -> bool:
+    """Whether x is a Python number, traced or not."""
+    return x.weak and not x.type.shape if isinstance(x, Array) else isinstance(x, (bool, int, float))
+
+
+def dtype_of(x: Any) -> str:
+    """bool, i64 or f64 for a Python number."""
+    if isinstance(x, Array):
+        return x.type.dtype
+    return "bool" if isinstance(x, bool) else "i64" if isinstance(x, int) else "f64"
+
+
+def operand(m: Machine, x: Any) -> Any:
+    """What an operator of the frontend takes."""
+    if is_array(x):
+        return read(m, x)
+    if is_list(x):
+        return stacked(m, m.content(x.box))
+    return stacked(m, x) if isinstance(x, tuple) and traced(x) else x
+
+
+def binary(m: Machine, fn: Any, a: Any, b: Any) -> Any:
+    """fn(a, b) where one of them is traced, or an array."""
+    x, y = operand(m, a), operand(m, b)
+    if isinstance(x, Array) or isinstance(y, Array):
+        if is_python(x) and is_python(y):
+            return _python(m, fn, x, y)
+        x, y = (Array(m.now, m.value(v)) if isinstance(v, np.ndarray) else v for v in (x, y))
+        return wrap(m, native(m, lambda: fn(x, y)))
+    with np.errstate(all="ignore"):
+        return wrap(m, native(m, lambda: fn(x, y)))
+
+
+def _python(m: Machine, fn: Any, x: Any, y: Any) -> Any:
+    """An operator on Python numbers."""
+    if fn in COMPARISONS:
+        return _bool(fn(*_same_kind(m, x, y)))
+    kinds = {dtype_of(x), dtype_of(y)}
+    if fn in _BITS:
+        if kinds == {"bool"}:
+            return _bool(m.emit({operator.and_: and_, operator.or_: or_, operator.xor: xor}[fn], x, y))
+        if "f64" in kinds:
+            symbol = {operator.and_: "&", operator.or_: "|", operator.xor: "^"}[fn]
+            m.fail(TypeError(f"unsupported operand type(s) for {symbol}: 'float' and 'float'"))
+    x, y = as_int(m, x), as_int(m, y)
+    floats = "f64" in kinds
+    if fn in _DIVISIONS:
+        nonzero(m, y, _DIVISIONS[fn][floats])
+    if fn is operator.pow:
+        return _power(m, x, y, floats)
+    if not floats and fn in (operator.add, operator.sub) and not isinstance(y, Array):
+        return _shifted(m, x, y if fn is operator.add else -y)
+    if not floats and fn is operator.add and not isinstance(x, Array):
+        return _shifted(m, y, x)
+    made = native(m, lambda: fn(x, y))
+    made.weak = True
+    return made if floats or fn is operator.truediv else whole(m, fn, x, y, made)
+
+
+def _shifted(m: Machine, x: Array, by: int) -> Array:
+    """x + by; what has been added before is added together: i + 1 - 1 is i."""
+    base, shift = m.ranges.base(x)
+    low, high = m.ranges.of(x)
+    if not (low + by >= LEAST and high + by <= MOST):
+        made = native(m, lambda: x + by)
+        made.weak = True
+        return whole(m, operator.add, x, by, made)
+    made = base if shift + by == 0 else native(m, lambda: base + (shift + by))
+    made = Array(made.tracing, made.value, weak=True)
+    if shift + by:
+        m.ranges.note(made, low + by, high + by)
+        m.ranges.shifted(made, x, by)
+    return made
+
+
+def _same_kind(m: Machine, x: Any, y: Any) -> tuple[Any, Any]:
+    """Bools and integers as integers, where the other is one; as they are else."""
+    return (x, y) if dtype_of(x) == dtype_of(y) == "bool" else (as_int(m, x), as_int(m, y))
+
+
+def _bool(x: Array) -> Array:
+    x.weak = True
+    return x
+
+
+def as_int(m: Machine, x: Any) -> Any:
+    """A traced Python bool as an integer; anything else as it is."""
+    if isinstance(x, Array) and x.type.dtype == "bool":
+        return m.ranges.note(Array(m.now, m.emit(cast, x, dtype="i64").value, weak=True), 0, 1)
+    return int(x) if isinstance(x, bool) else x
+
+
+def nonzero(m: Machine, y: Any, text: str) -> None:
+    """Division by y must be possible."""
+    if isinstance(y, Array):
+        if y.type.dtype != "i64" or not (m.ranges.inside(y, 1, None) or m.ranges.inside(y, None, 0)):
+            zero = 0.0 if y.type.is_float else 0
+            m.require(m.emit(ne, y, zero), ZeroDivisionError, text)
+    elif y == 0:
+        m.fail(ZeroDivisionError(text))
+
+
+def _power(m: Machine, x: Any, y: Any, floats: bool) -> Any:
+    """x ** y of Python numbers."""
+    if not floats:
+        if isinstance(y, Array):
+            m.refuse("an integer to the power of a traced integer is an integer or a float", "make the base a float")
+        if y < 0:
+            nonzero(m, x, "0.0 cannot be raised to a negative power")
+            made = native(m, lambda: (x * 1.0) ** y)
+            made.weak = True
+            return made
+        return _whole_power(m, x, y)
+    whole_exponent = not isinstance(y, Array) and float(y).is_integer()
+    if not isinstance(y, Array) and y < 0:
+        nonzero(m, x, "0.0 cannot be raised to a negative power")
+    if not whole_exponent and not (isinstance(x, (int, float)) and x >= 0) and dtype_of(y) == "f64":
+        ok = m.emit(not_, m.emit(lt, m.emit(mul, x, 1.0) if dtype_of(x) == "i64" else x, 0.0))
+        m.require(ok, ValueError, "a negative number to a fractional power is complex, which is not supported")
+    made = native(m, lambda: operator.pow(x, y))
+    made.weak = True
+    return made
+
+
+def _whole_power(m: Machine, x: Any, exponent: int) -> Any:
+    made: Any = 1
+    for _ in range(exponent):
+        made = _python(m, operator.mul, made, x) if isinstance(made, Array) else x
+    return made
+
+
+def whole(m: Machine, fn: Any, x: Any, y: Any, made: Array) -> Array:
+    """An integer result: what is known of it, and a check that 64 bits hold it unless that is certain."""
+    (a, b), (c, d) = m.ranges.of(x), m.ranges.of(y)
+    if fn is operator.add:
+        low, high = a + c, b + d
+    elif fn is operator.sub:
+        low, high = a - d, b - c
+    elif fn is operator.mul:
+        corners = (a * c, a * d, b * c, b * d)
+        low, high = min(corners), max(corners)
+    elif fn is operator.mod and c > 0:
+        return m.ranges.note(made, 0, d - 1)
+    elif fn is operator.floordiv and c > 0:
+        return m.ranges.note(made, min(a // c, a // d), max(b // c, b // d))
+    else:
+        return made
+    if low < LEAST or high > MOST:
+        _fits(m, fn, x, y, made)
+    m.ranges.note(made, low, high)
+    if not isinstance(y, Array) and fn in (operator.add, operator.sub):
+        m.ranges.shifted(made, x, y if fn is operator.add else -y)
+    elif not isinstance(x, Array) and fn is operator.add:
+        m.ranges.shifted(made, y, x)
+    return made
+
+
+def _fits(m: Machine, fn: Any, x: Any, y: Any, made: Array) -> None:
+    """The exact result must be that of 64 bits: seen by its size as a float."""
+    f, g = (m.emit(cast, v, dtype="f64") if isinstance(v, Array) else float(v) for v in (x, y))
+    exact = fn(f, g)
+    ok = m.emit(lt, m.emit(abs_, exact), 2.0**63)
+    m.require(ok, OverflowError, "a Python int needs more than 64 bits")
+
+
+def unary(m: Machine, fn: Any, v: Any) -> Any:
+    """fn(v) of an array or of a NumPy number."""
+    x = operand(m, v)
+    return wrap(m, native(m, lambda: fn(x)))
+
+
+# ---- truth
+
+
+def truth(m: Machine, v: Any) -> Any:
+    """bool(v): a plain or a traced bool."""
+    found = _truth(m, v)
+    return m.known(found, "bool()") if isinstance(found, Array) else found
+
+
+def _truth(m: Machine, v: Any) -> Any:
+    if is_scalar(v):
+        if v.type.dtype == "bool":
+            return v
+        if v.type.dtype in ("f64", "i64"):
+            return _bool(m.emit(ne, v, 0.0 if v.type.is_float else 0))
+        return _bool(elementwise(np.not_equal, v, 0))
+    if is_array(v):
+        x = read(m, v)
+        if not isinstance(x, Array):
+            return native(m, lambda: bool(x))
+        if x.size != 1:
+            verdict = "bool() of an array with more than one element is ambiguous"
+            m.fail(TraceValueError(message(verdict, m.where(), "ask np.any(x) or np.all(x)", array=x.type)))
+        return truth(m, x.reshape(()))
+    if isinstance(v, Ref):
+        return CONTENT_TRUTH[0](m, v)
+    return native(m, lambda: bool(v))
+
+
+CONTENT_TRUTH: list[Any] = [None]
+"""The truth of lists and dicts: registered by the module that knows them."""
+
+
+def logic(m: Machine, name: str, a: Any, b: Any) -> Any:
+    """`and` or `or` of plain and traced bools, both of which are known."""
+    for x, y in ((a, b), (b, a)):
+        if not isinstance(x, Array):
+            return (y if x else False) if name == "and" else (True if x else y)
+    return _bool(m.emit(and_ if name == "and" else or_, a, b))
+
+
+def negate(m: Machine, a: Any) -> Any:
+    return _bool(m.emit(not_, a)) if isinstance(a, Array) else not a
+
+
+__all__ = ["binary", "logic", "negate", "nonzero", "operand", "truth", "unary"]

@@ -1,0 +1,256 @@
+"""Abstract values: what a name, a list item or an array can hold while a function is walked.
+
+Concrete Python values are themselves, traced numbers are frontend Arrays without axes. Everything that can change is
+a `Ref` to a `Box`, whose content the heap holds:
+
+    x = 2.0            2.0
+    y = x * a[i]       Array(f64[])
+    b = a[1:]          Ref(box of a, path = (a span from 1,))      written through, since it is a view
+    out = []           Ref(box of a list)                          the heap holds its items, or `Grown`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from ..array import Array
+
+
+class Undefined:
+    """A name that is not bound."""
+
+    def __repr__(self) -> str:
+        return "unbound"
+
+
+UNDEF = Undefined()
+
+
+@dataclass(frozen=True, eq=False)
+class Maybe:
+    """A value that is bound only where the traced bool `defined` holds."""
+
+    inner: Any
+    defined: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Poison:
+    """What differs so much between paths that it has no one meaning: refused when read."""
+
+    why: str
+    fix: str = ""
+
+
+@dataclass(eq=False)
+class Box:
+    """One object that can change: an array, a list or a dict.
+
+    origin   "" for what captured code made, else whose it is: "argument" or "outer array", which must not be written
+    maybe    boxes that may share memory with this one
+    kept     who else keeps it, out of sight: it must not be written any more
+    """
+
+    kind: str
+    origin: str = ""
+    kept: str = ""
+    maybe: set[Box] = field(default_factory=set)
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """One element along an axis, which is dropped."""
+
+    index: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """`count` elements along an axis, `step` apart."""
+
+    start: Any
+    step: int
+    count: int
+
+    def whole(self, size: int) -> bool:
+        """Whether it is all of an axis."""
+        return type(self.start) is int and (self.start, self.step, self.count) == (0, 1, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A basic index into an array of shape `sizes`: an entry for every axis.
+
+    `order` is that of the axes left, with None for a new one.
+    """
+
+    entries: tuple[At | Span, ...]
+    order: tuple[int | None, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        counts = [e.count for e in self.entries if isinstance(e, Span)]
+        return tuple([1 if k is None else counts[k] for k in self.order])
+
+    @property
+    def plain(self) -> bool:
+        """Whether the axes left stand in their order, without new ones."""
+        return self.order == tuple(range(len(self.order)))
+
+
+@dataclass(frozen=True, eq=False)
+class Ref:
+    """A reference to a box; of an array, to a part of it."""
+
+    box: Box
+    path: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The content of a list that grows in a loop: the first `count` rows of a buffer.
+
+    By how much it has grown since the head of the loop is between `low` and `high`. It is `managed` in the body of a
+    loop, which has made the buffer large enough for what is appended in it.
+    """
+
+    buffer: Array
+    count: Any
+    weak: bool
+    low: int = 0
+    high: int = 0
+    managed: bool = False
+
+    def copied(self) -> Grown:
+        """The same in another list, for which nobody has made room."""
+        return replace(self, low=0, high=0, managed=False)
+
+    @property
+    def room(self) -> int:
+        return self.buffer.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The content of a dict."""
+
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of a modelled object, about to be called."""
+
+    name: str
+    owner: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """range() with traced bounds."""
+
+    start: Any
+    stop: Any
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class Iter:
+    """Something iterated over: how many items, and which is the k-th; `rolled` if k may be traced.
+
+    check    after the loop: what was iterated over must not have grown
+    """
+
+    trip: Any
+    item: Callable[[Any], Any]
+    rolled: bool
+    check: Callable[[], None] = lambda: None
+
+
+MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter)
+
+
+def traced(x: Any) -> bool:
+    """Whether x is, or holds, something that is not a plain Python value."""
+    return isinstance(x, MODELLED) or (isinstance(x, tuple) and any(map(traced, x)))
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def is_scalar(x: Any) -> TypeGuard[Array]:
+    """Whether x is a traced number."""
+    return isinstance(x, Array) and not x.type.shape
+
+
+def is_array(x: Any) -> TypeGuard[Ref]:
+    return isinstance(x, Ref) and x.box.kind == "array"
+
+
+def is_list(x: Any) -> TypeGuard[Ref]:
+    return isinstance(x, Ref) and x.box.kind == "list"
+
+
+def is_dict(x: Any) -> TypeGuard[Ref]:
+    return isinstance(x, Ref) and x.box.kind == "dict"
+
+
+def like(model: tuple[Any, ...], items: Any) -> Any:
+    """A tuple, or a namedtuple as `model` is one, of these items."""
+    kind: Any = type(model)
+    return tuple(items) if kind is tuple else kind(*items)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two abstract values are one and the same; floats by bits, numbers by type."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Array):
+        return a.value is b.value and a.weak == b.weak
+    if isinstance(a, Ref):
+        return a.box is b.box and len(a.path) == len(b.path) and all(map(_same_part, a.path, b.path))
+    if isinstance(a, Maybe):
+        return same(a.inner, b.inner) and same(a.defined, b.defined)
+    if isinstance(a, Grown):
+        grown = (a.low, a.high, a.managed) == (b.low, b.high, b.managed)
+        return grown and same(a.buffer, b.buffer) and same(a.count, b.count)
+    if isinstance(a, Table):
+        return a.keys == b.keys and same(a.values, b.values)
+    if isinstance(a, Poison):
+        return a.why == b.why
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (float, np.floating)):
+        return np.float64(a).tobytes() == np.float64(b).tobytes()
+    if isinstance(a, (bool, int, str, bytes, complex, slice, range, np.integer, np.bool_)):
+        return bool(a == b)
+    return False
+
+
+def _same_part(a: Part, b: Part) -> bool:
+    if a.order != b.order or len(a.entries) != len(b.entries):
+        return False
+    for x, y in zip(a.entries, b.entries, strict=True):
+        if isinstance(x, At) and isinstance(y, At):
+            if not same(x.index, y.index):
+                return False
+        elif isinstance(x, Span) and isinstance(y, Span):
+            if (x.step, x.count) != (y.step, y.count) or not same(x.start, y.start):
+                return False
+        else:
+            return False
+    return True
+
+
+def related(a: Box, b: Box) -> bool:
+    """Whether two boxes may share memory."""
+    return a is b or a in b.maybe or b in a.maybe

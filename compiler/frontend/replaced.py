@@ -1,0 +1,161 @@
+"""What Python's math module and NumPy's np.zeros mean, and x[i] = v, while a function is traced on the values at hand.
+
+math.sin(x) asks x for a float, which no derivative would see, and np.zeros(n) gives memory that no traced number can be
+put into. While such a trace runs they stand for np.sin(x), under a guard that the exception which math would raise is
+the same, and for an array of the trace. In other threads, and for other arguments, they are what they were. Functions
+that were imported by name (from math import sin) are out of reach.
+"""
+
+from __future__ import annotations
+
+import dis
+import math
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from ..ops.memory import DROPPED, update
+from ..ops.source import number
+from .array import Array, here
+from .errors import TraceError, message
+from .indexing import place_in, steps_in
+from .promotion import as_operand, conform
+from .shaping import sizes
+from .sizes import HOOKS
+from .tracing import current, is_library, user_line
+
+_MATH: dict[str, Callable[..., Any]] = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "exp": np.exp,
+    "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "cbrt": np.cbrt, "pow": np.power, "hypot": np.hypot, "fabs": np.abs,
+    "log": lambda x, *base: np.log(x) / np.log(*base) if base else np.log(x),
+    "degrees": lambda x: x * (180.0 / math.pi), "radians": lambda x: x * (math.pi / 180.0),
+}
+_KEYS = (slice, type(Ellipsis))
+_PLACE = Type("i64")
+_lock = threading.Lock()
+_running = 0
+_before: dict[tuple[Any, str], Callable[..., Any]] = {}
+
+
+@contextmanager
+def replaced(function: Any) -> Iterator[None]:
+    """Let math's functions take the traced values of `function`, and NumPy's make memory that it can store them in."""
+    global _running
+    now = current()
+    assert now is not None
+    now.stores = _stores(function)
+    with _lock:
+        _running += 1
+        if _running == 1:
+            _put_all()
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if _running == 0:
+                for (module, name), original in _before.items():
+                    setattr(module, name, original)
+                _before.clear()
+
+
+def _put_all() -> None:
+    for name, meaning in _MATH.items():
+        if hasattr(math, name):  # some are younger than the oldest Python
+            _put(math, name, _mathematical(getattr(math, name), meaning))
+    for name, value in (("zeros", 0), ("empty", 0), ("ones", 1)):
+        _put(np, name, _making(getattr(np, name), value))
+
+
+def _put(module: Any, name: str, made: Callable[..., Any]) -> None:
+    original = _before[module, name] = getattr(module, name)
+    made.__name__, made.__doc__ = original.__name__, original.__doc__
+    setattr(module, name, made)
+
+
+def _mathematical(original: Callable[..., Any], meaning: Callable[..., Any]) -> Callable[..., Any]:
+    def dispatch(*args: Any) -> Any:
+        if not any(isinstance(x, Array) and x.has_numbers() and not x.shape for x in args):
+            return original(*args)
+        with np.errstate(all="ignore"):
+            made = meaning(*[_as_float(x) for x in args])
+        unlike = np.isnan(made), np.isinf(made)
+        for x in args:
+            unlike = unlike[0] & ~np.isnan(x), unlike[1] & np.isfinite(x)
+        if bool(unlike[0] | unlike[1]):  # a NaN of numbers, or an infinity of finite ones: math raises
+            return original(*[x.known().item() if isinstance(x, Array) else x for x in args])
+        return Array(made.tracing, made.value, True)
+
+    return dispatch
+
+
+def _as_float(x: Any) -> Any:
+    return Array(x.tracing, x.astype(np.float64).value, True) if isinstance(x, Array) else float(x)
+
+
+def _making(original: Callable[..., Any], value: float) -> Callable[..., Any]:
+    def dispatch(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
+        now = current()
+        ours = now is None or not now.stores or is_library(sys._getframe(1).f_code.co_filename)
+        if ours or more or np.dtype(dtype).kind not in "fi":
+            return original(shape, dtype, order, **more)
+        return Array(here(), conform(here(), as_operand(value), np.dtype(dtype), sizes(shape)))
+
+    return dispatch
+
+
+def store(x: Array, key: Any, value: Any) -> None:
+    """x[key] = value for numbers and slices: all names of the array see the new value, and views there are none."""
+    now, entries = here(x), list(key) if isinstance(key, tuple) else [key]
+    if x.shared or x.tracing is not now or any(not isinstance(e, _KEYS) and not _is_whole(e) for e in entries):
+        fix = "work on a copy without views of it, x = x.copy(); index with numbers and slices, or use np.where"
+        verdict = "assignment into an array that the caller, a view or another trace shares, or at an array of places"
+        raise TraceError(message(verdict, user_line(), fix, array=x.type))
+    if Ellipsis in entries:
+        at = entries.index(Ellipsis)
+        entries[at : at + 1] = [slice(None)] * (x.ndim - len(entries) + 1)
+    starts, axes, widths, steps = [], [], [], []
+    for axis, e in enumerate(entries):
+        n = x.shape[axis]
+        start, step, width = steps_in(e, n) if isinstance(e, slice) else (place_in(int(e), axis, x), 1, DROPPED)
+        if (start, step, width) != (0, 1, n):
+            starts.append(number(now.builder, start, _PLACE))
+            axes, widths, steps = [*axes, axis], [*widths, width], [*steps, step]
+    at = dict(zip(axes, widths, strict=True))
+    part = tuple(at.get(axis, n) for axis, n in enumerate(x.shape) if at.get(axis) != DROPPED)
+    made = conform(now, as_operand(value), x.dtype, part)
+    if axes:
+        attrs = {"axes": tuple(axes), "widths": tuple(widths), "steps": tuple(steps)}
+        made = now.emit(update, x.value, made, *starts, **attrs)
+    x.value = made
+
+
+def _is_whole(e: Any) -> bool:
+    return isinstance(e, (int, np.integer)) or (isinstance(e, Array) and not e.shape and e.dtype.kind == "i")
+
+
+HOOKS["store"] = store
+
+
+def _stores(function: Any) -> bool:
+    """Whether a function, or one that is defined in it, puts items into something."""
+    pending = [getattr(function, "__code__", None)]
+    while pending:
+        code = pending.pop()
+        if not isinstance(code, types.CodeType):
+            continue
+        if any(i.opname in ("STORE_SUBSCR", "STORE_SLICE") for i in dis.get_instructions(code)):
+            return True
+        pending.extend(code.co_consts)
+    return False
+
+
+__all__ = ["replaced"]

@@ -1,0 +1,116 @@
+"""Calls of opaque Python functions from compiled code.
+
+    %1: f64[3] = external %x {name="simulate", number=4, types=(f64[3],)}
+
+The number stands for a function of this process, so such a graph means nothing in another one, and its code is never
+kept on disk. It lives as long as an operation that calls it. What it raises comes out of the compiled call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..ir.graph import Graph
+from ..ir.primitive import Effect, Primitive
+from ..ir.types import Type
+from .custom import refused
+
+Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
+
+
+class Function:
+    """A function of arrays of the types `takes`, which gives arrays of the types `gives`."""
+
+    __slots__ = ("name", "call", "takes", "gives", "__weakref__")
+
+    def __init__(self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type]) -> None:
+        self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
+
+
+class Numbered(int):
+    """The number of a function, which keeps it alive."""
+
+    function: Function
+
+
+_functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def numbered(function: Function) -> Numbered:
+    """A number by which operations speak of a function."""
+    number = Numbered(next(_numbers))
+    number.function = _functions[int(number)] = function
+    return number
+
+
+def function_of(number: int) -> Function:
+    """The function with a number."""
+    found = _functions.get(int(number))
+    if found is None:
+        raise RuntimeError(f"external function {int(number)} is not of this process, or is no longer there")
+    return found
+
+
+class _Pending(threading.local):
+    error: BaseException | None = None
+
+
+_pending = _Pending()
+
+
+def raised(error: BaseException) -> None:
+    """Keep what a function has raised until native code has come back."""
+    _pending.error = error
+
+
+class External(Primitive):
+    """What the function with this number returns."""
+
+    effect = Effect.MAY_FAIL
+    attributes: ClassVar = {"name": "word", "number": "number", "types": "types"}
+
+    def infer(self, types, attrs, regions):
+        if not isinstance(attrs.get("types"), tuple):
+            raise TypeError(f"external wants the types of its results, got {dict(attrs)}")
+        return attrs["types"]
+
+    def evaluate(self, args, attrs, regions):
+        return function_of(attrs["number"]).call([np.array(a) for a in args])
+
+    @staticmethod
+    def error(report, name, number, types):
+        """The exception that the function has raised in this thread; the facts are the attributes in order of names."""
+        error, _pending.error = _pending.error, None
+        return error or RuntimeError(f"external function {name} has failed")
+
+    def pull(self, b, op, cotangents):
+        name = op.attrs["name"]
+        fix = "give it a derivative that is traced, with custom_vjp, or use stop_gradient"
+        where = f" ({op.where.file}:{op.where.line})" if op.where else ""
+        text = f"external function {name} has no derivative here{where}: {fix}"
+        return [refused(b, type=a.type, text=text) if a.type.is_float else None for a in op.args]
+
+    def samples(self, rng):
+        return []
+
+
+external = External("external")
+
+
+def calls_of(graph: Graph) -> Iterator[str]:
+    """The names of the external functions that a graph calls, in its regions too."""
+    for op in graph.body:
+        if op.prim is external:
+            yield op.attrs["name"]
+        for region in op.regions:
+            yield from calls_of(region)
+
+
+__all__ = ["Function", "calls_of", "external", "function_of", "numbered", "raised"]

@@ -1,0 +1,70 @@
+"""Conditions that must hold where they stand: what `assert` and `raise` of captured code become."""
+
+from __future__ import annotations
+
+import builtins
+from typing import ClassVar
+
+import numpy as np
+
+from ..ir.primitive import Effect, Primitive
+from ..ir.types import Type
+from ..loops import Apply, Check, Number
+from .elementwise import cast, eq, not_
+from .reduce import max_, spread
+
+ERRORS: dict[str, type[Exception]] = {
+    name: made for name, made in vars(builtins).items() if isinstance(made, type) and issubclass(made, Exception)
+}
+"""Exceptions by the names under which graphs speak of them; front ends add the user's own."""
+
+
+class Require(Primitive):
+    """The condition itself, if it holds; else the exception called `error`, with `text`."""
+
+    arity = 1
+    attributes: ClassVar = {"error": "word", "text": "word"}
+    effect = Effect.MAY_FAIL
+
+    def infer(self, types, attrs, regions):
+        if list(types) != [Type("bool")]:
+            raise TypeError(f"require wants a bool[], got {', '.join(map(str, types))}")
+        return (types[0],)
+
+    def evaluate(self, args, attrs, regions):
+        if not bool(args[0]):
+            raise self.error(0, attrs["error"], attrs["text"])
+        return [args[0]]
+
+    @staticmethod
+    def error(report, error, text):
+        """The exception; the facts are the attributes in order of names."""
+        kind = ERRORS.get(error)
+        if kind is None:
+            return RuntimeError(f"{error}: {text}")
+        return kind(text) if text else kind()
+
+    def define(self, op, reads):
+        def fails(index):
+            return Apply("not_", (reads[0](index),), "bool")
+
+        return Check(fails, lambda index: Number(0, "i64"))
+
+    def pull(self, b, op, cotangents):
+        return [None]
+
+    def batch(self, m):
+        """It must hold in every lane."""
+        (wrong,) = m.emit(cast, m.emit(not_, m.args[0])[0], dtype="i64")
+        (some,) = m.emit(max_, wrong, axes=(0,))
+        (every,) = m.emit(eq, some, m.constant(0, Type("i64")))
+        (held,) = m.emit(self, every, **m.op.attrs)
+        return m.emit(spread, held, shape=(m.size,), axes=())
+
+    def samples(self, rng):
+        return [([np.bool_(True)], {"error": "ValueError", "text": 'it has {braces}, "quotes" # and a hash'})]
+
+
+require = Require("require")
+
+__all__ = ["ERRORS", "require"]

@@ -1,0 +1,224 @@
+"""Products with derivatives, and what is made of many of them: vjp, jvp, hvp, jacrev, jacfwd and hessian.
+
+A pullback is linear in its cotangent, so the pullback of a pullback is a pushforward: jvp needs no rules of its own.
+The rows of a Jacobian or Hessian are products with the vectors of a basis, `ROWS` of them at a time, the lanes of one
+kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..compiler.frontend.array import Array
+from .derive import has_floats, inner
+from .out import filled, named
+from .transforms import grad, jit
+from .vmap import rows_of
+
+ROWS = 64
+"""Rows that one call makes: their temporaries are in memory together."""
+
+
+def hvp(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The product of the Hessian with a vector: `hvp(f)(x, v)`, or `hvp(f)(x, *more, v)`.
+
+    The Hessian is that for the first argument; v is like it, and comes last.
+
+    >>> hvp(lambda x: x ** 3)(2.0, 1.0)
+    12.0
+    """
+    slope = grad(function)
+
+    def along(x: Any, *rest: Any) -> Any:
+        if not rest:
+            raise TypeError(f"hvp({function.__name__}) takes the arguments and then a vector: hvp(f)(x, v)")
+        return inner(slope(x, *rest[:-1]), rest[-1])
+
+    made = grad(along)
+    _name(made, function, "hvp")
+    return made
+
+
+def _name(made: Any, function: Any, transform: str) -> None:
+    made.__name__ = getattr(function, "__name__", transform)
+    made.__doc__ = getattr(function, "__doc__", None)
+
+
+def hessian(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Hessian for the first argument, an array or a float: `hessian(f)(x)` of shape x.shape + x.shape.
+
+    `hessian(f)(x, out=h)` writes it into the array h.
+
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    product = hvp(function)
+    rows = rows_of(lambda row, *args: product(*args, row))
+
+    def full(x: Any, *rest: Any, out: Any = None) -> Any:
+        if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
+            return product(x, *rest, 1.0, **named(out))
+        shape, dtype = np.shape(x) if not isinstance(x, Array) else x.shape, getattr(x, "dtype", None)
+        if dtype is None:
+            raise TypeError(f"hessian takes an array or a float as its first argument, got {type(x).__name__}")
+        size = int(np.prod(shape, dtype=int))
+        if not size:
+            return filled("hessian", np.zeros((*shape, *shape), dtype), out)
+        return filled("hessian", np.reshape(_by_rows(rows, size, shape, dtype, x, *rest), (*shape, *shape)), out)
+
+    functools.update_wrapper(full, function, updated=())
+    return full
+
+
+@functools.lru_cache(maxsize=64)
+def _pair(function: Callable[..., Any], argnums: tuple[int, ...]) -> tuple[Any, Any]:
+    primal = jit(function)
+
+    def along(*args: Any) -> Any:
+        return inner(primal(*args[:-1]), args[-1])
+
+    pullback = grad(along, argnums=argnums)
+    _name(pullback, function, "vjp")
+    return primal, pullback
+
+
+def vjp(function: Callable[..., Any], *args: Any, out: Any = None) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """The value of a function and its pullback: `out, pullback = vjp(f, *args)`.
+
+    `pullback(ct)` takes a cotangent like `out` and returns a tuple with one for each argument, None for those without
+    floats. `out=` of vjp takes the value, `pullback(ct, out=(a, None))` the cotangents.
+
+    >>> out, pullback = vjp(np.sin, np.zeros(2))
+    >>> pullback(np.array([1.0, 3.0]))
+    (array([1., 3.]),)
+    """
+    floats = tuple(k for k, each in enumerate(args) if has_floats(each))
+    if not floats:
+        raise TypeError(f"vjp needs an argument with floats, got {', '.join(type(a).__name__ for a in args) or 'none'}")
+    primal, back = _pair(function, floats)
+
+    def pullback(cotangent: Any, out: Any = None) -> tuple[Any, ...]:
+        if out is not None and not (type(out) is tuple and len(out) == len(args)):
+            raise TypeError(f"out of a pullback is {out!r:.60}, expected a tuple of {len(args)}, or None")
+        made = iter(back(*args, cotangent, **named(out and tuple([out[k] for k in floats]))))
+        return tuple([next(made) if k in floats else None for k in range(len(args))])
+
+    return primal(*args, **named(out)), pullback
+
+
+def _by_rows(rows: Callable[..., Any], size: int, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+    """The products with all vectors of a basis."""
+    basis = np.eye(size, dtype=dtype).reshape(size, *shape)
+    parts = [rows(basis[k : k + ROWS], *args) for k in range(0, size, ROWS)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@functools.lru_cache(maxsize=64)
+def _forward(function: Callable[..., Any]) -> Any:
+    primal = jit(function)
+
+    def both(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        value = primal(*primals)
+
+        def along(cotangent: Any) -> Any:
+            pulled = grad(lambda p: inner(primal(*p), cotangent))(primals)
+            return inner(pulled, tangents)
+
+        return value, grad(along)(value)
+
+    made = jit(both)
+    _name(made, function, "jvp")
+    return made
+
+
+def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The value of a function and its derivative along a direction: `out, tangent = jvp(f, (x,), (v,))`.
+
+    primals    the arguments, all of floats
+    tangents   the direction: as many, each like its argument
+
+    `tangent` is like `out`, whose leaves must be floats. TypeError where a tangent is not like its argument.
+
+    >>> jvp(np.sin, (0.0,), (2.0,))
+    (0.0, 2.0)
+    """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"jvp takes a tuple of {name}, got {type(given).__name__}")
+    if len(primals) != len(tangents) or not primals:
+        raise TypeError(f"jvp takes a tangent for each primal, got {len(primals)} primals and {len(tangents)} tangents")
+    return _forward(function)(tuple(primals), tuple(tangents))
+
+
+def jacrev(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Jacobian for the first argument by pullbacks, a row for each element of the result.
+
+    `jacrev(f)(x)` has the shape of f(x) and then that of x; both are arrays or floats. Better than `jacfwd` where the
+    result is smaller than the argument.
+
+    >>> jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    value = jit(function)
+    rows = rows_of(lambda row, x, *rest: grad(lambda x: inner(value(x, *rest), row))(x))
+
+    def full(x: Any, *rest: Any, out: Any = None) -> Any:
+        inside = _shape("jacrev", x)
+        y = value(x, *rest)
+        shape = _shape("jacrev", y)
+        made = _by_rows(rows, int(np.prod(shape, dtype=int)), shape, _dtype("jacrev", y), x, *rest)
+        return filled("jacrev", np.reshape(made, (*shape, *inside)), out)
+
+    functools.update_wrapper(full, function, updated=())
+    return full
+
+
+def jacfwd(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Jacobian for the first argument by pushforwards, a column for each element of the argument.
+
+    `jacfwd(f)(x)` has the shape of f(x) and then that of x; both are arrays or floats. Better than `jacrev` where the
+    result is larger than the argument.
+
+    >>> jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    value = jit(function)
+
+    def along(row: Any, x: Any, *rest: Any) -> Any:
+        y = value(x, *rest)
+        return grad(lambda ct: inner(grad(lambda x: inner(value(x, *rest), ct))(x), row))(y)
+
+    rows = rows_of(along)
+
+    def full(x: Any, *rest: Any, out: Any = None) -> Any:
+        shape = _shape("jacfwd", x)
+        made: Any = _by_rows(rows, int(np.prod(shape, dtype=int)), shape, _dtype("jacfwd", x), x, *rest)
+        columns: Any = np.moveaxis(made, 0, -1)
+        return filled("jacfwd", np.reshape(columns, (*columns.shape[:-1], *shape)), out)
+
+    functools.update_wrapper(full, function, updated=())
+    return full
+
+
+def _shape(name: str, x: Any) -> tuple[int, ...]:
+    _dtype(name, x)
+    return x.shape if isinstance(x, Array) else np.shape(x)
+
+
+def _dtype(name: str, x: Any) -> Any:
+    if isinstance(x, float):
+        return np.float64
+    dtype = getattr(x, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind != "f":
+        raise TypeError(f"{name} takes and gives arrays of floats, or floats; got {type(x).__name__}")
+    return dtype
+
+
+__all__ = ["hessian", "hvp", "jacfwd", "jacrev", "jvp", "vjp"]

@@ -1,0 +1,216 @@
+"""Functions that users attach to modules: before and after forward, and when backward passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tensor.core import Core, requires
+from ..tensor.custom import Function
+from ..tensor.hooks import Hook, RemovableHandle, Table
+from ..tensor.modes import mode
+
+
+class Hooks:
+    """The hooks of one module, each table in the order of running.
+
+    before, after    of forward: pairs of a function and whether it is given keyword arguments
+    always           numbers of hooks in `after` that run though forward failed
+    entering         functions of the gradients of the results, before backward passes through
+    leaving          functions of the gradients of the inputs and the results, after it
+    """
+
+    def __init__(self) -> None:
+        self.before: dict[int, tuple[Hook, bool]] = {}
+        self.after: dict[int, tuple[Hook, bool]] = {}
+        self.always: set[int] = set()
+        self.entering: Table = {}
+        self.leaving: Table = {}
+
+    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`module(*args, **kwargs)` with the hooks."""
+        done: set[int] = set()
+        result = None
+        try:
+            args, kwargs = self._before(module, args, kwargs)
+            backward = Passage(module, self) if self.entering or self.leaving else None
+            if backward is not None:
+                args = backward.enter(args)
+            result = module.forward(*args, **kwargs)
+            for number, (hook, with_kwargs) in list(self.after.items()):
+                done.add(number)
+                made = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+                result = result if made is None else made
+            return result if backward is None else backward.leave(result)
+        except Exception:
+            for number, (hook, with_kwargs) in list(self.after.items()):
+                if number in self.always and number not in done:
+                    hook(*((module, args, kwargs, result) if with_kwargs else (module, args, result)))
+            raise
+
+    def _before(
+        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for hook, with_kwargs in list(self.before.values()):
+            made = hook(module, args, kwargs) if with_kwargs else hook(module, args)
+            if made is None:
+                continue
+            if not with_kwargs:
+                args = made if isinstance(made, tuple) else (made,)
+            elif isinstance(made, tuple) and len(made) == 2:
+                args, kwargs = made
+            else:
+                raise RuntimeError(
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got"
+                    f" {type(made).__name__}"
+                )
+        return args, kwargs
+
+
+class Hookable:
+    """What modules have for hooks."""
+
+    _hooks: Hooks | None = None
+
+    def _hooked(self) -> Hooks:
+        if self._hooks is None:
+            object.__setattr__(self, "_hooks", Hooks())
+        assert self._hooks is not None
+        return self._hooks
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; what it returns, if anything, replaces the arguments."""
+        return _attached(self._hooked().before, (hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, result)` after forward; what it returns, if anything, replaces the result."""
+        hooks = self._hooked()
+        handle = _attached(hooks.after, (hook, with_kwargs), prepend)
+        if always_call:
+            hooks.always.add(handle.id)
+        return handle
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before backward passes through; what it returns replaces grad_output."""
+        return _attached(self._hooked().entering, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after it; what it returns replaces grad_input."""
+        return _attached(self._hooked().leaving, hook, prepend)
+
+
+def _attached(table: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    later = dict(table) if prepend else {}
+    if prepend:
+        table.clear()
+    table[handle.id] = hook
+    table.update(later)
+    return handle
+
+
+# ---- backward through a module
+
+
+class BackwardHookFunction(Function):
+    """Hands its arguments on, so that there is a node where backward enters or leaves a module."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        ctx.mark_non_differentiable(*[a for a in args if not requires(a)])
+        return args
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> Any:
+        return args
+
+
+class Passage:
+    """One call of a module, and backward through it."""
+
+    def __init__(self, module: Any, hooks: Hooks) -> None:
+        self.module, self.hooks = module, hooks
+        self.grads: tuple[Any, ...] | None = None
+        self.inputs: list[int] | None = None
+        self.count = 0
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, from which backward will leave the module."""
+        self.count = len(args)
+        made, places = _through(args, self._left)
+        self.inputs = places
+        return made
+
+    def leave(self, result: Any) -> Any:
+        """The result, from which backward will enter the module."""
+        if not isinstance(result, (Core, tuple)):
+            return result
+        values = (result,) if isinstance(result, Core) else result
+        places: list[int] = []
+
+        def entered(_: Any, grads: tuple[Any, ...]) -> Any:
+            return self._entered(grads, places, len(values))
+
+        made, found = _through(values, entered)
+        places += found or []
+        return made[0] if isinstance(result, Core) else type(result)(made)
+
+    def _entered(self, grads: tuple[Any, ...], places: list[int], count: int) -> Any:
+        self.grads = _spread(grads, places, count)
+        for hook in list(self.hooks.entering.values()):
+            made = hook(self.module, self.grads)
+            if made is not None:
+                self.grads = _counted(made, count, "pre hook", "grad_output")
+        entering = self.grads
+        if self.inputs is None:
+            for hook in list(self.hooks.leaving.values()):
+                made = hook(self.module, (None,) * self.count, self.grads)
+                if made is not None and not (isinstance(made, tuple) and all(g is None for g in made)):
+                    raise RuntimeError(
+                        "Backward hook for Modules where no input requires gradient should always return None or None"
+                        " for all gradients."
+                    )
+            self.grads = None
+        return tuple([entering[k] for k in places])
+
+    def _left(self, grads: tuple[Any, ...], _: Any) -> Any:
+        if self.grads is None:
+            return None
+        assert self.inputs is not None
+        given = _spread(grads, self.inputs, self.count)
+        for hook in list(self.hooks.leaving.values()):
+            made = hook(self.module, given, self.grads)
+            if made is not None:
+                given = _counted(made, self.count, "hook", "grad_input")
+        self.grads = None
+        return tuple([given[k] for k in self.inputs])
+
+
+def _through(values: Sequence[Any], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
+    """The values, the tensors among them through one node with this hook; and where they stand."""
+    places = [k for k, v in enumerate(values) if isinstance(v, Core)]
+    if not mode.enabled or not any(requires(values[k]) for k in places):
+        return tuple(values), None
+    made = BackwardHookFunction.apply(*[values[k] for k in places])
+    node = next(t.grad_fn for t in made if t.grad_fn is not None)
+    node.register_hook(hook)
+    new = dict(zip(places, made, strict=True))
+    return tuple([new.get(k, v) for k, v in enumerate(values)]), places
+
+
+def _spread(grads: Sequence[Any], places: Sequence[int], count: int) -> tuple[Any, ...]:
+    found = dict(zip(places, grads, strict=True))
+    return tuple([found.get(k) for k in range(count)])
+
+
+def _counted(made: Any, count: int, what: str, name: str) -> tuple[Any, ...]:
+    values = made if isinstance(made, tuple) else (made,)
+    if len(values) != count:
+        raise RuntimeError(
+            f"Backward {what} returned an invalid number of {name}, got {len(values)}, but expected {count}"
+        )
+    return values

@@ -1,0 +1,9 @@
+"""Gradients of given tensors; see pullback.runtime.tensor.autograd."""
+
+from pullback.autograd import function as function
+from pullback.autograd import functional as functional
+from pullback.autograd import graph as graph
+from pullback.runtime.tensor.autograd import *  # noqa: F403
+from pullback.runtime.tensor.gradcheck import GradcheckError as GradcheckError
+from pullback.runtime.tensor.gradcheck import gradcheck as gradcheck
+from pullback.runtime.tensor.gradcheck import gradgradcheck as gradgradcheck

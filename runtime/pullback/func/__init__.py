@@ -1,0 +1,4 @@
+"""Transforms of functions of tensors; see pullback.runtime.tensor.func."""
+
+from pullback.runtime.tensor.batched import *  # noqa: F403
+from pullback.runtime.tensor.func import *  # noqa: F403

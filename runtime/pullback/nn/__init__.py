@@ -1,0 +1,3 @@
+"""Networks; see pullback.runtime.nn."""
+
+from pullback.runtime.nn import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The functions that networks are made of."""
+
+from pullback.runtime.nn.functional import *  # noqa: F403

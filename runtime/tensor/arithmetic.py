@@ -1,0 +1,347 @@
+"""Functions of two and three tensors or numbers, element by element, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...compiler.ops.elementwise import cast
+from .core import Core, apply, number_of
+from .elementary import reciprocal, unary
+from .fragments import RESULT, Operation, Rule, widen
+from .nodes import UNKNOWN
+from .promotion import common_dtype, common_shape
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Operand = Any
+"""A Tensor or a Python number."""
+
+
+def _add(m: Any, x: Any, y: Any) -> Any:
+    return m.or_(x, y) if _is_bool(x) else x + y
+
+
+def _sub(m: Any, x: Any, y: Any) -> Any:
+    if _is_bool(x):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or"
+            " `logical_xor()` operator instead."
+        )
+    return x - y
+
+
+def _mul(m: Any, x: Any, y: Any) -> Any:
+    return m.and_(x, y) if _is_bool(x) else x * y
+
+
+def _is_bool(x: Any) -> bool:
+    return x.value.type.dtype == "bool"
+
+
+def _is_float(x: Any) -> bool:
+    return x.value.type.is_float
+
+
+ADD = Operation("add", "AddBackward0", _add, "common", True, True)
+SUB = Operation("sub", "SubBackward0", _sub, "common", True, True)
+MUL = Operation("mul", "MulBackward0", _mul, "common", True, True)
+DIV = Operation("div", "DivBackward0", lambda m, x, y: x / y, "float", True, True, loose=((RESULT, 0),))
+RSUB = Operation("rsub", "RsubBackward1", lambda m, x, y: _sub(m, y, x), "common", True)
+SCALED = Operation("add", "AddBackward0", lambda m, x, y, a: x + a * y, "common", True)
+
+SCALED_SUB = Operation("sub", "SubBackward0", lambda m, x, y, a: x - a * y, "common", True)
+
+
+def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+    """input + alpha * other."""
+    if alpha != 1:
+        return apply(SCALED, (input, other, alpha))
+    return apply(ADD, (input, other))
+
+
+def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+    """input - alpha * other."""
+    if alpha != 1:
+        return apply(SCALED_SUB, (input, other, alpha))
+    return apply(SUB, (input, other))
+
+
+def rsub(input: Operand, other: Operand) -> Tensor:
+    """other - input."""
+    return apply(RSUB if number_of(other) is not None else SUB, (input, other))
+
+
+def mul(input: Operand, other: Operand) -> Tensor:
+    """input * other."""
+    return apply(MUL, (input, other))
+
+
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other; integers become floats unless rounded."""
+    if rounding_mode is None:
+        return apply(DIV, (input, other))
+    if rounding_mode == "floor":
+        return apply(FLOORED, (input, other))
+    if rounding_mode == "trunc":
+        return apply(TRUNC_DIV, (input, other))
+    raise RuntimeError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+    )
+
+
+def rdiv(input: Tensor, other: Operand) -> Tensor:
+    """other / input, in the two steps that PyTorch's graph shows."""
+    return apply(MUL, (reciprocal(input), other))
+
+
+def _trunc_div(m: Any, x: Any, y: Any) -> Any:
+    if _is_float(x):
+        return m.trunc(x / y)
+    quotient = m.floordiv(m.abs(x), m.abs(y))
+    return quotient * (m.sign(x) * m.sign(y))
+
+
+def _floor_div(m: Any, x: Any, y: Any) -> Any:
+    return m.floordiv(x, y)
+
+
+TRUNC_DIV = Operation("div", "DivBackward2", _trunc_div, "common", True)
+FLOORED = Operation("div", "DivBackward2", _floor_div, "common", True)
+FLOOR_DIV = Operation("floor_divide", UNKNOWN, _floor_div, "common", True)
+REMAINDER = Operation("remainder", "RemainderBackward0", lambda m, x, y: m.mod(x, y), "common", True)
+
+
+def floor_divide(input: Operand, other: Operand) -> Tensor:
+    """The largest whole number not above input / other."""
+    _check_divisor(other)
+    return apply(FLOOR_DIV, (input, other))
+
+
+def remainder(input: Operand, other: Operand) -> Tensor:
+    """input - floor(input / other) * other, as Python's `%`."""
+    _check_divisor(other)
+    return apply(REMAINDER, (input, other))
+
+
+def _check_divisor(other: Operand) -> None:
+    if type(other) is int and other == 0:
+        raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
+
+
+# ---- powers
+
+POW = Operation("pow", "PowBackward1", lambda m, x, y: m.pow(x, y), "float", True)
+POW_NUMBER = Operation("pow", "PowBackward0", lambda m, x, y: m.pow(x, y), "common", True)
+POW_OF_NUMBER = Operation("pow", "PowBackward2", lambda m, x, y: m.pow(x, y), "float", True)
+
+
+def _whole_power(m: Any, x: Any, n: int) -> Any:
+    """x to the n by squaring; n is at least 1."""
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else result * x
+        x, n = x * x if n > 1 else x, n >> 1
+    return result
+
+
+def _ones(m: Any, x: Any) -> Any:
+    return m.number(1.0 if _is_float(x) else 1, x.value.type)
+
+
+WHOLE = {
+    n: Operation("pow", "PowBackward0", lambda m, x, n=n: _whole_power(m, x, n), "common")
+    for n in (1, 2, 3, 4)
+}
+WHOLE[0] = Operation("pow", "PowBackward0", _ones, "common")
+SPECIAL: dict[float, Callable[[Any], Any]] = {
+    0.5: unary("pow", "PowBackward0", lambda m, x: m.sqrt(x), loose=RESULT),
+    -0.5: unary("pow", "PowBackward0", lambda m, x: 1 / m.sqrt(x), loose=RESULT),
+    -1.0: unary("pow", "PowBackward0", lambda m, x: 1 / x, loose=RESULT),
+    -2.0: unary("pow", "PowBackward0", lambda m, x: 1 / (x * x), loose=RESULT),
+}
+"""Exponents with a formula of their own, which is exact or quicker; they are part of the trace's key."""
+
+
+def pow_(input: Operand, exponent: Operand) -> Tensor:
+    """input ** exponent."""
+    power = number_of(exponent)
+    if power is None:
+        base = number_of(input)
+        operation = POW if base is None else POW_OF_NUMBER
+        return apply(operation, (input, exponent))
+    is_float = isinstance(input, Core) and input._read().kind.is_float
+    if not is_float and not isinstance(power, float):
+        return _integer_power(input, int(power))
+    if power in WHOLE and is_float:
+        return apply(WHOLE[int(power)], (input,))
+    if power in SPECIAL:
+        return SPECIAL[power](input)
+    return apply(POW_NUMBER, (input, float(power)))
+
+
+def _integer_power(input: Operand, n: int) -> Tensor:
+    if n < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if n == 0:
+        return apply(WHOLE[0], (input,))
+    return apply(INTEGER_POW, (input,), (n,))
+
+
+INTEGER_POW = Operation("pow", "", _whole_power, "common")
+
+
+def rpow(input: Operand, base: Operand) -> Tensor:
+    """base ** input."""
+    return pow_(base, input)
+
+
+# ---- comparisons and logic
+
+
+def binary(
+    name: str, formula: Callable[..., Any], node: str = "", rule: Rule = "common"
+) -> Callable[[Operand, Operand], Tensor]:
+    """The function of two tensors or numbers that computes `formula(terms, x, y)` in each element."""
+    operation = Operation(name, node, formula, rule, True)
+
+    def function(input: Operand, other: Operand) -> Tensor:
+        return apply(operation, (input, other))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{name}` of each pair of elements."
+    return function
+
+
+def _order(name: str) -> Callable[..., Any]:
+    """A comparison; bools are compared as integers."""
+
+    def formula(m: Any, x: Any, y: Any) -> Any:
+        if _is_bool(x):
+            x, y = (m(cast(m.b, v.value, dtype="i32")) for v in (x, y))
+        return getattr(m, name)(x, y)
+
+    return formula
+
+
+eq, ne = binary("eq", _order("eq")), binary("ne", _order("ne"))
+lt, le = binary("lt", _order("lt")), binary("le", _order("le"))
+gt, ge = binary("gt", _order("gt")), binary("ge", _order("ge"))
+
+
+def _logical(name: str) -> Callable[..., Any]:
+    def formula(m: Any, x: Any, y: Any) -> Any:
+        x, y = (m.ne(v, x.m.number(False, v.value.type) if _is_bool(v) else 0) for v in (x, y))
+        return getattr(m, name)(x, y)
+
+    return formula
+
+
+logical_and = binary("logical_and", _logical("and_"))
+logical_or = binary("logical_or", _logical("or_"))
+logical_xor = binary("logical_xor", _logical("xor"))
+
+
+def _bitwise(name: str) -> Callable[..., Any]:
+    def formula(m: Any, x: Any, y: Any) -> Any:
+        if _is_float(x):
+            raise NotImplementedError(f"{name}: expected bools or integers, got {x.value.type}")
+        return getattr(m, name)(x, y)
+
+    return formula
+
+
+bitwise_and = binary("bitwise_and", _bitwise("and_"))
+bitwise_or = binary("bitwise_or", _bitwise("or_"))
+bitwise_xor = binary("bitwise_xor", _bitwise("xor"))
+
+maximum = binary("maximum", lambda m, x, y: m.maximum(x, y), "MaximumBackward0")
+minimum = binary("minimum", lambda m, x, y: m.minimum(x, y), "MinimumBackward0")
+atan2 = binary("atan2", lambda m, y, x: m.arctan2(y, x), "Atan2Backward0", "float")
+hypot = binary("hypot", lambda m, x, y: m.sqrt(x * x + y * y), "HypotBackward0", "float")
+
+# ---- selection
+
+
+def _where(m: Any, p: Any, x: Any, y: Any, dtype: str) -> Any:
+    p, x, y = (
+        m(v.value if v.value.type.dtype == d else cast(m.b, v.value, dtype=d))
+        for v, d in ((p, "bool"), (x, dtype), (y, dtype))
+    )
+    shape = common_shape([v.value.type.static_shape() for v in (p, x, y)])
+    return m.select(*(m(widen(m.b, v.value, shape)) for v in (p, x, y)))
+
+
+WHERE = Operation("where", "WhereBackward0", _where, "own", edges=True)
+
+
+def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
+    """input where the condition holds, else other."""
+    kinds = [a._read().kind if isinstance(a, Core) else type(number_of(a)) for a in (input, other)]
+    return apply(WHERE, (condition, input, other), (common_dtype(kinds),))
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
+    """value where the mask holds, else input, in the dtype of input."""
+    return apply(MASKED_FILL, (mask, input, value), (input._read().kind.dtype,))
+
+
+MASKED_FILL = Operation("masked_fill", "MaskedFillBackward0", lambda m, p, x, v, d: _where(m, p, v, x, d), "own")
+
+
+def _clamp(m: Any, x: Any, low: Any, high: Any) -> Any:
+    """By comparisons, so that NaN stays NaN and a bound that is met lets the gradient pass."""
+    if low is not None:
+        x = m.select(m.lt(x, low), low, x)
+    return x if high is None else m.select(m.gt(x, high), high, x)
+
+
+def _clamps(node: str) -> dict[tuple[bool, bool], Operation]:
+    """The operation for each choice of bounds that are given."""
+    formulas: dict[tuple[bool, bool], Callable[..., Any]] = {
+        (True, True): _clamp,
+        (True, False): lambda m, x, low: _clamp(m, x, low, None),
+        (False, True): lambda m, x, high: _clamp(m, x, None, high),
+    }
+    return {k: Operation("clamp", node, f, "common", True) for k, f in formulas.items()}
+
+
+CLAMP, CLAMP_TENSORS = _clamps("ClampBackward1"), _clamps("ClampBackward0")
+
+
+def clamp(input: Tensor, min: Operand = None, max: Operand = None) -> Tensor:
+    """The elements moved into min .. max."""
+    bounds = [b for b in (min, max) if b is not None]
+    if not bounds:
+        raise RuntimeError("clamp: at least one of 'min' or 'max' must not be None")
+    table = CLAMP_TENSORS if isinstance(bounds[0], Core) else CLAMP
+    return apply(table[min is not None, max is not None], (input, *bounds))
+
+
+def _lerp(m: Any, x: Any, y: Any, w: Any) -> Any:
+    return x + w * (y - x)
+
+
+LERP = Operation("lerp", "LerpBackward0", _lerp, "common", True)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    """input + weight * (end - input)."""
+    return apply(LERP, (input, end, weight))
+
+
+ADDCMUL = Operation("addcmul", "AddcmulBackward0", lambda m, x, a, b, v: x + v * a * b, "common", True)
+ADDCDIV = Operation("addcdiv", "AddcdivBackward0", lambda m, x, a, b, v: x + v * (a / b), "float", True)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    return apply(ADDCMUL, (input, tensor1, tensor2, value))
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    return apply(ADDCDIV, (input, tensor1, tensor2, value))
+

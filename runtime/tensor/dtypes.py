@@ -1,0 +1,122 @@
+"""What a Tensor's elements and shape are called: `torch.float32`, `torch.Size([3])`, `cpu`.
+
+They print as PyTorch's do, because programs written for it compare and show these texts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.types import DTYPES, FLOATS, NAMES
+
+
+class DType:
+    """An element kind.  There is one object for each, so `is` and `==` agree."""
+
+    __slots__ = ("name", "code", "numpy")
+
+    def __init__(self, name: str, code: str) -> None:
+        self.name, self.code, self.numpy = name, code, DTYPES[code]
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.code in FLOATS
+
+    @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name if self.name != "bool" else "bool_"
+
+
+bool_ = DType("bool", "bool")
+int32, int64 = DType("int32", "i32"), DType("int64", "i64")
+float32, float64 = DType("float32", "f32"), DType("float64", "f64")
+
+ALL = {d.code: d for d in (bool_, int32, int64, float32, float64)}
+
+_default = float32
+
+
+def get_default_dtype() -> DType:
+    """The dtype that Python's floats become."""
+    return _default
+
+
+def set_default_dtype(d: DType) -> None:
+    """Make Python's floats become `d`, a floating-point dtype."""
+    global _default
+    if not isinstance(d, DType) or not d.is_floating_point:
+        raise TypeError(f"only floating-point dtypes are supported as the default, got {d!r}")
+    _default = d
+
+
+def dtype_of(what: Any, name: str = "dtype") -> DType:
+    """The DType that `what` means: one of ours, a NumPy dtype, or Python's float, int or bool."""
+    if isinstance(what, DType):
+        return what
+    if what is float:
+        return _default
+    try:
+        code = NAMES.get(np.dtype(what))
+    except TypeError:
+        code = None
+    if code is None:
+        known = ", ".join(map(repr, ALL.values()))
+        raise TypeError(f"{name} must be one of {known}; got {what!r}")
+    return ALL[code]
+
+
+class Size(tuple[int, ...]):
+    """A shape."""
+
+    def numel(self) -> int:
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, tuple(other)))
+
+
+class device:
+    """Where a tensor lives.  There is only the processor."""
+
+    type, index = "cpu", None
+
+    def __init__(self, name: str | device = "cpu") -> None:
+        if isinstance(name, device):
+            return
+        if name not in ("cpu", "cpu:0"):
+            raise RuntimeError(f"device {name!r} is not supported: expected 'cpu'")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device)
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+
+CPU = device()

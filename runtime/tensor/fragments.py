@@ -1,0 +1,306 @@
+"""Operations on tensors as small graphs, made once for each combination of kinds.
+
+An `Operation` says what `torch.add` means as graph operations; a `Fragment` is that for given kinds and
+attributes, broadcasting and promotion included; a `Pull` is its pullback, a fragment again, so gradients of
+gradients need nothing more.
+
+    graph @add(%a: f32[2,3], %b: f32[3]) {
+      %0: f32[2,3] = spread %b {axes=(1,), shape=(2, 3)}
+      %1: f32[2,3] = add %a, %0
+      return %1
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ...compiler.ir.graph import Builder, Graph, Op, Value, replay
+from ...compiler.ir.types import Type
+from ...compiler.ops.elementwise import cast
+from ...compiler.ops.reduce import spread
+from ...compiler.ops.shape import reshape
+from ...compiler.ops.source import number
+from ...compiler.ops.term import Term, Terms
+from ...compiler.passes import common, dead
+from ...compiler.passes.adjoint import pull_back
+from .cells import Kind, kind_of
+from .engine import Kernel, is_exact, kernel_for
+from .promotion import Argument, common_dtype, common_shape, float_dtype, number_dtype
+
+Rule = Literal["common", "float", "first", "own"]
+Emit = Callable[..., Any]
+
+LIMIT = 4096
+"""How many fragments are kept; the oldest goes first, and is made again if it is needed."""
+
+_numbers = count()
+
+
+class Operation:
+    """What a function of tensors means.
+
+    emit      (terms, *values, *attributes) -> the result, or a tuple of them
+    node      what its grad_fn is called, "" where it has none
+    rule      the dtype it is done in: the arguments' common one, that as a float, or each its own, where
+              numbers take the first tensor's dtype ("first") or their own ("own")
+    spreads   its arguments are broadcast to one shape first
+    edges     Python numbers count among the node's `next_functions`
+    pull      (terms, inputs, results, cotangents, *attributes) -> a cotangent or None for each input, where
+              the derived pullback would lose time or digits; such an operation neither promotes nor spreads
+    loose     what the pullback reads, (INPUT or RESULT, number), though PyTorch's does not: it may be written over
+    """
+
+    __slots__ = ("name", "emit", "node", "rule", "spreads", "edges", "pull", "loose")
+
+    def __init__(
+        self,
+        name: str,
+        node: str,
+        emit: Emit,
+        rule: Rule = "first",
+        spreads: bool = False,
+        edges: bool = False,
+        pull: Callable[..., Any] | None = None,
+        loose: tuple[tuple[int, int], ...] = (),
+    ) -> None:
+        self.name, self.node, self.emit = name, node, emit
+        self.rule, self.spreads, self.edges, self.pull, self.loose = rule, spreads, edges, pull, loose
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
+
+
+INPUT, RESULT, COTANGENT = range(3)
+"""What a pullback can read of the fragment that it pulls back through."""
+
+
+class Pull(NamedTuple):
+    """A fragment's pullback.
+
+    reads     pairs (INPUT, RESULT or COTANGENT, its number)
+    gives     pairs (number of an input, number of its cotangent among the results)
+    numbers   which of `reads` are Python numbers, and not tensors
+    loose     which of them may be written over
+    """
+
+    fragment: Fragment
+    reads: tuple[tuple[int, int], ...]
+    gives: tuple[tuple[int, int], ...]
+    numbers: frozenset[int]
+    loose: tuple[int, ...] = ()
+
+
+class Fragment:
+    """An operation on arguments of known kinds.  `numbers[k]` is the dtype of argument k if it is a number."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        numbers: Sequence[str | None],
+        operation: Operation,
+        attributes: tuple[Any, ...] = (),
+    ) -> None:
+        self.number = next(_numbers)
+        self.graph, self.numbers = graph, tuple(numbers)
+        self.operation, self.attributes = operation, attributes
+        self.has_numbers = any(numbers)
+        self.inputs = tuple([_kind(p) for p in graph.params])
+        self.results = tuple([_kind(r) for r in graph.results])
+        self.exact = is_exact(graph)
+        self.floats = all(k.is_float for k in self.inputs)
+        self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
+        self.pulls: dict[tuple[int, ...], Pull] = {}
+        #: where it was recorded last: how many frames up, and the place there
+        self.hint: tuple[int, Any] | None = None
+        self._kernel: Kernel | None = None
+
+    def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        """The results for arrays of the fragment's kinds."""
+        if self._kernel is None:
+            self._kernel = kernel_for(self.graph, self.exact)
+        return self._kernel.run(arrays)
+
+    def pull(self, wanted: tuple[int, ...]) -> Pull:
+        """The pullback with respect to the inputs numbered `wanted`."""
+        found = self.pulls.get(wanted)
+        if found is None:
+            found = self.pulls[wanted] = _pull(self, wanted)
+        return found
+
+
+_fragments: dict[Any, Fragment] = {}
+
+
+def fragment_for(key: tuple[Any, ...]) -> Fragment:
+    """The fragment of (operation, attributes, *arguments), each argument a Kind or a number's class."""
+    return _fragments.get(key) or _make(key)
+
+
+def forget_fragments() -> None:
+    """Forget what was made, because what it depended on has changed: the default dtype."""
+    _fragments.clear()
+
+
+def _make(key: tuple[Any, ...]) -> Fragment:
+    operation, attributes, *arguments = key
+    kinds, numbers, dtype = _kinds(operation.rule, arguments)
+    b = Builder(operation.name, [k.type for k in kinds])
+    values: list[Value] = list(b.params)
+    if dtype is not None:
+        values = [v if v.type.dtype == dtype else cast(b, v, dtype=dtype) for v in values]
+    if operation.spreads:
+        shape = common_shape([k.shape for k in kinds])
+        values = [widen(b, v, shape) for v in values]
+    m = Terms(b)
+    made = operation.emit(m, *map(m, values), *attributes)
+    results = [made] if isinstance(made, Term) else made
+    graph = common(b.finish([r.value for r in results]))
+    while len(_fragments) >= LIMIT:
+        _fragments.pop(next(iter(_fragments)), None)
+    fragment = _fragments[key] = Fragment(graph, numbers, operation, attributes)
+    return fragment
+
+
+def _kinds(
+    rule: Rule, arguments: Sequence[Argument]
+) -> tuple[list[Kind], list[str | None], str | None]:
+    """The arguments' kinds, the dtypes of those that are numbers, and the dtype to compute in."""
+    dtype = None
+    if rule in ("common", "float"):
+        dtype = common_dtype(arguments)
+        dtype = float_dtype(dtype) if rule == "float" else dtype
+    first = next((a.dtype for a in arguments if isinstance(a, Kind)), None)
+    kinds, numbers = [], []
+    for a in arguments:
+        if isinstance(a, Kind):
+            kinds.append(a)
+            numbers.append(None)
+        else:
+            own = dtype or (first if rule == "first" else None) or number_dtype(a)
+            kinds.append(kind_of(own))
+            numbers.append(own)
+    return kinds, numbers, dtype
+
+
+def widen(b: Builder, value: Value, shape: tuple[int, ...]) -> Value:
+    """`value` broadcast to `shape` as NumPy broadcasts."""
+    have = value.type.static_shape()
+    if have == shape:
+        return value
+    lead = len(shape) - len(have)
+    axes = tuple(a + lead for a, n in enumerate(have) if n == shape[a + lead])
+    kept = tuple(shape[a] for a in axes)
+    if kept != have:
+        value = reshape(b, value, shape=kept)
+    return value if kept == shape else spread(b, value, shape=shape, axes=axes)
+
+
+def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
+    """The pullback as a fragment of what it reads: some of the inputs, results and cotangents."""
+    back, gives = (_given if fragment.operation.pull else _derived)(fragment, wanted)
+    count, results = len(fragment.inputs), range(len(fragment.results))
+    readings = [(INPUT, k) for k in range(count)]
+    readings += [(RESULT, k) for k in results]
+    readings += [(COTANGENT, k) for k in results if fragment.results[k].is_float]
+    used = {a for op in back.body for a in op.args} | set(back.results)
+    kept = [k for k, p in enumerate(back.params) if p in used]
+    params = tuple([back.params[k] for k in kept])
+    pruned = Graph(back.name + "_pull", params, back.body, back.results)
+    operation = Operation(
+        pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit
+    )
+    made = Fragment(pruned, [None] * len(params), operation)
+    numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
+    reads = tuple([readings[k] for k in kept])
+    loose = tuple([n for n, read in enumerate(reads) if read in fragment.operation.loose])
+    return Pull(made, reads, gives, frozenset(numbers), loose)
+
+
+Gives = tuple[tuple[int, int], ...]
+
+
+def _types(fragment: Fragment) -> list[Type]:
+    """The types of inputs, results and cotangents."""
+    floats = [k.type for k in fragment.results if k.is_float]
+    return [*(k.type for k in (*fragment.inputs, *fragment.results)), *floats]
+
+
+def _split(fragment: Fragment, params: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Inputs, results, and a cotangent or None for each result."""
+    n, m = len(fragment.inputs), len(fragment.inputs) + len(fragment.results)
+    floats = iter(params[m:])
+    cts = [next(floats) if k.is_float else None for k in fragment.results]
+    return list(params[:n]), list(params[n:m]), cts
+
+
+def _given(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
+    """By the operation's own rule."""
+    b = Builder(fragment.graph.name, _types(fragment))
+    m = Terms(b)
+    assert fragment.operation.pull is not None
+    parts = _split(fragment, [m(p) for p in b.params])
+    made = fragment.operation.pull(m, *parts, *fragment.attributes)
+    return _finished(b, wanted, [made[k] and made[k].value for k in wanted])
+
+
+def _derived(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
+    """By the adjoint, reading the results that the forward run has instead of computing them again."""
+    graph, types = fragment.graph, _types(fragment)
+    b = Builder(graph.name, types)
+    inputs, results, cts = _split(fragment, b.params)
+    env = replay(graph, b, inputs)
+    forward = list(b.body)
+    made = [env[r] for r in graph.results]
+    seeds = [(v, ct) for v, ct in zip(made, cts, strict=True) if ct is not None]
+    pulled = pull_back(b, [inputs[k] for k in wanted], seeds)
+    joint, gives = _finished(b, wanted, pulled)
+    known = dict(zip(made, results, strict=True))
+    places = {
+        id(op): [known[r] for r in op.results]
+        for op in forward
+        if all(r in known for r in op.results)
+    }
+
+    def visit(_: Builder, op: Op, args: tuple[Value, ...]) -> Sequence[Value] | None:
+        return places.get(id(op))
+
+    c = Builder(graph.name)
+    c.params = joint.params
+    env = replay(joint, c, joint.params, visit)
+    return dead(common(c.finish([env[r] for r in joint.results]))), gives
+
+
+def _finished(
+    b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None]
+) -> tuple[Graph, Gives]:
+    """The graph of the cotangents, zeros where the input makes no difference, and which input each is for."""
+    filled = [
+        number(b, 0, b.params[k].type) if v is None else v for k, v in zip(wanted, pulled, strict=True)
+    ]
+    return dead(b.finish(filled)), tuple([(k, n) for n, k in enumerate(wanted)])
+
+
+def _pulled_name(node: str) -> str:
+    return f"{node.rstrip('0123456789')}Backward0" if node else ""
+
+
+def _kind(value: Value) -> Kind:
+    return kind_of(value.type.dtype, value.type.static_shape())
+
+
+__all__ = [
+    "COTANGENT",
+    "INPUT",
+    "RESULT",
+    "Fragment",
+    "Operation",
+    "Pull",
+    "forget_fragments",
+    "fragment_for",
+    "widen",
+]

@@ -1,0 +1,184 @@
+"""A tensor's place in the gradient graph: what it requires, its gradient, hooks, and tensors without a past."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+from weakref import ref
+
+from .backward import backward
+from .core import Core, requires
+from .dtypes import ALL
+from .hooks import Hook, RemovableHandle, attach
+from .modes import mode
+from .nodes import Node
+from .operators import Operators
+from .views import alias
+
+UNREAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't"
+    " be populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you"
+    " access it by mistake, make sure you access the leaf Tensor instead."
+)
+
+
+class History(Operators):
+    """The gradient side of a tensor."""
+
+    # ---- what it requires
+
+    @property
+    def requires_grad(self) -> bool:
+        return requires(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        if self.grad_fn is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed"
+                " variable in a subgraph that doesn't require differentiation use"
+                " var_no_grad = var.detach()."
+            )
+        if requires_grad and not self._read().kind.is_float:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._inference and not mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        self._read()
+        self._check_known()
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        self._read()
+        self._check_known()
+        return self._node
+
+    @property
+    def output_nr(self) -> int:
+        return self._index
+
+    @property
+    def grad(self) -> Any:
+        if self._grad is None and self._node is not None and not self._retains:
+            warnings.warn(UNREAD, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Core):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
+            mine, given = self._read().kind, value._read().kind
+            if given.shape != mine.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size"
+                    f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                )
+            if given.dtype != mine.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype {ALL[given.dtype]} to a tensor with dtype"
+                    f" {ALL[mine.dtype]}; convert it first"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor too, though it is no leaf."""
+        if not requires(self):
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            self._retains = True
+            self._node.hooked().retained[self._index] = ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._retains
+
+    # ---- hooks
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
+        if self._hooks is None:
+            self._hooks = {}
+        return attach(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(self)` each time that something has been added to the `grad` of this leaf."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._posts is None:
+            self._posts = {}
+        return attach(self._posts, hook)
+
+    # ---- backward
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add to the `grad` of the leaves the gradients of this tensor, weighted with `gradient`."""
+        wanted = [inputs] if isinstance(inputs, Core) else inputs
+        backward([self], [gradient], retain_graph, create_graph, wanted)
+
+    # ---- the same memory without history
+
+    def detach(self) -> Any:
+        """The same memory, of which no gradient is known."""
+        return alias(self)
+
+    def detach_(self) -> Any:
+        """Forget the history: a leaf that requires no gradient."""
+        self._read()
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._node, self._requires, self._index = None, False, 0
+        return self
+
+    @property
+    def data(self) -> Any:
+        """The same memory, of which no gradient is known; writing to it is not noticed by backward."""
+        return alias(self, counted=False)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Core):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value is self:
+            return
+        self._cell, self._storage = value._read(), value._shared()
+        self._path, self._base, self._seen = value._path, None, value._seen
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._storage.version if self._storage is not None and self._counted else self._written
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in an inference mode, so that no backward may read it."""
+        return self._inference

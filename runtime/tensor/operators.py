@@ -1,0 +1,255 @@
+"""The methods of a Tensor that are functions of other modules under another name, and Python's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import arithmetic as A
+from . import draws as D
+from . import elementary as E
+from . import extremes as X
+from . import gathering as I
+from . import indexing as G
+from . import inplace as W
+from . import pieces as C
+from . import products as P
+from . import reductions as R
+from . import scattering as K
+from . import shapes as S
+from . import softmax as M
+from .core import Core, number_of
+from .creation import tensor
+from .dtypes import ALL, dtype_of, float32, float64, int32, int64
+from .dtypes import device as Device
+from .inplace import in_place
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def operator(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """`function` for an infix operator: Python tries the other side if this one cannot."""
+
+    @wraps(function)
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            other = tensor(other)
+        if isinstance(other, Core) or number_of(other) is not None:
+            return function(self, other)
+        return NotImplemented
+
+    return method
+
+
+def product(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """`function` for an infix operator between tensors only."""
+
+    @wraps(function)
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            other = tensor(other)
+        return function(self, other) if isinstance(other, Core) else NotImplemented
+
+    return method
+
+
+class Infix(Core):
+    """Python's operators."""
+
+    __add__ = __radd__ = operator(A.add)
+    __sub__, __rsub__ = operator(A.sub), operator(A.rsub)
+    __mul__ = __rmul__ = operator(A.mul)
+    __truediv__, __rtruediv__ = operator(A.div), operator(A.rdiv)
+    __floordiv__ = operator(A.floor_divide)
+    __rfloordiv__ = operator(lambda x, y: A.floor_divide(y, x))
+    __mod__, __rmod__ = operator(A.remainder), operator(lambda x, y: A.remainder(y, x))
+    __pow__, __rpow__ = operator(A.pow_), operator(A.rpow)
+    __matmul__, __rmatmul__ = product(P.matmul), product(lambda x, y: P.matmul(y, x))
+    __neg__, __abs__, __invert__ = E.neg, E.abs_, E.bitwise_not
+    __eq__, __ne__ = operator(A.eq), operator(A.ne)  # type: ignore[assignment]
+    __lt__, __le__ = operator(A.lt), operator(A.le)
+    __gt__, __ge__ = operator(A.gt), operator(A.ge)
+    __and__ = __rand__ = operator(A.bitwise_and)
+    __or__ = __ror__ = operator(A.bitwise_or)
+    __xor__ = __rxor__ = operator(A.bitwise_xor)
+    __iadd__, __isub__ = operator(in_place(A.add)), operator(in_place(A.sub))
+    __imul__, __itruediv__ = operator(in_place(A.mul)), operator(in_place(A.div))
+    __ipow__ = operator(in_place(A.pow_))
+    __ifloordiv__, __imod__ = operator(in_place(A.floor_divide)), operator(in_place(A.remainder))
+    __iand__, __ior__ = operator(in_place(A.bitwise_and)), operator(in_place(A.bitwise_or))
+    __ixor__ = operator(in_place(A.bitwise_xor))
+    __hash__ = Core.__hash__
+    __getitem__, __setitem__ = G.getitem, G.setitem
+
+    def __pos__(self) -> Any:
+        return self
+
+
+class Elements(Infix):
+    """Element by element."""
+
+    add, sub, mul, div, pow = A.add, A.sub, A.mul, A.div, A.pow_
+    subtract, multiply, divide, true_divide = A.sub, A.mul, A.div, A.div
+    floor_divide, remainder, lerp = A.floor_divide, A.remainder, A.lerp
+    addcmul, addcdiv = A.addcmul, A.addcdiv
+    eq, ne, lt, le, gt, ge = A.eq, A.ne, A.lt, A.le, A.gt, A.ge
+    logical_and, logical_or, logical_xor = A.logical_and, A.logical_or, A.logical_xor
+    logical_not, bitwise_not = E.logical_not, E.bitwise_not
+    bitwise_and, bitwise_or, bitwise_xor = A.bitwise_and, A.bitwise_or, A.bitwise_xor
+    maximum, minimum, hypot = A.maximum, A.minimum, A.hypot
+    clamp = clip = A.clamp
+    exp, exp2, expm1, log, log2, log10, log1p = (
+        E.exp, E.exp2, E.expm1, E.log, E.log2, E.log10, E.log1p,
+    )  # fmt: skip
+    sqrt, rsqrt, reciprocal, square = E.sqrt, E.rsqrt, E.reciprocal, E.square
+    sin, cos, tan, sinh, cosh, tanh = E.sin, E.cos, E.tan, E.sinh, E.cosh, E.tanh
+    asin, acos, atan, atan2 = E.asin, E.acos, E.atan, A.atan2
+    arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
+    sigmoid, relu, erf, sign, abs, neg = E.sigmoid, E.relu, E.erf, E.sign, E.abs_, E.neg
+    absolute, negative = E.abs_, E.neg
+    floor, ceil, round, trunc = E.floor, E.ceil, E.round_, E.trunc
+    isnan, isinf, isfinite, clone = E.isnan, E.isinf, E.isfinite, E.clone
+    bernoulli = D.bernoulli
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """This tensor where the condition holds, else `other`."""
+        return A.where(condition, self, other)
+
+    def masked_fill(self, mask: Any, value: Any) -> Any:
+        """`value` where the mask holds, else this tensor."""
+        return A.masked_fill(self, mask, value)  # type: ignore[arg-type]
+
+
+class InPlace(Elements):
+    """The functions that write into the tensor."""
+
+    add_, sub_, mul_, div_ = in_place(A.add), in_place(A.sub), in_place(A.mul), in_place(A.div)
+    subtract_, multiply_, divide_, true_divide_ = sub_, mul_, div_, div_
+    pow_, remainder_, floor_divide_ = in_place(A.pow_), in_place(A.remainder), in_place(A.floor_divide)
+    lerp_, addcmul_, addcdiv_ = in_place(A.lerp), in_place(A.addcmul), in_place(A.addcdiv)
+    clamp_ = clip_ = in_place(A.clamp)
+    atan2_ = arctan2_ = in_place(A.atan2)
+    hypot_ = in_place(A.hypot)
+    eq_, ne_, lt_ = in_place(A.eq), in_place(A.ne), in_place(A.lt)
+    le_, gt_, ge_ = in_place(A.le), in_place(A.gt), in_place(A.ge)
+    logical_and_, logical_or_ = in_place(A.logical_and), in_place(A.logical_or)
+    logical_xor_, logical_not_ = in_place(A.logical_xor), in_place(E.logical_not)
+    bitwise_and_, bitwise_or_ = in_place(A.bitwise_and), in_place(A.bitwise_or)
+    bitwise_xor_, bitwise_not_ = in_place(A.bitwise_xor), in_place(E.bitwise_not)
+    exp_, exp2_, expm1_ = in_place(E.exp), in_place(E.exp2), in_place(E.expm1)
+    log_, log2_, log10_, log1p_ = in_place(E.log), in_place(E.log2), in_place(E.log10), in_place(E.log1p)
+    sqrt_, rsqrt_, square_, reciprocal_ = (
+        in_place(E.sqrt), in_place(E.rsqrt), in_place(E.square), in_place(E.reciprocal),
+    )  # fmt: skip
+    sin_, cos_, tan_ = in_place(E.sin), in_place(E.cos), in_place(E.tan)
+    sinh_, cosh_, tanh_ = in_place(E.sinh), in_place(E.cosh), in_place(E.tanh)
+    asin_, acos_, atan_ = in_place(E.asin), in_place(E.acos), in_place(E.atan)
+    arcsin_, arccos_, arctan_ = asin_, acos_, atan_
+    sigmoid_, relu_, erf_, sign_ = in_place(E.sigmoid), in_place(E.relu), in_place(E.erf), in_place(E.sign)
+    abs_ = absolute_ = in_place(E.abs_)
+    neg_ = negative_ = in_place(E.neg)
+    floor_, ceil_, round_, trunc_ = in_place(E.floor), in_place(E.ceil), in_place(E.round_), in_place(E.trunc)
+    cumsum_ = in_place(R.cumsum)
+    masked_fill_ = in_place(Elements.masked_fill)
+    zero_, fill_, copy_ = W.zero_, W.fill_, W.copy_
+    index_put_, fill_diagonal_ = G.index_put_, W.fill_diagonal_
+    index_add_, index_copy_, index_fill_ = in_place(K.index_add), in_place(K.index_copy), in_place(K.index_fill)
+    scatter_, scatter_add_ = in_place(K.scatter), in_place(K.scatter_add)
+    masked_scatter_, tril_, triu_ = in_place(K.masked_scatter), in_place(K.tril), in_place(K.triu)
+    addmm_ = in_place(P.addmm)
+    uniform_, normal_ = D.uniform_, D.normal_
+
+
+class Folds(InPlace):
+    """Sums, extremes and products."""
+
+    sum, mean, prod, var, std, norm = R.sum_, R.mean, R.prod, R.var, R.std, R.norm
+    cumsum, isclose, allclose, equal = R.cumsum, X.isclose, X.allclose, X.equal
+    max, min, amax, amin = X.max_over, X.min_over, X.amax, X.amin
+    argmax, argmin, any, all = X.argmax, X.argmin, X.any_, X.all_
+    softmax, log_softmax, logsumexp = M.softmax, M.log_softmax, M.logsumexp
+    matmul, mm, mv, dot, bmm = P.matmul, P.mm, P.mv, P.dot, P.bmm
+    outer = P.outer
+
+
+class Layout(Folds):
+    """Views and copies in another shape."""
+
+    t_, unsqueeze_ = W.reshaping(S.t, "TBackward1"), W.reshaping(S.unsqueeze, "UnsqueezeBackward1")
+    transpose_ = swapaxes_ = swapdims_ = W.reshaping(S.transpose, "TransposeBackward1")
+    squeeze_ = W.reshaping(S.squeeze, "SqueezeBackward4", "SqueezeBackward3")
+
+    view, reshape, flatten, permute = S.view_as_shape, S.reshape, S.flatten, S.permute
+    transpose, t, movedim = S.transpose, S.t, S.movedim
+    swapaxes = swapdims = S.transpose
+    squeeze, unsqueeze, expand, narrow = S.squeeze, S.unsqueeze, S.expand, S.narrow
+    split, chunk, unbind, repeat, flip = C.split, C.chunk, C.unbind, C.repeat, C.flip
+    select, index_select, gather = G.select, I.index_select, I.gather
+    masked_select, diagonal, index_put = I.masked_select, S.diagonal, G.index_put
+    index_add, index_copy, index_fill = K.index_add, K.index_copy, K.index_fill
+    scatter, scatter_add, masked_scatter = K.scatter, K.scatter_add, K.masked_scatter
+    tril, triu, addmm = K.tril, K.triu, P.addmm
+
+    @property
+    def T(self) -> Tensor:
+        return S.reversed_axes(self)  # type: ignore[arg-type]
+
+    @property
+    def mT(self) -> Tensor:
+        return S.matrix_transposed(self)  # type: ignore[arg-type]
+
+    def view_as(self, other: Any) -> Tensor:
+        return S.view_as_shape(self, S.shape_of(other))  # type: ignore[arg-type]
+
+    def reshape_as(self, other: Any) -> Tensor:
+        return S.reshape(self, S.shape_of(other))  # type: ignore[arg-type]
+
+    def expand_as(self, other: Any) -> Tensor:
+        return S.expand(self, S.shape_of(other))  # type: ignore[arg-type]
+
+
+class Operators(Layout):
+    """Other dtypes.  These methods hide the names of Python's classes, so nothing else stands here."""
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: Any = False) -> Tensor:
+        """Another dtype, given as such or as another tensor's."""
+        for a in args:
+            if isinstance(a, Core):
+                dtype = ALL[a._read().kind.dtype]
+            elif isinstance(a, (str, Device)):
+                Device(a)
+            else:
+                dtype = a
+        if device is not None:
+            Device(device)
+        have = self._read().kind.dtype
+        code = dtype_of(dtype).code if dtype is not None else have
+        if code == have:
+            return E.clone(self) if copy else self  # type: ignore[arg-type,return-value]
+        return E.cast_to(self, code)
+
+    def float(self) -> Tensor:
+        return self.to(float32)
+
+    def double(self) -> Tensor:
+        return self.to(float64)
+
+    def int(self) -> Tensor:
+        return self.to(int32)
+
+    def long(self) -> Tensor:
+        return self.to(int64)
+
+    def bool(self) -> Tensor:
+        return self.to(ALL["bool"])
+
+    def type_as(self, other: Any) -> Tensor:
+        return self.to(other)
+
+    def cpu(self) -> Tensor:
+        return self  # type: ignore[return-value]
+

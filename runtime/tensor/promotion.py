@@ -1,0 +1,83 @@
+"""Which dtype and shape an operation on several tensors and numbers has.
+
+Tensors with dimensions decide first, then tensors without, then Python's numbers; a lower rank matters only
+where its kind (bool < integer < float) is the higher one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...compiler.ir.types import FLOATS
+from .cells import Kind
+from .dtypes import ALL, get_default_dtype
+
+ORDER = ("bool", "i32", "i64", "f32", "f64")
+Argument = Kind | type
+"""The kind of a tensor, or the class of a Python number."""
+
+
+def number_dtype(number: type) -> str:
+    """The dtype that a Python number has by itself."""
+    if number is float:
+        return get_default_dtype().code
+    return "bool" if number is bool else "i64"
+
+
+def wider(a: str, b: str) -> str:
+    """The smallest dtype that holds both."""
+    return ORDER[max(ORDER.index(a), ORDER.index(b))]
+
+
+def common_dtype(arguments: Iterable[Argument]) -> str:
+    """The dtype in which an operation on these arguments is done."""
+    ranks: list[str | None] = [None, None, None]
+    for a in arguments:
+        if isinstance(a, Kind):
+            rank, dtype = (0 if a.shape else 1), a.dtype
+        else:
+            rank, dtype = 2, number_dtype(a)
+        have = ranks[rank]
+        ranks[rank] = dtype if have is None else wider(have, dtype)
+    found = None
+    for dtype in ranks:
+        found = _combine(found, dtype)
+    if found is None:
+        raise TypeError("an operation needs at least one tensor or number")
+    return found
+
+
+def _combine(higher: str | None, lower: str | None) -> str | None:
+    if higher is None or lower is None:
+        return higher if lower is None else lower
+    if higher in FLOATS:
+        return higher
+    return wider(higher, lower) if higher == "bool" or lower in FLOATS else higher
+
+
+def float_dtype(dtype: str) -> str:
+    """`dtype` if it is a float's, else the default dtype."""
+    return dtype if dtype in FLOATS else get_default_dtype().code
+
+
+def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape to which all broadcast."""
+    rank = max(map(len, shapes), default=0)
+    shape = [1] * rank
+    for s in shapes:
+        for axis, n in enumerate(s, rank - len(s)):
+            if n == shape[axis] or n == 1:
+                continue
+            if shape[axis] != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({shape[axis]}) must match the size of tensor b ({n})"
+                    f" at non-singleton dimension {axis}"
+                )
+            shape[axis] = n
+    return tuple(shape)
+
+
+def c_name(dtype: str) -> str:
+    """What PyTorch's messages call a dtype: Float, Long."""
+    names = {"f32": "Float", "f64": "Double", "i32": "Int", "i64": "Long", "bool": "Bool"}
+    return names[ALL[dtype].code]

@@ -1,0 +1,207 @@
+"""Writing to the rows and elements that indices and masks name: copies with them changed, and the writing itself.
+
+Where a place is named twice, the last value counts; the adding functions count each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arithmetic import MASKED_FILL, mul
+from .axes import axis_of
+from .cells import cell_of
+from .core import Core, apply, number_of, wrap
+from .elementary import clone
+from .fragments import Operation
+from .gathering import element_indices
+from .indexing import added, checked_indices, placed
+from .promotion import common_shape
+from .shapes import expand, reshape, shape_of
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def _adding(name: str, node: str) -> Operation:
+    return Operation(name, node, added)
+
+
+def _putting(name: str, node: str) -> Operation:
+    return Operation(name, node, placed)
+
+
+INDEX_ADD, SCATTER_ADD = _adding("index_add", "IndexAddBackward0"), _adding("scatter_add", "ScatterAddBackward0")
+INDEX_COPY = _putting("index_copy", "IndexCopyBackward0")
+SCATTER, SCATTER_NUMBER = _putting("scatter", "ScatterBackward0"), _putting("scatter", "ScatterBackward1")
+MASKED_SCATTER = _putting("masked_scatter", "MaskedScatterBackward0")
+INDEX_FILL, INDEX_FILL_TENSOR = (
+    Operation("index_fill", f"IndexFillBackward{k}", MASKED_FILL.emit, "own") for k in (0, 1)
+)
+
+
+def _kept(m: Any, x: Any, mask: Any) -> Any:
+    return m.select(mask, x, _zero(x))
+
+
+TRIL, TRIU = Operation("tril", "TrilBackward0", _kept), Operation("triu", "TriuBackward0", _kept)
+
+
+def _zero(x: Any) -> Any:
+    return x.m.number({"bool": False, "i32": 0, "i64": 0}.get(x.value.type.dtype, 0.0), x.value.type)
+
+
+def _same_dtype(name: str, input: Core, source: Core) -> None:
+    if input._read().kind.dtype != source._read().kind.dtype:
+        raise RuntimeError(f"{name}(): self and source expected to have the same dtype")
+
+
+def _placed(operation: Operation, input: Any, key: Any, values: Any) -> Tensor:
+    """`input` with values, in the shape of what the key names, written there."""
+    source = np.full(shape_of(input), -1, np.int64)
+    target = source[key].shape
+    if not prod(target):
+        return clone(input)
+    source[key] = np.arange(prod(target)).reshape(target)
+    return apply(operation, (input, wrap(cell_of(source)), expand(values, target)))
+
+
+# ---- rows
+
+
+def _rows(name: str, input: Any, dim: int, index: Any) -> tuple[int, Core]:
+    """The axis, and the checked indices along it."""
+    axis = axis_of(dim, len(shape_of(input)))
+    if len(shape_of(index)) > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if not shape_of(index):
+        index = reshape(index, 1)
+    return axis, checked_indices(index, (shape_of(input) or (1,))[axis], axis)
+
+
+def _check_source(name: str, input: Any, axis: int, index: Core, source: Any) -> None:
+    wanted = list(shape_of(input))
+    wanted[axis] = shape_of(index)[0]
+    if list(shape_of(source)) != wanted:
+        kind = IndexError if name == "index_copy_" else RuntimeError
+        raise kind(f"{name}(): source must have the shape {wanted}, got {list(shape_of(source))}")
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """input with the rows of `source` added to the rows that `index` names."""
+    axis, rows = _rows("index_add", input, dim, index)
+    _same_dtype("index_add", input, source)
+    _check_source("index_add", input, axis, rows, source)
+    return apply(INDEX_ADD, (input, source if alpha == 1 else mul(source, alpha), rows), ((axis,),))
+
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """input with the rows that `index` names replaced by those of `source`."""
+    axis, rows = _rows("index_copy_", input, dim, index)
+    _same_dtype("index_copy", input, source)
+    _check_source("index_copy_", input, axis, rows, source)
+    return _placed(INDEX_COPY, input, (slice(None),) * axis + (rows._array(),), source)
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """input with the rows that `index` names filled with one number."""
+    axis, rows = _rows("index_fill_", input, dim, index)
+    mask = np.zeros(shape_of(input), bool)
+    mask[(slice(None),) * axis + (rows._array(),)] = True
+    if isinstance(value, Core) and shape_of(value):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(shape_of(value))}"
+            " dimension(s)."
+        )
+    operation = INDEX_FILL_TENSOR if isinstance(value, Core) else INDEX_FILL
+    return apply(operation, (wrap(cell_of(mask)), input, value), (input._read().kind.dtype,))
+
+
+# ---- elements
+
+
+def _grid(input: Any, dim: int, index: Any, source: Any = None) -> tuple[int, list[Any]]:
+    """The axis, and for each axis the indices of the places that `index` names."""
+    shape, wanted = shape_of(input), shape_of(index)
+    axis = axis_of(dim, len(shape))
+    if len(wanted) != len(shape):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    for a, n in enumerate(wanted):
+        if (a != axis and n > shape[a]) or (source is not None and n > shape_of(source)[a]):
+            raise RuntimeError(
+                f"Expected index {list(wanted)} to be no larger than self {list(shape)} apart from dimension {axis}"
+                + (f" and to be no larger size than src {list(shape_of(source))}" if source is not None else "")
+            )
+    places: list[Any] = list(np.indices(wanted, sparse=True))
+    places[axis] = element_indices(index, shape[axis], axis)._array()
+    return axis, places
+
+
+def _cropped(source: Any, index: Any) -> Any:
+    """The part of `source` that `index` covers."""
+    return source[tuple(slice(0, n) for n in shape_of(index))]
+
+
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
+    """input with the elements of `src`, or one number, written where `index` says along `dim`."""
+    given = src if value is None else value
+    number = number_of(given)
+    if number is not None:
+        _, places = _grid(input, dim, index)
+        one = wrap(cell_of(np.array(number, input._read().kind.type.numpy)))
+        return _placed(SCATTER_NUMBER, input, tuple(places), one)
+    _, places = _grid(input, dim, index, given)
+    _same_dtype("scatter", input, given)
+    return _placed(SCATTER, input, tuple(places), _cropped(given, index))
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """input with the elements of `src` added where `index` says along `dim`."""
+    _, places = _grid(input, dim, index, src)
+    _same_dtype("scatter", input, src)
+    indices = [wrap(cell_of(np.ascontiguousarray(p))) for p in places]
+    return apply(SCATTER_ADD, (input, _cropped(src, index), *indices), (tuple(range(len(indices))),))
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """input with the elements of `source`, in order, written where the mask holds."""
+    _same_dtype("masked_scatter", input, source)
+    shape = common_shape([shape_of(input), shape_of(mask)])
+    chosen = np.broadcast_to(mask._array(), shape)
+    count = int(chosen.sum())
+    if count > prod(shape_of(source)):
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes and enough elements in source")
+    places = np.full(shape, -1, np.int64)
+    places[chosen] = np.arange(count)
+    if not count:
+        return clone(expand(input, shape))
+    return apply(MASKED_SCATTER, (expand(input, shape), wrap(cell_of(places)), source))
+
+
+# ---- triangles
+
+
+def _triangle(operation: Operation, keep: Callable[..., np.ndarray], input: Any, diagonal: int) -> Tensor:
+    shape = shape_of(input)
+    if len(shape) < 2:
+        raise RuntimeError(f"{operation.name}: input tensor must have at least 2 dimensions")
+    mask = np.broadcast_to(keep(np.ones(shape[-2:], bool), diagonal), shape)
+    return apply(operation, (input, wrap(cell_of(np.ascontiguousarray(mask)))))
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Zeros above a diagonal of each matrix."""
+    return _triangle(TRIL, np.tril, input, diagonal)
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Zeros below a diagonal of each matrix."""
+    return _triangle(TRIU, np.triu, input, diagonal)
+
+
+__all__ = [
+    "index_add", "index_copy", "index_fill", "masked_scatter", "scatter", "scatter_add", "tril", "triu",
+]  # fmt: skip

@@ -1,0 +1,140 @@
+"""Writing into tensors: what may be written to, and what becomes of those that share the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .cells import Cell, Home
+from .core import Core, apply, requires, wrap
+from .fragments import Operation
+from .modes import mode
+from .nodes import Node
+from .paths import Path, overlap, part_of, put
+from .shapes import whole_of
+from .tape import force, place_of
+
+
+def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
+    """Raise PyTorch's error where writing would hide the past from backward."""
+    if x._inference and not mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get"
+            " a normal tensor before doing inplace update."
+        )
+    if mode.enabled and (requires(x) or any(isinstance(a, Core) and requires(a) for a in others)):
+        if x._origin:
+            what = f"Output {x._index} of {x._node.name()}" if x._node else "This tensor"
+            raise RuntimeError(
+                f"{what} is a view and is being modified inplace. The view was made {x._origin}, whose views must"
+                " not be written to while gradients are kept. Use the out-of-place operation instead."
+            )
+        if x._requires and x._node is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation; "
+                "write to it inside `with no_grad():`"
+            )
+        base = x._base
+        if base is not None and base._requires and base._node is None and requires(x):
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation; "
+                "write to it inside `with no_grad():`"
+            )
+    if any(step[0] == "spread" for step in x._path):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single"
+            " memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def check_apart(x: Core, other: Core, same: bool = False) -> None:
+    """Raise PyTorch's error if what is read lies in the memory that is written; the `same` part may be allowed."""
+    shared = x is other or (x._storage is not None and x._storage is other._storage)
+    if shared and overlap(whole_of(x), x._path, other._path, even_equal=not same):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single"
+            " memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def _put(m: Any, whole: Any, part: Any, path: Path) -> Any:
+    return m(put(m.b, whole.value, part.value, path))
+
+
+PUT = Operation("put", "CopySlices", _put)
+
+
+def assign(x: Core, cell: Cell) -> None:
+    """Give `x` another value of the same kind, outside of any history."""
+    if x._storage is None:
+        if x._requires:
+            _leave(x, cell)
+        x._cell = cell
+        x._written += 1
+    elif x._base is None:
+        _overwrite_whole(x, cell)
+    else:
+        overwrite(x, wrap(cell))
+
+
+def _leave(x: Core, cell: Cell) -> None:
+    """Note at the value of `x` that `cell` is written over it."""
+    old = x._cell
+    old.home, old.version = Home(x._written + 1, place_of(cell)), x._written
+
+
+def overwrite(x: Any, new: Core) -> Any:
+    """Give `x`, and all that share its memory, the value and history of `new`, of the same kind."""
+    node = new._node if mode.enabled else None
+    if node is not None:
+        node.keep([x._cell])  # which the operation reads before it writes over it
+    if x._base is None:
+        _overwrite_whole(x, new._read())
+        if mode.enabled:
+            _rebase(x, new._node, new._index)
+    elif node is not None or not mode.enabled:
+        overwrite(x._base, apply(PUT, (x._base, new), (x._part,)))
+    else:
+        mode.enabled = False
+        try:
+            overwrite(x._base, apply(PUT, (x._base, new), (x._part,)))
+        finally:
+            mode.enabled = True
+    return x
+
+
+def _overwrite_whole(x: Core, cell: Cell) -> None:
+    """Give a tensor that is no view another cell, and the memory that it shares the values."""
+    storage = x._storage
+    if storage is None:
+        _leave(x, cell)
+        x._cell = cell
+        x._written += 1
+    else:
+        storage.settle()
+        for old in (x._cell, storage.cell):
+            if old is not None and x._counted:
+                old.home, old.version = storage, storage.version
+        if storage.array is not None:
+            np.copyto(part_of(storage.array, x._path), force(cell).array)  # type: ignore[arg-type]
+        elif x._path:
+            storage.cell = apply(PUT, (wrap(storage.known()), wrap(cell)), (x._path,))._cell
+        else:
+            storage.cell = cell
+        storage.edition += 1
+        x._written += 1
+        if x._counted:
+            storage.version += 1
+            storage.written = place_of(cell)
+        x._cell, x._seen = cell, storage.edition
+        cell.home, cell.version = storage, storage.version
+
+
+def _rebase(x: Core, node: Node | None, index: int) -> None:
+    """Give `x` another place in the gradient graph; if it keeps its gradient, it keeps that of the new place."""
+    if x._retains and x._node is not None and node is not None:
+        assert x._node.hooks is not None
+        node.hooked().retained[index] = x._node.hooks.retained.pop(x._index)
+    x._node, x._index = node, index

@@ -1,0 +1,162 @@
+"""A function of one for many at once: vmap.
+
+    distances = vmap(lambda x, y: np.sqrt(np.sum((x - y) ** 2)), in_axes=(0, None))
+    distances(points, origin)                   one distance for each row of points
+
+The function is traced for one lane, and its graph batched: array work over all lanes (`passes.batch`). Where lanes take
+different numbers of rounds, or part at a branch that may fail, they run one after the other in a compiled loop.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.frontend import region as R
+from ..compiler.frontend import tracing, tree
+from ..compiler.frontend.array import Array
+from ..compiler.frontend.promotion import lift
+from ..compiler.frontend.region import Leaf
+from ..compiler.frontend.sizes import Length, freeze
+from ..compiler.frontend.tracing import Tracing
+from ..compiler.ir.primitive import NotBatchable
+from ..compiler.passes.batch import batched, widened
+from . import control
+from .transforms import jit
+
+Axes = Any
+SHARED = None
+"""The axis of what is the same for all lanes."""
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+    """`function` for every lane: along an axis of its arguments, which it does not see.
+
+    in_axes    the axis of the lanes in each argument: an int, None for what all lanes share, or a tuple with one for
+               each argument, which may hold trees of axes in place of an int
+    out_axes   where that axis stands in the results
+
+    Keyword arguments have their lanes along axis 0. Works within compiled functions, on functions under `grad` and
+    other transforms, and on itself. TypeError where an argument has no such axis, ValueError where lengths differ.
+
+    >>> vmap(grad(lambda x: x ** 2))(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
+    """
+    if not callable(function):
+        raise TypeError(f"vmap takes a function, got {type(function).__name__}: {function!r:.60}")
+
+    @functools.wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        now = tracing.current()
+        assert now is not None, "jit traces"
+        return _mapped(now, function, (args, kwargs), in_axes, out_axes)
+
+    return jit(mapped)
+
+
+def rows_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for every row of its first argument; the others are the same for all."""
+
+    def rows(first: Any, *rest: Any) -> Any:
+        now = tracing.current()
+        assert now is not None, "jit traces"
+        return _mapped(now, function, ((first, *rest), {}), (0, *[SHARED] * len(rest)), 0)
+
+    return jit(rows)
+
+
+def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, out_axes: Axes) -> Any:
+    args, kwargs = given
+    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    if len(axes) != len(args):
+        raise ValueError(f"vmap: in_axes has {len(axes)} axes for {len(args)} arguments")
+    leaves: list[Any] = []
+    places: list[int | None] = []
+    structures = []
+    for k, (axis, each) in enumerate([*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())]):
+        structures.append(R.flatten(each, leaves, f"vmap: argument {k}"))
+        _spread_axes(axis, structures[-1], places, f"argument {k}")
+    wide = [k for k, place in enumerate(places) if place is not SHARED]
+    columns = [_in_front(leaves[k], places[k], k) for k in wide]
+    size = _lanes(columns)
+
+    def one(*lane: Any) -> Any:
+        whole = list(leaves)
+        for k, x in zip(wide, lane, strict=True):
+            whole[k] = x
+        parts = iter(whole)
+        made = [tree.rebuild(s, parts) for s in structures]
+        return function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
+
+    stacked = _batched(now, one, columns, size)
+    if stacked is None:
+        _, stacked = control.scan(lambda carry, x: (carry, one(*x)), (), tuple(columns))
+    return _moved(stacked, out_axes)
+
+
+def _spread_axes(axis: Axes, structure: tree.Signature, places: list[int | None], what: str) -> None:
+    """The axis of every leaf of an argument."""
+    if axis is None or (isinstance(axis, int) and not isinstance(axis, bool)):
+        places += [axis] * sum(node[0] != "static" for _, node in tree.nodes(structure))
+        return
+    inner = list(axis.values()) if isinstance(axis, dict) else axis
+    if not isinstance(inner, (tuple, list)) or structure[0] not in tree.CONTAINERS or len(inner) != len(structure[-1]):
+        raise TypeError(f"vmap: in_axes of {what} is {axis!r}, expected an int, None, or a tree of them like it")
+    for k, (each, node) in enumerate(zip(inner, structure[-1], strict=True)):
+        _spread_axes(each, node, places, f"{what}[{k}]")
+
+
+def _in_front(x: Any, axis: int | None, k: int) -> Any:
+    """An argument with the axis of its lanes in front."""
+    rank = np.ndim(x) if not isinstance(x, Array) else x.ndim
+    array: Any = x
+    assert axis is not None
+    if not -rank <= axis < rank:
+        raise TypeError(f"vmap: leaf {k} of the arguments has {rank} axes, and none with number {axis}")
+    return np.moveaxis(array, axis, 0) if axis % rank else x
+
+
+def _lanes(columns: Sequence[Any]) -> int:
+    if not columns:
+        raise ValueError("vmap needs an argument with lanes: in_axes is None for all of them")
+    sizes = []
+    for each in columns:
+        if isinstance(each.shape[0], Length):
+            freeze(each.shape[0], "vmap() over it")
+        sizes.append(int(each.shape[0]))
+    if len(set(sizes)) > 1:
+        raise ValueError(f"vmap: the arguments have different numbers of lanes: {', '.join(map(str, sizes))}")
+    return sizes[0]
+
+
+def _batched(now: Tracing, one: Callable[..., Any], columns: Sequence[Any], size: int) -> Any:
+    """The results with the lanes in front; None if they cannot be made for all lanes at once."""
+    rows = [Leaf(t.with_shape(t.shape[1:]), weak) for t, weak in map(R.leaf_of, columns)]
+    region = R.trace_region(now, "lane", rows, one)
+    extras, (places,) = R.arguments(now, (region,))
+    given = [*(lift(now, x) for x in columns), *(extras[p] for p in places)]
+    flags = [True] * len(columns) + [False] * len(places)
+    mark = len(now.builder.body)
+    try:
+        values, wide = batched(now.builder, region.graph, given, flags, size)
+        made = [v if w else widened(now.builder, v, size) for v, w in zip(values, wide, strict=True)]
+    except NotBatchable:
+        del now.builder.body[mark:]
+        return None
+    return R.rebuild(region.signature, [Array(now, v) for v in made])
+
+
+def _moved(stacked: Any, out_axes: Axes) -> Any:
+    if isinstance(out_axes, int):
+        arrays: list[Any] = []
+        structure = R.flatten(stacked, arrays, "vmap: the result")
+        return R.rebuild(structure, [np.moveaxis(x, 0, out_axes) for x in arrays]) if out_axes else stacked
+    if isinstance(out_axes, (tuple, list)) and isinstance(stacked, (tuple, list)) and len(out_axes) == len(stacked):
+        return type(stacked)([_moved(x, axis) for x, axis in zip(stacked, out_axes, strict=True)])
+    raise TypeError(f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result")
+
+
+__all__ = ["rows_of", "vmap"]
