@@ -25,6 +25,8 @@ from ..compiler.frontend.tracing import Tracing
 from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
 from . import control
+from .derive import Jit
+from .function import Function
 from .transforms import jit
 
 Axes = Any
@@ -32,13 +34,35 @@ SHARED = None
 """The axis of what is the same for all lanes."""
 
 
-def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+class Mapped(Function):
+    """A function of many lanes. Tensors, whose history a compiled function would lose, are mapped in their own way."""
+
+    one: tuple[Any, ...]
+
+    def __slow__(self, *args: Any, **kwargs: Any) -> Any:
+        if tree.EAGER and tracing.current() is None:
+            leaves = _leaves((args, kwargs))
+            for kind, mapped in tree.EAGER.items():
+                if any(isinstance(x, kind) for x in leaves):
+                    return mapped(*self.one)(*args, **kwargs)
+        return super().__slow__(*args, **kwargs)
+
+
+def _leaves(given: Any) -> list[Any]:
+    """The leaves of nested containers."""
+    if isinstance(given, dict):
+        given = tuple(given.values())
+    return [leaf for each in given for leaf in _leaves(each)] if isinstance(given, (tuple, list)) else [given]
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **dims: Any) -> Callable[..., Any]:
     """`function` for every lane: along an axis of its arguments, which it does not see.
 
     in_axes    the axis of the lanes in each argument: an int, None for what all lanes share, or a tuple with one for
                each argument, which may hold trees of axes in place of an int
     out_axes   where that axis stands in the results
 
+    PyTorch's names `in_dims` and `out_dims` do, too; functions of Tensors run for each example, with their history.
     Keyword arguments have their lanes along axis 0. Works within compiled functions, on functions under `grad` and
     other transforms, and on itself. TypeError where an argument has no such axis, ValueError where lengths differ.
 
@@ -47,6 +71,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     """
     if not callable(function):
         raise TypeError(f"vmap takes a function, got {type(function).__name__}: {function!r:.60}")
+    in_axes, out_axes = dims.pop("in_dims", in_axes), dims.pop("out_dims", out_axes)
+    if dims:
+        raise TypeError(f"vmap has no argument {next(iter(dims))}; it takes in_axes and out_axes, or in_dims, out_dims")
 
     @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +81,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
         assert now is not None, "jit traces"
         return _mapped(now, function, (args, kwargs), in_axes, out_axes)
 
-    return jit(mapped)
+    made = Mapped(mapped, Jit("vmap"))
+    made.one = (function, in_axes, out_axes)
+    return made
 
 
 def rows_of(function: Callable[..., Any]) -> Callable[..., Any]:

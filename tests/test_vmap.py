@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pullback as torch
 from pullback import cond as choose
 from pullback import fori_loop, grad, hessian, hvp, jacfwd, jacrev, jit, jvp, vmap, while_loop
 
@@ -100,6 +101,16 @@ def test_loops_of_shared_and_of_own_lengths() -> None:
     np.testing.assert_allclose(vmap(grad(root))(np.array([4.0, 9.0, 2.0])), [0.25, 1 / 6, 0.125**0.5], rtol=1e-9)
 
 
+def test_tensors_keep_their_history() -> None:
+    double = vmap(lambda row, k: (row * row).sum() * k, in_dims=(0, None))
+    assert double(ROWS, 2.0).shape == (6,)
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = double(x, 2.0)
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [[4.0, 8.0], [12.0, 16.0]]
+
+
 def test_products_and_jacobians() -> None:
     f = lambda x, a: np.stack([x[0] * x[1] * a, np.sin(x[2]), x[0] ** 3])  # noqa: E731
     a, v = 1.7, np.array([0.5, -1.0, 2.0])
@@ -132,6 +143,7 @@ one: Any = 1.0
     ("call", "error", "words"),
     [
         (lambda: vmap(three), TypeError, "vmap takes a function, got int: 3"),
+        (lambda: vmap(energy, axes=0), TypeError, "vmap has no argument axes; it takes in_axes and out_axes"),
         (lambda: vmap(energy, in_axes=(0, 0))(ROWS), ValueError, "in_axes has 2 axes for 1 arguments"),
         (lambda: vmap(energy, in_axes=2)(ROWS), TypeError, "has 2 axes, and none with number 2"),
         (lambda: vmap(lambda x, y: x @ y)(ROWS, TABLE), ValueError, "different numbers of lanes: 6, 4"),

@@ -31,6 +31,9 @@ MADE_OF: dict[type, tuple[Callable[[Any], np.ndarray], Callable[[np.ndarray], An
 STACKS: dict[type, Callable[[Sequence[Any]], Any]] = {}
 """How some of these are put along a new first axis, where np.stack would lose what they know."""
 
+EAGER: dict[type, Callable[..., Any]] = {}
+"""What makes a function of batches of some of these, where a compiled one would lose what they know."""
+
 
 def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array: Callable[[np.ndarray], Any]) -> None:
     """Let objects of a type be traced as the arrays they hold; results come back as that type."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.tree import STACKS, register_leaf
+from ...compiler.frontend.tree import EAGER, STACKS, register_leaf
 from .arithmetic import eq
 from .axes import axis_of
+from .batched import vmap
 from .cells import cell_of
 from .core import Core, instances_are, requires
 from .creation import export, full, ones, tensor, zeros
@@ -197,4 +198,4 @@ def from_array(array: np.ndarray) -> Tensor:
 
 
 register_leaf(Tensor, Core._array, from_array)
-STACKS[Tensor] = stack
+STACKS[Tensor], EAGER[Tensor] = stack, vmap
