@@ -1,70 +1,41 @@
 """len() and NumPy's functions that make arrays of a given shape, while a function with named sizes is traced.
 
 `np.zeros(x.shape)` and `np.arange(len(x))` are handed no array, so NumPy's protocols do not reach them; they are
-replaced while such a trace runs. In other threads, and for arguments without named sizes, they are what they were.
+replaced while such a trace runs (see `patches`).
 """
 
 from __future__ import annotations
 
 import builtins
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import tracing
 from .array import Array, here
+from .patches import NOT_MINE, register
 from .promotion import as_operand, conform, positions
 from .shaping import sizes
 from .sizes import Length, freeze
 from .ufuncs import elementwise
 
-_lock = threading.Lock()
-_running = 0
-_before: dict[tuple[Any, str], Callable[..., Any]] = {}
-_MEANINGS: dict[tuple[Any, str], Callable[..., Any]] = {}
-
 
 def _replaces(module: Any, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a meaning for calls with named sizes."""
+
+    def add(meaning: Callable[..., Any]) -> Callable[..., Any]:
+        def either(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            now = tracing.current()
+            if now is None or now.sizes is None or not any(map(_is_named, (*args, *kwargs.values()))):
+                return NOT_MINE
+            return meaning(*args, **kwargs)
+
         for name in names:
-            _MEANINGS[module, name] = meaning
+            register(module, name, either)
         return meaning
 
-    return register
-
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Let len() and NumPy's functions take and give named sizes for a while."""
-    global _running
-    with _lock:
-        _running += 1
-        if _running == 1:
-            for (module, name), meaning in _MEANINGS.items():
-                _before[module, name] = getattr(module, name)
-                setattr(module, name, _dispatcher(_before[module, name], meaning))
-    try:
-        yield
-    finally:
-        with _lock:
-            _running -= 1
-            if _running == 0:
-                for (module, name), original in _before.items():
-                    setattr(module, name, original)
-
-
-def _dispatcher(original: Any, meaning: Any) -> Any:
-    def dispatch(*args: Any, **kwargs: Any) -> Any:
-        now = tracing.current()
-        if now is None or now.sizes is None or not any(map(_is_named, (*args, *kwargs.values()))):
-            return original(*args, **kwargs)
-        return meaning(*args, **kwargs)
-
-    dispatch.__name__, dispatch.__doc__ = original.__name__, original.__doc__
-    return dispatch
+    return add
 
 
 def _is_named(x: Any) -> bool:
@@ -110,5 +81,3 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
     made = elementwise(np.add, made, low) if isinstance(low, Length) or low else made
     return made if dtype is None else made.astype(dtype)
 
-
-__all__ = ["measuring"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dis
 import math
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from ..ops.source import number
 from .array import Array, here
 from .errors import TraceError, message
 from .indexing import place_in, steps_in
+from .patches import NOT_MINE, Meaning, patched, register
 from .promotion import as_operand, conform
 from .shaping import sizes
 from .sizes import HOOKS
@@ -40,51 +40,21 @@ _MATH: dict[str, Callable[..., Any]] = {
 }
 _KEYS = (slice, type(Ellipsis))
 _PLACE = Type("i64")
-_lock = threading.Lock()
-_running = 0
-_before: dict[tuple[Any, str], Callable[..., Any]] = {}
-
 
 @contextmanager
 def replaced(function: Any) -> Iterator[None]:
     """Let math's functions take the traced values of `function`, and NumPy's make memory that it can store them in."""
-    global _running
     now = current()
     assert now is not None
     now.stores = _stores(function)
-    with _lock:
-        _running += 1
-        if _running == 1:
-            _put_all()
-    try:
+    with patched():
         yield
-    finally:
-        with _lock:
-            _running -= 1
-            if _running == 0:
-                for (module, name), original in _before.items():
-                    setattr(module, name, original)
-                _before.clear()
 
 
-def _put_all() -> None:
-    for name, meaning in _MATH.items():
-        if hasattr(math, name):  # some are younger than the oldest Python
-            _put(math, name, _mathematical(getattr(math, name), meaning))
-    for name, value in (("zeros", 0), ("empty", 0), ("ones", 1)):
-        _put(np, name, _making(getattr(np, name), value))
-
-
-def _put(module: Any, name: str, made: Callable[..., Any]) -> None:
-    original = _before[module, name] = getattr(module, name)
-    made.__name__, made.__doc__ = original.__name__, original.__doc__
-    setattr(module, name, made)
-
-
-def _mathematical(original: Callable[..., Any], meaning: Callable[..., Any]) -> Callable[..., Any]:
-    def dispatch(*args: Any) -> Any:
-        if not any(isinstance(x, Array) and x.has_numbers() and not x.shape for x in args):
-            return original(*args)
+def _mathematical(meaning: Callable[..., Any]) -> Meaning:
+    def dispatch(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs or not any(isinstance(x, Array) and x.has_numbers() and not x.shape for x in args):
+            return NOT_MINE
         with np.errstate(all="ignore"):
             made = meaning(*[_as_float(x) for x in args])
         unlike = np.isnan(made), np.isinf(made)
@@ -101,15 +71,27 @@ def _as_float(x: Any) -> Any:
     return Array(x.tracing, x.astype(np.float64).value, True) if isinstance(x, Array) else float(x)
 
 
-def _making(original: Callable[..., Any], value: float) -> Callable[..., Any]:
-    def dispatch(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
+def _making(value: float) -> Meaning:
+    def dispatch(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return made(*args, **kwargs)
+
+    def made(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
         now = current()
-        ours = now is None or not now.stores or is_library(sys._getframe(1).f_code.co_filename)
+        ours = now is None or not now.stores or is_library(sys._getframe(CALLER).f_code.co_filename)
         if ours or more or np.dtype(dtype).kind not in "fi":
-            return original(shape, dtype, order, **more)
+            return NOT_MINE
         return Array(here(), conform(here(), as_operand(value), np.dtype(dtype), sizes(shape)))
 
     return dispatch
+
+
+CALLER = 3
+"""Frames from where memory is made to where it was asked for."""
+
+for _name, _meaning in _MATH.items():
+    register(math, _name, _mathematical(_meaning))
+for _name, _value in (("zeros", 0), ("empty", 0), ("ones", 1)):
+    register(np, _name, _making(_value))
 
 
 def store(x: Array, key: Any, value: Any) -> None:

@@ -26,7 +26,7 @@ from .athand import Execute, Frozen, at_hand
 from .capture import needs_walk, walk
 from .errors import NeedsValues, TraceError, message
 from .frozen import check_unchanged, no_draws
-from .made import measuring
+from .patches import patched
 from .replaced import replaced
 from .sizes import FrozenSize, Sizes, freeze_all
 from .tracing import Tracing, running
@@ -167,7 +167,7 @@ def _traced(
     now.athand = athand = at_hand(now, outer, values)
     arguments = tree.rebuild(signature, iter(stand_ins))
     with running(now):
-        names_of_sizes = nullcontext() if sizes is None else measuring()
+        names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
         with no_draws(name, where, list(generators)), names_of_sizes, numbers:
             returned = runs(now, function, arguments[:-1], dict(arguments[-1]))

@@ -10,7 +10,7 @@ derivative write the same text for what they share, and the writer's numbering k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..registers import Reg, llvm_type
 from ..writer import Writer
@@ -68,16 +68,40 @@ BRANCHING = frozenset(("sin", "cos", "tan"))
 """Functions that look whether any lane is in need of a longer way."""
 
 
-def of_number(w: Writer, spelling: str, *args: Reg) -> Reg:
-    """A function of single numbers, made in the first lane of a register.
+def applied(w: Writer, spelling: str, dtype: str, args: Sequence[Reg], often: bool, declared: dict[str, str]) -> Reg:
+    """An operation by its machine spelling; a function that is needed `often` is called, and declared once."""
+    if spelling == "cast":
+        return w.cast(args[0], dtype)
+    if spelling not in FUNCTIONS:
+        return getattr(w, spelling)(*args)
+    return _called(w, spelling, dtype, args, declared) if often else _written(w, spelling, args)
+
+
+def _written(w: Writer, spelling: str, args: Sequence[Reg]) -> Reg:
+    """A function written out; of single numbers it is made in the first lane of a register.
 
     Steps on the bits of a float stay among the floats that way: a move to the integers and back takes as long as two
     additions, and a chain of exp and log in a loop is 6 % shorter without.
     """
-    function = FUNCTIONS[spelling]
-    if spelling in BRANCHING:
+    function, dtype = FUNCTIONS[spelling], args[0].dtype
+    if args[0].width > 1 or spelling in BRANCHING:
         return function(w, *args)
-    width = {"f64": 2, "f32": 4}[args[0].dtype]
-    vector = llvm_type(args[0].dtype, width)
-    lanes = [w.value(a.dtype, width, f"insertelement {vector} poison, {a.typed}, i64 0") for a in args]
+    width = {"f64": 2, "f32": 4}[dtype]
+    vector = llvm_type(dtype, width)
+    lanes = [w.value(dtype, width, f"insertelement {vector} poison, {a.typed}, i64 0") for a in args]
     return w.extract(function(w, *lanes), 0)
+
+
+def _called(w: Writer, spelling: str, dtype: str, args: Sequence[Reg], declared: dict[str, str]) -> Reg:
+    """A function of its own for what would otherwise be repeated many times."""
+    kind = args[0]
+    name = f"{spelling}_{kind.dtype}x{kind.width}"
+    if name not in declared:
+        inner = Writer(w.has_fma)
+        made = _written(inner, spelling, [Reg(kind.dtype, kind.width, f"%x{k}") for k in range(len(args))])
+        params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
+        head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
+        declared |= inner.declarations
+        declared[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
+    given = ", ".join(a.typed for a in args)
+    return w.value(dtype, kind.width, f"call {kind.type} @{name}({given})")

@@ -11,7 +11,6 @@ from ...lowering.program import Nest, Store, tops
 from .. import elementary
 from ..levels import LevelWriter
 from ..registers import Reg, literal_value
-from ..writer import Writer
 from .memory import Cell, Memory, Place, Row
 
 OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy
@@ -171,27 +170,8 @@ class Elements(Memory):
     def _apply(self, e: Apply, args: list[Reg]) -> Reg:
         width = max(a.width for a in args)
         args = [self.w.splat(a, width) for a in args]
-        if e.spelling == "cast":
-            return self.w.cast(args[0], e.dtype)
-        if e.spelling in elementary.FUNCTIONS:
-            if self.counts[e.spelling] > OFTEN:
-                return self._call(e, args)
-            return elementary.FUNCTIONS[e.spelling](self.w, *args)
-        return getattr(self.w, e.spelling)(*args)
-
-    def _call(self, e: Apply, args: list[Reg]) -> Reg:
-        """A function of its own for what a nest would otherwise repeat many times."""
-        dtype, width = args[0].dtype, args[0].width
-        name = f"{e.spelling}_{dtype}x{width}"
-        if name not in self.w.declarations:
-            inner = Writer(self.w.has_fma)
-            made = elementary.FUNCTIONS[e.spelling](inner, *(Reg(dtype, width, f"%x{k}") for k in range(len(args))))
-            params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
-            head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
-            self.w.declarations |= inner.declarations
-            self.w.declarations[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
-        given = ", ".join(a.typed for a in args)
-        return self.w.value(e.dtype, width, f"call {args[0].type} @{name}({given})")
+        often = self.counts[e.spelling] > OFTEN
+        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
 
     # ---- guards
 

@@ -104,30 +104,10 @@ class _Piece:
 
     def _apply(self, e: Apply) -> Reg:
         args = [self._argument(a) for a in e.args]
-        if e.spelling == "cast":
-            return self.w.cast(args[0], e.dtype)
-        if e.spelling in elementary.FUNCTIONS:
-            if e.spelling in self.called:
-                return self._call(e, args)
-            return elementary.of_number(self.w, e.spelling, *args)
-        return getattr(self.w, e.spelling)(*args)
+        return elementary.applied(self.w, e.spelling, e.dtype, args, e.spelling in self.called, self.declarations)
 
     def _argument(self, e: Element) -> Reg:
         """What another piece made is in the frame."""
         if e not in self.made and e in self.slots:
             self.made[e] = self._read(e)
         return self.make(e)
-
-    def _call(self, e: Apply, args: Sequence[Reg]) -> Reg:
-        """A function of its own for an elementary function that is needed often."""
-        kind, w = args[0], self.w
-        name = f"{e.spelling}_{kind.dtype}x1"
-        if name not in self.declarations:
-            inner = Writer(w.has_fma)
-            made = elementary.of_number(inner, e.spelling, *(Reg(kind.dtype, 1, f"%x{k}") for k in range(len(args))))
-            params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
-            head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
-            self.declarations |= inner.declarations
-            self.declarations[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
-        given = ", ".join(a.typed for a in args)
-        return w.value(e.dtype, 1, f"call {kind.type} @{name}({given})")

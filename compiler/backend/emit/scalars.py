@@ -14,7 +14,6 @@ from ...lowering.handing import split
 from .. import elementary
 from ..levels import LevelWriter
 from ..registers import Reg
-from ..writer import Writer
 
 OFTEN = 12
 """Times that an elementary function is spelled out; one that is needed more often becomes a function."""
@@ -97,27 +96,8 @@ class Scalars:
     # ---- operations
 
     def _apply(self, e: Apply, args: list[Reg]) -> Reg:
-        if e.spelling == "cast":
-            return self.w.cast(args[0], e.dtype)
-        if e.spelling in elementary.FUNCTIONS:
-            if self.counts[e.spelling] > OFTEN:
-                return self._call(e, args)
-            return elementary.of_number(self.w, e.spelling, *args)
-        return getattr(self.w, e.spelling)(*args)
-
-    def _call(self, e: Apply, args: Sequence[Reg]) -> Reg:
-        """A function of its own for an elementary function that is needed often."""
-        w, kind = self.w, args[0]
-        name = f"{e.spelling}_{kind.dtype}x1"
-        if name not in w.declarations:
-            inner = Writer(w.has_fma)
-            made = elementary.of_number(inner, e.spelling, *(Reg(kind.dtype, 1, f"%x{k}") for k in range(len(args))))
-            params = ", ".join(f"{a.type} %x{k}" for k, a in enumerate(args))
-            head = f"define internal {made.type} @{name}({params}) nounwind {{\nentry:"
-            w.declarations |= inner.declarations
-            w.declarations[name] = "\n".join([head, *inner.lines, f"  ret {made.typed}", "}"])
-        given = ", ".join(a.typed for a in args)
-        return w.value(e.dtype, 1, f"call {kind.type} @{name}({given})")
+        often = self.counts[e.spelling] > OFTEN
+        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
 
     # ---- memory
 

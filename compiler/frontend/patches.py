@@ -1,0 +1,67 @@
+"""Functions of Python and NumPy that ask no protocol, and are replaced while a function is traced.
+
+`len(x)`, `np.zeros(n)` and `math.sin(x)` reach no method of a traced value. While such a trace runs each of them first
+asks the meanings registered here; one that is not concerned says NOT_MINE, and in the end the original is called. So
+in other threads, and for other arguments, they are what they were. Functions that were imported by name before
+(`from math import sin`) are out of reach.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+NOT_MINE: Any = object()
+"""What a meaning returns for a call that it leaves to others."""
+
+Meaning = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""(original, args, kwargs) -> the result, or NOT_MINE."""
+
+_meanings: dict[tuple[Any, str], list[Meaning]] = {}
+_lock = threading.Lock()
+_running = 0
+_before: dict[tuple[Any, str], Callable[..., Any]] = {}
+
+
+def register(module: Any, name: str, meaning: Meaning) -> None:
+    """Let `module.name` ask a meaning; names that this version of Python does not have are passed over."""
+    if hasattr(module, name):
+        _meanings.setdefault((module, name), []).append(meaning)
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """Replace the functions until every trace that has asked for it has ended."""
+    global _running
+    with _lock:
+        _running += 1
+        if _running == 1:
+            for (module, name), meanings in _meanings.items():
+                original = _before[module, name] = getattr(module, name)
+                setattr(module, name, _dispatcher(original, meanings))
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if _running == 0:
+                for (module, name), original in _before.items():
+                    setattr(module, name, original)
+                _before.clear()
+
+
+def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
+    def dispatch(*args: Any, **kwargs: Any) -> Any:
+        for meaning in meanings:
+            made = meaning(original, args, kwargs)
+            if made is not NOT_MINE:
+                return made
+        return original(*args, **kwargs)
+
+    dispatch.__name__, dispatch.__doc__ = original.__name__, original.__doc__
+    return dispatch
+
+
+__all__ = ["NOT_MINE", "Meaning", "patched", "register"]
