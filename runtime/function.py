@@ -180,7 +180,7 @@ class Function(ByName, Foreign, Inside, Varying, NativeFunction):
         if place in self._static:
             return ("static", tree.static_key(value))
         try:
-            return tree.flatten(value, leaves)
+            return tree.flatten(tree.unfollowed(value), leaves)
         except tree.BadLeaf as error:
             name = place if isinstance(place, str) else self.argument_names(place + 1)[place]
             path = error.path if len(error.path) <= 80 else error.path[:80] + "..."

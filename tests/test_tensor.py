@@ -544,3 +544,16 @@ def test_tensors_pass_through_compiled_functions() -> None:
     assert isinstance(made, torch.Tensor) and made.tolist() == [2.0, 2.0, 2.0]
     slope = torch.grad(lambda x: (x * x).sum())(torch.tensor([1.0, 2.0]))
     assert isinstance(slope, torch.Tensor) and slope.tolist() == [2.0, 4.0]
+
+
+def test_compiled_functions_refuse_what_would_lose_its_history() -> None:
+    double, w = torch.jit(lambda x: x["w"] * 2.0), torch.ones(3, requires_grad=True)
+    with pytest.raises(TypeError, match=r"argument x requires grad, .*; pass x.detach\(\)"):
+        double({"w": w})
+    with pytest.raises(TypeError, match="has no history"):
+        torch.grad(lambda p: (p * p).sum())(torch.nn.Parameter(w.detach()))
+    assert double({"w": w.detach()}).tolist() == [2.0, 2.0, 2.0]
+    with torch.no_grad():
+        assert double({"w": w}).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(TypeError, match="has no history"):
+        double({"w": w})

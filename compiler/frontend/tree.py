@@ -34,6 +34,9 @@ STACKS: dict[type, Callable[[Sequence[Any]], Any]] = {}
 EAGER: dict[type, Callable[..., Any]] = {}
 """What makes a function of batches of some of these, where a compiled one would lose what they know."""
 
+FOLLOWED: dict[type, Callable[[Any], bool]] = {}
+"""Whether operations on such a leaf are remembered, so that results of a compiled function would be missing there."""
+
 
 def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array: Callable[[np.ndarray], Any]) -> None:
     """Let objects of a type be traced as the arrays they hold; results come back as that type."""
@@ -83,6 +86,17 @@ def static_key(x: Any) -> Any:
     except TypeError:
         return ById(x)
     return (type(x), x)
+
+
+def unfollowed(tree: Any, depth: int = 0) -> Any:
+    """The tree, if no leaf of it is followed; else BadLeaf."""
+    if FOLLOWED and isinstance(tree, (list, tuple, dict)) and depth < MAX_DEPTH:
+        for each in tree.values() if isinstance(tree, dict) else tree:
+            unfollowed(each, depth + 1)
+    if type(tree) in FOLLOWED and FOLLOWED[type(tree)](tree):
+        problem = "requires grad, and what a compiled function returns has no history"
+        raise BadLeaf(problem, "pass x.detach(), or call the function under torch.no_grad()")
+    return tree
 
 
 def flatten(tree: Any, leaves: list[Any], depth: int = 0) -> Signature:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...compiler.frontend.tree import register_leaf
+from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.core import Core
 from ..tensor.creation import empty
-from ..tensor.tensor import Tensor, from_array
+from ..tensor.tensor import Tensor, from_array, is_followed
 
 
 class Parameter(Tensor):
@@ -42,3 +42,4 @@ def _restored(data: Tensor, requires_grad: bool) -> Parameter:
 
 
 register_leaf(Parameter, Core._array, from_array)
+FOLLOWED[Parameter] = is_followed

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.tree import EAGER, STACKS, register_leaf
+from ...compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
 from .arithmetic import eq
 from .axes import axis_of
 from .batched import vmap
@@ -19,6 +19,7 @@ from .dtypes import ALL, CPU, DType, Size, device
 from .elementary import clone
 from .extremes import any_
 from .history import History
+from .modes import is_grad_enabled
 from .paths import strided
 from .pieces import stack, unbind
 from .printing import text_of
@@ -197,5 +198,10 @@ def from_array(array: np.ndarray) -> Tensor:
     return made
 
 
+def is_followed(x: Core) -> bool:
+    """Whether what is computed with a tensor now can be differentiated later."""
+    return x.requires_grad and is_grad_enabled()
+
+
 register_leaf(Tensor, Core._array, from_array)
-STACKS[Tensor], EAGER[Tensor] = stack, vmap
+STACKS[Tensor], EAGER[Tensor], FOLLOWED[Tensor] = stack, vmap, is_followed
