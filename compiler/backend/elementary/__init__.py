@@ -21,6 +21,7 @@ from .hyperbolic import cosh, sinh
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p
 from .power import power
+from .quick import QUICK, quick
 from .trigonometric import cos, sin, tan
 
 Function = Callable[..., Reg]
@@ -68,24 +69,45 @@ BRANCHING = frozenset(("sin", "cos", "tan"))
 """Functions that look whether any lane is in need of a longer way."""
 
 
-def applied(w: Writer, spelling: str, dtype: str, args: Sequence[Reg], often: bool, declared: dict[str, str]) -> Reg:
-    """An operation by its machine spelling; a function that is needed `often` is called, and declared once."""
+def applied(
+    w: Writer,
+    spelling: str,
+    dtype: str,
+    args: Sequence[Reg],
+    often: bool,
+    declared: dict[str, str],
+    waits: bool = False,
+) -> Reg:
+    """An operation by its machine spelling; a function that is needed `often` is called, and declared once.
+
+    Where a loop over numbers `waits` for it, a function goes a short way if its argument is an ordinary one.
+    """
     if spelling == "cast":
         return w.cast(args[0], dtype)
     if spelling not in FUNCTIONS:
         return getattr(w, spelling)(*args)
-    return _called(w, spelling, dtype, args, declared) if often else _written(w, spelling, args)
+    if often:
+        return _called(w, spelling, dtype, args, declared)
+    if waits and spelling in QUICK:
+        return quick(w, spelling, args[0], _alone)
+    return _written(w, spelling, args)
 
 
 def _written(w: Writer, spelling: str, args: Sequence[Reg]) -> Reg:
-    """A function written out; of single numbers it is made in the first lane of a register.
+    """A function written out."""
+    function = FUNCTIONS[spelling]
+    if args[0].width > 1 or spelling in BRANCHING:
+        return function(w, *args)
+    return _alone(w, function, *args)
+
+
+def _alone(w: Writer, function: Function, *args: Reg) -> Reg:
+    """A function of single numbers, made in the first lane of a register.
 
     Steps on the bits of a float stay among the floats that way: a move to the integers and back takes as long as two
     additions, and a chain of exp and log in a loop is 6 % shorter without.
     """
-    function, dtype = FUNCTIONS[spelling], args[0].dtype
-    if args[0].width > 1 or spelling in BRANCHING:
-        return function(w, *args)
+    dtype = args[0].dtype
     width = {"f64": 2, "f32": 4}[dtype]
     vector = llvm_type(dtype, width)
     lanes = [w.value(dtype, width, f"insertelement {vector} poison, {a.typed}, i64 0") for a in args]

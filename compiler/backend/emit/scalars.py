@@ -97,7 +97,7 @@ class Scalars:
 
     def _apply(self, e: Apply, args: list[Reg]) -> Reg:
         often = self.counts[e.spelling] > OFTEN
-        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
+        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations, self.w.level > 0)
 
     # ---- memory
 
