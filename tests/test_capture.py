@@ -825,3 +825,14 @@ def test_notes_tell_what_was_traced_on_values():
     for x in (2.0, 0.3, 2.0):
         assert compiled(x) == f(x)
     assert "a list grows in a loop whose number of passes depends on values" in str(compiled.report())
+
+
+def test_straight_code_that_writes_to_parts_is_walked():
+    def f(a):
+        a = a.copy()
+        row, column = a[1], a[:, 2]
+        row += a[0]
+        column *= 2.0
+        return (a * a).sum() + a.reshape(-1)[3]
+
+    same(f, np.arange(12.0).reshape(3, 4))

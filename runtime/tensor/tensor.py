@@ -198,7 +198,7 @@ def from_array(array: np.ndarray) -> Tensor:
     return made
 
 
-def is_followed(x: Core) -> bool:
+def is_followed(x: Tensor) -> bool:
     """Whether what is computed with a tensor now can be differentiated later."""
     return x.requires_grad and is_grad_enabled()
 

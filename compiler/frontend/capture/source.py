@@ -46,6 +46,10 @@ _STORES = frozenset(dis.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE", "DELET
 _CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal"))
 """Names of what changes arrays without a store."""
 
+_PARTS = frozenset(dis.opmap[n] for n in ("BINARY_SUBSCR", "BINARY_SLICE") if n in dis.opmap)
+_IN_PLACE = range(13, 26)
+"""The arguments of BINARY_OP that stand for += and its kin: with parts of arrays about, these may be written to."""
+
 _DECIDES = frozenset(["max", "min", "any", "all", "int", "float", "bool", "round", "divmod", "math"])
 """Global names of what asks for the numbers behind values."""
 
@@ -57,7 +61,12 @@ def plain(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _is_plain(code: types.CodeType) -> bool:
-    if any(op in _JUMPS or op in _STORES for op in code.co_code[::2]) or _CHANGES.intersection(code.co_names):
+    operations, arguments = code.co_code[::2], code.co_code[1::2]
+    if any(op in _JUMPS or op in _STORES for op in operations) or _CHANGES.intersection(code.co_names):
+        return False
+    binary = dis.opmap["BINARY_OP"]
+    in_place = any(op == binary and arg in _IN_PLACE for op, arg in zip(operations, arguments, strict=True))
+    if in_place and any(op in _PARTS for op in operations):
         return False
     decides = _DECIDES.intersection(code.co_names)
     return not (decides and any(_is_decision(i) for i in dis.get_instructions(code)))
