@@ -836,3 +836,15 @@ def test_straight_code_that_writes_to_parts_is_walked():
         return (a * a).sum() + a.reshape(-1)[3]
 
     same(f, np.arange(12.0).reshape(3, 4))
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: np.array([x, 2.0 * x, 1.0]) @ np.ones(3),
+    lambda x: np.array([[x, 1.0], [0.0, x * x]]).trace(),
+    lambda x: np.concatenate([np.zeros(2), [x, x * x]]).sum(),
+    lambda x: np.dot([x, 1.0], [2.0, x]),
+    lambda x: np.sum([x, [x * x, 1.0][0]]) + np.max([x, 1.0]),
+    lambda x: np.full(3, x).sum() + np.linalg.norm(np.asarray([x, 1.0])),
+])
+def test_lists_with_traced_numbers_are_arrays_to_numpy(make):
+    same(make, 1.5)

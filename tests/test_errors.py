@@ -121,7 +121,6 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("bool", lambda x: x if x > 0 else -x, "np.any(x) or np.all(x)"),
     ("index or size", lambda x: [1, 2][x[0]], "static_argnames=('n',)"),
     ("index or size", lambda x: np.ones(x), "static_argnames=('n',)"),
-    ("ndarray", lambda x: np.asarray(x), "np.stack([...])"),
     ("complex", lambda x: complex(x[0]), "two real arrays"),
     ("assignment", lambda x: _assigned(x, 1.0), "work on a copy: a = a.copy()"),
     ("np.sort", lambda x: np.sort(x), "outside of the function"),

@@ -12,6 +12,7 @@ from . import calls, prelude
 from .arrays import ADVANCED, get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
 from .frames import Raised
+from .listed import as_arrays, has_traced
 from .machine import Machine
 from .parts import native
 from .sequences import dict_method, list_method
@@ -31,9 +32,11 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         m.refuse(f"{_module(function)} in a function that branches or loops on traced values", "call it outside")
     out = kwargs.pop("out", None) if isinstance(function, np.ufunc) or _module(function) == "numpy" else None
     low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
-    given_traced = any(_has_traced(x) for x in (*low, *named.values()))
+    given_traced = any(has_traced(x) for x in (*low, *named.values()))
     if given_traced:
         low, named = [_lifted(m, x) for x in low], {k: _lifted(m, v) for k, v in named.items()}
+        if isinstance(function, np.ufunc) or _module(function) == "numpy":
+            low = as_arrays(function, low)
     before = [(ref, x, _shallow(x)) for ref, x in zip(args, low, strict=True) if is_list(ref) or is_dict(ref)]
     try:
         made = native(m, lambda: function(*low, **named))
@@ -66,12 +69,6 @@ def _shallow(x: Any) -> Any:
     if isinstance(x, dict):
         return [(k, id(v)) for k, v in x.items()]
     return [id(i) for i in x] if isinstance(x, list) else None
-
-
-def _has_traced(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return any(map(_has_traced, x))
-    return isinstance(x, Array) or (isinstance(x, dict) and any(map(_has_traced, x.values())))
 
 
 def _lifted(m: Machine, x: Any) -> Any:
@@ -165,7 +162,7 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
     if isinstance(x, Array) and x.tracing is not m.now:
         x = Array(m.now, m.value(x), x.weak)
     low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items() if k != "out"}
-    if not isinstance(x, Array) and (_has_traced(low) or _has_traced(named)):
+    if not isinstance(x, Array) and (has_traced(low) or has_traced(named)):
         x = Array(m.now, m.value(x))
     made = native(m, lambda: getattr(x, name)(*low, **named))
     if "out" in kwargs:

@@ -10,6 +10,7 @@ import ast
 import dis
 import functools
 import inspect
+import itertools
 import linecache
 import types
 from collections.abc import Callable, Iterator
@@ -46,6 +47,9 @@ _STORES = frozenset(dis.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE", "DELET
 _CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal"))
 """Names of what changes arrays without a store."""
 
+_MAKES = frozenset(("array", "asarray", "asanyarray", "full"))
+"""Names of what makes arrays of numbers, which NumPy would ask for."""
+
 _PARTS = frozenset(dis.opmap[n] for n in ("BINARY_SUBSCR", "BINARY_SLICE") if n in dis.opmap)
 _IN_PLACE = range(13, 26)
 """The arguments of BINARY_OP that stand for += and its kin: with parts of arrays about, these may be written to."""
@@ -64,12 +68,24 @@ def _is_plain(code: types.CodeType) -> bool:
     operations, arguments = code.co_code[::2], code.co_code[1::2]
     if any(op in _JUMPS or op in _STORES for op in operations) or _CHANGES.intersection(code.co_names):
         return False
+    lists = dis.opmap["BUILD_LIST"] in operations and not {"np", "numpy"}.isdisjoint(code.co_names)
+    if lists or _MAKES.intersection(code.co_names):
+        return False
     binary = dis.opmap["BINARY_OP"]
     in_place = any(op == binary and arg in _IN_PLACE for op, arg in zip(operations, arguments, strict=True))
-    if in_place and any(op in _PARTS for op in operations):
+    if in_place and any(op in _PARTS for op in operations) and _changes_a_name(code):
         return False
     decides = _DECIDES.intersection(code.co_names)
     return not (decides and any(_is_decision(i) for i in dis.get_instructions(code)))
+
+
+def _changes_a_name(code: types.CodeType) -> bool:
+    """Whether += or its kin is done to what a local name stands for."""
+    found = list(dis.get_instructions(code))
+    return any(
+        a.opname == "BINARY_OP" and a.arg in _IN_PLACE and b.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
+        for a, b in itertools.pairwise(found)
+    )
 
 
 def _is_decision(i: dis.Instruction) -> bool:
