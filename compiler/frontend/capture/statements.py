@@ -75,7 +75,7 @@ def exits(m: Machine) -> list[str]:
 
 @statement(ast.Pass)
 def _pass(m: Machine, s: ast.Pass) -> None:
-    pass
+    """Nothing happens."""
 
 
 @statement(ast.Expr)
