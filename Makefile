@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := test
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: .venv/.ready-test
 	$(BIN)/ruff check .
@@ -22,7 +22,7 @@ demo: .venv/.ready-examples
 	$(BIN)/python examples/digits.py
 
 test-peers: .venv/.ready-peers
-	$(BIN)/python -m pytest tests/peers
+	$(BIN)/python -m pytest -n auto tests/peers
 
 bench: .venv/.ready-peers
 	$(BIN)/python benchmarks/run.py

@@ -2,6 +2,7 @@
 
     python child.py NAME pullback|jax
     python child.py long_time limited|unlimited|NumPy STEPS seconds|bytes
+    python child.py tensor_chain pullback|torch OPERATIONS seconds|bytes
 
 Libraries are loaded and have compiled something small before; prints the seconds, then the sum of every gradient. A
 name that ends with "unrolled" is a function whose source cannot be found, so that its loop is written out.
@@ -19,7 +20,7 @@ from typing import Any
 import harness
 import numpy as np
 import peers
-from cases import long_time, mixture, soft_dtw, transformer
+from cases import long_time, mixture, soft_dtw, tensor_recording, transformer
 
 import pullback
 
@@ -118,5 +119,8 @@ if __name__ == "__main__":
     if sys.argv[1] == "long_time":
         result, most = long_time.measure(sys.argv[2], int(sys.argv[3]))
         print(json.dumps(result if sys.argv[4] == "seconds" else (most, result[1])))
+    elif sys.argv[1] == "tensor_chain":
+        spent, result, most = tensor_recording.measure(sys.argv[2], int(sys.argv[3]))
+        print(json.dumps((spent if sys.argv[4] == "seconds" else most, result)))
     else:
         print(json.dumps(measure(*sys.argv[1:])))

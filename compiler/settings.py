@@ -160,6 +160,10 @@ class Settings:
         "PULLBACK_MAX_STEPS", "0", _count, "0, 1, 2, ...",
         "the most passes of a loop whose end depends on values, after which it raises RuntimeError; 0 is no limit",
     )
+    background = Setting(
+        "PULLBACK_BACKGROUND", "1", _switch, "0 or 1",
+        "compile repeated traces of Tensors in the background, which run op by op meanwhile; 0 is at once",
+    )
     disable_native_entry = Setting(
         "PULLBACK_DISABLE_NATIVE_ENTRY", "0", _switch, "0 or 1",
         "call kernels through ctypes, not through generated entry code",

@@ -15,9 +15,12 @@ from ..compiler.frontend.hidden import Hidden
 from ..compiler.frontend.trace import Trace, from_arrays
 from ..compiler.ir.graph import Graph
 from . import kernels
+from .interop import torch_leaves
 from .out import NAME
 from .signatures import Way, is_native, native_spec
 from .variants import Variants
+
+tree.LATE["torch"] = torch_leaves.register
 
 WORDS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 SMALL = 4096

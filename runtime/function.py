@@ -31,6 +31,7 @@ from ..compiler.ir.text import show
 from ..compiler.ir.types import Dim
 from ..compiler.passes import optimize
 from . import kernels, out
+from .binding import Binding
 from .byname import ByName
 from .compiled import MISS, Compiled, Content
 from .foreign import CFunctions, Foreign
@@ -74,7 +75,7 @@ class Group:
     variants: dict[Any, Compiled]
 
 
-class Function(ByName, Foreign, Inside, Varying, NativeFunction):
+class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
     """A function under a transform: call it like the one it was made of.
 
     fn(*args, out=y)   write the result into the array y, or into arrays in dicts, lists and tuples like the result's,
@@ -127,6 +128,8 @@ class Function(ByName, Foreign, Inside, Varying, NativeFunction):
         if kwargs:
             args, kwargs = self._by_position(args, kwargs)
         now, latest = tracing.current(), self._latest
+        if now is None and tree.CALLS and (call := tree.follower((args, kwargs))) is not None:
+            return call(self, args, kwargs)
         if now is None and latest is not None and latest.core is not None and not kwargs and latest.current():
             made = latest.core(*args, *latest.traced.extras, **out.named(into))
             if made is not MISS:
@@ -186,22 +189,6 @@ class Function(ByName, Foreign, Inside, Varying, NativeFunction):
             path = error.path if len(error.path) <= 80 else error.path[:80] + "..."
             where = f"{self.__name__}: argument {name}{path}"
             raise TypeError(f"{where} {error.problem}; {error.fix}") from None
-
-    def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments as they would be given by position, if the names are those of the next ones."""
-        names = self._names[len(args) : len(args) + len(kwargs)]
-        if len(names) == len(kwargs) and all(name in kwargs for name in names):
-            return (*args, *[kwargs[name] for name in names]), {}
-        return args, kwargs
-
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if self._signature is None:
-            return args, kwargs
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self.__name__}() {error}; its signature is {self._signature}") from None
-        return bound.args, bound.kwargs
 
     def argument_names(self, count: int) -> list[str]:
         """The names of the first positional arguments."""

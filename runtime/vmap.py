@@ -38,13 +38,16 @@ class Mapped(Function):
     """A function of many lanes. Tensors, whose history a compiled function would lose, are mapped in their own way."""
 
     one: tuple[Any, ...]
+    options: dict[str, Any]
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
         if tree.EAGER and tracing.current() is None:
             leaves = _leaves((args, kwargs))
             for kind, mapped in tree.EAGER.items():
                 if any(isinstance(x, kind) for x in leaves):
-                    return mapped(*self.one)(*args, **kwargs)
+                    return mapped(*self.one, **self.options)(*args, **kwargs)
+        if self.options:
+            raise TypeError(f"vmap of {self.__name__}: {next(iter(self.options))} is for functions of Tensors")
         return super().__slow__(*args, **kwargs)
 
 
@@ -62,9 +65,10 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
                each argument, which may hold trees of axes in place of an int
     out_axes   where that axis stands in the results
 
-    PyTorch's names `in_dims` and `out_dims` do, too; functions of Tensors run for each example, with their history.
-    Keyword arguments have their lanes along axis 0. Works within compiled functions, on functions under `grad` and
-    other transforms, and on itself. TypeError where an argument has no such axis, ValueError where lengths differ.
+    PyTorch's names `in_dims` and `out_dims` do, too, and for functions of Tensors `randomness` and `chunk_size`; these
+    keep their history, and share what is given by name. Keyword arguments of others have their lanes along axis 0.
+    Works within compiled functions, on functions under `grad` and other transforms, and on itself. TypeError where an
+    argument has no such axis, ValueError where lengths differ.
 
     >>> vmap(grad(lambda x: x ** 2))(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 6.])
@@ -72,6 +76,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
     if not callable(function):
         raise TypeError(f"vmap takes a function, got {type(function).__name__}: {function!r:.60}")
     in_axes, out_axes = dims.pop("in_dims", in_axes), dims.pop("out_dims", out_axes)
+    options = {name: dims.pop(name) for name in ("randomness", "chunk_size") if name in dims}
     if dims:
         raise TypeError(f"vmap has no argument {next(iter(dims))}; it takes in_axes and out_axes, or in_dims, out_dims")
 
@@ -82,7 +87,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
         return _mapped(now, function, (args, kwargs), in_axes, out_axes)
 
     made = Mapped(mapped, Jit("vmap"))
-    made.one = (function, in_axes, out_axes)
+    made.one, made.options = (function, in_axes, out_axes), options
     return made
 
 

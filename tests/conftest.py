@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("PULLBACK_CACHE", "0")  # tests that want code on disk say where
+os.environ.setdefault("PULLBACK_BACKGROUND", "0")  # which step finds a kernel ready would be a matter of luck
 
 GOLDEN = Path(__file__).parent / "golden"
 

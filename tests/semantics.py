@@ -36,7 +36,9 @@ class Program:
     def run(self, module: Any) -> Any:
         """What it leaves in `r`, or its error."""
         names = {"torch": module, "nn": module.nn, "F": module.nn.functional, "math": math, "np": np}
-        names |= {"fails": fails, "names": names_of}
+        names |= {"fails": fails, "names": names_of, "said": said}
+        names |= {"fill": lambda net: fill(module, net), "ramp": lambda *shape: ramp(module, *shape)}
+        names |= {"slopes": lambda *given: slopes(module, *given)}
         code = compile("\n" * self.line + self.text, str(self.file), "exec")
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
@@ -56,6 +58,34 @@ def fails(call: Callable[[], Any]) -> str:
     except Exception as error:
         return type(error).__name__
     return "no error"
+
+
+def said(call: Callable[[], Any], *words: str) -> list[Any]:
+    """The class of the error that a call raises, and which of the words are in its text."""
+    try:
+        call()
+    except Exception as error:
+        return [type(error).__name__, *(word in str(error) for word in words)]
+    return ["no error"]
+
+
+def ramp(module: Any, *shape: int) -> Any:
+    """A leaf of numbers that are all different and neither large nor in order."""
+    size = math.prod(shape)
+    return module.tensor([math.sin(1.7 * k + 0.3) for k in range(size)]).reshape(shape).requires_grad_()
+
+
+def fill(module: Any, net: Any) -> Any:
+    """The network with numbers in place of those that were drawn."""
+    for k, p in enumerate(net.parameters()):
+        p.data = module.tensor([0.7 * math.sin(0.9 * j + k) for j in range(p.numel())]).reshape(p.shape)
+    return net
+
+
+def slopes(module: Any, result: Any, *inputs: Any) -> list[Any]:
+    """The gradients of a sum of the result in which no two elements count the same."""
+    weights = module.tensor([math.cos(0.6 * k) for k in range(result.numel())]).reshape(result.shape)
+    return list(module.autograd.grad((result * weights).sum(), inputs, allow_unused=True))
 
 
 def names_of(node: Any) -> list[str | None]:

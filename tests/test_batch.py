@@ -20,7 +20,6 @@ WITHOUT = {
     "correlate": "it has an axis of images already",
     "guard": "numbers that a trace was made for are the same in all lanes",
     "loop": "its number of rounds differs from lane to lane",
-    "random_bits": "a state is drawn from in one order",
 }
 #: which fail to batch where lanes part at their starts
 PARTED = {"update", "bump"}

@@ -400,7 +400,7 @@ def test_layers_print_as_torchs() -> None:
         (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups must be a positive integer"),
         (lambda: nn.Conv2d(4, 4, 3, padding="x"), ValueError, "Invalid padding string 'x'"),
         (lambda: nn.Conv2d(4, 4, 3, stride=2, padding="same"), ValueError, "strided"),
-        (lambda: nn.Conv2d(4, 4, 3, padding_mode="circular"), NotImplementedError, "torch.cat"),
+        (lambda: nn.Conv2d(4, 4, 3, padding_mode="mirror"), ValueError, "'circular', but got padding_mode='mirror'"),
         (lambda: nn.Conv2d(4, 4, 3)(torch.ones(1, 2, 8, 8)), RuntimeError, "to have 4 channels, but got 2 channels"),
         (lambda: nn.Conv2d(4, 4, 3)(torch.ones(4, 2, 8)), RuntimeError, r"\(2 x 8\). Kernel size: \(3 x 3\)"),
         (lambda: nn.Conv1d(4, 4, 3)(np.ones((1, 4, 8))), TypeError, "input must be a Tensor, not ndarray"),

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback.compiler.backend.kernel import compile_graph
+from pullback.compiler.ir.text import parse
+from pullback.compiler.ops.external import calls_of
 from pullback.compiler.settings import settings
 from pullback.runtime import external as module
 from pullback.runtime.branches import cond
@@ -332,6 +335,18 @@ def test_its_code_is_not_kept_on_disk(tmp_path: Path) -> None:
         g = external(lambda x: x + 1.0)
         f = jit(lambda x: scan(lambda c, _: (g(c), None), x, None, length=3)[0])
         assert f(1.0) == 4.0
+        assert {p for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_operations_that_become_calls_are_not_kept_on_disk(tmp_path: Path) -> None:
+    text = "graph @f(%x: f64[2,2]) {\n  %0: f64[2,2] = OP %x\n  return %0\n}"
+    with settings.override(cache=True, cache_dir=str(tmp_path), check=""):
+        assert compile_graph(parse(text.replace("OP", "exp"))).run([np.zeros((2, 2))])[0].tolist() == [[1.0, 1.0]] * 2
+        before = {p for p in tmp_path.rglob("*") if p.is_file()}
+        assert before
+        graph = parse(text.replace("OP", "inverse"))
+        assert list(calls_of(graph)) == ["inverse"]
+        assert compile_graph(graph).run([np.diag([2.0, 4.0])])[0].tolist() == [[0.5, 0.0], [0.0, 0.25]]
         assert {p for p in tmp_path.rglob("*") if p.is_file()} == before
 
 

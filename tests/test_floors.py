@@ -18,7 +18,7 @@ from pullback.compiler.settings import SETTINGS
 FLOORS = ("settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend", "frontend")
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""
 
-OPTIONAL = {"platformdirs", "sympy", "scipy", "sklearn", "torch", "jax"}
+OPTIONAL = {"platformdirs", "sympy", "scipy", "sklearn", "safetensors", "torch", "jax"}
 """What may be imported inside a function: it is slow to import, or may not be there."""
 
 UNSAFE = {"pickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve"}

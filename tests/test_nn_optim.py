@@ -307,7 +307,7 @@ def test_a_closure_computes_the_loss() -> None:
         (lambda x: torch.optim.SGD(x, lr=0.1), TypeError, "iterable"),
         (lambda x: torch.optim.SGD([3], lr=0.1), TypeError, "one of the params is int"),
         (lambda x: torch.optim.SGD([x], lr=-1), ValueError, "Invalid learning rate: -1"),
-        (lambda x: torch.optim.SGD([x], lr=float("nan")), ValueError, "Invalid learning rate"),
+        (lambda x: torch.optim.Adam([x], lr=float("nan")), ValueError, "Invalid learning rate"),
         (lambda x: torch.optim.SGD([x], nesterov=True), ValueError, "Nesterov"),
         (lambda x: torch.optim.Adam([x], betas=(1.0, 0.9)), ValueError, "index 0: 1.0"),
         (lambda x: torch.optim.Adam([{"params": [x]}, {"params": [x]}]), ValueError, "more than one"),

@@ -25,6 +25,7 @@ ACCEPTED = [
     ("PULLBACK_CACHE_DIR", "kept", Path("kept")),
     ("PULLBACK_NUM_THREADS", "4", 4),
     ("PULLBACK_MAX_STEPS", "1000", 1000),
+    ("PULLBACK_BACKGROUND", "0", False),
     ("PULLBACK_DISABLE_NATIVE_ENTRY", "1", True),
 ]
 
@@ -41,6 +42,7 @@ REFUSED = [
     ("PULLBACK_NUM_THREADS", "-1"),
     ("PULLBACK_MAX_STEPS", "many"),
     ("PULLBACK_NUM_THREADS", "all"),
+    ("PULLBACK_BACKGROUND", "later"),
     ("PULLBACK_DISABLE_NATIVE_ENTRY", "off"),
 ]
 

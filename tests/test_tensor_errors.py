@@ -58,7 +58,7 @@ def test_versions_count_on() -> None:
 
 
 def test_writing_over_is_an_error_though_the_trace_is_known() -> None:
-    """And so is an operation that another line has recorded before."""
+    """An operation is told by the line that recorded it first where all before it was equal, too."""
     for k in range(6):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = x.exp() if k % 2 else x.exp().view(2)  # a root or a view
@@ -66,7 +66,7 @@ def test_writing_over_is_an_error_though_the_trace_is_known() -> None:
         text = text_of(lambda y=y: y.sum().backward())
         assert f"ExpBackward0 at test_tensor_errors.py:{line_of('a root or a view')} saved" in text
         assert f"written to at test_tensor_errors.py:{line_of('written again')}" in text
-    other = torch.tensor([1.0, 2.0], requires_grad=True).exp()  # elsewhere
+    other = torch.tensor([1.0, 2.0, 3.0], requires_grad=True).exp()  # elsewhere
     other.mul_(2)
     text = text_of(lambda: other.sum().backward())
     assert f"ExpBackward0 at test_tensor_errors.py:{line_of('elsewhere')} saved" in text

@@ -14,17 +14,18 @@ import pullback as torch
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
 from pullback.runtime.tensor import plans, tape
+from pullback.runtime.tensor.calls import forget_calls
 from pullback.runtime.tensor.fragments import Fragment
 
 F = torch.nn.functional
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fresh() -> Iterator[None]:
     """No trace is known yet, and nothing is recorded."""
     tape.flush()
-    monkeypatch.setattr(plans, "_plans", {})
-    monkeypatch.setattr(plans, "_seen", {})
+    forget_calls()
+    tape.tapes.tape.begin()
     yield
     tape.flush()
 
@@ -88,7 +89,7 @@ def test_a_loop_that_reads_nothing_has_a_period_too() -> None:
             w.sub_(w.grad, alpha=0.01)
         w.grad = None
 
-    for _ in range(4):
+    for _ in range(8):
         step()
     assert counted(lambda: [step() for _ in range(3)])["replayed"] == 3
 
@@ -180,6 +181,7 @@ def test_dropped_graphs_need_no_garbage_collector() -> None:
         node, cell = weakref.ref(z.grad_fn), weakref.ref(z._cell)
         loss = z.sum()
         del z, loss
+        tape.flush()
         assert node() is None and cell() is None
     finally:
         gc.enable()
@@ -187,11 +189,17 @@ def test_dropped_graphs_need_no_garbage_collector() -> None:
 
 def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "KEPT", 2)
-    monkeypatch.setattr(plans, "SEEN", 3)
     for n in range(1, 8):
         for _ in range(2):
             (torch.ones(n) + 1).mul(2).sum().item()
-    assert len(plans._plans) == 2 and len(plans._seen) <= 3
+    assert len(plans._plans) == 2
+
+
+def test_states_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tape, "STATES", 50)
+    for n in range(1, 60):
+        assert (torch.ones(n) + n).mul(2).sum().item() == 2 * n * (n + 1)
+        assert tape.forest.states < 70
 
 
 def test_operations_know_the_users_line(monkeypatch: pytest.MonkeyPatch) -> None:

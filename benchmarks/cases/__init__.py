@@ -36,6 +36,10 @@ FAMILIES = (
     "cold",
     "cold_loops",
     "unrolled",
+    "tensor_steps",
+    "tensor_networks",
+    "tensor_recording",
+    "interop",
     "imports",
 )
 

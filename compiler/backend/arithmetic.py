@@ -169,6 +169,11 @@ class Arithmetic(Instructions):
         fraction, and what no integer holds becomes the least one."""
         if x.dtype == dtype:
             return x
+        if x.dtype in BITS and BITS[x.dtype] in (8, 16):  # a small integer, by way of i32
+            wide = self._convert("zext" if x.dtype == "u8" else "sext", x, "i32")
+            return self.cast(wide, dtype)
+        if BITS[dtype] in (8, 16):
+            return self._convert("trunc", self.cast(x, "i32"), dtype)
         if dtype == "bool":
             return self.ne(x, self.like(0, x))
         if x.dtype in FLOATS and dtype in INTEGERS:

@@ -29,6 +29,7 @@ from . import blas, cache, pool, process, threads, tiers
 from .code import Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
+from .entries.runner import Run, runner
 from .machine import assembly, has_fma, vector_bits
 
 CHECKED = 100_000
@@ -122,6 +123,11 @@ class Kernel:
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
 
     @property
+    def outputs(self) -> list[tuple[tuple[int, ...], np.dtype, int]]:
+        """Shape, dtype and bytes of each result."""
+        return self._fresh
+
+    @property
     def long(self) -> bool:
         """Whether a call takes long enough to let other threads run Python."""
         return self.code.facts.long
@@ -141,13 +147,36 @@ class Kernel:
     def _launch(self) -> Any:
         return launcher(len(self.inputs) + len(self._fresh), self.long)
 
+    def runner(self, donated: Mapping[int, int] = MappingProxyType({})) -> Run:
+        """A native function of a list of arrays: the list of results; (status, report) for `error` if the kernel
+        failed; None if these are not arrays that it runs on, which `run` tells why.
+
+        Result k is the very array of parameter donated[k], updated in place: for pairs out of `aliases`.
+        """
+        if any(self.aliases.get(k) != j for k, j in donated.items()):
+            raise ValueError(f"@{self.title}: only results {self.aliases} may lie in parameters, not {dict(donated)}")
+        inputs = [(t.static_shape(), t.numpy) for t in self.inputs]
+        outputs = [(shape, dtype) for shape, dtype, _ in self._fresh]
+        return runner(self.address, inputs, outputs, donated, self.long, self.code)
+
+    @functools.cached_property
+    def _run(self) -> Run:
+        return self.runner()
+
     def run(
         self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
     ) -> list[np.ndarray]:
         """The results for C-contiguous arrays of the parameters' types; raises what the kernel reports.
 
-        `into` has arrays for some results: of their types, C-contiguous, and apart from the others and the parameters.
+        `into` has arrays for some results: of their types, C-contiguous, and apart from the others and the parameters,
+        but that result k may be the very array of parameter `aliases[k]`, which is then updated in place.
         """
+        if not into:
+            made = self._run([*arrays])  # a list that no other thread changes meanwhile
+            if type(made) is list:
+                return made
+            if made is not None:
+                raise self.error(*made)
         self._check(arrays)
         outs = [into[k] if k in into else pool.empty(*layout) for k, layout in enumerate(self._fresh)]
         failure = self._launch(self.address, *arrays, *outs)

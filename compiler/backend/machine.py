@@ -1,7 +1,8 @@
 """The processor this process runs on, and LLVM's code generator for it.
 
-Text goes in, an object file or assembly comes out; no optimisation pass of LLVM runs. The bits a
-kernel computes depend on `has_fma` and on nothing else that is known here.
+Text goes in, an object file or assembly comes out; no optimisation pass of LLVM runs, but for one that puts functions
+marked `alwaysinline` in the place of their calls. The bits a kernel computes depend on `has_fma` and on nothing else
+that is known here.
 """
 
 from __future__ import annotations
@@ -119,7 +120,17 @@ def _generate(llvm_text: str, machine: llvm.TargetMachine,
     with _module(llvm_text) as module:
         module.triple = llvm.get_process_triple()
         module.data_layout = str(machine.target_data)
+        if "alwaysinline" in llvm_text:
+            _inline(module, machine)
         return emit(machine, module)
+
+
+def _inline(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Put functions that are marked so in the place of their calls, and join the blocks that this leaves."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 @contextmanager

@@ -29,14 +29,18 @@ SIZE = 16  # of lists and tuples; the number of items of a dict
 FLOAT_VALUE = 16
 TUPLE_ITEMS = 24
 LIST_ITEMS = 24  # a pointer to the items
+SLICE_ITEMS = 16  # start, stop and step
+BYTES_DATA = 32
 DICT_KEYS = 32  # a pointer to the table of keys
 KEYS_KIND = 10  # in that table: 0 where some key is not a plain string
 ARRAY_DATA = 16
 ARRAY_RANK = 24
 ARRAY_SHAPE = 32
 ARRAY_STRIDES = 40
+ARRAY_BASE = 48
 ARRAY_DTYPE = 56
 ARRAY_FLAGS = 64
+TYPE_DEALLOC = 48
 TYPE_FLAGS = 168
 CELL_CONTENTS = 16
 FUNCTION_CODE = 48
@@ -45,6 +49,7 @@ FUNCTION_KEYWORD_DEFAULTS = 64
 
 # Bits of an array's flags.
 C_CONTIGUOUS = 0x1
+OWNS_DATA = 0x4
 ALIGNED = 0x100
 WRITEABLE = 0x400
 
@@ -56,7 +61,8 @@ HAVE_GC = 1 << 14
 METHOD_DESCRIPTOR = 1 << 17
 SLOT_CALL, SLOT_CLEAR, SLOT_DEALLOC, SLOT_DESCR_GET = 50, 51, 52, 54
 SLOT_DOC, SLOT_NEW, SLOT_TRAVERSE, SLOT_MEMBERS, SLOT_FREE = 56, 65, 71, 72, 74
-MEMBER_OBJECT, MEMBER_SIZE, MEMBER_READONLY = 16, 19, 1
+SLOT_HASH, SLOT_INIT, SLOT_METHODS, SLOT_COMPARE, SLOT_GETSET = 59, 60, 64, 67, 73
+MEMBER_OR_NONE, MEMBER_OBJECT, MEMBER_SIZE, MEMBER_READONLY = 6, 16, 19, 1
 FASTCALL = 0x80
 ARGUMENT_COUNT_MASK = (1 << 63) - 1
 
@@ -114,7 +120,9 @@ def _numbers_and_sequences_agree() -> bool:
     return (all(_field("<d", value, FLOAT_VALUE) == value for value in (1234.5, -2.0**-1000))
             and _field("<q", pair, SIZE) == _field("<q", items, SIZE) == 2
             and read_bytes(id(pair) + TUPLE_ITEMS, 16) == addresses
-            and read_bytes(read_word(id(items) + LIST_ITEMS), 16) == addresses)
+            and read_bytes(read_word(id(items) + LIST_ITEMS), 16) == addresses
+            and read_bytes(id(slice(first, second, pair)) + SLICE_ITEMS, 16) == addresses
+            and read_bytes(id(addresses) + BYTES_DATA, 16) == addresses)
 
 
 def _dicts_agree() -> bool:
@@ -130,7 +138,8 @@ def _dicts_agree() -> bool:
 
 
 def _arrays_agree() -> bool:
-    array = np.zeros((4, 10), np.float32)[::2, 1::2]
+    whole = np.zeros((4, 10), np.float32)
+    array = whole[::2, 1::2]
     if _field("<Q", array, ARRAY_DATA) != array.__array_interface__["data"][0]:
         return False
     shape = read_bytes(read_word(id(array) + ARRAY_SHAPE), 16)
@@ -138,6 +147,8 @@ def _arrays_agree() -> bool:
     return bool(_field("<i", array, ARRAY_RANK) == 2
             and struct.unpack("<qq", shape) == array.shape
             and struct.unpack("<qq", strides) == array.strides
+            and _field("<Q", array, ARRAY_BASE) == id(whole) and _field("<Q", whole, ARRAY_BASE) == 0
+            and whole.flags.num & OWNS_DATA and not array.flags.num & OWNS_DATA
             and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(DTYPES["f32"])
             and all(_field("<i", x, ARRAY_FLAGS) == x.flags.num for x in (array, array.copy()))
             and np.zeros(3).flags.num & (C_CONTIGUOUS | ALIGNED) == C_CONTIGUOUS | ALIGNED

@@ -38,6 +38,13 @@ FOLLOWED: dict[type, Callable[[Any], bool]] = {}
 """Whether operations on such a leaf are remembered, so that results of a compiled function would be missing there."""
 
 
+CALLS: dict[type, Callable[..., Any]] = {}
+"""What calls a compiled function, `(function, args, kwargs)`, with such leaves that are followed."""
+
+LATE: dict[str, Callable[[], None]] = {}
+"""By their package, what makes such types known when the first of their objects is met."""
+
+
 def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array: Callable[[np.ndarray], Any]) -> None:
     """Let objects of a type be traced as the arrays they hold; results come back as that type."""
     MADE_OF[kind] = (to_array, from_array)
@@ -86,6 +93,18 @@ def static_key(x: Any) -> Any:
     except TypeError:
         return ById(x)
     return (type(x), x)
+
+
+def follower(tree: Any, depth: int = 0) -> Callable[..., Any] | None:
+    """What calls a compiled function whose arguments have a leaf in them that is followed; None if there is none."""
+    if isinstance(tree, (list, tuple, dict)):
+        if depth >= MAX_DEPTH:
+            return None
+        items = tree.values() if isinstance(tree, dict) else tree
+        return next((found for each in items if (found := follower(each, depth + 1)) is not None), None)
+    if type(tree) in FOLLOWED and FOLLOWED[type(tree)](tree):
+        return next((CALLS[kind] for kind in type(tree).__mro__ if kind in CALLS), None)
+    return None
 
 
 def unfollowed(tree: Any, depth: int = 0) -> Any:
@@ -163,6 +182,11 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
             raise BadLeaf(f"is a {kind.__name__}, a subclass of {base.__name__}", f"pass a plain {base.__name__}")
     if isinstance(tree, (complex, np.ndarray)):
         raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
+    late = LATE.get(kind.__module__.partition(".")[0])
+    if late is not None and not isinstance(tree, type):
+        late()
+        if kind in MADE_OF:
+            return _rarer(tree, leaves, depth)
     if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__array_interface__")):
         raise BadLeaf(f"is a {kind.__module__}.{kind.__qualname__}", "pass np.asarray(...) of it")
     return ("static", static_key(tree))

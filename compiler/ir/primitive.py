@@ -96,6 +96,8 @@ class Primitive:
     linear = False
     #: the partials are finite everywhere, so a cotangent of zero needs no care
     bounded = True
+    #: whether it is, or becomes, a call of a Python function of this process
+    opaque = False
     #: its pullback makes exact zeros, so masks begin here
     hides = False
     #: what it hides was chosen by a condition

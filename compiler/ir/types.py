@@ -18,6 +18,10 @@ DTYPES: dict[str, np.dtype] = {
     "f64": np.dtype(np.float64),
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+SMALL: dict[str, np.dtype] = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16)}
+"""Integers that are only stored, moved and cast: arithmetic is that of i32, to and from which they are converted."""
+
+STORED = DTYPES | SMALL
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 MAX_RANK = 32
@@ -123,7 +127,7 @@ class Type:
     __slots__ = ("dtype", "shape", "_hash")
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
-        if dtype not in DTYPES and (dtype != "tape" or shape):
+        if dtype not in STORED and (dtype != "tape" or shape):
             raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
@@ -169,7 +173,7 @@ class Type:
 
     @property
     def numpy(self) -> np.dtype:
-        return DTYPES[self.dtype]
+        return STORED[self.dtype]
 
     def with_shape(self, shape: Iterable[Dim]) -> "Type":
         return Type(self.dtype, tuple(shape))
@@ -205,6 +209,6 @@ def type_of(array: object) -> Type:
 def parse_type(text: str) -> Type:
     """The type that prints as `text`."""
     m = re.fullmatch(r"(\w+)\[([\w*+,-]*)\]", text)
-    if m is None or (m[1] not in DTYPES and m[1] != "tape"):
+    if m is None or (m[1] not in STORED and m[1] != "tape"):
         raise ValueError(f"{text!r} is not a type")
     return Type(m[1], tuple(parse_dim(d) for d in m[2].split(",")) if m[2] else ())

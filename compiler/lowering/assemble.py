@@ -184,7 +184,7 @@ class Assembly:
         else:
             assert isinstance(form, Map)
             shape = value.type.static_shape()
-            self._store(self._buffer(value), shape, form.value)
+            self._store(self._buffer(value), shape, form.value, early=value in fusion.early)
 
     def _call(self, call: Multiply, depth: int, out: Buffer) -> None:
         self.groups.made_in[out] = self.groups.add(Group((), None, depth, call=call))
@@ -194,15 +194,17 @@ class Assembly:
 
         self._store(buffer, value.type.static_shape(), lambda index: self.fusion.element(value, index))
 
-    def _store(self, buffer: Buffer, extents: tuple[int, ...], made: Callable[[Index], Element]) -> None:
+    def _store(
+        self, buffer: Buffer, extents: tuple[int, ...], made: Callable[[Index], Element], early: bool = False
+    ) -> None:
         """Store the elements of a space: where the folds that they read are completed, or in a nest."""
         value = made([along(a) for a in self.fusion.axes(extents)])
         if not self._store_after(buffer, extents, value, made):
-            self._in_nest(buffer, extents, value)
+            self._in_nest(buffer, extents, value, early)
 
-    def _in_nest(self, buffer: Buffer, extents: tuple[int, ...], value: Element) -> None:
+    def _in_nest(self, buffer: Buffer, extents: tuple[int, ...], value: Element, early: bool = False) -> None:
         offset, _ = self.fusion.place([along(a) for a in self.fusion.axes(extents)], extents)
-        group = self.groups.find(extents, None, [value])
+        group = self.groups.find(extents, None, [value], early=early)
         self.groups.reads(group, loaded([value]))
         group.stores.append(Store(buffer, offset, value))
         group.places.add((buffer, offset))
@@ -242,12 +244,12 @@ class Assembly:
         axes = self.fusion.axes(extents)
         if sorted(a.extent for a in axes if a.extent > 1) != sorted(a.extent for a in kept):
             return None
-        read = next((e.offset for e in loads if self.groups.made_in[e.buffer] is last), None)
-        made = next((f.offset for f in last.folds if any(e.buffer is f.buffer for e in loads)), None)
-        if read is None or made is None:
+        places = {each.buffer: each.offset for each in (*last.folds, *last.after)}
+        read = next((e for e in loads if e.buffer in places), None)
+        if read is None:
             return [along(a) for a in kept] if len(kept) == len(axes) else None
-        at = {(made.factor(a), a.extent): a for a in kept}
-        found = [at.get((read.factor(a), a.extent)) if a.extent > 1 else None for a in axes]
+        at = {(places[read.buffer].factor(a), a.extent): a for a in kept}
+        found = [at.get((read.offset.factor(a), a.extent)) if a.extent > 1 else None for a in axes]
         if len({a for a in found if a is not None}) != len(kept):
             return None
         return [Affine() if a is None else along(a) for a in found]

@@ -173,7 +173,7 @@ class Body:
             if isinstance(form, Check):
                 self._check(op, form, index)
             elif isinstance(form, Scatter):
-                old, new = map(self.number, op.args[:2])
+                old, new = self.number(op.args[0]), form.value([Affine()] * len(form.extents))
                 self.env[r] = Apply("add", (old, new), old.dtype) if form.add else new
             else:
                 value = form.value(index) if isinstance(form, Map) else self.number(op.args[0])

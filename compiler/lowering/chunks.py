@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..loops import Axis
-from .program import Nest, Rows
+from ..loops import Axis, Guarded
+from .fuse import reachable
+from .program import Nest, Rows, tops
 from .schedule import Facts, cost
 
 STRAIGHT = 4  # vectors up to which a whole axis is written without a loop
+CHOSEN = 16  # the same where a vector would else be chosen from several arrays by masks
 SHORT = 40_000  # nanoseconds of a statement up to which nobody need share or interrupt it
 CHUNK = 50_000  # nanoseconds of one chunk
 LOOK = 500_000  # nanoseconds between two looks for signals
@@ -48,10 +50,23 @@ def turn(nest: Nest, axis: Axis) -> int:
 
 def in_turns(nest: Nest, axis: Axis) -> int:
     """How many steps of an axis are made in whole turns of a loop."""
-    straight = nest.unroll if nest.tile is not None else STRAIGHT
+    straight = nest.unroll if nest.tile is not None else CHOSEN if _chooses(nest, axis) else STRAIGHT
     if axis is nest.vector and -(-axis.extent // nest.width) <= straight:
         return 0
     return axis.extent - axis.extent % turn(nest, axis)
+
+
+def _chooses(nest: Nest, axis: Axis) -> bool:
+    """Whether each vector of an axis lies on one side of every guard, so that written out it needs none."""
+    found = False
+    for e in reachable(tops(nest)):
+        for index, lo, hi in e.ranges if isinstance(e, Guarded) else ():
+            if index.factor(axis):
+                found = True
+                ends = (lo - index.constant, hi - index.constant)
+                if index.terms != ((axis, 1),) or any(end % nest.width for end in ends):
+                    return False
+    return found and nest.tile is None
 
 
 def cut(statement: Nest | Rows) -> Cut | None:

@@ -26,7 +26,6 @@ from ..loops import (
     Load,
     Map,
     Number,
-    Position,
     Product,
     Reduce,
     Relabel,
@@ -36,7 +35,10 @@ from ..loops import (
     linear,
     scaled,
 )
+from .families import Families
+from .offsets import parted, walked
 from .product import is_chain
+from .running import running_sums
 from .versions import versions
 
 #: cost of making one element, in additions; what is not named costs one
@@ -72,6 +74,7 @@ class Fusion:
             for k, (r, form) in enumerate(zip(op.results, forms, strict=True)):
                 self.producer[r] = (op, k)
                 self.forms[r] = self._simpler(op, form)
+        self.families, self.early = Families(graph), set[Value]()
         self._look_up_relabelled()
         made = versions(graph, self.forms, owned)
         #: new versions of arrays that lie where the old ones did
@@ -181,10 +184,10 @@ class Fusion:
         offset, gathered = Affine(), []
         for part, stride in linear(index, shape):
             if isinstance(part, Affine):
-                offset = offset + part * stride
+                offset = offset + walked(part) * stride
                 continue
-            known, rest = _parted(part)
-            offset = offset + known * stride
+            known, rest = parted(part)
+            offset = offset + walked(known) * stride
             gathered += [(e, factor * stride) for e, factor in rest]
         return offset, tuple(gathered)
 
@@ -203,9 +206,9 @@ class Fusion:
 
     def _choose_roots(self, wanted: set[Value]) -> list[Value]:
         """Roots in running order, `wanted` ones among them; everything else is made where it is read."""
-        stored = self._must_store() | wanted
-        readers: dict[Value, dict[Any, int]] = {}
         level = self._levels()
+        stored = self._must_store() | wanted | running_sums(self.graph, self.forms, level)
+        readers: dict[Value, dict[Any, int]] = {}
         cost = self._costs()
         for op in reversed(self.graph.body):
             for r in op.results:
@@ -213,6 +216,9 @@ class Fusion:
                 made_here = r not in stored and isinstance(form, Map) and not form.view
                 if made_here and self._better_stored(r, sites, cost[r]):
                     stored.add(r)
+                elif made_here and self.families.better_early(op, r, sites, level):
+                    stored.add(r)
+                    self.early.add(r)
                 if r in stored or not isinstance(form, Map):
                     sites = {self._site(r, form, level): self._evaluations(r, form)}
                 for a in op.args:
@@ -288,25 +294,6 @@ class Fusion:
                 if depth[r] > MAX_DEPTH:
                     stored.add(r)
                     depth[r] = 0
-
-
-def _parted(index: Element) -> tuple[Affine, list[tuple[Element, int]]]:
-    """An index as an affine one and the sum of what is only known at run time, times numbers."""
-    known, rest = Affine(), []
-    pending: list[tuple[Element, int]] = [(index, 1)]
-    while pending:
-        e, factor = pending.pop()
-        if isinstance(e, Position):
-            known = known + e.index * factor
-        elif isinstance(e, Number):
-            known = known + int(e.value) * factor
-        elif isinstance(e, Apply) and e.spelling == "add":
-            pending += [(a, factor) for a in reversed(e.args)]
-        elif isinstance(e, Apply) and e.spelling == "mul" and isinstance(e.args[1], Number):
-            pending.append((e.args[0], factor * int(e.args[1].value)))
-        else:
-            rest.append((e, factor))
-    return known, rest
 
 
 def children(element: Element) -> tuple[Element, ...]:

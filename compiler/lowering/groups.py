@@ -74,10 +74,11 @@ class Groups:
         folded: tuple[int, ...] | None,
         made: list[Element],
         chain: bool | None = None,
+        early: bool = False,
     ) -> Group:
-        """The nest for a new root: one that is there, if all it reads is there when it runs."""
+        """The nest for a new root: one that is there, if all it reads is there when it runs; the latest, or `early`."""
         loads = [e for e in reachable(made) if isinstance(e, Load) and e.buffer in self.made_in]
-        joinable = self._joinable(extents, folded, loads, chain)
+        joinable = self._joinable(extents, folded, loads, chain, early)
         if joinable is not None:
             if folded is not None:
                 joinable.folded = folded
@@ -87,9 +88,15 @@ class Groups:
         return group
 
     def _joinable(
-        self, extents: tuple[int, ...], folded: tuple[int, ...] | None, loads: list[Load], chain: bool | None
+        self,
+        extents: tuple[int, ...],
+        folded: tuple[int, ...] | None,
+        loads: list[Load],
+        chain: bool | None,
+        early: bool,
     ) -> Group | None:
-        for group in reversed(self.by_extents.get(extents, ())):
+        there = self.by_extents.get(extents, [])
+        for group in there if early else reversed(there):
             fits = folded is None or group.folded in (None, folded)
             fits = fits and (chain is None or group.chain in (None, chain))
             if fits and all(self._ready(e, group) for e in loads):

@@ -21,6 +21,8 @@ from .program import Matrix, Multiply
 LARGEST = 1 << 22
 #: rows of the left operand from which the right one is worth storing in another order
 ROWS = 8
+#: products with a vector up to which they are summed one after the other
+CHAIN = 1 << 15
 
 
 def sizes(op: Op) -> tuple[int, int, int, int]:
@@ -82,22 +84,25 @@ def _has_rows(op: Op) -> bool:
 
 def _folds_neighbours(op: Op) -> bool:
     _, m, n, _ = sizes(op)
-    return m >= ROWS and n >= 4 and _lies_folded(op)
+    return m >= ROWS and n >= 4 and _lies_folded(op, 1)
 
 
-def _lies_folded(op: Op) -> bool:
-    """Whether neighbours of the right operand are folded."""
-    wide = [axis for axis, extent in enumerate(op.args[1].type.static_shape()) if extent > 1]
-    return bool(wide) and wide[-1] in split(op.attrs)[1]
+def _lies_folded(op: Op, side: int) -> bool:
+    """Whether neighbours of an operand are folded."""
+    wide = [axis for axis, extent in enumerate(op.args[side].type.static_shape()) if extent > 1]
+    return bool(wide) and wide[-1] in split(op.attrs)[side]
 
 
 def is_chain(op: Op) -> bool:
     """Whether a product sums one element after the other: columns are then the lanes, and not what is folded.
 
-    Products with a vector are trees, and so are those of a few rows with an operand whose neighbours are folded.
+    Products with a vector are trees where the matrix's neighbours are folded, or where a chain would lose digits, and
+    so are those of a few rows with an operand whose neighbours are folded.
     """
-    _, m, n, _ = sizes(op)
-    return n > 1 and (m >= ROWS or not _lies_folded(op))
+    _, m, n, k = sizes(op)
+    if n == 1:
+        return m >= ROWS and k <= CHAIN and not _lies_folded(op, 0)
+    return m >= ROWS or not _lies_folded(op, 1)
 
 
 def matrix(op: Op, side: int) -> bool | None:

@@ -15,17 +15,23 @@ from .program import Accumulate, Assert, Nest, Store
 class Slice(NamedTuple):
     """What is left of a buffer in one step of some of its axes.
 
-    cuts  (distance between two steps, number of steps) of each axis that is gone, farthest first
+    cuts   (distance between two steps, number of steps) of each axis that is gone, farthest first
+    whole  how many elements the buffer had
     """
 
     buffer: Buffer
     cuts: tuple[tuple[int, int], ...]
+    whole: int
 
     def step(self, distance: int) -> int:
         """How far apart two elements of the slice are that were `distance` apart; it walks no axis that is gone."""
+        left = self.whole
         for size, steps in self.cuts:
-            whole, rest = divmod(abs(distance), size * steps)
-            distance = (whole * size + rest) * (1 if distance >= 0 else -1)
+            # Of the outermost axis every step is within the slice: -10 may be two rows that another axis makes up for.
+            if size * steps < left:
+                whole, rest = divmod(abs(distance), size * steps)
+                distance = (whole * size + rest) * (1 if distance >= 0 else -1)
+            left //= steps
         return distance
 
 

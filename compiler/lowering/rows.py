@@ -20,19 +20,21 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from ..ir.types import DTYPES
 from ..loops import Axis, Buffer
 from .folds import in_blocks, in_rows
 from .fuse import reachable
 from .program import Multiply, Nest, Rows, tops
 from .reads import operands, reads, runs_alone, same_row, written
 from .rename import Rename, Slice
-from .schedule import LANES, Facts, is_product, price_of, vector_price
+from .schedule import LANES, Facts, is_product, is_turned, lanes_of, price_of, vector_price
 
 TINY = 64  # elements of a nest up to which it is written out within a row
 FEW = 9  # elements of a nest up to which that is better than vectors along the row
 WRITTEN = 600  # elements that all nests of a row may write out together
 STACK = 1 << 15  # bytes of the buffers of a row, which lie on the stack of the calling thread
+TURNED = 1 << 10  # elements from which one that is turned in blocks is better alone
+NEAR, FAR = 1 << 13, 1 << 19  # elements of arrays whose columns, read line by line, leave the nearest cache unused
+LONG = 8  # sums that follow one another in each row, from which a nest had better stay alone
 ROW = 1 << 14  # elements of a row above which its nests would not find it in the cache
 Statement = Nest | Multiply
 
@@ -62,6 +64,7 @@ class _Sharing:
         self.writers: dict[Buffer, list[int]] = {}
         self.needs: list[set[int]] = []
         self._dependencies()
+        self.tiled: dict[int, tuple[bool, bool]] = {}
         self.clusters: list[_Cluster] = []
         self.cluster_of: dict[int, _Cluster] = {}
         for at in range(len(body)):
@@ -90,7 +93,7 @@ class _Sharing:
                 return
             tried.add(id(cluster))
         statement = self.body[at]
-        shared = [{at: a} for a in _rows_of(statement)] if isinstance(statement, Nest) else []
+        shared = [{at: a} for a in self._rows_of(at)] if isinstance(statement, Nest) else []
         cluster = _Cluster([at], shared)
         self.clusters.append(cluster)
         self.cluster_of[at] = cluster
@@ -99,10 +102,8 @@ class _Sharing:
         nest = self.body[at]
         if not isinstance(nest, Nest) or runs_alone(nest) or any(runs_alone(self.body[m]) for m in cluster.members):
             return False
-        if self._waits_for(cluster, at):
-            return False
         shared = self._common(cluster, at, nest)
-        if not shared or not self._worthwhile([*cluster.members, at], shared):
+        if not shared or not self._worthwhile([*cluster.members, at], shared) or self._waits_for(cluster, at):
             return False
         cluster.members.append(at)
         cluster.shared = shared
@@ -125,7 +126,7 @@ class _Sharing:
 
     def _common(self, cluster: _Cluster, at: int, nest: Nest) -> list[dict[int, Axis]]:
         """The shared axes that the nest has too, in the same rows of all it reads."""
-        axes, found = _rows_of(nest), []
+        axes, found = self._rows_of(at), []
         made = {b: (m, offset) for m in cluster.members for b, offset in self.written[m]}
         reads = [(r, *made[r.load.buffer]) for r in self.reads[at] if r.load.buffer in made]
         for row in cluster.shared:
@@ -142,12 +143,31 @@ class _Sharing:
     def _worthwhile(self, members: list[int], shared: list[dict[int, Axis]]) -> bool:
         """Whether rows stay near, and nothing that tiles would speed up is put into them."""
         for m in members:
-            nest = self.body[m]
-            assert isinstance(nest, Nest)
-            inner = _volume(nest, {row[m] for row in shared})
-            if inner > ROW or (inner > TINY and is_product(nest)):
+            nest = self._nest(m)
+            inner, whole = _volume(nest, {row[m] for row in shared}), _volume(nest, set())
+            product, turned = self._tiled(m)
+            if inner > ROW or (inner > TINY and product) or (whole > TURNED and turned):
+                return False
+            if inner > TINY and NEAR < whole <= FAR and all(_lies_along(nest, row[m]) for row in shared):
                 return False
         return True
+
+    def _tiled(self, at: int) -> tuple[bool, bool]:
+        """Whether a nest is a product, and whether blocks of it would be turned."""
+        found = self.tiled.get(at)
+        if found is None:
+            nest = self._nest(at)
+            found = self.tiled[at] = is_product(nest), is_turned(nest)
+        return found
+
+    def _rows_of(self, at: int) -> list[Axis]:
+        """The axes that a nest may share: of a product, those that all operands have, and one more."""
+        axes = [a for a in _kept(self._nest(at)) if a.extent > 1]
+        if not self._tiled(at)[0]:
+            return axes
+        loads = [r.load for r in self.reads[at]]
+        serving = [a for a in axes if not all(e.offset.factor(a) or e.gathered for e in loads)]
+        return [a for a in axes if a not in serving[1:]]
 
     # ---- the program
 
@@ -163,8 +183,15 @@ class _Sharing:
             elif len(cluster.members) == 1:
                 out.extend(schedule(first))
             else:
-                out.append(self._rows(cluster, schedule, vector_bits))
+                rows = self._rows(cluster, schedule, vector_bits)
+                apart = [nest for m in cluster.members for nest in schedule(self._nest(m))] if _waits(rows) else [rows]
+                out.extend(apart)
         return out
+
+    def _nest(self, at: int) -> Nest:
+        nest = self.body[at]
+        assert isinstance(nest, Nest)
+        return nest
 
     def _ordered(self) -> list[_Cluster]:
         done: set[int] = set()
@@ -200,10 +227,10 @@ class _Sharing:
                 room -= size * buffer.type.numpy.itemsize
                 if room < 0:
                     break
-                local[buffer] = Slice(Buffer(buffer.name, buffer.type.with_shape((size,))), tuple(cuts))
+                whole = math.prod(buffer.type.static_shape())
+                local[buffer] = Slice(Buffer(buffer.name, buffer.type.with_shape((size,))), tuple(cuts), whole)
         for m in cluster.members:
-            nest = self.body[m]
-            assert isinstance(nest, Nest)
+            nest = self._nest(m)
             axes = {row[m]: (new, 1) for row, new in zip(cluster.shared, rows, strict=True)}
             rename = Rename(axes, local, frozenset(axes))
             inner = [a for a in nest.axes if a not in axes]
@@ -238,9 +265,14 @@ def _across(
     rows: tuple[Axis, ...], nests: list[Nest], local: tuple[Buffer, ...], vector_bits: int, written: bool
 ) -> Rows:
     """Rows whose lanes are different rows."""
-    widest = max(DTYPES[e.dtype].itemsize for n in nests for e in reachable(tops(n)))
-    width = max(vector_bits // 8 // widest, 2)
+    width = lanes_of([e for n in nests for e in reachable(tops(n))], vector_bits)
     return Rows(rows, tuple(replace(n, vector=rows[-1], width=width) for n in nests), local, rows[-1], width, written)
+
+
+def _waits(rows: Rows) -> bool:
+    """Whether each row waits for a long chain of single sums: apart from the others, its rows would be lanes."""
+    chains = [n for n in rows.body if n.chain and n.vector is None and not rows.straight]
+    return any(math.prod(a.extent for a in n.axes) > LONG for n in chains)
 
 
 def _vectorises(nest: Nest) -> bool:
@@ -268,14 +300,10 @@ def _kept(nest: Nest) -> tuple[Axis, ...]:
     return nest.axes[: len(nest.axes) - nest.reduced]
 
 
-def _rows_of(nest: Nest) -> list[Axis]:
-    """The axes that a nest may share: of a product, those that all operands have, and one more."""
-    axes = [a for a in _kept(nest) if a.extent > 1]
-    if not is_product(nest):
-        return axes
-    loads = [r.load for r in reads(nest)]
-    serving = [a for a in axes if not all(e.offset.factor(a) or e.gathered for e in loads)]
-    return [a for a in axes if a not in serving[1:]]
+def _lies_along(nest: Nest, axis: Axis) -> bool:
+    """Whether neighbours lie along an axis in all that a nest reads and writes there."""
+    factors = {r.load.offset.factor(axis) for r in reads(nest)} | {offset.factor(axis) for _, offset in written(nest)}
+    return factors <= {0, 1}
 
 
 def _volume(nest: Nest, without: set[Axis]) -> int:

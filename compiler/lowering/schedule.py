@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ..ir.types import DTYPES
+from ..ir.types import STORED
 from ..loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from .fuse import COSTS, reachable
 from .program import Nest, tops
 from .rename import Rename
 
 LONG = 4096  # elements from which a nest is worth longer code
+SEVERAL = 32  # vectors of a nest from which several registers at once are worth longer code
 HEAVY = 24  # cost from which one vector keeps the processor busy
 PARTIALS = 32  # partial sums along a folded vector axis, whatever the vectors' width
 LANES = 8  # lanes of a vector for comparing axes: the choice, and so the bits, must not depend on the true width
@@ -19,8 +21,10 @@ JOIN = 12  # cost of joining the lanes of an accumulator
 GATHER = 1.5  # cycles for one lane of a vector that is gathered
 SCATTER = 2.0  # cycles for one lane of a vector whose lanes are stored one by one
 LIGHT = 4  # cost of an element up to which it is worth making for several rows in one turn
+ANOTHER = 0.04  # share of a tile's time that text for another shape of it, where it leaves rows over, is worth
 LINES = 16  # accumulators of a fold whose lanes are kept, if it is long
-FEW = 16  # elements that may be made one by one
+FEW = 4  # elements that may be made one by one
+ROWS, VECTORS = 8, 4  # of a tile, for comparing axes
 
 
 def schedule(nest: Nest, vector_bits: int) -> tuple[Nest, ...]:
@@ -32,7 +36,8 @@ def schedule(nest: Nest, vector_bits: int) -> tuple[Nest, ...]:
         return (nest,)
     kept = len(nest.axes) - nest.reduced
     is_kept = vector in nest.axes[:kept]
-    if not is_kept and _slow_alone(nest, kept):
+    alone = not is_kept or _tile_axis(nest, facts, vector) is not None
+    if alone and _slow_alone(nest, kept):
         whole, rest = _split(nest, kept)
         return (*schedule(whole, vector_bits), *schedule(rest, vector_bits))
     width = _width(facts, nest, vector, vector_bits)
@@ -41,6 +46,9 @@ def schedule(nest: Nest, vector_bits: int) -> tuple[Nest, ...]:
     folds = [a for a in nest.axes[kept:] if a is not vector]
     if tile is not None:
         return (_tiled(nest, facts, inner, folds, vector, tile, vector_bits),)
+    turned = _turned_axis(nest, facts, vector)
+    if turned is not None:
+        return (_in_turned_blocks(nest, facts, vector, turned, width),)
     axes = (*inner, vector, *folds) if is_kept else (*inner, *folds, vector)
     unroll = _unroll(nest, facts, vector, width, is_kept)
     return (replace(nest, axes=axes, vector=vector, width=width, unroll=unroll, partials=PARTIALS),)
@@ -51,7 +59,10 @@ class Facts:
 
     def __init__(self, nest: Nest) -> None:
         self.elements = reachable(tops(nest))
+        made = {s.buffer for s in (*nest.stores, *nest.after) if not (s.add or s.over)} | {f.buffer for f in nest.folds}
         self.loads = [e for e in self.elements if isinstance(e, Load)]
+        #: what comes from memory: the nest holds what it has just made
+        self.read = [e for e in self.loads if e.buffer not in made]
         #: affine expressions whose value, not only their memory, matters
         self.exact: list[Affine] = []
         for e in self.elements:
@@ -104,7 +115,7 @@ def _one_row(facts: Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[A
 
 
 def _slow_alone(nest: Nest, kept: int) -> bool:
-    """Whether `after`, made element by element because the folds take the lanes, would take long."""
+    """Whether `after` would take long, made element by element because the folds take the lanes, or in every cell."""
     elements = reachable([s.value for s in nest.after])
     cost = sum(COSTS.get(e.spelling, 1) for e in elements if isinstance(e, Apply))
     return cost > HEAVY // 2 and math.prod(a.extent for a in nest.axes[:kept]) > FEW
@@ -114,7 +125,7 @@ def _split(nest: Nest, kept: int) -> tuple[Nest, Nest]:
     """The nest without `after`, and a nest that makes `after` from memory."""
     read = {e.buffer for e in reachable([s.value for s in nest.after]) if isinstance(e, Load)}
     folds = tuple(replace(f, kept=f.kept or f.buffer in read) for f in nest.folds)
-    return replace(nest, folds=folds, after=()), Nest(nest.axes[:kept], 0, nest.after)
+    return replace(nest, folds=folds, after=()), Nest(nest.axes[:kept], 0, nest.after, cases=nest.cases)
 
 
 # ---- vectors
@@ -150,21 +161,31 @@ def is_product(nest: Nest) -> bool:
     return vector is not None and _tile_axis(nest, facts, vector) is not None
 
 
+def is_turned(nest: Nest) -> bool:
+    """Whether blocks of what is read would be turned in registers."""
+    nest = join(nest)
+    facts = Facts(nest)
+    vector = _choose_vector(nest, facts)
+    return vector is not None and _turned_axis(nest, facts, vector) is not None
+
+
 def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
     """About how many cycles an element of the nest costs if `axis` is the vector axis."""
     kept = len(nest.axes) - nest.reduced
     tile = _tile_axis(nest, facts, axis)
     lanes = axis.extent / -(-axis.extent // LANES)  # of each vector, that are used
-    price = cost(nest, facts) / lanes / 2
     length = math.prod(a.extent for a in nest.axes[kept:])
-    for load in facts.loads:
+    rows, vectors = (1, 1) if tile is None else (min(tile.extent, ROWS), min(-(-axis.extent // LANES), VECTORS))
+    price = (cost(nest, facts) if tile is None else len(nest.folds)) / lanes / 2
+    for load in facts.read:
         dynamic = any(_depends(g, axis) for g, _ in load.gathered)
         move = GATHER if dynamic else _move(load.offset.factor(axis), lanes, GATHER)
-        moved = tile is None or load.offset.factor(tile)
         again = any(_moves(load, a) for a in nest.axes[kept:]) or not nest.reduced
-        price += (move if moved else move / 8) / (1 if again else length)
+        if tile is not None and again:
+            move /= (1 if _moves(load, tile) else rows) * (1 if _moves(load, axis) else vectors)
+        price += move / (1 if again else length)
     price += sum(1.5 * _move(s.offset.factor(axis), lanes, SCATTER) for s in nest.stores)
-    for f in (*nest.folds, *nest.after):
+    for f in (*(f for f in nest.folds if f.kept), *nest.after):
         move = _move(f.offset.factor(axis), lanes, SCATTER) if axis in nest.axes[:kept] else JOIN
         price += 1.5 * move / length
     return price
@@ -217,6 +238,23 @@ def _tile_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
     return best
 
 
+def _turned_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
+    """The axis along which neighbours lie of what is read across the lanes: blocks of it are turned in registers."""
+    if nest.folds or nest.asserts or cost(nest, facts) > HEAVY // 2 or any(s.gathered or s.add for s in nest.stores):
+        return None
+    across = [e.offset for e in facts.read if not -1 <= e.offset.factor(vector) <= 1]
+    return next((a for a in nest.axes if a.extent > 2 and any(x.factor(a) == 1 for x in across)), None)
+
+
+def _in_turned_blocks(nest: Nest, facts: Facts, vector: Axis, turned: Axis, width: int) -> Nest:
+    """Blocks in such an order that from one to the next memory is walked along the axis where its rows lie farther."""
+    read = max(x.factor(vector) for x in (e.offset for e in facts.read))
+    written = max(s.offset.factor(turned) for s in nest.stores)
+    last = (vector, turned) if read >= written else (turned, vector)
+    axes = (*(a for a in nest.axes if a not in last), *last)
+    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, turned.extent))
+
+
 def _moves(load: Load, axis: Axis) -> bool:
     """Whether what is loaded changes along an axis."""
     return bool(load.offset.factor(axis)) or any(_depends(g, axis) for g, _ in load.gathered)
@@ -226,8 +264,7 @@ def _tiled(
     nest: Nest, facts: Facts, inner: list[Axis], folds: list[Axis], vector: Axis, tile: Axis, vector_bits: int
 ) -> Nest:
     """A nest whose accumulators fill the registers: `rows` steps of the tile axis by `unroll` vectors."""
-    widest = max((DTYPES[e.dtype].itemsize for e in facts.elements), default=8)
-    width = max(vector_bits // 8 // widest, 2)
+    width = lanes_of(facts.elements, vector_bits)
     while width // 2 >= vector.extent and width > 2:
         width //= 2
     is_kept = vector in nest.axes[: len(nest.axes) - nest.reduced]
@@ -246,27 +283,36 @@ def _tiled(
 
 def _turns(extent: int, rows: int, vectors: int, unroll: int) -> float:
     """Cycles for one step of the folds over all tiles: two multiplications or loads at once, four to wait for a sum."""
-    total = 0.0
+    total, shapes = 0.0, 0
     for r, times in ((rows, extent // rows), (extent % rows, 1)):
         for u, repeats in ((unroll, vectors // unroll), (vectors % unroll, 1)):
             if r and u:
                 total += times * repeats * (max(r * u / 2, (r + u) / 2, 4) + 0.5)
-    return total
+                shapes += 1
+    return total * (1 + ANOTHER * (shapes - 1))
 
 
 def _width(facts: Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     """Lanes of the widest elements that fill a register, or as few as hold a short axis.
 
-    Where a long nest makes elements of many operations, one vector is four registers: the operations on them are
+    Where a nest makes elements of many operations, one vector is up to four registers: the operations on them are
     independent, so the processor overlaps what in one register would wait.  tanh with its derivative over 131,072
-    f64 went from 1.25 to 0.96 ns an element.
+    f64 went from 1.25 to 0.96 ns an element, over 2,048 f32 from 0.27 to 0.21.
     """
-    widest = max((DTYPES[e.dtype].itemsize for e in facts.elements), default=8)
-    width = max(vector_bits // 8 // widest, 2)
+    width = lanes_of(facts.elements, vector_bits)
     while width // 2 >= vector.extent and width > 2:
         width //= 2
-    long = math.prod(a.extent for a in nest.axes) >= LONG and vector.extent >= 4 * width
-    return min(4 * width if long and cost(nest, facts) > HEAVY else width, PARTIALS)
+    if cost(nest, facts) <= HEAVY or math.prod(a.extent for a in nest.axes) < SEVERAL * width:
+        return width
+    most = PARTIALS if nest.folds else 4 * width
+    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= min(most, vector.extent))
+
+
+def lanes_of(elements: Sequence[Element], vector_bits: int) -> int:
+    """How many of the widest floats fill a register; labels and other numbers beside them may take two."""
+    sizes = {e.dtype: STORED[e.dtype].itemsize for e in elements}
+    widest = max((size for dtype, size in sizes.items() if dtype[0] == "f"), default=max(sizes.values(), default=8))
+    return max(vector_bits // 8 // widest, 2)
 
 
 def cost(nest: Nest, facts: Facts) -> int:

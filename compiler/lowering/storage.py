@@ -108,9 +108,12 @@ def _taken_over(
     ending: dict[int, list[Buffer]] = {}
     for buffer, at in sorted(last.items(), key=lambda item: item[0].name):
         ending.setdefault(at, []).append(buffer)
+    made = [writes(s) for s in body]
     found: dict[Buffer, Buffer] = {}
     for buffer, at in sorted(first.items(), key=lambda item: (item[1], item[0].name)):
-        for end in range(at, at + PARTS):
+        for end in range(at, min(at + PARTS, len(body))):
+            if buffer not in made[end]:
+                break
             common = body[at : end + 1]
             for other in ending.get(end, ()):
                 alike = other.type.dtype == buffer.type.dtype and nbytes(other) == nbytes(buffer)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..ir.types import DTYPES
+from ..ir.types import STORED
 from ..loops import Affine, Apply, Buffer, Element, Load, Number
 from .fuse import reachable
 from .program import InPlace, Multiply, Nest, Still, Store, tops
@@ -161,7 +161,7 @@ def _sums(e: Element) -> Iterator[tuple[Element, Element, float]]:
     """What an element may be the sum of: a base, a change, and the zero that changes no base."""
     if isinstance(e, Apply) and e.spelling in ("add", "sub"):
         a, b = e.args
-        nothing = -0.0 if e.spelling == "add" and DTYPES[e.dtype].kind == "f" else 0.0
+        nothing = -0.0 if e.spelling == "add" and STORED[e.dtype].kind == "f" else 0.0
         yield a, b, nothing
         if e.spelling == "add":
             yield b, a, nothing
@@ -190,7 +190,7 @@ def _still(change: Element, scattered: Mapping[Buffer, _Scattered]) -> Element:
 
 
 def _zero(dtype: str) -> Number:
-    return Number(0.0 if DTYPES[dtype].kind == "f" else 0, dtype)
+    return Number(0.0 if STORED[dtype].kind == "f" else 0, dtype)
 
 
 def _with(top: Element, instead: Callable[[Load], Element]) -> Element:
@@ -212,8 +212,8 @@ def _folded(top: Element) -> np.generic | None:
     with np.errstate(all="ignore"):
         for e in reachable([top]):
             if isinstance(e, Number):
-                made[id(e)] = DTYPES[e.dtype].type(e.value)
-            elif isinstance(e, Apply) and e.spelling in _SPELLINGS and DTYPES[e.dtype].kind == "f":
+                made[id(e)] = STORED[e.dtype].type(e.value)
+            elif isinstance(e, Apply) and e.spelling in _SPELLINGS and STORED[e.dtype].kind == "f":
                 made[id(e)] = _SPELLINGS[e.spelling](*(made[id(a)] for a in e.args))
             else:
                 return None

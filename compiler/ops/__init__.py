@@ -7,25 +7,34 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 """
 
 from . import (
+    bessel,
     contract,
     control,
     convolve,
     custom,
+    eigen,
     elementary,
     elementwise,
     external,
+    factor,
+    fourier,
+    gammas,
     guard,
     index,
     memory,
+    polynomials,
     random,
     reduce,
     require,
     shape,
     source,
+    special,
+    spectra,
     tape,
 )
 
 __all__ = [
-    "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "guard", "index", "memory",
-    "random", "reduce", "require", "shape", "source", "tape",
+    "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
+    "factor", "fourier", "gammas", "guard", "index", "memory", "polynomials", "random", "reduce", "require",
+    "shape", "source", "special", "spectra", "tape",
 ]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ir.primitive import Primitive
-from ..ir.types import DTYPES, FLOATS, INTEGERS
+from ..ir.types import DTYPES, FLOATS, INTEGERS, SMALL, STORED
 from ..loops import Apply, Map
 from .partials import PARTIALS
 from .term import Terms
@@ -308,20 +308,21 @@ select = Select("select")
 
 
 class Cast(Primitive):
-    """Another element kind, as NumPy's astype; a float out of an integer's range gives its minimum."""
+    """Another element kind, as astype; floats out of range give the least integer, small ones i32's low bits."""
 
     arity = 1
     attributes: ClassVar = {"dtype": "word"}
     linear = True
 
     def infer(self, types, attrs, regions):
-        if len(types) != 1 or attrs.get("dtype") not in DTYPES:
+        if len(types) != 1 or attrs.get("dtype") not in STORED:
             raise TypeError(f"cast takes one value and dtype=…, got {dict(attrs)}")
         return (types[0].with_dtype(attrs["dtype"]),)
 
     def evaluate(self, args, attrs, regions):
-        (x,) = args
-        to = DTYPES[attrs["dtype"]]
+        (x,), to = args, STORED[attrs["dtype"]]
+        if x.dtype.kind == "f" and attrs["dtype"] in SMALL:
+            (x,) = self.evaluate([x], {"dtype": "i32"}, ())
         if x.dtype.kind == "f" and to.kind == "i":
             info = np.iinfo(to)
             ok = (x >= info.min) & (x < -float(info.min))

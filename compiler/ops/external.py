@@ -74,6 +74,7 @@ class External(Primitive):
     """What the function with this number returns."""
 
     effect = Effect.MAY_FAIL
+    opaque = True
     attributes: ClassVar = {"name": "word", "number": "number", "types": "types"}
 
     def infer(self, types, attrs, regions):
@@ -97,6 +98,26 @@ class External(Primitive):
         text = f"external function {name} has no derivative here{where}: {fix}"
         return [refused(b, type=a.type, text=text) if a.type.is_float else None for a in op.args]
 
+    def batch(self, m):
+        """One call that calls the function for each lane."""
+        name, number, types = (m.op.attrs[key] for key in ("name", "number", "types"))
+        function, flags, size = function_of(number), m.flags, m.size
+        gives = tuple([t.with_shape((size, *t.shape)) for t in types])
+
+        def call(given):
+            rows = [
+                function.call([np.array(g[k]) if f else g for g, f in zip(given, flags, strict=True)])
+                for k in range(size)
+            ]
+            made = [np.empty(t.static_shape(), t.numpy) for t in gives]
+            for k, row in enumerate(rows):
+                for whole, part in zip(made, row, strict=True):
+                    whole[k] = part
+            return made
+
+        batched = numbered(Function(name, call, [a.type for a in m.args], gives))
+        return m.emit(self, *m.args, name=name, number=batched, types=gives)
+
     def samples(self, rng):
         return []
 
@@ -105,10 +126,10 @@ external = External("external")
 
 
 def calls_of(graph: Graph) -> Iterator[str]:
-    """The names of the external functions that a graph calls, in its regions too."""
+    """The names of the external functions that a graph calls or will call, in its regions too."""
     for op in graph.body:
-        if op.prim is external:
-            yield op.attrs["name"]
+        if op.prim.opaque:
+            yield op.attrs.get("name", op.prim.name)
         for region in op.regions:
             yield from calls_of(region)
 

@@ -2,8 +2,8 @@
 
 This floor knows the primitives and graphs; it does not know loops, memory or machines.
 
-    optimize = expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, hoist, distribute, common, narrow,
-               unwrap, blocks
+    optimize = expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, turned, hoist, distribute, common,
+               narrow, unwrap, blocks
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from .distribute import distribute
 from .hoist import fold, hoist
 from .narrow import narrow
 from .ranges import ranges
+from .turns import turned
 
 Pass = Callable[[Graph], Graph]
 
 #: cleaning in running order; algebra exposes equal operations and equal operations expose algebra
 PIPELINE: tuple[Pass, ...] = (
-    expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, hoist, distribute, common, narrow, unwrap,
-    blocks,
+    expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, turned, hoist, distribute, common, narrow,
+    unwrap, blocks,
 )
 
 
@@ -43,4 +44,4 @@ def optimize(
 
 
 __all__ = ["PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "fold", "hoist", "narrow", "optimize",
-           "ranges", "unwrap", "value_and_grad"]
+           "ranges", "turned", "unwrap", "value_and_grad"]

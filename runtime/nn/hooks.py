@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tensor.core import Core, requires
 from ..tensor.custom import Function
-from ..tensor.hooks import Hook, RemovableHandle, Table
+from ..tensor.hooks import Hook, RemovableHandle, Table, attach
 from ..tensor.modes import mode
 
 
@@ -18,6 +18,8 @@ class Hooks:
     always           numbers of hooks in `after` that run though forward failed
     entering         functions of the gradients of the results, before backward passes through
     leaving          functions of the gradients of the inputs and the results, after it
+    saving, saved    of state_dict: before, and after (pairs with whether the hook may give another dictionary)
+    loading, loaded  of load_state_dict
     """
 
     def __init__(self) -> None:
@@ -26,32 +28,38 @@ class Hooks:
         self.always: set[int] = set()
         self.entering: Table = {}
         self.leaving: Table = {}
+        self.saving: Table = {}
+        self.saved: dict[int, tuple[Hook, bool]] = {}
+        self.loading: Table = {}
+        self.loaded: Table = {}
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`module(*args, **kwargs)` with the hooks."""
         done: set[int] = set()
         result = None
+        after = {**EVERY.after, **self.after}
+        entering, leaving = {**EVERY.entering, **self.entering}, {**EVERY.leaving, **self.leaving}
         try:
             args, kwargs = self._before(module, args, kwargs)
-            backward = Passage(module, self) if self.entering or self.leaving else None
+            backward = Passage(module, entering, leaving) if entering or leaving else None
             if backward is not None:
                 args = backward.enter(args)
             result = module.forward(*args, **kwargs)
-            for number, (hook, with_kwargs) in list(self.after.items()):
+            for number, (hook, with_kwargs) in after.items():
                 done.add(number)
                 made = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
                 result = result if made is None else made
             return result if backward is None else backward.leave(result)
         except Exception:
-            for number, (hook, with_kwargs) in list(self.after.items()):
-                if number in self.always and number not in done:
+            for number, (hook, with_kwargs) in after.items():
+                if number in self.always | EVERY.always and number not in done:
                     hook(*((module, args, kwargs, result) if with_kwargs else (module, args, result)))
             raise
 
     def _before(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for hook, with_kwargs in list(self.before.values()):
+        for hook, with_kwargs in (*EVERY.before.values(), *self.before.values()):
             made = hook(module, args, kwargs) if with_kwargs else hook(module, args)
             if made is None:
                 continue
@@ -67,13 +75,17 @@ class Hooks:
         return args, kwargs
 
 
+EVERY = Hooks()
+"""The hooks of all modules; they run before those of one."""
+
+
 class Hookable:
     """What modules have for hooks."""
 
     _hooks: Hooks | None = None
 
     def _hooked(self) -> Hooks:
-        if self._hooks is None:
+        if "_hooks" not in self.__dict__:
             object.__setattr__(self, "_hooks", Hooks())
         assert self._hooks is not None
         return self._hooks
@@ -82,35 +94,59 @@ class Hookable:
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns, if anything, replaces the arguments."""
-        return _attached(self._hooked().before, (hook, with_kwargs), prepend)
+        return attach(self._hooked().before, (hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, result)` after forward; what it returns, if anything, replaces the result."""
         hooks = self._hooked()
-        handle = _attached(hooks.after, (hook, with_kwargs), prepend)
+        handle = attach(hooks.after, (hook, with_kwargs), prepend)
         if always_call:
             hooks.always.add(handle.id)
         return handle
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` before backward passes through; what it returns replaces grad_output."""
-        return _attached(self._hooked().entering, hook, prepend)
+        return attach(self._hooked().entering, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after it; what it returns replaces grad_input."""
-        return _attached(self._hooked().leaving, hook, prepend)
+        return attach(self._hooked().leaving, hook, prepend)
 
 
-def _attached(table: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
-    handle = RemovableHandle(table)
-    later = dict(table) if prepend else {}
-    if prepend:
-        table.clear()
-    table[handle.id] = hook
-    table.update(later)
+def _of_all(table: dict[int, Any], hook: Any) -> RemovableHandle:
+    """From now on modules without hooks of their own look at those of all."""
+    Hookable._hooks = EVERY_ONE
+    return attach(table, hook)
+
+
+EVERY_ONE = Hooks()
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, args)` before every module's forward."""
+    return _of_all(EVERY.before, (hook, False))
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, result)` after every module's forward."""
+    handle = _of_all(EVERY.after, (hook, with_kwargs))
+    if always_call:
+        EVERY.always.add(handle.id)
     return handle
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_output)` before backward passes through any module."""
+    return _of_all(EVERY.entering, hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` after backward passed through any module."""
+    return _of_all(EVERY.leaving, hook)
 
 
 # ---- backward through a module
@@ -132,8 +168,8 @@ class BackwardHookFunction(Function):
 class Passage:
     """One call of a module, and backward through it."""
 
-    def __init__(self, module: Any, hooks: Hooks) -> None:
-        self.module, self.hooks = module, hooks
+    def __init__(self, module: Any, entering: Table, leaving: Table) -> None:
+        self.module, self.entering, self.leaving = module, entering, leaving
         self.grads: tuple[Any, ...] | None = None
         self.inputs: list[int] | None = None
         self.count = 0
@@ -161,13 +197,13 @@ class Passage:
 
     def _entered(self, grads: tuple[Any, ...], places: list[int], count: int) -> Any:
         self.grads = _spread(grads, places, count)
-        for hook in list(self.hooks.entering.values()):
+        for hook in list(self.entering.values()):
             made = hook(self.module, self.grads)
             if made is not None:
                 self.grads = _counted(made, count, "pre hook", "grad_output")
         entering = self.grads
         if self.inputs is None:
-            for hook in list(self.hooks.leaving.values()):
+            for hook in list(self.leaving.values()):
                 made = hook(self.module, (None,) * self.count, self.grads)
                 if made is not None and not (isinstance(made, tuple) and all(g is None for g in made)):
                     raise RuntimeError(
@@ -182,7 +218,7 @@ class Passage:
             return None
         assert self.inputs is not None
         given = _spread(grads, self.inputs, self.count)
-        for hook in list(self.hooks.leaving.values()):
+        for hook in list(self.leaving.values()):
             made = hook(self.module, given, self.grads)
             if made is not None:
                 given = _counted(made, self.count, "hook", "grad_input")

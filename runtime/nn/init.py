@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
-from ..tensor.draws import normal_ as _normal
-from ..tensor.draws import uniform_ as _uniform
-from ..tensor.modes import no_grad
+import numpy as np
 
-GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2)}
+from ..tensor.creation import from_numpy
+from ..tensor.distributions import normal_ as _normal
+from ..tensor.distributions import uniform_ as _uniform
+from ..tensor.draws import rand, randn
+from ..tensor.modes import no_grad
+from ..tensor.special import erfinv
+
+GAINS = {"linear": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
+GAINS |= {f"conv{t}{k}d": 1 for t in ("", "_transpose") for k in (1, 2, 3)}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that keeps the spread of values through this nonlinearity."""
     if nonlinearity == "leaky_relu":
+        if param is not None and (isinstance(param, bool) or not isinstance(param, int | float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}: expected one of {', '.join(GAINS)}")
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}: expected leaky_relu or one of {', '.join(GAINS)}")
     return GAINS[nonlinearity]
 
 
@@ -31,16 +41,37 @@ def fans(tensor: Any) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0) -> Any:
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Even between a and b."""
     with no_grad():
-        return _uniform(tensor, a, b)
+        return _uniform(tensor, a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normal."""
     with no_grad():
-        return _normal(tensor, mean, std)
+        return _normal(tensor, mean, std, generator=generator)
+
+
+def _below(x: float) -> float:
+    """The normal distribution function."""
+    return (1 + math.erf(x / math.sqrt(2))) / 2
+
+
+def trunc_normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Any:
+    """Normal within a .. b: even numbers between the distribution function's values there, taken back through it."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution may be incorrect.",
+            stacklevel=2,
+        )
+    low, high = (_below((end - mean) / std) for end in (a, b))
+    with no_grad():
+        drawn = rand(tuple(tensor.shape), dtype=tensor.dtype, generator=generator)
+        drawn = drawn * (2 * high - 2 * low) + (2 * low - 1)
+        return tensor.copy_((erfinv(drawn) * (std * math.sqrt(2)) + mean).clamp(a, b))
 
 
 def constant_(tensor: Any, val: float) -> Any:
@@ -59,16 +90,66 @@ def ones_(tensor: Any) -> Any:
     return constant_(tensor, 1.0)
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0) -> Any:
+def _write(tensor: Any, array: np.ndarray) -> Any:
+    with no_grad():
+        return tensor.copy_(from_numpy(np.ascontiguousarray(array)))
+
+
+def eye_(tensor: Any) -> Any:
+    """Ones on the diagonal of a matrix."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return _write(tensor, np.eye(*tensor.shape))
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """Kernels that pass each channel on as it is."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    outputs, channels, *kernel = tensor.shape
+    if outputs % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    each, made = outputs // groups, np.zeros(tuple(tensor.shape))
+    middle = tuple([n // 2 for n in kernel])
+    for g in range(groups):
+        for k in range(min(each, channels)):
+            made[(g * each + k, k, *middle)] = 1
+    return _write(tensor, made)
+
+
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """Rows or columns at right angles to one another, evenly among all such matrices (Saxe et al., 2013)."""
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    drawn = randn((max(rows, columns), min(rows, columns)), dtype=tensor.dtype, generator=generator).numpy()
+    q, r = np.linalg.qr(drawn)
+    q = q * np.sign(np.diag(r))
+    return _write(tensor, gain * (q.T if rows < columns else q).reshape(tuple(tensor.shape)))
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+    """Normal, but for a share of zeros in every column (Martens, 2010)."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    drawn = randn((rows, columns), dtype=tensor.dtype, generator=generator).numpy() * std
+    order = rand((rows, columns), generator=generator).numpy().argsort(0)
+    return _write(tensor, np.where(order.argsort(0) < math.ceil(sparsity * rows), 0, drawn))
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Even, as wide as keeps the spread both ways (Glorot and Bengio, 2010)."""
     fan_in, fan_out = fans(tensor)
     bound = gain * math.sqrt(6 / (fan_in + fan_out))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0) -> Any:
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Normal, as wide as keeps the spread both ways."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))))
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
 
 
 def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
@@ -79,15 +160,41 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def kaiming_uniform_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """Even, as wide as keeps the spread through rectifiers (He et al., 2015)."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
     bound = math.sqrt(3) * _kaiming(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """Normal, as wide as keeps the spread through rectifiers."""
-    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity))
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+
+
+def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under its name without the underscore, which PyTorch keeps with a warning."""
+    new = function.__name__
+
+    def deprecated(*args: Any, **kwargs: Any) -> Any:
+        said = f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`."
+        warnings.warn(said, FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    deprecated.__name__ = deprecated.__qualname__ = new[:-1]
+    deprecated.__doc__ = f"`{new}` under its old name."
+    return deprecated
+
+
+uniform, normal, constant, eye = _old_name(uniform_), _old_name(normal_), _old_name(constant_), _old_name(eye_)
+dirac, orthogonal, sparse = _old_name(dirac_), _old_name(orthogonal_), _old_name(sparse_)
+xavier_uniform, xavier_normal = _old_name(xavier_uniform_), _old_name(xavier_normal_)
+kaiming_uniform, kaiming_normal = _old_name(kaiming_uniform_), _old_name(kaiming_normal_)

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
-from ..tensor import dtypes
 from ..tensor.core import Core
-from ..tensor.modes import no_grad
 from ..tensor.tensor import Tensor
-from .hooks import Hookable
+from .converting import Convertible
 from .parameter import Parameter
+from .registration import BUFFERS, MODULES, PARAMETERS, Buffer, registered
+from .tables import Table
+
+TABLES = ("_parameters", "_buffers", "_modules")
 
 
-class Mismatch(NamedTuple):
-    """Keys that `load_state_dict(strict=False)` could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-
-class Module(Hookable):
+class Module(Convertible):
     """Subclass it, assign parameters and modules in `__init__` after `super().__init__()`, write `forward`."""
 
     training: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            raise TypeError(f"{type(self).__name__}.__init__() takes no arguments that Module knows: got"
+                            f" {(*args, *kwargs)}")
         object.__setattr__(self, "training", True)
-        for name in ("_parameters", "_buffers", "_modules"):
-            object.__setattr__(self, name, {})
+        for name in TABLES:
+            object.__setattr__(self, name, Table(self))
+        object.__setattr__(self, "_non_persistent_buffers_set", set())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in TABLES:
+            self.__dict__[name] = Table(self, state.get(name))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
@@ -50,170 +45,211 @@ class Module(Hookable):
     # ---- attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
-        held = self.__dict__.get("_parameters")
-        if held is None and isinstance(value, (Parameter, Module)):
-            raise AttributeError("cannot assign parameters or modules before Module.__init__() call")
-        kinds = (("_parameters", Parameter), ("_modules", Module))
-        for table, kind in kinds if held is not None else ():
-            if isinstance(value, kind):
-                self._forget(name, but=table)
-                self.__dict__[table][name] = value
-                return
-            if name in self.__dict__[table]:
-                self._replace(table, name, value, kind)
-                return
-        if held is not None and name in self._buffers:
-            self._buffers[name] = value
-            return
-        object.__setattr__(self, name, value)
+        tables = self.__dict__
+        if "_parameters" not in tables:
+            if isinstance(value, (Parameter, Module)):
+                what = "parameters" if isinstance(value, Parameter) else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            object.__setattr__(self, name, value)
+        elif isinstance(value, Parameter):
+            self._forget(name, but="_parameters")
+            self.register_parameter(name, value)
+        elif name in tables["_parameters"]:
+            self._empty("_parameters", name, value, "parameter", "nn.Parameter")
+        elif isinstance(value, Module):
+            self._forget(name, but="_modules")
+            tables["_modules"][name] = registered(MODULES, self, name, value)
+        elif name in tables["_modules"]:
+            self._empty("_modules", name, value, "child module", "nn.Module")
+        elif isinstance(value, Buffer) or name in tables["_buffers"]:
+            if value is not None and not isinstance(value, Core):
+                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (Tensor or None expected)")
+            lasting = name not in self._non_persistent_buffers_set
+            self.register_buffer(name, value, getattr(value, "persistent", lasting))  # type: ignore[arg-type]
+        else:
+            object.__setattr__(self, name, value)
 
-    def _replace(self, table: str, name: str, value: Any, kind: type) -> None:
+    def _empty(self, table: str, name: str, value: Any, what: str, wanted: str) -> None:
         if value is not None:
-            what = "parameter" if kind is Parameter else "child module"
-            raise TypeError(
-                f"cannot assign '{type(value).__name__}' as {what} '{name}' (nn.{kind.__name__} or None"
-                " expected)"
-            )
+            raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({wanted} or None expected)")
         self.__dict__[table][name] = None
 
     def _forget(self, name: str, but: str) -> None:
-        for table in {"_parameters", "_buffers", "_modules"} - {but}:
-            self.__dict__[table].pop(name, None)
+        for table in TABLES:
+            if table != but:
+                self.__dict__[table].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
         self.__dict__.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        for table in ("_parameters", "_buffers", "_modules"):
+        for table in TABLES:
             held = self.__dict__.get(table, {})
             if name in held:
                 return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        for table in ("_parameters", "_buffers", "_modules"):
+        for table in TABLES:
             if name in self.__dict__[table]:
                 del self.__dict__[table][name]
+                self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        return sorted(n for n in names if not n[:1].isdigit())
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        self._check_name(name)
+        """Add a parameter, or None in its place."""
+        self._check_name("parameter", name, "_parameters")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (nn.Parameter or"
+                                " None required)")
+            if param.grad_fn is not None:
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Parameters must be created"
+                                 f" explicitly. To express '{name}' as a function of another Tensor, compute the value"
+                                 " in the forward() method.")
+            param = registered(PARAMETERS, self, name, param)
         self._parameters[name] = param
 
-    def register_buffer(self, name: str, tensor: Tensor | None) -> None:
-        """A tensor that belongs to the state but is not learned."""
-        self._check_name(name)
-        self._buffers[name] = tensor
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is not learned; it belongs to the state unless `persistent` is false."""
+        self._check_name("buffer", name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Core):
+            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (a Tensor or None"
+                            " required)")
+        self._buffers[name] = registered(BUFFERS, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        self._check_name(name)
-        self._modules[name] = module
+        """Add a module under a name."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_name("module", name, "_modules")
+        self._modules[name] = registered(MODULES, self, name, module)
 
     register_module = add_module
 
-    def _check_name(self, name: str) -> None:
-        if not isinstance(name, str) or "." in name or not name:
-            raise KeyError(f'the name of a parameter, buffer or module can\'t be empty or contain ".": {name!r}')
-        if hasattr(self, name) and all(
-            name not in self.__dict__[t] for t in ("_parameters", "_buffers", "_modules")
-        ):
+    def _check_name(self, what: str, name: str, table: str) -> None:
+        if table not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+        if "." in name or not name:
+            raise KeyError(f'{what} name can\'t be empty or contain ".", got: {name!r}')
+        if name not in self.__dict__[table] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
     # ---- what it holds
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """This module and all below it, each once, outer ones first."""
-        seen: set[int] = set()
+        seen = set() if memo is None else memo
         pending: list[tuple[str, Module]] = [(prefix, self)]
         while pending:
             path, module = pending.pop()
-            if id(module) in seen:
+            if module in seen:
                 continue
-            seen.add(id(module))
+            if remove_duplicate:
+                seen.add(module)
             yield path, module
             children = [(name, m) for name, m in module._modules.items() if m is not None]
             pending += [(f"{path}.{name}" if path else name, m) for name, m in reversed(children)]
 
     def modules(self) -> Iterator[Module]:
+        """This module and all below it."""
         return (m for _, m in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        return ((name, m) for name, m in self._modules.items() if m is not None)
+        """The modules directly below, each once."""
+        seen: set[Module] = set()
+        for name, m in self._modules.items():
+            if m is not None and m not in seen:
+                seen.add(m)
+                yield name, m
 
     def children(self) -> Iterator[Module]:
+        """The modules directly below."""
         return (m for _, m in self.named_children())
 
-    def _named(self, table: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+    def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        owners = self.named_modules(prefix) if recurse else iter([(prefix, self)])
+        owners = self.named_modules(None, prefix, once) if recurse else iter([(prefix, self)])
         for path, module in owners:
             for name, held in module.__dict__[table].items():
                 if held is not None and id(held) not in seen:
-                    seen.add(id(held))
+                    if once:
+                        seen.add(id(held))
                     yield f"{path}.{name}" if path else name, held
 
     def named_parameters(
-        self, prefix: str = "", recurse: bool = True
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        return self._named("_parameters", prefix, recurse)
+        """The parameters, each once, with the names of the modules on the way to them."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of this module and all below it."""
         return (p for _, p in self.named_parameters("", recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return self._named("_buffers", prefix, recurse)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers, each once, with the names of the modules on the way to them."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of this module and all below it."""
         return (b for _, b in self.named_buffers("", recurse))
 
-    # ---- state
-
-    def state_dict(self, prefix: str = "") -> OrderedDict[str, Tensor]:
-        """The parameters and buffers by name, sharing memory with the module."""
-        found: OrderedDict[str, Tensor] = OrderedDict()
-        for path, module in self.named_modules(prefix.rstrip(".")):
-            for table in ("_parameters", "_buffers"):
-                for name, held in module.__dict__[table].items():
-                    if held is not None:
-                        found[f"{path}.{name}" if path else name] = held.detach()
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path of names with dots."""
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Mismatch:
-        """Copy the tensors of `state_dict` into the parameters and buffers of these names."""
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        own = self.state_dict()
-        missing = [k for k in own if k not in state_dict]
-        unexpected = [k for k in state_dict if k not in own]
-        faults = []
-        if strict and unexpected:
-            names = ", ".join(f'"{k}"' for k in unexpected)
-            faults.append(f"Unexpected key(s) in state_dict: {names}. ")
-        if strict and missing:
-            faults.append("Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
-        with no_grad():
-            for name in own:
-                if name in state_dict:
-                    faults += self._load(name, own[name], state_dict[name])
-        if faults:
-            text = "\n\t".join(faults)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
-        return Mismatch(missing, unexpected)
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a path of names with dots; if `strict`, only in place of another."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module).__name__}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
 
-    @staticmethod
-    def _load(name: str, mine: Tensor, given: Any) -> list[str]:
-        if not isinstance(given, Core):
-            return [f'While copying the parameter named "{name}", expected a Tensor but got {type(given)}. ']
-        have, wanted = given._read().kind.shape, mine._read().kind.shape
-        if have != wanted:
-            return [
-                f"size mismatch for {name}: copying a param with shape torch.Size({list(have)}) from"
-                f" checkpoint, the shape in current model is torch.Size({list(wanted)})."
-            ]
-        mine.copy_(given)
-        return []
+    def _leaf(self, target: str, what: str, is_one: Callable[[Module, str], bool]) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if not is_one(module, name):
+            raise AttributeError(f"`{name}` is not {what}")
+        return getattr(module, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path of names with dots."""
+        return self._leaf(target, "an nn.Parameter", lambda m, name: isinstance(getattr(m, name), Parameter))
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path of names with dots."""
+        return self._leaf(target, "a buffer", lambda m, name: name in m._buffers)
 
     # ---- settings
 
@@ -221,14 +257,17 @@ class Module(Hookable):
         """Switch to training, or with False to evaluation."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            object.__setattr__(module, "training", mode)
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self) -> Self:
+        """Switch to evaluation."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Whether the parameters require gradients."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
@@ -236,7 +275,7 @@ class Module(Hookable):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of the parameters, or make them zero."""
         for p in self.parameters():
-            if p._grad is not None:
+            if p.grad is not None:
                 if set_to_none:
                     p.grad = None
                 else:
@@ -244,38 +283,7 @@ class Module(Hookable):
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` on every module, inner ones first."""
-        for module in reversed(list(self.modules())):
-            fn(module)
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
         return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert the floating-point parameters and buffers."""
-        for table in ("_parameters", "_buffers"):
-            for _, held in self._named(table, "", True):
-                if held.is_floating_point():
-                    held.data = held.detach().to(*args, **kwargs)
-        return self
-
-    def float(self) -> Self:
-        return self.to(dtypes.float32)
-
-    def double(self) -> Self:
-        return self.to(dtypes.float64)
-
-    def cpu(self) -> Self:
-        return self
-
-    # ---- printing
-
-    def extra_repr(self) -> str:
-        return ""
-
-    def __repr__(self) -> str:
-        extra = self.extra_repr()
-        rows = []
-        for name, module in self._modules.items():
-            rows.append(f"({name}): " + repr(module).replace("\n", "\n  "))
-        if not rows:
-            return f"{type(self).__name__}({extra})"
-        lines = ([extra] if extra else []) + rows
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"

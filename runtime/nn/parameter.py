@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
+from ..tensor.calls import recordable
 from ..tensor.core import Core
 from ..tensor.creation import empty
 from ..tensor.tensor import Tensor, from_array, is_followed
@@ -26,6 +27,12 @@ class Parameter(Tensor):
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """A parameter of its own, without the gradient."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _restored, (self.detach().clone(), self.requires_grad)
 
@@ -43,3 +50,4 @@ def _restored(data: Tensor, requires_grad: bool) -> Parameter:
 
 register_leaf(Parameter, Core._array, from_array)
 FOLLOWED[Parameter] = is_followed
+recordable(Parameter)

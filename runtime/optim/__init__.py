@@ -1,7 +1,25 @@
 """Optimisers.  A step is recorded like everything else, so it runs in the same kernel as the gradients."""
 
 from .adam import Adam, AdamW
+from .adaptive import Adadelta, Adagrad, RMSprop
+from .averaged import ASGD, Rprop
+from .lbfgs import LBFGS
+from .moments import Adamax, NAdam, RAdam
 from .optimizer import Optimizer
 from .sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]

@@ -2,90 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
+from ..tensor.core import Core
 from ..tensor.creation import zeros_like
-from ..tensor.fragments import Operation, widen
-from .optimizer import Numbers, Optimizer, not_negative, update
+from ..tensor.fragments import Operation
+from .optimizer import Optimizer, Plan, alike, fractions, not_negative, plain, way_of
 
 
 def _adam(m: Any, p: Any, g: Any, mean: Any, square: Any, *rest: Any) -> Any:
-    """The new parameter and the new averages of the gradient and of its square."""
-    *values, decoupled, decaying, sign = rest
-    shape = p.value.type.static_shape()
-    share, keep, add, step, root, eps, decay = (m(widen(m.b, v.value, shape)) for v in values)
+    """The new parameter and the new averages of the gradient and of its square; with `amsgrad` the largest square."""
+    *values, decoupled, decaying, amsgrad, sign = rest
+    share, keep, add, step, root, eps, decay = alike(m, p, values[-7:])
     g = -g if sign else g
     if decaying:
         p, g = (p - decay * p, g) if decoupled else (p, g + decay * p)
     mean = mean + share * (g - mean)
     square = keep * square + add * g * g
-    return p - step * (mean / (m.sqrt(square) / root + eps)), mean, square
-
-
-ADAM_STEP = Operation("adam", "", _adam)
+    if not amsgrad:
+        return p - step * (mean / (m.sqrt(square) / root + eps)), mean, square
+    most = m.maximum(values[0], square)
+    return p - step * (mean / (m.sqrt(most) / root + eps)), mean, square, most
 
 
 class Adam(Optimizer):
-    """Steps of about `lr` in each element, by running averages of the gradient and of its square."""
+    """Steps of about `lr` in each element, by running averages of the gradient and of its square.
 
-    decoupled = False
+    With `amsgrad` (Reddi, Kale and Kumar, 2018) by the largest such average of squares so far.
+    """
+
+    formula = Operation("adam", "", _adam)
 
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
+        amsgrad: bool = False,
         *,
+        foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
     ) -> None:
-        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
-        for k, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+        not_negative(lr=lr, eps=eps)
+        fractions(betas)
+        not_negative(weight_decay=weight_decay)
+        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Core)):
+            raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
+        if foreach and not capturable and any(isinstance(x, Core) for x in (lr, *betas)):
+            raise ValueError("lr or betas as a Tensor is not supported for capturable=False and foreach=True")
+        way_of(foreach=foreach, differentiable=differentiable, fused=fused)
         settings = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": tuple(map(plain, betas)),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
         super().__init__(params, settings)
 
-    def _step(self, group: dict[str, Any], params: Sequence[Any]) -> None:
-        cache: dict[int, Numbers] = {}
-        for p in params:
-            state = self.state[p]
-            if not state:
-                state.update(step=0, exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
-            state["step"] += 1
-            n = state["step"]
-            if n not in cache:
-                cache[n] = self._numbers(group, n)
-            tensors = [p, p._grad, state["exp_avg"], state["exp_avg_sq"]]
-            kind = (self.decoupled, group["weight_decay"] != 0, group["maximize"])
-            update(ADAM_STEP, kind, tensors, cache[n])
+    def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
+        states = [self.state[p] for p in params]
+        age = states[0].get("step")
+        if age is None or any(state.get("step") != age for state in states):
+            super()._step(group, params, grads)
+            return
+        remembered = []
+        for state in states:
+            state["step"] = age + 1
+            remembered += self._remembered(group, state)
+        self._move(self._choices(group), params, grads, remembered, self._numbers(group, age + 1))
 
-    def _numbers(self, group: dict[str, Any], n: int) -> Numbers:
+    def plan(self, group: dict[str, Any], p: Any) -> Plan:
+        state = self.state[p]
+        if not state:
+            state.update(step=0, exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(p)
+        n = state["step"] = state["step"] + 1
+        return Plan(self._remembered(group, state), self._numbers(group, n), self._choices(group))
+
+    def _remembered(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
+        most = (state["max_exp_avg_sq"],) if group["amsgrad"] else ()
+        return (state["exp_avg"], state["exp_avg_sq"], *most)
+
+    def _numbers(self, group: dict[str, Any], n: int) -> tuple[float, ...]:
         first, second = group["betas"]
-        step, decay = group["lr"] / (1 - first**n), group["weight_decay"]
-        decay = group["lr"] * decay if self.decoupled else decay
-        root = sqrt(1 - second**n)
-        return Numbers(1 - first, second, 1 - second, step, root, group["eps"], decay)
+        rate, decay = plain(group["lr"]), group["weight_decay"]
+        return (
+            1 - first,
+            second,
+            1 - second,
+            rate / (1 - first**n),
+            sqrt(1 - second**n),
+            group["eps"],
+            rate * decay if group["decoupled_weight_decay"] else decay,
+        )
+
+    def _choices(self, group: dict[str, Any]) -> tuple[bool, ...]:
+        return group["decoupled_weight_decay"], group["weight_decay"] != 0, group["amsgrad"], group["maximize"]
 
 
 class AdamW(Adam):
     """Adam whose weight decay does not pass through the averages."""
 
-    decoupled = True
-
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
+        amsgrad: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

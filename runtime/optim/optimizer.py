@@ -1,17 +1,27 @@
-"""What optimisers share: groups of parameters with settings, and a state for each parameter."""
+"""What optimisers share: groups of parameters with settings, a state for each parameter, and steps.
+
+An optimiser that treats every element alike says three things: its formula, an operation from (parameter, gradient,
+*remembered, *numbers, *choices) to (parameter, *remembered); what is remembered; and the numbers of this step.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
-from ..tensor.cells import Cell, number_cell
-from ..tensor.core import Core
-from ..tensor.fragments import Operation, fragment_for
-from ..tensor.modes import enable_grad, no_grad
-from ..tensor.tape import flush, record
+from ...compiler.backend.recorder import forget_gradients, gradients_of
+from ..tensor.calls import recorded
+from ..tensor.cells import Cell
+from ..tensor.core import Core, input_cell
+from ..tensor.fragments import Operation, fragment_for, widen
+from ..tensor.modes import ENABLED, enable_grad
+from ..tensor.tape import record, tapes
 from ..tensor.writing import assign
+from .hooks import hooked
+from .state import Stateful
 
 
 class Numbers:
@@ -24,8 +34,23 @@ class Numbers:
     def cells(self, dtype: str) -> list[Cell]:
         found = self.made.get(dtype)
         if found is None:
-            found = self.made[dtype] = [number_cell(v, dtype) for v in self.values]
+            found = self.made[dtype] = [input_cell(v, dtype) for v in self.values]
         return found
+
+
+@partial(recorded, numbers=("numbers",))
+def move(
+    operation: Operation,
+    attributes: tuple[Any, ...],
+    params: Sequence[Core],
+    grads: Sequence[Core],
+    remembered: Sequence[Core],
+    numbers: Sequence[float],
+) -> None:
+    """One step of parameters that are treated alike; of each, as many tensors are remembered."""
+    count, made = len(remembered) // len(params), Numbers(*numbers)
+    for k, (p, g) in enumerate(zip(params, grads, strict=True)):
+        update(operation, attributes, [p, g, *remembered[k * count : (k + 1) * count]], made)
 
 
 def update(
@@ -41,8 +66,29 @@ def update(
         assign(tensor, cell)
 
 
-class Optimizer:
+def alike(m: Any, p: Any, values: Sequence[Any]) -> list[Any]:
+    """Numbers in every element of arrays of p's shape."""
+    shape = p.value.type.static_shape()
+    return [m(widen(m.b, v.value, shape)) for v in values]
+
+
+class Plan(NamedTuple):
+    """What a step does to one parameter.
+
+    remembered  the tensors that the formula reads and gives anew
+    numbers     inputs of the formula that may be others at each step
+    choices     attributes of the formula: each combination is code of its own
+    """
+
+    remembered: tuple[Core, ...]
+    numbers: tuple[float, ...]
+    choices: tuple[Any, ...]
+
+
+class Optimizer(Stateful):
     """Changes parameters by their gradients.  Settings stand in `param_groups`."""
+
+    formula: Operation
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Core):
@@ -51,41 +97,59 @@ class Optimizer:
                 f" {type(params).__name__}"
             )
         self.defaults = defaults
-        self.state: dict[Core, dict[str, Any]] = defaultdict(dict)
-        self.param_groups: list[dict[str, Any]] = []
+        self.state = defaultdict(dict)
+        self.param_groups = []
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
+    # ---- groups
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, with settings that differ from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
         params = param_group["params"]
-        params = [params] if isinstance(params, Core) else list(params)
-        params = [p[1] if isinstance(p, tuple) else p for p in params]
-        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if isinstance(params, set):
+            raise TypeError("params must be in an order that stays the same, such as a list's; a set has none")
+        given = [params] if isinstance(params, Core) else list(params)
+        params = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
+        names = [p[0] for p in given if isinstance(p, tuple)]
+        if names:
+            if len(names) != len(params):
+                raise ValueError(f"{len(params) - len(names)} of {len(params)} params have no name: name all, or none")
+            param_group["param_names"] = names
         for p in params:
             if not isinstance(p, Core):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
-            p._read()
-            if p._node is not None:
+            if not (p.is_leaf or p.retains_grad):  # type: ignore[attr-defined]
                 raise ValueError("can't optimize a non-leaf Tensor")
-            if id(p) in known:
-                raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**self.defaults, **param_group, "params": params})
+        for key, value in self.defaults.items():
+            param_group.setdefault(key, value)
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn("a parameter group contains the same parameter more than once", stacklevel=3)
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(("param_names" in group) != bool(names) for group in self.param_groups):
+            raise ValueError("either all parameter groups have names for their params, or none has")
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zero."""
         for group in self.param_groups:
+            if set_to_none:
+                forget_gradients(group["params"])
+                continue
             for p in group["params"]:
-                if set_to_none:
-                    p._grad = None
-                elif p._grad is not None:
-                    p._grad.detach_().zero_()
+                if p._grad is not None:
+                    p._grad.detach_().requires_grad_(False).zero_()
 
+    # ---- steps
+
+    @hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure`, if given, computes the loss again first.
 
@@ -95,58 +159,87 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        tape = tapes.tape
+        mode, tape.mode = tape.mode, tape.mode & ~ENABLED
+        try:
             for group in self.param_groups:
-                params = [p for p in group["params"] if p._grad is not None]
+                params, grads = gradients_of(group["params"])
                 if params:
-                    self._step(group, params)
-        flush()
+                    self._step(group, params, grads)
+        finally:
+            tape.mode = mode
+        tape.flush()
         return loss
 
-    def _step(self, group: dict[str, Any], params: Sequence[Any]) -> None:
-        raise NotImplementedError(f"{type(self).__name__}._step")
+    def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
+        """Change the parameters of a group: those that are treated alike by one recorded call."""
+        plans = [self.plan(group, p) for p in params]
+        start = 0
+        for k, plan in enumerate(plans):
+            if k + 1 == len(plans) or plans[k + 1][1:] != plan[1:]:
+                remembered = [t for each in plans[start : k + 1] for t in each.remembered]
+                self._move(plan.choices, params[start : k + 1], grads[start : k + 1], remembered, plan.numbers)
+                start = k + 1
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state by the parameters' numbers, and the groups' settings."""
-        order = [p for group in self.param_groups for p in group["params"]]
-        number = {id(p): k for k, p in enumerate(order)}
-        groups = [
-            {**group, "params": [number[id(p)] for p in group["params"]]} for group in self.param_groups
-        ]
-        return {"state": {number[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+    def _move(
+        self,
+        choices: tuple[Any, ...],
+        params: list[Any],
+        grads: list[Any],
+        remembered: list[Any],
+        numbers: Sequence[float],
+    ) -> None:
+        given = [n * 1.0 for n in numbers]  # each an object of its own, told from the others
+        move(self.formula, choices, params, grads, remembered, given)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over a state that `state_dict` gave."""
-        groups: Iterable[Any] = state_dict["param_groups"]
-        sizes = [len(g["params"]) for g in groups]
-        if len(sizes) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if sizes != [len(g["params"]) for g in self.param_groups]:
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
-            )
-        order = [p for group in self.param_groups for p in group["params"]]
-        for mine, given in zip(self.param_groups, groups, strict=True):
-            mine.update({k: v for k, v in given.items() if k != "params"})
-        self.state.clear()
-        for k, held in state_dict["state"].items():
-            self.state[order[k]] = {
-                name: v.detach().clone() if isinstance(v, Core) else v  # type: ignore[attr-defined]
-                for name, v in held.items()
-            }
+    def plan(self, group: dict[str, Any], p: Any) -> Plan:
+        """What this step does to `p`; its state counts the step."""
+        raise NotImplementedError(f"{type(self).__name__} has neither a step() nor a plan() of its own")
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for k, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {k}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            text += f"\nParameter Group {k}\n"
+            text += "".join([f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"])
+        return text + ")"
 
 
-def not_negative(**settings: float) -> None:
-    """Raise PyTorch's error for a setting below zero."""
+# ---- settings
+
+
+def plain(value: Any) -> float:
+    """A setting as a number; it may be a tensor with one element."""
+    return value.item() if isinstance(value, Core) else value  # type: ignore[attr-defined]
+
+
+def not_negative(*, nan: bool = False, **settings: Any) -> None:
+    """Raise PyTorch's error for a tensor of several numbers, and for one below zero or, unless `nan`, no number."""
     names = {"lr": "learning rate", "momentum": "momentum value", "eps": "epsilon value"}
     for name, value in settings.items():
-        if not value >= 0:
+        if isinstance(value, Core) and value._read().kind.size != 1:
+            raise ValueError(f"Tensor {name} must be 1-element, got shape {list(value._read().kind.shape)}")
+        if plain(value) < 0 or (plain(value) != plain(value) and not nan):
             what = names.get(name, f"{name} value")
             raise ValueError(f"Invalid {what}: {value}")
+
+
+def fractions(betas: Sequence[Any]) -> None:
+    """Raise PyTorch's error for a share of an average that is not in [0, 1)."""
+    for k, beta in enumerate(betas):
+        if isinstance(beta, Core) and beta._read().kind.size != 1:
+            raise ValueError(f"Tensor betas[{k}] must be 1-element, got shape {list(beta._read().kind.shape)}")
+        if not 0 <= plain(beta) < 1:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+
+
+def way_of(**settings: Any) -> None:
+    """Refuse ways of stepping that exclude each other, and steps through which gradients were to flow.
+
+    The others choose among PyTorch's kernels. Ours is one for all parameters, so they are kept and change nothing.
+    """
+    if settings.get("fused") and settings.get("differentiable"):
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if settings.get("fused") and settings.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if settings.get("differentiable"):
+        raise NotImplementedError("differentiable=True: write the step in tensor operations instead")

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..tensor.core import wrap
-from ..tensor.fragments import Operation, widen
-from .optimizer import Numbers, Optimizer, not_negative, update
-
-
-def _number(m: Any, x: Any, like: Any) -> Any:
-    return m(widen(m.b, x.value, like.value.type.static_shape()))
+from ..tensor.fragments import Operation
+from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
 
 
 def _sgd(m: Any, p: Any, g: Any, *rest: Any) -> Any:
     """The new parameter and, with momentum, the new velocity."""
     *values, moving, nesterov, first, decaying, sign = rest
-    lr, momentum, damping, decay = (_number(m, v, p) for v in values[-4:])
+    lr, momentum, damping, decay = alike(m, p, values[-4:])
     d = -g if sign else g
     d = d + decay * p if decaying else d
     if not moving:
@@ -27,26 +22,29 @@ def _sgd(m: Any, p: Any, g: Any, *rest: Any) -> Any:
     return p - lr * d, velocity
 
 
-SGD_STEP = Operation("sgd", "", _sgd)
-
-
 class SGD(Optimizer):
     """p - lr * gradient, the gradient averaged over steps by `momentum`."""
+
+    formula = Operation("sgd", "", _sgd)
 
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
+        lr: Any = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
         weight_decay: float = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        not_negative(nan=True, lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        way_of(foreach=foreach, differentiable=differentiable, fused=fused)
         settings = {
             "lr": lr,
             "momentum": momentum,
@@ -54,21 +52,28 @@ class SGD(Optimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, settings)
 
-    def _step(self, group: dict[str, Any], params: Sequence[Any]) -> None:
-        moving = group["momentum"] != 0
-        numbers = Numbers(
-            group["lr"], group["momentum"], 1 - group["dampening"], group["weight_decay"]
-        )
-        for p in params:
-            state, tensors = self.state[p], [p, p._grad]
-            first = moving and state.get("momentum_buffer") is None
-            if first:
-                state["momentum_buffer"] = wrap(p._grad._read())
-            if moving:
-                tensors.append(state["momentum_buffer"])
-            decaying = group["weight_decay"] != 0
-            kind = (moving, group["nesterov"], first, decaying, group["maximize"])
-            update(SGD_STEP, kind, tensors, numbers)
+    def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
+        if group["momentum"] != 0:
+            super()._step(group, params, grads)
+            return
+        decay = plain(group["weight_decay"])  # without momentum nothing is remembered: one call moves all
+        numbers = (plain(group["lr"]), 0, 1 - group["dampening"], decay)
+        self._move((False, False, False, decay != 0, group["maximize"]), params, grads, [], numbers)
+
+    def plan(self, group: dict[str, Any], p: Any) -> Plan:
+        momentum, decay = group["momentum"], plain(group["weight_decay"])
+        numbers = (plain(group["lr"]), momentum, 1 - group["dampening"], decay)
+        if momentum == 0:
+            return Plan((), numbers, (False, False, False, decay != 0, group["maximize"]))
+        state = self.state[p]
+        first = state.get("momentum_buffer") is None
+        if first:
+            state["momentum_buffer"] = wrap(p._grad._read())
+        choices = (True, group["nesterov"], first, decay != 0, group["maximize"])
+        return Plan((state["momentum_buffer"],), numbers, choices)

@@ -11,6 +11,7 @@ from .elementary import reciprocal, unary
 from .fragments import RESULT, Operation, Rule, widen
 from .nodes import UNKNOWN
 from .promotion import common_dtype, common_shape
+from .required import check_one_tensor
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -48,7 +49,9 @@ ADD = Operation("add", "AddBackward0", _add, "common", True, True)
 SUB = Operation("sub", "SubBackward0", _sub, "common", True, True)
 MUL = Operation("mul", "MulBackward0", _mul, "common", True, True)
 DIV = Operation("div", "DivBackward0", lambda m, x, y: x / y, "float", True, True, loose=((RESULT, 0),))
-RSUB = Operation("rsub", "RsubBackward1", lambda m, x, y: _sub(m, y, x), "common", True)
+RSUB, RSUB_TENSOR = (
+    Operation("rsub", f"RsubBackward{k}", lambda m, x, y: _sub(m, y, x), "common", True) for k in (1, 0)
+)
 SCALED = Operation("add", "AddBackward0", lambda m, x, y, a: x + a * y, "common", True)
 
 SCALED_SUB = Operation("sub", "SubBackward0", lambda m, x, y, a: x - a * y, "common", True)
@@ -70,7 +73,7 @@ def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
 
 def rsub(input: Operand, other: Operand) -> Tensor:
     """other - input."""
-    return apply(RSUB if number_of(other) is not None else SUB, (input, other))
+    return apply(RSUB if number_of(other) is not None else RSUB_TENSOR, (input, other))
 
 
 def mul(input: Operand, other: Operand) -> Tensor:
@@ -110,19 +113,24 @@ def _floor_div(m: Any, x: Any, y: Any) -> Any:
 TRUNC_DIV = Operation("div", "DivBackward2", _trunc_div, "common", True)
 FLOORED = Operation("div", "DivBackward2", _floor_div, "common", True)
 FLOOR_DIV = Operation("floor_divide", UNKNOWN, _floor_div, "common", True)
-REMAINDER = Operation("remainder", "RemainderBackward0", lambda m, x, y: m.mod(x, y), "common", True)
+REMAINDER, REMAINDER_TENSOR = (
+    Operation("remainder", f"RemainderBackward{k}", lambda m, x, y: m.mod(x, y), "common", True) for k in (0, 1)
+)
 
 
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The largest whole number not above input / other."""
-    _check_divisor(other)
+    if not isinstance(input, Core) or not input._read().kind.is_float:
+        _check_divisor(other)
     return apply(FLOOR_DIV, (input, other))
 
 
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input - floor(input / other) * other, as Python's `%`."""
-    _check_divisor(other)
-    return apply(REMAINDER, (input, other))
+    check_one_tensor("remainder", input, other)
+    if not isinstance(input, Core) or not input._read().kind.is_float:
+        _check_divisor(other)
+    return apply(REMAINDER_TENSOR if isinstance(other, Core) else REMAINDER, (input, other))
 
 
 def _check_divisor(other: Operand) -> None:
@@ -168,6 +176,8 @@ SPECIAL: dict[float, Callable[[Any], Any]] = {
 def pow_(input: Operand, exponent: Operand) -> Tensor:
     """input ** exponent."""
     power = number_of(exponent)
+    if power is not None and not isinstance(input, Core):
+        check_one_tensor("pow", input, exponent)
     if power is None:
         base = number_of(input)
         operation = POW if base is None else POW_OF_NUMBER
@@ -179,7 +189,7 @@ def pow_(input: Operand, exponent: Operand) -> Tensor:
         return apply(WHOLE[int(power)], (input,))
     if power in SPECIAL:
         return SPECIAL[power](input)
-    return apply(POW_NUMBER, (input, float(power)))
+    return apply(POW_NUMBER, (input, power if isinstance(power, complex) else float(power)))
 
 
 def _integer_power(input: Operand, n: int) -> Tensor:
@@ -208,7 +218,13 @@ def binary(
     operation = Operation(name, node, formula, rule, True)
 
     def function(input: Operand, other: Operand) -> Tensor:
+        if not isinstance(input, Core):
+            check_numbers(name, input, other)
         return apply(operation, (input, other))
+
+    def check_numbers(name: str, input: Operand, other: Operand) -> None:
+        if not name.startswith("bitwise") or not isinstance(other, Core):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each pair of elements."
@@ -231,19 +247,6 @@ lt, le = binary("lt", _order("lt")), binary("le", _order("le"))
 gt, ge = binary("gt", _order("gt")), binary("ge", _order("ge"))
 
 
-def _logical(name: str) -> Callable[..., Any]:
-    def formula(m: Any, x: Any, y: Any) -> Any:
-        x, y = (m.ne(v, x.m.number(False, v.value.type) if _is_bool(v) else 0) for v in (x, y))
-        return getattr(m, name)(x, y)
-
-    return formula
-
-
-logical_and = binary("logical_and", _logical("and_"))
-logical_or = binary("logical_or", _logical("or_"))
-logical_xor = binary("logical_xor", _logical("xor"))
-
-
 def _bitwise(name: str) -> Callable[..., Any]:
     def formula(m: Any, x: Any, y: Any) -> Any:
         if _is_float(x):
@@ -256,11 +259,6 @@ def _bitwise(name: str) -> Callable[..., Any]:
 bitwise_and = binary("bitwise_and", _bitwise("and_"))
 bitwise_or = binary("bitwise_or", _bitwise("or_"))
 bitwise_xor = binary("bitwise_xor", _bitwise("xor"))
-
-maximum = binary("maximum", lambda m, x, y: m.maximum(x, y), "MaximumBackward0")
-minimum = binary("minimum", lambda m, x, y: m.minimum(x, y), "MinimumBackward0")
-atan2 = binary("atan2", lambda m, y, x: m.arctan2(y, x), "Atan2Backward0", "float")
-hypot = binary("hypot", lambda m, x, y: m.sqrt(x * x + y * y), "HypotBackward0", "float")
 
 # ---- selection
 
@@ -285,10 +283,23 @@ def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
 
 def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """value where the mask holds, else input, in the dtype of input."""
-    return apply(MASKED_FILL, (mask, input, value), (input._read().kind.dtype,))
+    if isinstance(value, Core) and value._read().kind.shape:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
+            f" {len(value._read().kind.shape)} dimension(s)."
+        )
+    if isinstance(value, Core) and value._read().kind.is_complex and not input._read().kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to {input.dtype} without overflow")
+    if mask._read().kind.dtype != "bool":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    operation = MASKED_FILL_TENSOR if isinstance(value, Core) else MASKED_FILL
+    return apply(operation, (mask, input, value), (input._read().kind.dtype,))
 
 
-MASKED_FILL = Operation("masked_fill", "MaskedFillBackward0", lambda m, p, x, v, d: _where(m, p, v, x, d), "own")
+MASKED_FILL, MASKED_FILL_TENSOR = (
+    Operation("masked_fill", f"MaskedFillBackward{k}", lambda m, p, x, v, d: _where(m, p, v, x, d), "own")
+    for k in (0, 1)
+)
 
 
 def _clamp(m: Any, x: Any, low: Any, high: Any) -> Any:
@@ -318,30 +329,3 @@ def clamp(input: Tensor, min: Operand = None, max: Operand = None) -> Tensor:
         raise RuntimeError("clamp: at least one of 'min' or 'max' must not be None")
     table = CLAMP_TENSORS if isinstance(bounds[0], Core) else CLAMP
     return apply(table[min is not None, max is not None], (input, *bounds))
-
-
-def _lerp(m: Any, x: Any, y: Any, w: Any) -> Any:
-    return x + w * (y - x)
-
-
-LERP = Operation("lerp", "LerpBackward0", _lerp, "common", True)
-
-
-def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
-    """input + weight * (end - input)."""
-    return apply(LERP, (input, end, weight))
-
-
-ADDCMUL = Operation("addcmul", "AddcmulBackward0", lambda m, x, a, b, v: x + v * a * b, "common", True)
-ADDCDIV = Operation("addcdiv", "AddcdivBackward0", lambda m, x, a, b, v: x + v * (a / b), "float", True)
-
-
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value * tensor1 * tensor2."""
-    return apply(ADDCMUL, (input, tensor1, tensor2, value))
-
-
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value * tensor1 / tensor2."""
-    return apply(ADDCDIV, (input, tensor1, tensor2, value))
-

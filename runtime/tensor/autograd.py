@@ -14,13 +14,25 @@ from .anomaly import (
     set_detect_anomaly,
 )
 from .core import Core
+from .crossings import enter, leave
 from .custom import Function
+from .lanes import Level
 from .modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .nodes import Node
-from .pieces import stack, unbind
 from .tensor import Tensor
 
-Variable = Tensor
+
+class _IsTensor(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_IsTensor):
+    """What tensors with a gradient were called once: `Variable(x)` is a tensor on the memory of `x`."""
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        made = data.detach()
+        return made.requires_grad_() if requires_grad else made
 
 
 def _all(tensors: Any, name: str) -> list[Any]:
@@ -71,10 +83,14 @@ def grad(
 
     if not is_grads_batched:
         return tuple(once(weights, retain_graph))
-    batch = [[None] if w is None else unbind(w, 0) for w in weights]
-    rows = list(zip(*batch, strict=True))
-    made = [once(row, True if n + 1 < len(rows) else retain_graph) for n, row in enumerate(rows)]
-    return tuple([None if column[0] is None else stack(column) for column in zip(*made, strict=True)])
+    if any(w is None for w in weights):
+        raise RuntimeError("is_grads_batched: grad_outputs must be given for all outputs, with a batch in dimension 0")
+    sizes = {w.shape[0] for w in weights}
+    if len(sizes) != 1:
+        raise ValueError(f"is_grads_batched: expected grad_outputs with one batch size in dimension 0, got {sizes}")
+    with Level(sizes.pop()) as level:
+        made = once([enter(w, level) for w in weights], retain_graph)
+        return tuple([x if x is None else leave(x, level) for x in made])
 
 
 def backward(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.ir.types import Type
@@ -38,15 +40,17 @@ if TYPE_CHECKING:
 
 def _sums(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Any:
     """The sum of every window."""
-    lead, sizes = sizes_of(x)
+    rank = len(places)
+    lead, sizes = sizes_of(x, rank)
     x, _ = surrounded(m, x, window, places)
     if side_by_side(window, sizes, places):
         parts = tiled(m, x, window, places)
-        return m(sum_(m.b, parts.value, axes=(len(lead) + 1, len(lead) + 3)))
-    pictures = reshape(m.b, x.value, shape=(prod(lead), 1, 1, *sizes_of(x)[1]))
+        return m(sum_(m.b, parts.value, axes=tuple(len(lead) + 1 + 2 * k for k in range(rank))))
+    pictures = reshape(m.b, x.value, shape=(prod(lead), 1, 1, *sizes_of(x, rank)[1]))
     ones = number(m.b, 1, x.value.type.with_shape((1, 1, 1, *window.kernel)))
-    made = correlate(m.b, pictures, ones, stride=window.stride, dilation=(1,) * RANK)
-    used = slice_(m.b, made, start=(0,) * 5, step=(1,) * 5, shape=(prod(lead), 1, 1, *places))
+    made = correlate(m.b, pictures, ones, stride=window.stride, dilation=(1,) * rank)
+    whole = (prod(lead), 1, 1, *places)
+    used = slice_(m.b, made, start=(0,) * len(whole), step=(1,) * len(whole), shape=whole)
     return m(reshape(m.b, used, shape=(*lead, *places)))
 
 
@@ -61,13 +65,14 @@ def _counts(m: Any, axis: int, n: int, window: Window, places: tuple[int, ...], 
 def _average(
     m: Any, x: Any, window: Window, places: tuple[int, ...], padded: bool, divisor: int | None
 ) -> Any:
-    sizes, made = sizes_of(x)[1], _sums(m, x, window, places)
+    rank = len(places)
+    sizes, made = sizes_of(x, rank)[1], _sums(m, x, window, places)
     whole = padded and places == window.over(sizes)
     if divisor is not None or whole or (not any(map(any, window.padding)) and places == window.over(sizes)):
         return _divided(m, made, divisor or prod(window.kernel))
-    rows, columns = (_counts(m, axis, n, window, places, padded) for axis, n in enumerate(sizes))
-    type, count = made.value.type, converted(m, rows * columns, made.value.type.dtype).value
-    wide = spread(m.b, count, shape=type.shape, axes=tuple(range(type.rank - RANK, type.rank)))
+    held = [_counts(m, axis, n, window, places, padded) for axis, n in enumerate(sizes)]
+    type, count = made.value.type, converted(m, reduce(mul, held), made.value.type.dtype).value
+    wide = spread(m.b, count, shape=type.shape, axes=tuple(range(type.rank - rank, type.rank)))
     return made / m(wide) if type.is_float else _truncated(m, made, m(wide))
 
 
@@ -81,7 +86,7 @@ def _truncated(m: Any, x: Any, by: Any) -> Any:
     return size * m.sign(x) * m.sign(by)
 
 
-AVERAGE = Operation("avg_pool2d", "AvgPool2DBackward0", _average)
+AVERAGE = {k: Operation(f"avg_pool{k}d", f"AvgPool{k}DBackward0", _average) for k in (2, 3)}
 
 
 def avg_pool2d(
@@ -107,7 +112,24 @@ def _avg_pool(
     if input._read().kind.dtype == "bool":
         raise RuntimeError('"avg_pool2d" not implemented for \'Bool\': convert the tensor first')
     places = places_of(shape, window, ceil)
-    return apply(AVERAGE, (input,), (window, places, bool(padded), divisor))
+    return apply(AVERAGE[len(places)], (input,), (window, places, bool(padded), divisor))
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of every window of [batch, channels, depth, height, width]."""
+    shape = picture("avg_pool3d", input, 3)
+    window = pool_window("avg_pool3d", 3, kernel_size, stride, padding, 1)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero: divisor_override=0")
+    return _avg_pool(input, shape, window, ceil_mode, count_include_pad, divisor_override)
 
 
 def avg_pool1d(
@@ -138,33 +160,43 @@ def _shares(m: Any, n: int, places: int, type: Type) -> Any:
 
 
 def _adapted(m: Any, x: Any, places: tuple[int, ...]) -> Any:
-    lead, sizes = sizes_of(x)
+    rank = len(places)
+    lead, sizes = sizes_of(x, rank)
     if all(p and n % p == 0 for n, p in zip(sizes, places, strict=True)):
         kernel = tuple([n // p for n, p in zip(sizes, places, strict=True)])
-        window = Window(kernel, kernel, ((0, 0),) * RANK, (1,) * RANK)
+        window = Window(kernel, kernel, ((0, 0),) * rank, (1,) * rank)
         return _divided(m, _sums(m, x, window, places), prod(kernel))
-    rows, columns = (_shares(m, n, p, x.value.type) for n, p in zip(sizes, places, strict=True))
-    rank = len(lead)
-    made = contract(m.b, x.value, rows.value, left=(rank,), right=(1,))
-    return m(contract(m.b, made, columns.value, left=(rank,), right=(1,)))
+    made = x.value
+    for n, p in zip(sizes, places, strict=True):
+        made = contract(m.b, made, _shares(m, n, p, x.value.type).value, left=(len(lead),), right=(1,))
+    return m(made)
 
 
-ADAPTIVE = Operation("adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", _adapted)
+ADAPTIVE = {
+    k: Operation(f"adaptive_avg_pool{k}d", f"AdaptiveAvgPool{k}DBackward0", _adapted) for k in (2, 3)
+}
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of as many windows as `output_size` says; None keeps a dimension."""
-    return _adaptive("adaptive_avg_pool2d", input, _wanted("adaptive_avg_pool2d", input, output_size, RANK))
+    return _adaptive("adaptive_avg_pool2d", input, wanted_sizes("adaptive_avg_pool2d", input, output_size, RANK))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of as many windows as `output_size` says, over the last three dimensions."""
+    return _adaptive("adaptive_avg_pool3d", input, wanted_sizes("adaptive_avg_pool3d", input, output_size, 3))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of as many windows along the last dimension as `output_size` says."""
-    wanted = _wanted("adaptive_avg_pool1d", input, output_size, 1)
+    wanted = wanted_sizes("adaptive_avg_pool1d", input, output_size, 1)
     return squeeze(_adaptive("adaptive_avg_pool1d", unsqueeze(input, -2), (1, *wanted)), -2)
 
 
-def _wanted(name: str, input: Tensor, given: Any, rank: int) -> tuple[int, ...]:
+def wanted_sizes(name: str, input: Tensor, given: Any, rank: int) -> tuple[int, ...]:
     shape = shape_of(input)
+    if len(shape) <= rank and rank > 1 and isinstance(given, (tuple, list)):
+        raise ValueError(f"{name}(): Input dimension should be at least {rank + 1}, got {list(shape)}")
     if len(shape) not in (rank + 1, rank + 2):
         raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got {list(shape)}")
     given = given if isinstance(given, (tuple, list)) else (given,) * rank
@@ -179,16 +211,24 @@ def _wanted(name: str, input: Tensor, given: Any, rank: int) -> tuple[int, ...]:
 
 def _adaptive(name: str, input: Tensor, wanted: tuple[int, ...]) -> Tensor:
     kind = input._read().kind
-    if 0 in kind.shape[-RANK - 1 :]:
+    rank = len(wanted)
+    if 0 in kind.shape[-rank - 1 :]:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes"
             f" {list(kind.shape)}"
         )
     if not kind.is_float:
         raise NotImplementedError(f'"{name}" not implemented for {c_name(kind.dtype)!r}: convert the tensor first')
-    if wanted == (1,) * RANK:
-        return mean(input, (-1, -2), True)
-    return apply(ADAPTIVE, (input,), (wanted,))
+    if wanted == (1,) * rank:
+        return mean(input, tuple(range(-rank, 0)), True)
+    return apply(ADAPTIVE[rank], (input,), (wanted,))
 
 
-__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d"]
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+]

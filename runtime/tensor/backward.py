@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from .accumulate import accumulate, tensor_of
 from .anomaly import check_nan
-from .arithmetic import ADD, add
+from .arithmetic import ADD
 from .cells import Cell, Kind
 from .core import Core, requires, wrap
+from .crossings import settled
 from .elementary import cast_to, clone
 from .hooks import NodeHooks, Table
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, added, reachable, zeros
-from .tape import begin_backward
-from .writing import overwrite
+from .tape import tapes
 
 Wanted = dict[Node, set[int]]
 Held = dict[Node, list[Flow | None]]
@@ -37,7 +38,6 @@ def run_backward(
 
     fill   add to the `grad` of what is at `inputs`, too
     """
-    begin_backward()
     wanted: Wanted = {}
     for node, index in inputs or ():
         wanted.setdefault(node, set()).add(index)
@@ -47,6 +47,7 @@ def run_backward(
     for edge, flow in roots:
         _give(held, edge, flow, create)
     found: dict[Edge, Flow] = {}
+    freed: list[Node] = []
     before, mode.enabled = mode.enabled, create
     outer, mode.task = mode.task, set(order) if useful is None else useful
     try:
@@ -68,8 +69,12 @@ def run_backward(
                     _give(held, edge, flow, create)
                 if not retain:
                     node.free()
+                    freed.append(node)
     finally:
         mode.enabled, mode.task = before, outer
+    call = tapes.tape.call
+    if call is not None:
+        call.walked(order, freed)
     return found
 
 
@@ -121,7 +126,7 @@ def _hooked(table: Table, flow: Flow | None, name: str) -> Flow | None:
     if flow is None:
         return None
     for hook in list(table.values()):
-        made = hook(_tensor(flow))
+        made = hook(tensor_of(flow))
         if made is not None:
             flow = _checked(made, flow, name)
     return flow
@@ -140,7 +145,7 @@ def _checked(made: Any, flow: Flow, name: str) -> Flow:
 
 
 def _tensors(flows: Iterable[Flow | None]) -> tuple[Core | None, ...]:
-    return tuple([flow and _tensor(flow) for flow in flows])
+    return tuple([flow and tensor_of(flow) for flow in flows])
 
 
 def _before(hooks: NodeHooks, flows: Flows) -> Flows:
@@ -185,28 +190,13 @@ def _replaced(made: Any, flows: Flows, name: str) -> Flows:
 def _give(held: Held, edge: Edge | None, flow: Flow, create: bool) -> None:
     assert edge is not None
     node, index = edge
+    if type(flow[0]) is not Cell and watch.lanes:
+        flow = settled(flow, edge, create)
     flows = held.get(node)
     if flows is None:
         flows = held[node] = [None] * node.outputs
     have = flows[index]
     flows[index] = flow if have is None else added(ADD, have, flow, create)
-
-
-def _tensor(flow: Flow) -> Core:
-    cell, edge = flow
-    return wrap(cell) if edge is None else wrap(cell, edge[0], edge[1])
-
-
-def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
-    """Add a cotangent to `leaf.grad`."""
-    new = _tensor(flow)
-    have = leaf._grad
-    if have is None:
-        leaf._grad = new
-    elif create:
-        leaf._grad = add(have, new)
-    else:
-        overwrite(have, add(have, new))
 
 
 def backward(
@@ -249,7 +239,7 @@ def gradients(
     for k, (tensor, edge) in enumerate(zip(inputs, edges, strict=True)):
         flow = found.get(edge)
         if flow is not None:
-            made.append(_tensor(flow))
+            made.append(tensor_of(flow))
         elif materialize:
             made.append(wrap(zeros(tensor._read().kind if isinstance(tensor, Core) else _result_kind(tensor))))
         elif allow_unused:
@@ -305,6 +295,8 @@ def _result_kind(edge: Edge) -> Kind:
 def _seed(k: int, tensor: Core, weight: Any, create: bool) -> Flow:
     kind = tensor._read().kind if isinstance(tensor, Core) else _result_kind(tensor)
     if weight is None:
+        if kind.is_complex:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}")
         if kind.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs;"

@@ -1,4 +1,4 @@
-"""Convolution layers as functions: conv1d and conv2d."""
+"""Convolution layers as functions: conv1d, conv2d, conv3d."""
 
 from __future__ import annotations
 
@@ -53,6 +53,19 @@ def conv2d(
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """The kernels `weight` [outputs, channels / groups, j, k, l] slid over `input` [batch, channels, d, h, w]."""
+    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
 def _convolution(
     name: str,
     rank: int,
@@ -76,7 +89,7 @@ def _convolution(
         )
     if len(kernel) != rank + 2:
         raise RuntimeError(f"{name}: expected {rank + 2}D weight, but got weight of size {list(kernel)}")
-    _check_dtypes(tensors)
+    check_dtypes(tensors)
     window = _window(name, kernel[2:], stride, padding, dilation)
     channels, sizes = shape[-rank - 1], shape[-rank:]
     _check_channels(channels, shape, kernel, bias, groups)
@@ -107,7 +120,7 @@ def _window(name: str, kernel: tuple[int, ...], stride: Any, padding: Any, dilat
     return Window(kernel, stride, tuple([(n, n) for n in padding]), dilation)
 
 
-def _check_dtypes(tensors: tuple[Core, ...]) -> None:
+def check_dtypes(tensors: tuple[Core, ...]) -> None:
     first = tensors[0]._read().kind.dtype
     for word, x in zip(("input", "weight", "bias"), tensors, strict=False):
         have = x._read().kind.dtype
@@ -152,4 +165,4 @@ def _check_reach(sizes: tuple[int, ...], window: Window) -> None:
         )
 
 
-__all__ = ["conv1d", "conv2d"]
+__all__ = ["conv1d", "conv2d", "conv3d"]

@@ -6,75 +6,42 @@ its part; it is read again after somebody has written, and writing to it puts th
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 import numpy as np
 
-from ...compiler.ir.types import DTYPES
-from .cells import Cell, Home, cell_of, number_cell
+from .calls import recordable
+from .cells import Cell, cell_of, shown
 from .fragments import Operation, fragment_for
 from .hooks import Table
 from .modes import mode, watch
+from .natively import native_operators
 from .nodes import AccumulateGrad, Edge, Node, emit
-from .paths import Path, part_of, take
-from .tape import force
+from .numbers import NUMBERS, checked_number, input_cell, number_of
+from .paths import Path, part_of, strided
+from .recording import record_methods
+from .slots import HISTORY, LEAF, SPECIAL, TensorBase
+from .storage import CUSTOM, LOST, NO_GRAD, PIECE, REVIEW, Storage
+from .tape import compute, failure, force, tape_of, tapes
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-NUMBERS = (int, float, bool)
-FLOAT_MAX = float(np.finfo(np.float32).max)
 
-
-class Storage(Home):
-    """Memory that several tensors, or an array that the program holds, read and write.
-
-    The value is `cell`, or `array` where NumPy can write to it without our knowing.  Every writing makes a new
-    edition; `version` counts those that backward must know of.  `viewed` says whether there has been a view.
-    """
-
-    __slots__ = ("cell", "array", "edition", "viewed")
-
-    def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
-        super().__init__()
-        self.cell, self.array, self.edition, self.viewed = cell, array, 0, False
-
-    def known(self) -> Cell:
-        """The value, where NumPy cannot write to it."""
-        assert self.cell is not None
-        return self.cell
-
-    def settle(self) -> None:
-        """Take the array back if nobody else holds it any more."""
-        array = self.array
-        # The references are: this object's, the local name's and the call's.
-        if array is not None and array.base is None and sys.getrefcount(array) <= 3:
-            self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
-
-
-NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
-CUSTOM = "inside a custom Function"
-LOST = "in a no_grad mode, and its memory was written to since"
-"""Where views are made that must not be written to."""
-
-
-class Core:
+class Core(TensorBase):
     """The state of a tensor.  `Tensor` adds the functions."""
 
     _cell: Cell
-    _node: Node | None = None
+    _node: Node | None
+    _storage: Storage | None
     _index = 0
-    _requires = False
-    _storage: Storage | None = None
-    _path: Path = ()
-    _base: Core | None = None
+    _steps: Path = ()
+    _whole: Core | None = None
     _part: Path = ()
     _seen = 0
-    _written = 0
-    _grad: Core | None = None
+    _grad: Core | None
     _accumulator: ref[AccumulateGrad] | None = None
     _retains = False
     #: functions of the gradient of a leaf, and functions of the leaf when its `grad` has been added to
@@ -84,6 +51,78 @@ class Core:
     _origin = ""
     _inference = False
     _counted = True
+    #: what can make the node of a tensor whose trace has run
+    _record: Any = None
+
+    @property
+    def _requires(self) -> bool:
+        """Whether it requires a gradient of its own."""
+        return bool(self._flags & LEAF)
+
+    @_requires.setter
+    def _requires(self, value: bool) -> None:
+        self._flags = self._flags | LEAF if value else self._flags & ~LEAF
+
+    @property
+    def _path(self) -> Path:
+        """The way from the whole memory to the part that it is."""
+        if self._flags & SPECIAL and self._is_late:
+            self._late_cell()
+        return self._steps
+
+    @_path.setter
+    def _path(self, value: Path) -> None:
+        self._steps = value
+
+    @property
+    def _base(self) -> Core | None:
+        """The tensor of which it is a view."""
+        if self._flags & SPECIAL and self._is_late:
+            self._late_cell()
+        return self._whole
+
+    @_base.setter
+    def _base(self, value: Core | None) -> None:
+        self._whole = value
+
+    # ---- what a late tensor lacks
+
+    def _late_cell(self) -> None:
+        """Make the cell of a value that is on a tape."""
+        tape = tape_of(self._serial)
+        if tape is None:
+            if self._serial == 0:
+                raise AttributeError(f"this {type(self).__name__} has no value: it was not initialised")
+            raise RuntimeError("this tensor has no value, because what computes it failed") from failure(self._serial)
+        if self._flags & SPECIAL:
+            tape.catch_up()
+        else:
+            self._cell = tape.cell_at(tape.origin(self._number), self._kind)
+            tape.noded |= bool(self._flags & HISTORY)  # its node is made before the trace runs
+
+    def _late_node(self) -> None:
+        """Make the node, or note that there is none."""
+        node = None
+        if self._flags & HISTORY:
+            tape = tape_of(self._serial)
+            if tape is not None:
+                tape.catch_up()
+                return
+            if self._record is not None:
+                node, self._index = self._record.place(self._number)
+                self._record = None
+            self._flags &= ~HISTORY
+        self._node = node
+
+    def _kind_of(self) -> Any:
+        """The kind of the value; a late tensor stays one."""
+        return self._kind if self._is_late else self._read().kind
+
+    def _is_dense(self) -> bool:
+        """Whether its elements follow each other in the memory that it is a part of."""
+        storage = self._storage
+        whole = storage.array.shape if storage.array is not None else storage.known().kind.shape  # type: ignore[union-attr]
+        return strided(whole, self._path).flags.c_contiguous
 
     # ---- the value
 
@@ -115,30 +154,38 @@ class Core:
         elif storage.array is not None:
             part = part_of(storage.array, self._path)
             self._cell = cell_of(np.array(part, order="C", copy=True))
+            self._serial = 0
         elif self._path and self._seen != storage.edition:
             whole = storage.known()
             fragment = fragment_for((REVIEW, (self._path,), whole.kind))
             (self._cell,) = emit(fragment, [whole], None)[0]
-        elif not self._path:
-            self._cell = storage.known()
-        self._seen = storage.edition
+        elif not self._path and self._cell is not storage.cell:
+            self._cell, self._serial = storage.known(), 0
+        if self._seen != storage.edition:
+            self._seen, self._serial = storage.edition, 0
         self._cell.home, self._cell.version = storage, storage.version
         return self._cell
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""
+        if self._is_late and not self._flags & SPECIAL:
+            compute(self._serial)
         cell = self._read()
-        array = cell.array
-        if array is None:
-            array = force(cell).array
-        assert array is not None
-        return array
+        call = tapes.tape.call
+        if call is not None:
+            call.refuse("reads the values of a tensor")
+        return shown(cell if cell.array is not None else force(cell))
 
     def _shared(self) -> Storage:
         """The storage, made when a second tensor is about to share it."""
         if self._storage is None:
-            self._storage = Storage(self._cell)
+            tapes.tape.catch_up()
+        cell = self._cell
+        if self._storage is None:
+            self._storage = Storage(cell)
             self._storage.version = self._storage.edition = self._seen = self._written
+            if tapes.tape.depth:
+                tapes.tape.storages.append(self)
         return self._storage
 
     def _check_known(self) -> None:
@@ -181,17 +228,26 @@ def instances_are(cls: Class) -> Class:
     """Class decorator: what operations return is of this class."""
     global _tensor
     _tensor = cls
+    recordable(cls)
+    record_methods(*[c for c in cls.__mro__ if c.__module__.startswith(_HERE) and c.__module__ not in _STATE])
+    native_operators(*[c for c in cls.__mro__ if c.__name__ == "Infix"])
     return cls
+
+
+_HERE = __name__.rpartition(".")[0]
+_STATE = {f"{_HERE}.{name}" for name in ("core", "slots", "history", "tensor")}
+"""Where the methods of tensors are about their state; the others are functions."""
 
 
 def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Tensor:
     """A tensor of a cell."""
     made = _tensor.__new__(_tensor)
-    made._cell = cell
-    if node is not None:
-        made._node, made._index = node, index
+    made._cell, made._node = cell, node
+    if index:
+        made._index = index
     if watch.inference and mode.inference:
         made._inference = True
+        made._flags |= SPECIAL
     return made  # type: ignore[return-value]
 
 
@@ -204,16 +260,6 @@ def _presented(cell: Cell, edge: Edge | None) -> Core:
 
 
 Node.present = staticmethod(_presented)
-
-
-def number_of(value: Any) -> float | None:
-    """Python's number for one of Python's or NumPy's, None for anything else."""
-    if type(value) in NUMBERS:
-        return value
-    if isinstance(value, (np.generic, *NUMBERS)) and not isinstance(value, np.complexfloating):
-        plain = value.item() if isinstance(value, np.generic) else value
-        return next((t(plain) for t in (bool, int, float) if isinstance(plain, t)), None)
-    return None
 
 
 def apply_all(
@@ -238,7 +284,7 @@ def apply_all(
             key.append(cell.kind)
             cells.append(cell)
         else:
-            number = a if type(a) in NUMBERS else _number(operation, a)
+            number = a if type(a) in NUMBERS else checked_number(operation, a)
             key.append(type(number))
             cells.append(number)
         edges.append(edge)
@@ -246,7 +292,7 @@ def apply_all(
     if fragment.has_numbers:
         for k, dtype in enumerate(fragment.numbers):
             if dtype is not None:
-                cells[k] = _cell_of_number(cells[k], dtype)
+                cells[k] = input_cell(cells[k], dtype)
     if not requires or not mode.enabled:
         return emit(fragment, cells, None)
     made = emit(fragment, cells, edges)
@@ -265,32 +311,27 @@ def _check_saved(node: Node, args: Sequence[Any]) -> None:
             )
 
 
-def _number(operation: Operation, a: Any) -> float:
-    number = number_of(a)
-    if number is None:
-        raise TypeError(f"{operation.name}(): expected a Tensor or a number, got {type(a).__name__}")
-    return number
-
-
-def _cell_of_number(value: float, dtype: str) -> Cell:
-    if dtype in ("i32", "i64"):
-        info = np.iinfo(DTYPES[dtype])
-        if not info.min <= value <= info.max:
-            raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow")
-    elif not -FLOAT_MAX < value < FLOAT_MAX:
-        with np.errstate(over="ignore"):
-            return number_cell(value, dtype)
-    return number_cell(value, dtype)
-
-
 def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
     """Record an operation with one result."""
     (cell,), node = apply_all(operation, args, attributes)
     return wrap(cell, node)
 
 
+def check_values(x: Core, test: Callable[[np.ndarray], None]) -> None:
+    """Call `test` with the values of `x`, and again whenever a recognised call comes with another value there."""
+    tape = tapes.tape
+    if tape.again is None:
+        cell = x._read()
+        array = shown(cell if cell.array is not None else force(cell))
+        if tape.call is not None:
+            tape.call.checked(x, test)
+        test(array)
+
+
 def requires(tensor: Core) -> bool:
     """Whether gradients flow into the tensor."""
+    if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
+        return True
     tensor._read()
     base = tensor._base
     if tensor._node is None and base is not None and (tensor._origin == NO_GRAD or not tensor._requires):
@@ -298,11 +339,7 @@ def requires(tensor: Core) -> bool:
     return tensor._node is not None or tensor._requires
 
 
-# ---- reading a part again
-
-
-def _retake(m: Any, x: Any, path: Path) -> Any:
-    return m(take(m.b, x.value, path))
-
-
-REVIEW = Operation("view", "AsStridedBackward0", _retake)
+__all__ = [  # with what stands elsewhere
+    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all", "check_values",
+    "input_cell", "instances_are", "number_of", "requires", "wrap",
+]  # fmt: skip

@@ -1,21 +1,23 @@
-"""Making tensors: from numbers, sequences and arrays, or filled with constants, counts and random numbers."""
+"""Making tensors: from numbers, sequences and arrays, or filled with constants."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import ceil
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .axes import check_sizes, sizes
-from .cells import cell_of
+from .calls import forget_calls
+from .cells import cell_of, shown
 from .core import Core, Storage, wrap
-from .dtypes import ALL, DType, bool_, device, dtype_of, float64, get_default_dtype, int64
+from .crossings import alike, check_one
+from .dtypes import ALL, DType, bool_, default_complex, device, dtype_of, get_default_dtype, int64
 from .dtypes import set_default_dtype as _set_default
 from .elementary import cast_to
+from .foreign import array_behind
 from .fragments import forget_fragments
 from .paths import part_of
 from .promotion import common_dtype
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 def set_default_dtype(d: DType) -> None:
     """Make Python's floats become tensors of dtype `d`."""
+    forget_calls()
     _set_default(d)
     forget_fragments()
 
@@ -37,6 +40,11 @@ def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> 
         device(on)
     made = wrap(cell_of(array))
     return made.requires_grad_() if requires_grad else made
+
+
+def constant(array: np.ndarray) -> Tensor:
+    """A tensor of an array that is its own, laid out in rows if it is not yet."""
+    return wrap(cell_of(np.ascontiguousarray(array).reshape(array.shape)))
 
 
 # ---- from data
@@ -54,23 +62,27 @@ def tensor(
         )
         data = data._array()
     array = _array_of(data, dtype)
-    if requires_grad and array.dtype.kind != "f":
+    if requires_grad and array.dtype.kind not in "fc":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return finished(array, requires_grad, device)
 
 
 def _array_of(data: Any, dtype: Any) -> np.ndarray:
+    behind = array_behind(data)
+    data = data if behind is None else behind
     if isinstance(data, (np.ndarray, np.generic)):
         return _converted(np.asarray(data), dtype_of(dtype if dtype is not None else data.dtype))
     plain = _plain(data, 0)
     _check_nesting(plain, 0)
     array = np.array(plain)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise TypeError(f"new(): invalid data type {_odd(plain)!r}; expected numbers or sequences of them")
     if dtype is not None:
+        if array.dtype.kind == "c" and not dtype_of(dtype).is_complex:
+            raise TypeError(f"new(): a complex number cannot become {dtype_of(dtype)}")
         return _converted(array, dtype_of(dtype))
-    if array.dtype.kind == "f":
-        return _converted(array, get_default_dtype())
+    if array.dtype.kind in "fc":
+        return _converted(array, get_default_dtype() if array.dtype.kind == "f" else default_complex())
     return _converted(array, int64 if array.dtype.kind in "iu" else bool_)
 
 
@@ -120,15 +132,35 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         wanted = dtype_of(dtype).code if dtype is not None else None
         same = wanted is None or wanted == data._read().kind.dtype
         return data if same else cast_to(data, str(wanted))  # type: ignore[return-value]
+    behind = array_behind(data)
+    data = data if behind is None else behind
     if isinstance(data, np.ndarray) and (dtype is None or dtype_of(dtype).numpy == data.dtype):
         return from_numpy(data)
     return tensor(data, dtype=dtype, device=device)
+
+
+READ_ONLY = (
+    "The given NumPy array is not writable. A tensor on its memory can be read; writing to it is an error. Copy the"
+    " array, or make it writable, before it is made a tensor."
+)
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on an array's memory.  It is read when an operation is written, and in-place functions write it."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            f"the array has the byte order of {ndarray.dtype.str!r}, not this machine's; convert it with"
+            " array.astype(array.dtype.newbyteorder('='))"
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(READ_ONLY, stacklevel=2)
+    return on_memory(ndarray)
+
+
+def on_memory(ndarray: np.ndarray) -> Tensor:
+    """A tensor on an array's memory, if tensors can lie so."""
     dtype_of(ndarray.dtype, "the array's dtype")
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
@@ -143,38 +175,43 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 def export(x: Core) -> np.ndarray:
     """An array on the tensor's memory, which the program may write to."""
-    x._read()
+    check_one(x)
     storage = x._shared()
     if storage.array is None:
         assert storage.cell is not None
-        value = force(storage.cell).array
-        storage.array = np.array(value, order="C", copy=True)
+        storage.array = np.array(shown(force(storage.cell)), order="C", copy=True)
         storage.cell = None
     return part_of(storage.array, x._path).view()
 
 
-# ---- constants and counts
+# ---- constants
 
 
-def _fill(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Tensor:
+def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Tensor:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     array = np.full(check_sizes(sizes(shape)), value, kind.numpy)
     return finished(array, requires_grad, on)
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
     """Zeros."""
-    return _fill(size, 0, dtype, requires_grad, device)
+    return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
     """Ones."""
-    return _fill(size, 1, dtype, requires_grad, device)
+    return filled(args if size is None else (size,), 1, dtype, requires_grad, device)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
     """Elements that nobody should count on; they are zeros."""
-    return _fill(size, 0, dtype, requires_grad, device)
+    return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
 
 
 def full(
@@ -189,87 +226,74 @@ def full(
     if isinstance(fill_value, Core):
         fill_value = fill_value._array().item()
     if dtype is None:
-        dtype = float if isinstance(fill_value, float) else np.asarray(fill_value).dtype
-    return _fill((size,), fill_value, dtype, requires_grad, device)
+        is_inexact = isinstance(fill_value, (float, complex))
+        dtype = type(fill_value) if is_inexact else np.asarray(fill_value).dtype
+    return filled((size,), fill_value, dtype, requires_grad, device)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Ones on the diagonal."""
-    kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
-    return finished(np.eye(n, m, dtype=kind.numpy), requires_grad, device)
+# ---- in the shape of another
 
 
-def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """start, start + step, ... below end."""
-    bounds = [b._array().item() if isinstance(b, Core) else b for b in (start, end, step)]
-    if bounds[1] is None:
-        bounds[:2] = [0, bounds[0]]
-    first, last, stride = bounds
-    if stride == 0:
-        raise RuntimeError("step must be nonzero")
-    if (last - first) * stride < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = dtype_of(dtype) if dtype is not None else None
-    if kind is None:
-        kind = int64 if all(isinstance(b, int) for b in bounds) else get_default_dtype()
-    n = max(0, ceil((last - first) / stride))
-    values = first + stride * np.arange(n)
-    return finished(values.astype(kind.numpy), requires_grad, device)
-
-
-def linspace(
-    start: float,
-    end: float,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`steps` numbers evenly spaced from start to end, both included."""
-    kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    return finished(np.linspace(start, end, steps, dtype=float64.numpy).astype(kind.numpy), requires_grad, device)
-
-
-def like(x: Core, value: Any, dtype: Any, requires_grad: bool) -> Tensor:
+def like(x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None) -> Tensor:
     """One number in a tensor of the shape of `x`."""
     kind = x._read().kind
-    wanted = dtype_of(dtype).numpy if dtype is not None else kind.type.numpy
-    return finished(np.full(kind.shape, value, wanted), requires_grad)
+    wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy
+    return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """Zeros in the shape of `input`."""
-    return like(input, 0, dtype, requires_grad)
+    return like(input, 0, dtype, requires_grad, device)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """Ones in the shape of `input`."""
-    return like(input, 1, dtype, requires_grad)
+    return like(input, 1, dtype, requires_grad, device)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """Zeros, which nobody should count on, in the shape of `input`."""
-    return like(input, 0, dtype, requires_grad)
+    return like(input, 0, dtype, requires_grad, device)
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """One number in the shape of `input`."""
-    return like(input, fill_value, dtype, requires_grad)
+    if isinstance(fill_value, Core):
+        fill_value = fill_value._array().item()
+    return like(input, fill_value, dtype, requires_grad, device)
 
 
 def result_type(*tensors: Any) -> DType:

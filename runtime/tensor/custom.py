@@ -23,9 +23,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from .cells import Cell, Kind
+from .cells import Cell, Kind, levels_of
 from .core import CUSTOM, Core, requires, wrap
 from .elementary import cast_to
+from .forward import with_rule
+from .mapping import in_lanes, mapped_by
 from .modes import mode, watch
 from .nodes import AGAIN, Flow, Node, check_unwritten, zeros
 from .reductions import sum_
@@ -216,6 +218,15 @@ class Function:
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set"
+            " generate_vmap_rule=True."
+        )
+
+    generate_vmap_rule = False
+
     @classmethod
     def _rule(cls) -> Callable[..., Any]:
         """The user's backward."""
@@ -237,6 +248,9 @@ class Function:
             args = bound.args
         elif kwargs:
             raise TypeError("apply() takes no keyword arguments")
+        level = mapped_by(cls, args, cls.vmap is not Function.vmap) if watch.lanes else None
+        if level is not None:
+            return in_lanes(cls, args, level)
         ctx = FunctionCtx()
         needs = ctx.needs_input_grad = tuple([isinstance(a, Core) and requires(a) for a in args])
         before, mode.enabled = mode.enabled, False
@@ -249,6 +263,8 @@ class Function:
         finally:
             mode.enabled = before
         results = made if isinstance(made, tuple) else (made,)
+        if watch.duals:
+            with_rule(cls.jvp, ctx, args, results)
         marked = _finish(cls, ctx, args, results, before and any(needs))
         return tuple(marked) if isinstance(made, tuple) else marked[0]
 
@@ -281,6 +297,8 @@ def _finish(
     node.ctx, node.function, node.place = ctx, cls, here()
     node.inputs = [a._read().kind if isinstance(a, Core) else None for a in args]
     node.results = [r._read().kind if isinstance(r, Core) else None for r in results]
+    if watch.lanes:
+        node.lanes = tuple([levels_of([r._read()])[0] if isinstance(r, Core) else () for r in results])
     made = [_marked(node, k, r, tensors) for k, r in enumerate(results)]
     numbers = {id(r): k for k, r in enumerate(results) if isinstance(r, Core)}
     inputs = {id(t) for t in tensors} - {id(d) for d in ctx._dirty}

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.types import DTYPES, FLOATS, NAMES
+from ...compiler.ir.types import FLOATS, STORED
+
+COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
+"""The dtypes of complex numbers, which the graph has as pairs."""
+
+CODES = {dtype: code for code, dtype in (STORED | COMPLEX).items()}
 
 
 class DType:
@@ -19,7 +24,7 @@ class DType:
     __slots__ = ("name", "code", "numpy")
 
     def __init__(self, name: str, code: str) -> None:
-        self.name, self.code, self.numpy = name, code, DTYPES[code]
+        self.name, self.code, self.numpy = name, code, (STORED | COMPLEX)[code]
 
     @property
     def is_floating_point(self) -> bool:
@@ -27,7 +32,15 @@ class DType:
 
     @property
     def is_complex(self) -> bool:
-        return False
+        return self.code in COMPLEX
+
+    def to_real(self) -> DType:
+        """The dtype of its parts, if it is complex."""
+        return {"c64": float32, "c128": float64}.get(self.code, self)
+
+    def to_complex(self) -> DType:
+        """The complex dtype whose parts have this one."""
+        return {"f32": complex64, "f64": complex128}.get(self.code, self)
 
     @property
     def itemsize(self) -> int:
@@ -41,10 +54,12 @@ class DType:
 
 
 bool_ = DType("bool", "bool")
+uint8, int8, int16 = DType("uint8", "u8"), DType("int8", "i8"), DType("int16", "i16")
 int32, int64 = DType("int32", "i32"), DType("int64", "i64")
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
+complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 
-ALL = {d.code: d for d in (bool_, int32, int64, float32, float64)}
+ALL = {d.code: d for d in (bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128)}
 
 _default = float32
 
@@ -52,6 +67,11 @@ _default = float32
 def get_default_dtype() -> DType:
     """The dtype that Python's floats become."""
     return _default
+
+
+def default_complex() -> DType:
+    """The dtype that Python's complex numbers become."""
+    return complex64 if _default is float32 else complex128
 
 
 def set_default_dtype(d: DType) -> None:
@@ -68,8 +88,10 @@ def dtype_of(what: Any, name: str = "dtype") -> DType:
         return what
     if what is float:
         return _default
+    if what is complex:
+        return default_complex()
     try:
-        code = NAMES.get(np.dtype(what))
+        code = CODES.get(np.dtype(what))
     except TypeError:
         code = None
     if code is None:

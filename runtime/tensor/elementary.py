@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.ops.elementwise import cast
-from .core import apply
+from .core import Core, apply
 from .fragments import INPUT, Operation, Rule
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def unary(
     operation = Operation(name, node, formula, rule, loose=() if loose is None else ((loose, 0),))
 
     def function(input: Tensor) -> Tensor:
+        if not isinstance(input, Core):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return apply(operation, (input,))
 
     function.__name__ = function.__qualname__ = name

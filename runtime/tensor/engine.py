@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...compiler.backend.kernel import compile_graph
-from ...compiler.ir.graph import Graph
+from ...compiler.ir.graph import Graph, Op
+from ...compiler.ops.library import Library
+from ...compiler.settings import settings
+from .background import maker
 
 EXACT = frozenset(
     {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "floor", "ceil", "rint", "trunc", "cast"}
     | {"eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "shl", "shr", "select"}
     | {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "take", "argmax"}
-    | {"const", "iota", "random_bits"}
+    | {"const", "iota", "random_bits", "external", "stop_gradient"}
 )
 """Primitives whose result is one correctly rounded or moved number, so that NumPy's bits are ours."""
 
@@ -27,7 +31,7 @@ class Kernel(Protocol):
 
 def is_exact(graph: Graph) -> bool:
     """Whether NumPy computes the same bits as native code."""
-    return all(op.prim.name in EXACT for op in graph.body)
+    return all(op.prim.name in EXACT or isinstance(op.prim, Library) for op in graph.body)
 
 
 class Interpreter:
@@ -44,13 +48,54 @@ class Interpreter:
             for op in self.graph.body:
                 made = op.prim.evaluate([env[a] for a in op.args], op.attrs, op.regions)
                 for r, array in zip(op.results, made, strict=True):
-                    env[r] = np.asarray(array, r.type.numpy)
+                    env[r] = array if r.type.is_tape else np.asarray(array, r.type.numpy, order="C")
         return [env[r] for r in self.graph.results]
 
 
 def kernel_for(graph: Graph, exact: bool) -> Kernel:
     """A kernel for a graph that may run only once."""
-    return Interpreter(graph) if exact else compile_graph(graph)
+    return Interpreter(graph) if exact or settings.reference else compile_graph(graph)
 
 
-__all__ = ["Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]
+OFTEN, SMALL = 16, 20_000
+"""A graph that runs so often by itself is called natively; an exact one only if it has no more elements."""
+
+
+class Alone:
+    """A graph of `size` elements that runs by itself.
+
+    quick   a native function of a list of arrays, once that is worth it; where it returns no list, `run` knows why
+    """
+
+    __slots__ = ("graph", "exact", "size", "quick", "kernel", "runs")
+
+    def __init__(self, graph: Graph, exact: bool, size: int) -> None:
+        self.graph, self.exact, self.size = graph, exact, size
+        self.quick: Callable[[list[np.ndarray]], Any] | None = None
+        self.kernel: Any = None
+        self.runs = 0
+
+    def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        """The results for arrays of the parameters' kinds."""
+        kernel: Any = self.kernel
+        if kernel is None:
+            kernel = self.kernel = kernel_for(self.graph, self.exact)
+        self.runs += 1
+        if self.runs == OFTEN:
+            if not isinstance(kernel, Interpreter):
+                self.quick = kernel.runner()
+            elif self.size <= SMALL and not settings.reference and not any(map(_is_opaque, self.graph.body)):
+                maker.ask(self._compile) if settings.background else self._compile()
+        return kernel.run(arrays)
+
+    def _compile(self) -> None:
+        """Go on in native code; if there is an error in the compiler, as before."""
+        with suppress(Exception):
+            self.quick = compile_graph(self.graph).runner()
+
+
+def _is_opaque(op: Op) -> bool:
+    return op.prim.name in ("external", "random_bits") or isinstance(op.prim, Library)
+
+
+__all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]

@@ -10,11 +10,15 @@ from ...compiler.ir.types import Type
 from ...compiler.ops import reduce as R
 from ...compiler.ops.shape import reshape
 from ...compiler.ops.source import iota
-from .arithmetic import eq, maximum, minimum
+from .arithmetic import eq
 from .axes import axes_of, axis_of, one
 from .core import Core, apply, apply_all, wrap
+from .elementary import cast_to
 from .fragments import Operation
+from .pointwise import maximum, minimum
+from .promotion import c_name
 from .reductions import back, converted, keep, shape_of, total
+from .required import check_tensors
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -37,7 +41,7 @@ class min_values(Extreme):
         return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
-def _fold(name: str) -> Callable[..., Any]:
+def fold(name: str) -> Callable[..., Any]:
     fold = {"max": R.max_, "min": R.min_}[name]
 
     def emit(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
@@ -78,7 +82,7 @@ def _along(name: str) -> Callable[..., Any]:
 def _extreme(
     name: str, found: type[Extreme], pairwise: Callable[..., Tensor]
 ) -> Callable[..., Any]:
-    whole = Operation(name, f"{name.capitalize()}Backward1", _fold(name))
+    whole = Operation(name, f"{name.capitalize()}Backward1", fold(name))
     along = Operation(name, f"{name.capitalize()}Backward0", _along(name))
 
     def function(
@@ -91,6 +95,7 @@ def _extreme(
         other: Any = None,
     ) -> Any:
         """The extreme of all elements, over `dim` with its indices, or of each pair with `other`."""
+        check_tensors(name, input=input)
         other = dim if isinstance(dim, Core) else other
         if other is not None:
             return pairwise(input, other)
@@ -121,10 +126,16 @@ max_over, min_over = _extreme("max", max_values, maximum), _extreme("min", min_v
 
 
 def _whole(name: str) -> Callable[..., Tensor]:
-    operation = Operation(f"a{name}", f"A{name}Backward0", _fold(name))
+    operation = Operation(f"a{name}", f"A{name}Backward0", fold(name))
 
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         """The extreme over `dim`; elements that tie share the gradient."""
+        shape = input._read().kind.shape
+        for axis in axes_of(dim, len(shape)):
+            if shape[axis] == 0:
+                what = f"dim {axis} to have non-zero size" if dim not in ((), None) else "dim to be specified"
+                kind = IndexError if dim not in ((), None) else RuntimeError
+                raise kind(f"a{name}(): Expected reduction {what} for input.numel() == 0.")
         return apply(operation, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
 
     function.__name__ = function.__qualname__ = f"a{name}"
@@ -174,8 +185,9 @@ def _count(wanted: bool) -> Callable[..., Any]:
 
 def _quantifier(operation: Operation) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-        """Whether elements are true (not zero), over `dim` or among all."""
-        return apply(operation, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
+        """Whether elements are true (not zero), over `dim` or among all; of uint8 as 0 and 1."""
+        made = apply(operation, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
+        return cast_to(made, "u8") if input._read().kind.dtype == "u8" else made
 
     function.__name__ = function.__qualname__ = operation.name
     return function
@@ -194,6 +206,11 @@ def _isclose(m: Any, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) 
     return m.or_(close, m.and_(m.ne(x, x), m.ne(y, y))) if equal_nan else close
 
 
+def _doubles(m: Any, x: Any, y: Any) -> Any:
+    return converted(m, x, "f64"), converted(m, y, "f64")
+
+
+ISCLOSE_WHOLE = Operation("isclose", "", lambda m, x, y, *rest: _isclose(m, *_doubles(m, x, y), *rest), "common", True)
 ISCLOSE = Operation("isclose", "", _isclose, "float", True)
 
 
@@ -201,6 +218,16 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     """Whether elements differ by at most atol + rtol * |other|."""
+    check_tensors("isclose", input=input, other=other)
+    a, b = input._read().kind.dtype, other._read().kind.dtype
+    if a != b:
+        raise RuntimeError(f"{c_name(a)} did not match {c_name(b)}")
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if not bound >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
+    if a[0] in "iu":
+        rounded = ISCLOSE_WHOLE
+        return apply(rounded, (input, other), (float(rtol), float(atol), equal_nan))
     return apply(ISCLOSE, (input, other), (float(rtol), float(atol), equal_nan))
 
 

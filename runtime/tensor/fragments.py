@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ...compiler.ir.types import Type
+from ...compiler.ir.types import SMALL, Type
 from ...compiler.ops.elementwise import cast
 from ...compiler.ops.reduce import spread
 from ...compiler.ops.shape import reshape
@@ -29,8 +29,9 @@ from ...compiler.ops.term import Term, Terms
 from ...compiler.passes import common, dead
 from ...compiler.passes.adjoint import pull_back
 from .cells import Kind, kind_of
-from .engine import Kernel, is_exact, kernel_for
-from .promotion import Argument, common_dtype, common_shape, float_dtype, number_dtype
+from .engine import Alone, is_exact
+from .meanings import is_complex, results_of
+from .promotion import Argument, common_dtype, common_shape, float_dtype, number_dtype, small_result
 
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
@@ -53,9 +54,10 @@ class Operation:
     pull      (terms, inputs, results, cotangents, *attributes) -> a cotangent or None for each input, where
               the derived pullback would lose time or digits; such an operation neither promotes nor spreads
     loose     what the pullback reads, (INPUT or RESULT, number), though PyTorch's does not: it may be written over
+    of_complex   its formula is one over pairs (see `meanings`); True if it has complex numbers whatever it is given
     """
 
-    __slots__ = ("name", "emit", "node", "rule", "spreads", "edges", "pull", "loose")
+    __slots__ = ("name", "emit", "node", "rule", "spreads", "edges", "pull", "loose", "of_complex")
 
     def __init__(
         self,
@@ -67,9 +69,11 @@ class Operation:
         edges: bool = False,
         pull: Callable[..., Any] | None = None,
         loose: tuple[tuple[int, int], ...] = (),
+        of_complex: bool | None = None,
     ) -> None:
         self.name, self.node, self.emit = name, node, emit
         self.rule, self.spreads, self.edges, self.pull, self.loose = rule, spreads, edges, pull, loose
+        self.of_complex = of_complex
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
@@ -104,26 +108,26 @@ class Fragment:
         numbers: Sequence[str | None],
         operation: Operation,
         attributes: tuple[Any, ...] = (),
+        kinds: tuple[tuple[Kind, ...], tuple[Kind, ...]] | None = None,
     ) -> None:
         self.number = next(_numbers)
         self.graph, self.numbers = graph, tuple(numbers)
         self.operation, self.attributes = operation, attributes
         self.has_numbers = any(numbers)
-        self.inputs = tuple([_kind(p) for p in graph.params])
-        self.results = tuple([_kind(r) for r in graph.results])
+        self.inputs, self.results = kinds or (
+            tuple([_kind(p) for p in graph.params]), tuple([_kind(r) for r in graph.results])
+        )  # fmt: skip
         self.exact = is_exact(graph)
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
         self.pulls: dict[tuple[int, ...], Pull] = {}
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
-        self._kernel: Kernel | None = None
+        self.alone = Alone(graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the fragment's kinds."""
-        if self._kernel is None:
-            self._kernel = kernel_for(self.graph, self.exact)
-        return self._kernel.run(arrays)
+        return self.alone.run(arrays)
 
     def pull(self, wanted: tuple[int, ...]) -> Pull:
         """The pullback with respect to the inputs numbered `wanted`."""
@@ -150,7 +154,14 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     operation, attributes, *arguments = key
     kinds, numbers, dtype = _kinds(operation.rule, arguments)
     b = Builder(operation.name, [k.type for k in kinds])
+    if operation.of_complex or is_complex(kinds, dtype, attributes):
+        return _keep(key, _complex_fragment(b, operation, attributes, kinds, numbers, dtype))
     values: list[Value] = list(b.params)
+    small = small_result(kinds, dtype, attributes)
+    if small:
+        values = [cast(b, v, dtype="i32") if v.type.dtype in SMALL else v for v in values]
+        dtype = "i32" if dtype in SMALL else dtype
+        attributes = tuple(["i32" if isinstance(a, str) and a in SMALL else a for a in attributes])
     if dtype is not None:
         values = [v if v.type.dtype == dtype else cast(b, v, dtype=dtype) for v in values]
     if operation.spreads:
@@ -159,10 +170,23 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     m = Terms(b)
     made = operation.emit(m, *map(m, values), *attributes)
     results = [made] if isinstance(made, Term) else made
-    graph = common(b.finish([r.value for r in results]))
+    ends = [cast(b, r.value, dtype=small) if small and r.value.type.dtype == "i32" else r.value for r in results]
+    return _keep(key, Fragment(common(b.finish(ends)), numbers, operation, key[1]))
+
+
+def _complex_fragment(
+    b: Builder, operation: Operation, attributes: Any, kinds: list[Kind], numbers: list[str | None], dtype: str | None
+) -> Fragment:
+    shape = common_shape([k.shape for k in kinds]) if operation.spreads else None
+    wide = None if shape is None else lambda b, value: widen(b, value, shape)
+    values, results = results_of(b, operation, kinds, dtype, attributes, wide)
+    return Fragment(common(b.finish(values)), numbers, operation, attributes, (tuple(kinds), results))
+
+
+def _keep(key: Any, fragment: Fragment) -> Fragment:
     while len(_fragments) >= LIMIT:
         _fragments.pop(next(iter(_fragments)), None)
-    fragment = _fragments[key] = Fragment(graph, numbers, operation, attributes)
+    _fragments[key] = fragment
     return fragment
 
 
@@ -202,7 +226,8 @@ def widen(b: Builder, value: Value, shape: tuple[int, ...]) -> Value:
 
 def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
     """The pullback as a fragment of what it reads: some of the inputs, results and cotangents."""
-    back, gives = (_given if fragment.operation.pull else _derived)(fragment, wanted)
+    is_real = not any(k.is_complex for k in (*fragment.inputs, *fragment.results))
+    back, gives = (_given if fragment.operation.pull and is_real else _derived)(fragment, wanted)
     count, results = len(fragment.inputs), range(len(fragment.results))
     readings = [(INPUT, k) for k in range(count)]
     readings += [(RESULT, k) for k in results]
@@ -214,14 +239,21 @@ def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
     operation = Operation(
         pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit
     )
-    made = Fragment(pruned, [None] * len(params), operation)
-    numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
     reads = tuple([readings[k] for k in kept])
+    made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
+    numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
     loose = tuple([n for n, read in enumerate(reads) if read in fragment.operation.loose])
     return Pull(made, reads, gives, frozenset(numbers), loose)
 
 
 Gives = tuple[tuple[int, int], ...]
+
+
+def _pulled_kinds(fragment: Fragment, reads: Sequence[tuple[int, int]], gives: Gives) -> Any:
+    """The kinds of what a pullback reads and gives."""
+    read = [(fragment.inputs if what == INPUT else fragment.results)[k] for what, k in reads]
+    given = [fragment.inputs[k] for k, _ in sorted(gives, key=lambda pair: pair[1])]
+    return tuple(read), tuple(given)
 
 
 def _types(fragment: Fragment) -> list[Type]:

@@ -9,20 +9,20 @@ Arguments and results are tensors, or tuples, lists and dicts of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 from . import autograd
 from .core import Core, requires
 from .creation import zeros_like
-from .functional import pushed
+from .duals import DualLevel
+from .forward import attached, taken, without
 from .modes import enable_grad
 from .nodes import AccumulateGrad, reachable
-from .pieces import stack
-from .shapes import reshape, view_as_shape
+from .shapes import view_as_shape
 from .trees import leaves, mapped, rebuilt
+from .views import alias
 
 
 class Level:
@@ -33,7 +33,7 @@ class Level:
 
     def leaf(self, x: Any) -> Any:
         """A leaf with the value of `x`, which is nothing to those outside."""
-        made = x.detach().requires_grad_()
+        made: Any = alias(x).requires_grad_()
         made._level = self
         return made
 
@@ -64,10 +64,10 @@ class Level:
     def release(self, tree: Any) -> Any:
         """Results as they are outside: without history, unless it is that of something outside."""
         self.closed = True
-        return mapped(lambda x: x if not isinstance(x, Core) or self.escapes(x) else x.detach(), tree)  # type: ignore[attr-defined]
+        return mapped(lambda x: x if not isinstance(x, Core) or self.escapes(x) else alias(x), tree)
 
 
-def _with_aux(made: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
+def with_aux(made: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     if not has_aux:
         return made, None
     if not isinstance(made, tuple) or len(made) != 2:
@@ -75,7 +75,7 @@ def _with_aux(made: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     return made
 
 
-def _chosen(args: Sequence[Any], argnums: Any, where: str) -> tuple[int, ...]:
+def chosen(args: Sequence[Any], argnums: Any, where: str) -> tuple[int, ...]:
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     for n in numbers:
         if not isinstance(n, int):
@@ -97,12 +97,12 @@ def grad_and_value(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level, given = Level(), list(args)
         with enable_grad():
-            for n in _chosen(args, argnums, "grad"):
+            for n in chosen(args, argnums, "grad"):
                 given[n] = level.track(args[n], "grad")
-            value, aux = _with_aux(func(*given, **kwargs), has_aux, "grad")
+            value, aux = with_aux(func(*given, **kwargs), has_aux, "grad")
             _check_scalar(value)
-            asked = [given[n] for n in _chosen(args, argnums, "grad")]
-            made = rebuilt(asked, _pull(value, leaves(asked), level.escapes(value)))
+            asked = [given[n] for n in chosen(args, argnums, "grad")]
+            made = rebuilt(asked, pull(value, leaves(asked), level.escapes(value)))
         gradient = level.release(tuple(made) if isinstance(argnums, tuple) else made[0])
         value = level.release(value)
         return (gradient, (value, level.release(aux))) if has_aux else (gradient, value)
@@ -120,7 +120,7 @@ def _check_scalar(value: Any) -> None:
         )
 
 
-def _pull(value: Any, inputs: Sequence[Any], create: bool, weight: Any = None) -> list[Any]:
+def pull(value: Any, inputs: Sequence[Any], create: bool, weight: Any = None) -> list[Any]:
     """The gradients of one result, zeros where there are none."""
     if not requires(value):
         return [zeros_like(x) for x in inputs]
@@ -150,7 +150,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     level = Level()
     with enable_grad():
         given = level.track(primals, "vjp")
-        result, aux = _with_aux(func(*given), has_aux, "vjp")
+        result, aux = with_aux(func(*given), has_aux, "vjp")
     inputs, results = leaves(given), leaves(result)
 
     def pullback(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -181,7 +181,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """func(*primals), and its Jacobian times the tangents."""
+    """func(*primals), and its Jacobian times the tangents, which are carried forward with the values.
+
+    strict   results that do not depend on the primals are an error, and have no tangent of zeros
+    """
     for name, what in (("primals", primals), ("tangents", tangents)):
         if not isinstance(what, tuple):
             raise RuntimeError(
@@ -190,147 +193,58 @@ def jvp(
             )
     if len(leaves(primals)) != len(leaves(tangents)):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same structure")
+    level = DualLevel()
+    try:
+        given = [attached(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
+        result, aux = with_aux(func(*rebuilt(primals, given)), has_aux, "jvp")
+        parts = [parts_of(y, level, strict) for y in leaves(result)]
+        aux = mapped(lambda x: without(x, level), aux)
+    finally:
+        level.close()
+    out, pushed_ = (rebuilt(result, column) for column in (zip(*parts, strict=True) if parts else ((), ())))
+    return (out, pushed_, aux) if has_aux else (out, pushed_)
+
+
+def parts_of(y: Any, level: DualLevel, strict: bool) -> tuple[Any, Any]:
+    """A result and its tangent."""
+    if not isinstance(y, Core):
+        raise RuntimeError(f"jvp(f, primals, tangents): Expected f to return Tensors, got {type(y).__name__}")
+    value, tangent = taken(y, level)
+    if tangent is None and strict:
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs.")
+    return value, zeros_like(value) if tangent is None else tangent
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """func(*primals), and the function that gives its Jacobian there times tangents, without running `func` again."""
     level = Level()
     with enable_grad():
-        given = level.track(primals, "jvp")
-        result, aux = _with_aux(func(*given), has_aux, "jvp")
-        results = tuple(leaves(result))
-        made = _push(level, results, tuple(leaves(given)), tuple(leaves(tangents)))
-    out, pushed_ = level.release(result), level.release(rebuilt(result, made))
-    return (out, pushed_, level.release(aux)) if has_aux else (out, pushed_)
+        given = level.track(primals, "linearize")
+        result = func(*given)
+        inputs, results = leaves(given), leaves(result)
+        weights = [level.leaf(zeros_like(y)) for y in results]
+        pairs = [(y, w) for y, w in zip(results, weights, strict=True) if requires(y)]
+        pulled: Sequence[Any] = ()
+        if pairs:
+            ys, ws = zip(*pairs, strict=True)
+            pulled = autograd.grad(ys, inputs, ws, create_graph=True, allow_unused=True, materialize_grads=True)
 
-
-def _push(level: Level, results: tuple[Any, ...], inputs: tuple[Any, ...], vector: tuple[Any, ...]) -> list[Any]:
-    outside = any(map(level.escapes, [*results, *vector]))
-    weights = tuple([level.leaf(zeros_like(y)) for y in results])
-    return list(pushed(results, inputs, vector, weights, outside))
-
-
-# ---- Jacobians
-
-
-def jacrev(
-    func: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
-    """The Jacobian of `func`, by one pullback for each element of its result."""
-
-    @wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level, given, numbers = Level(), list(args), _chosen(args, argnums, "jacrev")
+    def pushforward(*tangents: Any) -> Any:
+        vector = leaves(tangents)
+        if [getattr(t, "shape", None) for t in vector] != [x.shape for x in inputs]:
+            raise RuntimeError("linearize: the tangents must have the structure and the shapes of the primals")
+        tracked = [(p, t) for p, t in zip(pulled, vector, strict=False) if requires(p)]
+        if not tracked:
+            return rebuilt(result, [zeros_like(y) for y in results])
+        ps, ts = zip(*tracked, strict=True)
+        create = any(map(level.escapes, [*results, *ts]))
         with enable_grad():
-            for n in numbers:
-                given[n] = level.track(args[n], "jacrev")
-            result, aux = _with_aux(func(*given, **kwargs), has_aux, "jacrev")
-            asked = [given[n] for n in numbers]
-            made = [_rows(level, y, leaves(asked)) for y in leaves(result)]
-        shaped = [rebuilt(asked, each) for each in made]
-        rows = level.release([tuple(s) if isinstance(argnums, tuple) else s[0] for s in shaped])
-        jacobian = rebuilt(result, rows)
-        return (jacobian, level.release(aux)) if has_aux else jacobian
+            made = autograd.grad(
+                ps, weights, ts, create_graph=create, retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+        return level.release(rebuilt(result, made))
 
-    return wrapper
+    return level.release(result), pushforward
 
 
-def _rows(level: Level, y: Any, inputs: list[Any]) -> list[Any]:
-    flat, create = reshape(y, -1), level.escapes(y)
-    if not y.numel():
-        return [x.new_zeros(*y.shape, *x.shape) for x in inputs]
-    rows = [_pull(flat[n], inputs, create) for n in range(y.numel())]
-    columns = zip(*rows, strict=True)
-    return [reshape(stack(c), *y.shape, *x.shape) for c, x in zip(columns, inputs, strict=True)]
-
-
-def jacfwd(
-    func: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
-) -> Callable[..., Any]:
-    """The Jacobian of `func`, by one push forward for each element of its arguments `argnums`."""
-
-    @wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level, given, numbers = Level(), list(args), _chosen(args, argnums, "jacfwd")
-        with enable_grad():
-            for n in numbers:
-                given[n] = level.track(args[n], "jacfwd")
-            result, aux = _with_aux(func(*given, **kwargs), has_aux, "jacfwd")
-            asked = [given[n] for n in numbers]
-            inputs, results = tuple(leaves(asked)), tuple(leaves(result))
-            columns = [_columns(level, results, inputs, k) for k in range(len(inputs))]
-        made = []
-        for j in range(len(results)):
-            shaped = rebuilt(asked, [column[j] for column in columns])
-            made.append(level.release(tuple(shaped) if isinstance(argnums, tuple) else shaped[0]))
-        jacobian = rebuilt(result, made)
-        return (jacobian, level.release(aux)) if has_aux else jacobian
-
-    return wrapper
-
-
-def _columns(level: Level, results: tuple[Any, ...], inputs: tuple[Any, ...], k: int) -> list[Any]:
-    """The Jacobian of each result in input k."""
-    x, made = inputs[k], []
-    for n in range(x.numel()):
-        vector = [zeros_like(each) for each in inputs]
-        one = zeros_like(x).view(-1)
-        one[n] = 1
-        vector[k] = one.view(x.shape)
-        made.append(_push(level, results, inputs, tuple(vector)))
-    if not made:
-        return [y.new_zeros(*y.shape, *x.shape) for y in results]
-    return [reshape(stack(c, -1), *y.shape, *x.shape) for c, y in zip(zip(*made, strict=True), results, strict=True)]
-
-
-def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The second derivatives: the Jacobian, forward, of the Jacobian, backward."""
-    return jacfwd(jacrev(func, argnums), argnums)
-
-
-# ---- modules as functions
-
-
-def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    args: Any = None,
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
-    """module(*args, **kwargs) with these tensors, by their names in the state_dict, for its parameters and buffers."""
-    dicts = parameter_and_buffer_dicts
-    tensors = dict(dicts) if isinstance(dicts, Mapping) else {k: v for d in dicts for k, v in d.items()}
-    given = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _swapped(module, tensors, strict):
-        return module(*given, **(kwargs or {}))
-
-
-@contextmanager
-def _swapped(module: Any, tensors: Mapping[str, Any], strict: bool) -> Iterator[None]:
-    places = {}
-    for path, owner in module.named_modules():
-        for table in (owner._parameters, owner._buffers):
-            places.update({f"{path}.{name}" if path else name: (table, name) for name in table})
-    unknown = [k for k in tensors if k not in places]
-    missing = [k for k in places if k not in tensors]
-    if strict and (unknown or missing):
-        raise RuntimeError(f"Unexpected key(s): {unknown}. Missing key(s): {missing}.")
-    chosen = {k: places[k] for k in tensors if k in places}
-    before = {k: table[name] for k, (table, name) in chosen.items()}
-    try:
-        for k, (table, name) in chosen.items():
-            table[name] = tensors[k]
-        yield
-    finally:
-        for k, (table, name) in chosen.items():
-            table[name] = before[k]
-
-
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]

@@ -15,9 +15,12 @@ from typing import Any
 from . import autograd
 from .core import Core, requires
 from .creation import ones_like, zeros, zeros_like
+from .crossings import enter, leave
+from .lanes import Level
 from .modes import enable_grad
 from .pieces import stack
-from .shapes import reshape, view_as_shape
+from .ranges import eye
+from .shapes import movedim, reshape, view_as_shape
 
 Tensors = tuple[Any, ...]
 
@@ -139,18 +142,58 @@ def jacobian(
         outer, given = _tuple(inputs, "inputs", "jacobian")
         given = _prepared(given, create_graph)
         many, results = _tuple(func(*given), "outputs of the user-provided function", "jacobian")
-        rows = tuple([_rows(y, given, create_graph, strict) for y in results])
+        if strategy == "forward-mode":
+            rows = _columns(results, given, create_graph, strict, vectorize)
+        else:
+            rows = tuple([_rows(y, given, create_graph, strict, vectorize) for y in results])
     return _finished(_shaped(tuple([_shaped(row, outer) for row in rows]), many), create_graph)
 
 
-def _rows(y: Any, given: Tensors, create: bool, strict: bool) -> Tensors:
-    """The Jacobian of one result in each input."""
+def basis_of(y: Any) -> Any:
+    """The vectors of a basis that are like `y`, one behind the other in dimension 0."""
+    return reshape(eye(y.numel(), dtype=y.dtype), y.numel(), *y.shape)
+
+
+def _rows(y: Any, given: Tensors, create: bool, strict: bool, vectorize: bool) -> Tensors:
+    """The Jacobian of one result in each input: pullbacks of a basis, one after the other or as the lanes of one."""
+    if vectorize and y.numel():
+        with Level(y.numel()) as level:
+            made = _grads((y,), given, (enter(basis_of(y), level),), create, strict, "jacobian")
+            return tuple([reshape(leave(g, level), *y.shape, *x.shape) for g, x in zip(made, given, strict=True)])
     flat = reshape(y, -1)
     rows = [_grads((flat[n],), given, (ones_like(flat[n]),), create, strict, "jacobian") for n in range(y.numel())]
     if not rows:
         return tuple([zeros(*y.shape, *x.shape, dtype=x.dtype) for x in given])
     columns = zip(*rows, strict=True)
     return tuple([reshape(stack(c), *y.shape, *x.shape) for c, x in zip(columns, given, strict=True)])
+
+
+def _columns(results: Tensors, given: Tensors, create: bool, strict: bool, vectorize: bool) -> tuple[Tensors, ...]:
+    """The Jacobian of each result in each input, by pushforwards of a basis as the lanes of one."""
+    if strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `strategy=\"forward-mode\"` are not supported"
+            " together (yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`."
+        )
+    if create:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported'
+            ' together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for"
+            " `vectorize=True`."
+        )
+    weights = tuple([zeros_like(y).requires_grad_() for y in results])
+    columns = []
+    for k, x in enumerate(given):
+        with Level(x.numel()) as level:
+            vector = tuple([enter(basis_of(x), level) if j == k else zeros_like(z) for j, z in enumerate(given)])
+            made = pushed(results, given, vector, weights, create)
+            moved = [movedim(leave(g, level), 0, -1) for g in made]
+        columns.append([reshape(m, *y.shape, *x.shape) for m, y in zip(moved, results, strict=True)])
+    return tuple(zip(*columns, strict=True))
 
 
 def hessian(
@@ -168,7 +211,7 @@ def hessian(
         made = _scalar(func(*args), "hessian")
         return _grads((made,), args, (ones_like(made),), True, strict, "hessian")
 
-    made = jacobian(gradient, given, create_graph, strict, vectorize)
+    made = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return made if outer else made[0][0]
 
 

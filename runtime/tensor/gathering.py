@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .cells import cell_of
 from .core import Core, apply, wrap
 from .fragments import Operation
 from .indexing import checked_indices, gathered
-from .shapes import broadcast_tensors, reshape, shape_of
+from .shapes import as_scalar, broadcast_tensors, reshape, shape_of
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -26,7 +26,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             raise RuntimeError(
                 f"index_select(): Index to scalar can have only 1 value, got {index._read().kind.size} value(s)"
             )
-        return index_select(reshape(input, 1), 0, reshape(index, 1)).reshape(())
+        return as_scalar(index_select(reshape(input, 1), 0, reshape(index, 1)))
     return apply(
         INDEX_SELECT, (input, checked_indices(index, shape_of(input)[axis], axis)), (axis,)
     )
@@ -49,8 +49,15 @@ def element_indices(index: Core, size: int, axis: int) -> Core:
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """At each place, the element of `input` there but for `dim`, where `index` says which."""
+    if index._read().kind.dtype not in ("i64", "i32") and index._read().kind.size:
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    input, index, flat = _not_flat(input, index)
+    if flat is not None:
+        return as_scalar(gather(input, dim, index), flat)
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
+    if 0 in wanted:
+        return apply(EMPTIED, (input,), (wanted,))
     if len(wanted) != len(shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for a, (n, have) in enumerate(zip(wanted, shape, strict=True)):
@@ -65,12 +72,28 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return apply(GATHER, (input, *indices), (tuple(range(len(shape))),))
 
 
+def _not_flat(input: Any, index: Any) -> tuple[Any, Any, tuple[int, ...] | None]:
+    """A scalar and its index as vectors of one element, and the shape that the result has then."""
+    a, b = shape_of(input), shape_of(index)
+    if (a and b) or len(a) > 1 or len(b) > 1:
+        return input, index, None
+    return reshape(input, a or (1,)), reshape(index, b or (1,)), b
+
+
+def _nothing(m: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    kind = x.value.type
+    return m.number({"bool": False}.get(kind.dtype, 0.0 if kind.is_float else 0), kind.with_shape(shape))
+
+
+EMPTIED = Operation("gather", "GatherBackward0", _nothing)
 GATHER = Operation("gather", "GatherBackward0", gathered)
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds."""
-    wide = broadcast_tensors(input, mask)
+    if mask._read().kind.dtype != "bool":
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.dtype}")
+    wide = [reshape(x, 1) if not shape_of(x) else x for x in broadcast_tensors(input, mask)]
     rows = [wrap(cell_of(np.ascontiguousarray(i))) for i in wide[1]._array().nonzero()]
     return apply(MASKED_SELECT, (wide[0], *rows), (tuple(range(len(rows))),))
 

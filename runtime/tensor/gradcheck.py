@@ -100,7 +100,7 @@ def gradgradcheck(
 
 def _random_like(y: Core) -> Any:
     kind = y._read().kind
-    rng = np.random.default_rng(abs(default_generator.seed))
+    rng = np.random.default_rng(abs(default_generator.initial_seed()))
     made: Any = wrap(cell_of(np.asarray(rng.standard_normal(kind.shape), kind.type.numpy)))
     return made.requires_grad_()
 

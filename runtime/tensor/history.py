@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 from weakref import ref
 
+from . import repeat  # noqa: F401  # gives tapes what they catch up with
 from .backward import backward
+from .calls import recorded
+from .cells import DualCell
 from .core import Core, requires
 from .dtypes import ALL
 from .hooks import Hook, RemovableHandle, attach
-from .modes import mode
+from .known_backward import follow_back
+from .modes import mode, watch
 from .nodes import Node
 from .operators import Operators
+from .slots import HOOKED, SPECIAL
+from .tape import tapes
 from .views import alias
 
 UNREAD = (
@@ -20,6 +27,13 @@ UNREAD = (
     " be populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you"
     " access it by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+def _still(made: Any) -> Any:
+    """A tensor without the tangents of forward mode."""
+    while watch.duals and type(made._cell) is DualCell:
+        made._cell, made._serial = made._cell.primal, 0
+    return made
 
 
 class History(Operators):
@@ -48,8 +62,15 @@ class History(Operators):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._requires = bool(requires_grad)
+        if self._requires != bool(requires_grad):
+            self._moved()
+            self._requires = bool(requires_grad)
         return self
+
+    def _moved(self) -> None:
+        """From now on the tensor is another one to the tape."""
+        tapes.tape.catch_up()
+        self._serial = 0
 
     @property
     def is_leaf(self) -> bool:
@@ -65,7 +86,7 @@ class History(Operators):
 
     @property
     def output_nr(self) -> int:
-        return self._index
+        return 0 if self._node is None else self._index
 
     @property
     def grad(self) -> Any:
@@ -109,12 +130,18 @@ class History(Operators):
 
     # ---- hooks
 
+    def _unusual(self) -> None:
+        """Let no call be recognised that depends on this tensor."""
+        self._flags |= SPECIAL | HOOKED
+        tapes.tape.blur()
+
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
         if not requires(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
+        self._unusual()
         if self._hooks is None:
             self._hooks = {}
         return attach(self._hooks, hook)
@@ -125,12 +152,14 @@ class History(Operators):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        self._unusual()
         if self._posts is None:
             self._posts = {}
         return attach(self._posts, hook)
 
     # ---- backward
 
+    @partial(recorded, exact=True, ahead=follow_back)
     def backward(
         self,
         gradient: Any = None,
@@ -144,22 +173,24 @@ class History(Operators):
 
     # ---- the same memory without history
 
+    @recorded
     def detach(self) -> Any:
         """The same memory, of which no gradient is known."""
-        return alias(self)
+        return _still(alias(self))
 
     def detach_(self) -> Any:
         """Forget the history: a leaf that requires no gradient."""
         self._read()
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._moved()
         self._node, self._requires, self._index = None, False, 0
         return self
 
     @property
     def data(self) -> Any:
         """The same memory, of which no gradient is known; writing to it is not noticed by backward."""
-        return alias(self, counted=False)
+        return _still(alias(self, counted=False))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -167,11 +198,13 @@ class History(Operators):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value is self:
             return
+        self._moved()
         self._cell, self._storage = value._read(), value._shared()
         self._path, self._base, self._seen = value._path, None, value._seen
 
     @property
     def _version(self) -> int:
+        self._read()
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._storage.version if self._storage is not None and self._counted else self._written

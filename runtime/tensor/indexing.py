@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,9 +18,10 @@ from .core import Core, apply, number_of, wrap
 from .elementary import clone
 from .fragments import Operation, widen
 from .inplace import copy_, fill_, start_writing
+from .paths import Path
 from .promotion import common_shape
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
-from .views import view
+from .views import known_row, view
 from .writing import check_apart, overwrite
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ ALIAS = Operation("alias", "AliasBackward0", SLICE.emit)
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """x[key]."""
+    if type(key) is int and (row := known_row(x, key, row_path, SELECT)) is not None:
+        return row
     part, arrays = _basic(x, key)
     if arrays:
         return _gather(part, arrays)
@@ -57,7 +61,7 @@ def _tensor_of(value: Any, like: Tensor) -> Any:
         return value
     if number_of(value) is None:
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor {like._read().kind}")
-    return wrap(cell_of(np.array(value, like._read().kind.type.numpy)))
+    return wrap(cell_of(np.array(value, like._read().kind.numpy)))
 
 
 # ---- the part that is a view
@@ -121,8 +125,8 @@ def _spelled(k: Any) -> list[Any]:
         k = wrap(cell_of(_index_array(np.asarray(k))))
     if isinstance(k, Core):
         kind = k._read().kind
-        if kind.dtype == "bool":
-            return _mask(k._array())
+        if kind.dtype in ("bool", "u8"):
+            return _mask(k._array().astype(bool))
         if kind.is_float:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return [k._array().item() if not kind.shape else k]
@@ -157,12 +161,16 @@ def _mask(mask: np.ndarray) -> list[Any]:
 
 def select_row(x: Tensor, axis: int, index: int) -> Tensor:
     """Row `index` of an axis, which disappears."""
-    shape = shape_of(x)
+    return view(x, row_path(shape_of(x), index, axis), SELECT)
+
+
+@lru_cache(maxsize=4096)
+def row_path(shape: tuple[int, ...], index: int, axis: int = 0) -> Path:
+    """The path to row `index` of an axis, which disappears."""
     n = shape[axis]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {axis} with size {n}")
-    step = slice_step(shape, axis, index % n, 1, 1)
-    return view(x, (step, ("reshape", shape[:axis] + shape[axis + 1 :])), SELECT)
+    return slice_step(shape, axis, index % n, 1, 1), ("reshape", shape[:axis] + shape[axis + 1 :])
 
 
 def _slice(x: Tensor, axis: int, k: slice) -> Tensor:

@@ -19,12 +19,15 @@ from .modes import mode
 from .nodes import node_class
 from .promotion import c_name
 from .shapes import shape_of
+from .tape import tapes
 from .writing import check_apart, check_writable, overwrite
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-LEVELS = {"bool": 0, "i32": 1, "i64": 1, "f32": 2, "f64": 2}
+LEVELS = {
+    "bool": 0, "u8": 1, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 2, "f64": 2, "c64": 3, "c128": 3,
+}  # fmt: skip
 """What may be written into what: never a float into integers, nor a number into bools."""
 
 
@@ -33,6 +36,7 @@ def start_writing(x: Core, others: Sequence[Any] = (), apart: bool = True) -> No
 
     apart   they must not lie in the memory that is written, but for `x` itself
     """
+    tapes.tape.catch_up()
     x._read()
     check_writable(x, others)
     for a in others if apart else ():
@@ -76,15 +80,15 @@ def reshaping(function: Callable[..., Any], node: str, plain: str | None = None)
     name = function.__name__ + "_"
 
     @wraps(function)
-    def written(input: Any, *args: Any) -> Any:
+    def written(input: Any, *args: Any, **options: Any) -> Any:
         start_writing(input)
         storage = input._storage
         if not mode.enabled and input._node is not None:
             raise RuntimeError(f"{name}: under no_grad the history of the tensor would not fit its new shape")
         if input._base is None and storage is not None and storage.viewed:
             raise RuntimeError(f"{name}: the tensor has views; use {function.__name__} and give the result a name")
-        new = function(input, *args)
-        input._cell = new._read()
+        new = function(input, *args, **options)
+        input._cell, input._serial = new._read(), 0
         if mode.enabled:
             input._node, input._index = new._node, new._index
         if storage is None:
@@ -150,9 +154,11 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src`, broadcast and converted."""
     number = number_of(src)
     if number is not None:
-        src = made(cell_of(np.array(number, input._read().kind.type.numpy)))
+        src = made(cell_of(np.array(number, input._read().kind.numpy)))
     if not isinstance(src, Core):
         raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
+    if src._read().kind.is_complex and not input._read().kind.is_complex:
+        src = src.to(input.dtype)  # type: ignore[attr-defined]
     have, wanted = shape_of(src), shape_of(input)
     start_writing(input, [src], apart=have == wanted)
     fits = all(n in (1, m) for n, m in zip(reversed(have), reversed(wanted), strict=False))

@@ -8,8 +8,14 @@ from functools import wraps
 from inspect import isgeneratorfunction
 from typing import Any, ParamSpec, Self, TypeVar
 
+from .tape import set_irregular, tapes
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+ENABLED, INFERENCE = 1, 2
+"""Bits of a tape's mode; calls are recognised only where no other than the first is set."""
 
 
 class _Mode(threading.local):
@@ -22,13 +28,29 @@ class _Mode(threading.local):
     task       the nodes of the backward that is running
     """
 
-    enabled = True
-    inference = False
     packing_error: str | None = None
     task: Any = ()
 
     def __init__(self) -> None:
         self.packers: list[Callable[..., Any]] = []
+
+    @property
+    def enabled(self) -> bool:
+        return bool(tapes.tape.mode & ENABLED)
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        tape = tapes.tape
+        tape.mode = tape.mode | ENABLED if value else tape.mode & ~ENABLED
+
+    @property
+    def inference(self) -> bool:
+        return bool(tapes.tape.mode & INFERENCE)
+
+    @inference.setter
+    def inference(self, value: bool) -> None:
+        tape = tapes.tape
+        tape.mode = tape.mode | INFERENCE if value else tape.mode & ~INFERENCE
 
 
 class _Watch:
@@ -37,14 +59,45 @@ class _Watch:
     anomaly, check_nan   whether nodes note where they were made, and backward looks for NaN
     packers              how many functions take over saved values, in all threads
     inference            whether there has been an inference mode
+    duals                whether tensors have had tangents
+    lanes                whether tensors have stood for single examples of a batch
     lenient              whether what was saved may be written over
     """
 
-    anomaly = False
     check_nan = True
-    packers = 0
     inference = False
-    lenient = False
+    duals = False
+    lanes = False
+
+    def __init__(self) -> None:
+        self._anomaly, self._packers, self._lenient = False, 0, False
+
+    @property
+    def anomaly(self) -> bool:
+        return self._anomaly
+
+    @anomaly.setter
+    def anomaly(self, value: bool) -> None:
+        self._anomaly = value
+        set_irregular("anomaly", value)
+
+    @property
+    def packers(self) -> int:
+        return self._packers
+
+    @packers.setter
+    def packers(self, value: int) -> None:
+        self._packers = value
+        set_irregular("packers", value > 0)
+
+    @property
+    def lenient(self) -> bool:
+        return self._lenient
+
+    @lenient.setter
+    def lenient(self, value: bool) -> None:
+        self._lenient = value
+        set_irregular("lenient", value)
 
 
 mode, watch = _Mode(), _Watch()

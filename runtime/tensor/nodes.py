@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from .cells import Cell, Kind
+from .cells import Cell, Kind, levels_of
 from .fragments import COTANGENT, INPUT, RESULT, Fragment, Pull, fragment_for
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
-from .tape import Place, record, sequence
+from .tape import Place, record, sequence, tapes
 
 if TYPE_CHECKING:
     from .core import Core
@@ -61,20 +61,28 @@ UNKNOWN = "NotImplemented"
 class Node:
     """One operation, seen from backward.  `edges[k]` leads to what made its input k."""
 
-    __slots__ = ("edges", "fragment", "pull", "saved", "sequence", "hooks", "place", "_metadata", "__weakref__")
+    __slots__ = (
+        "edges", "fragment", "pull", "saved", "sequence", "hooks", "place", "serial", "lanes", "_metadata",
+        "__weakref__",
+    )  # fmt: skip
 
     edges: Sequence[Edge | None]
     pull: Pull | None
     saved: list[Cell | Packed | None]
     hooks: NodeHooks | None
     place: Place | None
+    #: the levels of `lanes` in which each result has another value for each example, if there are any
+    lanes: tuple[tuple[Any, ...], ...]
     #: a tensor of a cell and its edge; what tensors are is known above
     present: ClassVar[Callable[[Cell, Edge | None], Any]]
+    #: `record` for cells with tangents, which is known above, too
+    emitted: ClassVar[Callable[[Fragment, Sequence[Cell], Any], list[Cell]]]
 
     def __init__(self, edges: Sequence[Edge | None], fragment: Fragment | None) -> None:
         self.edges, self.fragment = edges, fragment
         self.pull, self.saved, self.hooks, self.place = None, [], None, None
         self.sequence = sequence()
+        self.serial = 0  # of the trace, if it was made by an event of that
 
     def save(self, cells: Sequence[Cell], results: Sequence[Cell]) -> None:
         """Keep what the pullback reads."""
@@ -144,7 +152,7 @@ class Node:
         """A saved value; an error if its memory was written to."""
         if not isinstance(saved, Cell):
             return saved.cell()
-        if saved.home is not None:
+        if saved.home is not None or saved.stale:
             check_unwritten(saved, self)
         return saved
 
@@ -184,6 +192,7 @@ class Node:
         place = SAVED.get(name.removeprefix("_saved_")) if name.startswith("_saved_") else None
         if place is None or self.pull is None or self.fragment is None or place[1] >= len(self.edges):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        tapes.tape.catch_up()  # a backward that was recognised may have used it up
         if place not in self.pull.reads:
             return None
         at = self.pull.reads.index(place)
@@ -197,6 +206,7 @@ class Node:
 
     def hooked(self) -> NodeHooks:
         """The hooks, made when the first is attached."""
+        tapes.tape.blur()
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
@@ -241,14 +251,17 @@ def node_class(name: str) -> type[Node]:
 
 def zeros(kind: Kind) -> Cell:
     """A cell of zeros."""
-    return Cell(kind, np.zeros(kind.shape, kind.type.numpy))
+    return Cell(kind, np.zeros(kind.type.static_shape(), kind.type.numpy))
 
 
 def emit(
     fragment: Fragment, cells: list[Cell], edges: Sequence[Edge | None] | None
 ) -> tuple[list[Cell], Node | None]:
     """Record a fragment, with a node if there are edges and a result can be differentiated."""
-    results = record(fragment, cells)
+    tape = tapes.tape
+    if edges is not None and tape.caught is not tape.state and tape.call is None:
+        tape.catch_up()  # so that nodes are made in the order of the operations
+    results = record(fragment, cells) if not watch.duals else Node.emitted(fragment, cells, edges)
     if edges is None or not fragment.differentiable:
         return results, None
     if not fragment.floats:
@@ -258,26 +271,45 @@ def emit(
         edges = floats
     name = fragment.operation.node
     node = (_classes.get(name) or node_class(name))(edges, fragment)
+    if watch.lanes:
+        node.lanes = levels_of(results)
     if name != UNKNOWN:
         node.save(cells, results)
-        node.place = results[0].at[0].places[-1]  # type: ignore[index]
+        node.place = tape.place
         if watch.packers and mode.packers:
             node.pack(mode.packers[-1])
+    tape.noded = True
+    if tape.again is not None:
+        node.serial = tape.again.tape.serial
+    elif tape.call is not None:
+        node.serial, tape.call.has_nodes = tape.serial, True
+        tape.call.nodes.append((len(tape.call.steps) - 1, node))
     return results, node
 
 
 def check_unwritten(cell: Cell, node: Node) -> None:
     """Raise PyTorch's error if the memory was written to after `node` saved its value."""
-    home = cell.home
-    assert home is not None
-    if home.version != cell.version and not watch.lenient:
+    found = written_over(cell)
+    if found is not None and not watch.lenient:
+        now, then, where = found
         made = f", which {node.name()} at {node.place} saved" if node.place else f", which {node.name()} saved"
-        text = f"; it was written to at {home.written}" if home.written else ""
+        text = f"; it was written to at {where}" if where else ""
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation:"
-            f" a tensor {cell.kind}{made}, is at version {home.version}; expected version {cell.version}"
+            f" a tensor {cell.kind}{made}, is at version {now}; expected version {then}"
             f" instead{text}. Write to a clone() of it, or compute a new tensor."
         )
+
+
+def written_over(cell: Cell) -> tuple[int, int, Any] | None:
+    """If the memory whose value this was has another one: its version now and then, and where it was written last."""
+    home = cell.home
+    if home is None:
+        return (cell.stale, cell.stale - 1, None) if cell.stale else None
+    if home.version != cell.version:
+        return home.version, cell.version, home.written
+    source = home.source()
+    return None if source is None or source is cell else written_over(source)
 
 
 def added(add: Any, a: Flow, b: Flow, create: bool) -> Flow:

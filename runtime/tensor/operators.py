@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import affine as Q
 from . import arithmetic as A
-from . import draws as D
+from . import blends as BL
 from . import elementary as E
 from . import extremes as X
 from . import gathering as I
 from . import indexing as G
 from . import inplace as W
 from . import pieces as C
+from . import pointwise as V
 from . import products as P
 from . import reductions as R
 from . import scattering as K
 from . import shapes as S
 from . import softmax as M
+from .complexes import real
 from .core import Core, number_of
 from .creation import tensor
-from .dtypes import ALL, dtype_of, float32, float64, int32, int64
+from .dtypes import ALL, COMPLEX, dtype_of, float32, float64, int32, int64
 from .dtypes import device as Device
+from .further import Further
 from .inplace import in_place
+from .surface import Arrangements
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -94,26 +100,25 @@ class Elements(Infix):
 
     add, sub, mul, div, pow = A.add, A.sub, A.mul, A.div, A.pow_
     subtract, multiply, divide, true_divide = A.sub, A.mul, A.div, A.div
-    floor_divide, remainder, lerp = A.floor_divide, A.remainder, A.lerp
-    addcmul, addcdiv = A.addcmul, A.addcdiv
+    floor_divide, remainder, lerp = A.floor_divide, A.remainder, BL.lerp
+    addcmul, addcdiv = BL.addcmul, BL.addcdiv
     eq, ne, lt, le, gt, ge = A.eq, A.ne, A.lt, A.le, A.gt, A.ge
-    logical_and, logical_or, logical_xor = A.logical_and, A.logical_or, A.logical_xor
+    logical_and, logical_or, logical_xor = V.logical_and, V.logical_or, V.logical_xor
     logical_not, bitwise_not = E.logical_not, E.bitwise_not
     bitwise_and, bitwise_or, bitwise_xor = A.bitwise_and, A.bitwise_or, A.bitwise_xor
-    maximum, minimum, hypot = A.maximum, A.minimum, A.hypot
+    maximum, minimum, hypot = V.maximum, V.minimum, V.hypot
     clamp = clip = A.clamp
     exp, exp2, expm1, log, log2, log10, log1p = (
         E.exp, E.exp2, E.expm1, E.log, E.log2, E.log10, E.log1p,
     )  # fmt: skip
     sqrt, rsqrt, reciprocal, square = E.sqrt, E.rsqrt, E.reciprocal, E.square
     sin, cos, tan, sinh, cosh, tanh = E.sin, E.cos, E.tan, E.sinh, E.cosh, E.tanh
-    asin, acos, atan, atan2 = E.asin, E.acos, E.atan, A.atan2
+    asin, acos, atan, atan2 = E.asin, E.acos, E.atan, V.atan2
     arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
     sigmoid, relu, erf, sign, abs, neg = E.sigmoid, E.relu, E.erf, E.sign, E.abs_, E.neg
     absolute, negative = E.abs_, E.neg
     floor, ceil, round, trunc = E.floor, E.ceil, E.round_, E.trunc
     isnan, isinf, isfinite, clone = E.isnan, E.isinf, E.isfinite, E.clone
-    bernoulli = D.bernoulli
 
     def where(self, condition: Any, other: Any) -> Any:
         """This tensor where the condition holds, else `other`."""
@@ -130,14 +135,14 @@ class InPlace(Elements):
     add_, sub_, mul_, div_ = in_place(A.add), in_place(A.sub), in_place(A.mul), in_place(A.div)
     subtract_, multiply_, divide_, true_divide_ = sub_, mul_, div_, div_
     pow_, remainder_, floor_divide_ = in_place(A.pow_), in_place(A.remainder), in_place(A.floor_divide)
-    lerp_, addcmul_, addcdiv_ = in_place(A.lerp), in_place(A.addcmul), in_place(A.addcdiv)
+    lerp_, addcmul_, addcdiv_ = in_place(BL.lerp), in_place(BL.addcmul), in_place(BL.addcdiv)
     clamp_ = clip_ = in_place(A.clamp)
-    atan2_ = arctan2_ = in_place(A.atan2)
-    hypot_ = in_place(A.hypot)
+    atan2_ = arctan2_ = in_place(V.atan2)
+    hypot_ = in_place(V.hypot)
     eq_, ne_, lt_ = in_place(A.eq), in_place(A.ne), in_place(A.lt)
     le_, gt_, ge_ = in_place(A.le), in_place(A.gt), in_place(A.ge)
-    logical_and_, logical_or_ = in_place(A.logical_and), in_place(A.logical_or)
-    logical_xor_, logical_not_ = in_place(A.logical_xor), in_place(E.logical_not)
+    logical_and_, logical_or_ = in_place(V.logical_and), in_place(V.logical_or)
+    logical_xor_, logical_not_ = in_place(V.logical_xor), in_place(E.logical_not)
     bitwise_and_, bitwise_or_ = in_place(A.bitwise_and), in_place(A.bitwise_or)
     bitwise_xor_, bitwise_not_ = in_place(A.bitwise_xor), in_place(E.bitwise_not)
     exp_, exp2_, expm1_ = in_place(E.exp), in_place(E.exp2), in_place(E.expm1)
@@ -160,8 +165,7 @@ class InPlace(Elements):
     index_add_, index_copy_, index_fill_ = in_place(K.index_add), in_place(K.index_copy), in_place(K.index_fill)
     scatter_, scatter_add_ = in_place(K.scatter), in_place(K.scatter_add)
     masked_scatter_, tril_, triu_ = in_place(K.masked_scatter), in_place(K.tril), in_place(K.triu)
-    addmm_ = in_place(P.addmm)
-    uniform_, normal_ = D.uniform_, D.normal_
+    addmm_ = in_place(Q.addmm)
 
 
 class Folds(InPlace):
@@ -192,7 +196,7 @@ class Layout(Folds):
     masked_select, diagonal, index_put = I.masked_select, S.diagonal, G.index_put
     index_add, index_copy, index_fill = K.index_add, K.index_copy, K.index_fill
     scatter, scatter_add, masked_scatter = K.scatter, K.scatter_add, K.masked_scatter
-    tril, triu, addmm = K.tril, K.triu, P.addmm
+    tril, triu, addmm = K.tril, K.triu, Q.addmm
 
     @property
     def T(self) -> Tensor:
@@ -212,7 +216,7 @@ class Layout(Folds):
         return S.expand(self, S.shape_of(other))  # type: ignore[arg-type]
 
 
-class Operators(Layout):
+class Operators(Further, Arrangements, Layout):
     """Other dtypes.  These methods hide the names of Python's classes, so nothing else stands here."""
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: Any = False) -> Tensor:
@@ -230,6 +234,9 @@ class Operators(Layout):
         code = dtype_of(dtype).code if dtype is not None else have
         if code == have:
             return E.clone(self) if copy else self  # type: ignore[arg-type,return-value]
+        if self._read().kind.is_complex and code not in COMPLEX and code != "bool":
+            warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
+            return real(self).to(dtype)  # type: ignore[arg-type]
         return E.cast_to(self, code)
 
     def float(self) -> Tensor:

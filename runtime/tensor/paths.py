@@ -1,11 +1,13 @@
 """Views as paths: how a part is found in a whole, in arrays and in graphs, and how it is put back.
 
 A step is ("reshape", shape), ("transpose", axes), ("slice", start, step, shape) or ("spread", shape, axes),
-with the meaning of the primitive of that name, or ("diagonal", offset): of the last two axes.
+with the meaning of the primitive of that name, or ("diagonal", offset): of the last two axes, or
+("unfold", axis, size, step): windows, which become the last axis, or ("strided", shape, strides, offset) of a whole.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -13,10 +15,13 @@ import numpy as np
 
 from ...compiler.ir.graph import Builder, Value
 from ...compiler.ir.types import Type
+from ...compiler.ops import elementwise as E
 from ...compiler.ops import shape as S
 from ...compiler.ops.elementwise import select
+from ...compiler.ops.index import scatter_add
+from ...compiler.ops.index import take as take_rows
 from ...compiler.ops.reduce import spread
-from ...compiler.ops.source import number
+from ...compiler.ops.source import iota, number
 
 Step = tuple[Any, ...]
 Path = tuple[Step, ...]
@@ -33,6 +38,10 @@ def part_of(array: np.ndarray, path: Path) -> np.ndarray:
             array = array[_slices(*attrs)]
         elif name == "diagonal":
             array = _diagonal_of(array, *attrs)
+        elif name == "unfold":
+            array = _windows_of(array, *attrs)
+        elif name == "strided":
+            array = _strided_of(array, *attrs)
         else:
             shape, axes = attrs
             wide = tuple(slice(None) if a in axes else None for a in range(len(shape)))
@@ -45,6 +54,61 @@ def _diagonal_of(array: np.ndarray, offset: int) -> np.ndarray:
     found = np.diagonal(array, offset, -2, -1)
     found.flags.writeable = array.flags.writeable
     return found
+
+
+def _windows_of(array: np.ndarray, axis: int, size: int, step: int) -> np.ndarray:
+    made = np.lib.stride_tricks.sliding_window_view(array, size, axis, writeable=array.flags.writeable)
+    return made[(*(slice(None),) * axis, slice(None, None, step))]
+
+
+def _strided_of(array: np.ndarray, shape: Any, strides: Any, offset: int) -> np.ndarray:
+    flat = np.reshape(array, -1, copy=False)[offset:]
+    size = array.itemsize
+    return np.lib.stride_tricks.as_strided(flat, shape, [s * size for s in strides], writeable=flat.flags.writeable)
+
+
+def _places(b: Builder, whole: Value, name: str, attrs: Any) -> tuple[Value, int]:
+    """Where the elements of windows, or of what strides give, lie along an axis; and the axis."""
+    if name == "unfold":
+        axis, size, step = attrs
+        shape, factors, offset = ((whole.type.static_shape()[axis] - size) // step + 1, size), (step, 1), 0
+    else:
+        axis, (shape, factors, offset) = 0, attrs
+    index = Type("i64", tuple(shape))
+    place = number(b, offset, index)
+    for a, factor in enumerate(factors):
+        place = E.add(b, place, E.mul(b, iota(b, axis=a, type=index), number(b, factor, index)))
+    return place, axis
+
+
+def _looked_up(b: Builder, whole: Value, name: str, attrs: Any) -> Value:
+    """Windows, or what strides give, as copies."""
+    place, axis = _places(b, whole, name, attrs)
+    if name == "strided":
+        return take_rows(b, S.reshape(b, whole, shape=(whole.type.size,)), place, axis=0)
+    rank = whole.type.rank
+    made = take_rows(b, whole, place, axis=axis)
+    return S.transpose(b, made, axes=(*range(axis + 1), *range(axis + 2, rank + 1), axis + 1))
+
+
+def _placed(b: Builder, whole: Value, part: Value, name: str, attrs: Any) -> Value:
+    """`whole` with the elements of `part`, of which none lies where another does, in their places."""
+    place, axis = _places(b, whole, name, attrs)
+    have = whole
+    if name == "strided":
+        have = S.reshape(b, whole, shape=(whole.type.size,))
+    else:
+        rank = whole.type.rank
+        part = S.transpose(b, part, axes=(*range(axis + 1), rank, *range(axis + 1, rank)))
+    count = have.type.with_dtype("i64")
+    ones = number(b, 1, part.type.with_dtype("i64"))
+    hit = E.ne(b, scatter_add(b, number(b, 0, count), place, ones, axis=axis), number(b, 0, count))
+    if have.type.dtype == "bool":
+        moved = scatter_add(b, number(b, 0, count), place, E.cast(b, part, dtype="i64"), axis=axis)
+        moved = E.ne(b, moved, number(b, 0, count))
+    else:
+        moved = scatter_add(b, number(b, 0, have.type), place, part, axis=axis)
+    return S.reshape(b, select(b, hit, moved, have), shape=whole.type.shape)
 
 
 def _plain(path: Path, shape: tuple[int, ...]) -> Path:
@@ -68,6 +132,7 @@ def _slices(start: Any, step: Any, shape: Any) -> tuple[slice, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def strided(shape: tuple[int, ...], path: Path = ()) -> np.ndarray:
     """An array of bytes with the layout of the part; its elements must not be touched."""
     strides, size = [], 1
@@ -106,6 +171,8 @@ def take(b: Builder, value: Value, path: Path) -> Value:
     for name, *attrs in path:
         if name == "diagonal":
             value = take(b, value, _plain(((name, *attrs),), value.type.static_shape()))
+        elif name in ("unfold", "strided"):
+            value = _looked_up(b, value, name, attrs)
         elif name == "reshape":
             value = S.reshape(b, value, shape=attrs[0])
         elif name == "transpose":
@@ -125,6 +192,8 @@ def put(b: Builder, whole: Value, part: Value, path: Path) -> Value:
     for outer, (name, *attrs) in zip(reversed(wholes), reversed(path), strict=True):
         if name == "diagonal":
             part = put(b, outer, part, _plain(((name, *attrs),), outer.type.static_shape()))
+        elif name in ("unfold", "strided"):
+            part = _placed(b, outer, part, name, attrs)
         elif name == "reshape":
             part = S.reshape(b, part, shape=outer.type.shape)
         elif name == "transpose":

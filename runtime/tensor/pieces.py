@@ -11,6 +11,7 @@ from .axes import axis_of, sizes
 from .core import apply
 from .fragments import Operation
 from .paths import Path, take
+from .required import check_list
 from .shapes import shape_of, slice_step, viewing
 from .views import several
 
@@ -36,7 +37,8 @@ STACK = Operation("stack", "StackBackward0", _stack, "common")
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """The tensors one after the other along `dim`."""
-    parts = [p for p in tensors if shape_of(p) != (0,)] or list(tensors)
+    given = check_list("cat", tensors)
+    parts = [p for p in given if shape_of(p) != (0,)] or given
     if not parts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     shapes = [shape_of(p) for p in parts]
@@ -60,7 +62,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors along a new dimension."""
-    parts = list(tensors)
+    parts = check_list("stack", tensors)
     if not parts:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = shape_of(parts[0])
@@ -159,9 +161,9 @@ def _repeat(m: Any, x: Any, times: tuple[int, ...]) -> Any:
 REPEAT = Operation("repeat", "RepeatBackward0", _repeat)
 
 
-def repeat(input: Tensor, *times: Any) -> Tensor:
-    """Copies side by side, `times` along each dimension."""
-    counts = sizes(times)
+def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
+    """Copies side by side, so many along each dimension."""
+    counts = sizes(args if repeats is None else (repeats,))
     if len(counts) < len(shape_of(input)):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
@@ -179,6 +181,11 @@ def _flip(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
 FLIP = Operation("flip", "FlipBackward0", _flip)
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The elements in reverse order along `dims`."""
-    return apply(FLIP, (input,), (tuple(axis_of(d, len(shape_of(input))) for d in sizes(dims)),))
+    rank = len(shape_of(input))
+    axes = tuple([axis_of(d, rank) for d in sizes(args if dims is None else (dims,))])
+    for axis in axes:
+        if axes.count(axis) > 1:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+    return apply(FLIP, (input,), (axes if rank else (),))

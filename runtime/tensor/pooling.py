@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def _elements(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Iterator[Any]:
     """For each element of a window, that element of the windows at all places."""
-    lead, sizes = sizes_of(x)
+    lead, sizes = sizes_of(x, len(places))
     tiles = side_by_side(window, sizes, places)
     x = tiled(m, x, window, places) if tiles else x
     for at in product(*map(range, window.kernel)):
@@ -55,7 +55,7 @@ def _elements(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Iterat
 
 def _largest(m: Any, x: Any, window: Window, places: tuple[int, ...], indices: bool) -> Any:
     """An element outside of the picture never replaces one inside, and any inside replaces one outside."""
-    sizes, is_float = sizes_of(x)[1], x.value.type.is_float
+    sizes, is_float = sizes_of(x, len(places))[1], x.value.type.is_float
     wide, inside = surrounded(m, x, window, places)
     elements = _elements(m, wide, window, places)
     found = repeat(None) if inside is None else _elements(m, inside, window, places)
@@ -76,16 +76,16 @@ def _largest(m: Any, x: Any, window: Window, places: tuple[int, ...], indices: b
 
 def _place(m: Any, element: Any, at: tuple[int, ...], window: Window, sizes: tuple[int, ...]) -> Any:
     """Where in the flat picture the elements numbered `at` of all windows lie."""
-    type = element.value.type.with_dtype("i64")
-    rows, columns = (
-        m(iota(m.b, type=type, axis=type.rank - RANK + k)) * window.stride[k]
-        + (at[k] * window.dilation[k] - window.padding[k][0])
-        for k in range(RANK)
-    )
-    return rows * sizes[1] + columns
+    type, rank = element.value.type.with_dtype("i64"), len(sizes)
+    place = None
+    for k, n in enumerate(sizes):
+        along = m(iota(m.b, type=type, axis=type.rank - rank + k)) * window.stride[k]
+        along = along + (at[k] * window.dilation[k] - window.padding[k][0])
+        place = along if place is None else place * n + along
+    return place
 
 
-MAX = Operation("max_pool2d", "MaxPool2DWithIndicesBackward0", _largest)
+MAX = {k: Operation(f"max_pool{k}d", f"MaxPool{k}DWithIndicesBackward0", _largest) for k in (2, 3)}
 
 
 def max_pool2d(
@@ -109,8 +109,23 @@ def _max_pool(
     if input._read().kind.dtype == "bool":
         raise RuntimeError('"max_pool2d" not implemented for \'Bool\': convert the tensor first')
     places = places_of(shape, window, ceil)
-    (values, *where), node = apply_all(MAX, (input,), (window, places, indices))
+    (values, *where), node = apply_all(MAX[len(places)], (input,), (window, places, indices))
     return (wrap(values, node), wrap(where[0])) if indices else wrap(values, node)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of [batch, channels, depth, height, width]."""
+    shape = picture("max_pool3d", input, 3)
+    window = pool_window("max_pool3d", 3, kernel_size, stride, padding, dilation)
+    return _max_pool(input, shape, window, ceil_mode, return_indices)
 
 
 def max_pool1d(
@@ -129,4 +144,4 @@ def max_pool1d(
     return tuple([squeeze(x, -2) for x in made]) if return_indices else squeeze(made, -2)
 
 
-__all__ = ["max_pool1d", "max_pool2d"]
+__all__ = ["max_pool1d", "max_pool2d", "max_pool3d"]

@@ -7,24 +7,61 @@ scientific notation where the sizes differ too much; more than a thousand elemen
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor
+from math import floor, inf
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dtypes import bool_, get_default_dtype, int64
+from .cells import DualCell, LaneCell, levels_of
+from .core import wrap
+from .dtypes import bool_, default_complex, get_default_dtype, int64
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-PRECISION, THRESHOLD, EDGE, WIDTH = 4, 1000, 3, 80
 PREFIX = "tensor("
+
+
+class _Options:
+    """How many decimals, elements that are summarised, elements at each end of a summary, characters in a line;
+    whether numbers are scientific, None for as they come."""
+
+    precision, threshold, edgeitems, linewidth = 4, 1000, 3, 80
+    sci_mode: bool | None = None
+
+
+OPTIONS = _Options()
+PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, inf, 3, 80)}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors print; `profile` is "default", "short" or "full"."""
+    names = ("precision", "threshold", "edgeitems", "linewidth")
+    if profile is not None:
+        for name, value in zip(names, PROFILES[profile], strict=True):
+            setattr(OPTIONS, name, value)
+    for name, value in zip(names, (precision, threshold, edgeitems, linewidth), strict=True):
+        if value is not None:
+            setattr(OPTIONS, name, value)
+    OPTIONS.sci_mode = sci_mode
 
 Format = Callable[[Any], str]
 
 
 def text_of(x: Tensor) -> str:
     """What `repr(x)` gives."""
+    cell = x._read()
+    if type(cell) is LaneCell:
+        depth = len(levels_of([cell])[0])
+        return f"BatchedTensor(lvl={depth}, bdim=0, value=\n{indent(text_of(wrap(cell.whole)), '    ')}\n)"
     array, notes, dtype = x._array(), [], x.dtype
     if array.size == 0:
         body = "[]"
@@ -33,15 +70,17 @@ def text_of(x: Tensor) -> str:
         if dtype is not get_default_dtype():
             notes.append(f"dtype={dtype}")
     else:
-        if dtype not in (get_default_dtype(), int64, bool_):
+        if dtype not in (get_default_dtype(), default_complex(), int64, bool_):
             notes.append(f"dtype={dtype}")
-        summary = array.size > THRESHOLD
+        summary = array.size > OPTIONS.threshold
         width, form = _format_for(_corners(array) if summary else array)
         body = _nested(array, len(PREFIX), summary, width, form)
     if x.grad_fn is not None:
         notes.append(f"grad_fn=<{type(x.grad_fn).__name__}>")
     elif x.requires_grad:
         notes.append("requires_grad=True")
+    if type(cell) is DualCell and cell.level.open:
+        notes.append(f"tangent={text_of(wrap(cell.tangent, *(cell.edge or ())))}")
     return _with_notes(PREFIX + body, notes)
 
 
@@ -49,7 +88,7 @@ def _with_notes(text: str, notes: list[str]) -> str:
     """The text with its notes, each on a line of its own where the line would be too long."""
     last = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if last + len(note) + 2 > WIDTH:
+        if last + len(note) + 2 > OPTIONS.linewidth:
             text += ",\n" + " " * len(PREFIX) + note
             last = len(PREFIX) + len(note)
         else:
@@ -63,6 +102,8 @@ def _with_notes(text: str, notes: list[str]) -> str:
 
 def _format_for(array: np.ndarray) -> tuple[int, Format]:
     """The width that every element takes, and the function that writes one."""
+    if array.dtype.kind == "c":
+        return _complex_format(array)
     if array.dtype.kind != "f":
         plain: Format = str
         width = max(len(plain(v)) for v in array.ravel().tolist())
@@ -74,9 +115,21 @@ def _format_for(array: np.ndarray) -> tuple[int, Format]:
     low, high = float(sizes.min()), float(sizes.max())
     whole = bool((counted == np.ceil(counted)).all())
     scientific = high / low > 1000.0 or high > 1e8 or (not whole and low < 1e-4)
+    scientific = scientific if OPTIONS.sci_mode is None else OPTIONS.sci_mode
     form: Format = _scientific if scientific else _whole if whole else _decimal
     width = max(1, *(len(form(v)) for v in counted.tolist()))
     return width, lambda value: form(value).rjust(width)
+
+
+def _complex_format(array: np.ndarray) -> tuple[int, Format]:
+    """The two parts, each in the format that serves its own kind, and a sign between them."""
+    (first, real), (second, imag) = _format_for(np.real(array)), _format_for(np.imag(array))
+
+    def form(value: Any) -> str:
+        part = imag(value.imag).lstrip() + "j"
+        return real(value.real) + (part if part[0] in "+-" else "+" + part)
+
+    return first + second + 1, form
 
 
 def _whole(value: float) -> str:
@@ -84,11 +137,11 @@ def _whole(value: float) -> str:
 
 
 def _decimal(value: float) -> str:
-    return f"{value:.{PRECISION}f}"
+    return f"{value:.{OPTIONS.precision}f}"
 
 
 def _scientific(value: float) -> str:
-    return f"{value:.{PRECISION}e}"
+    return f"{value:.{OPTIONS.precision}e}"
 
 
 # ---- brackets
@@ -97,8 +150,8 @@ def _scientific(value: float) -> str:
 def _corners(array: np.ndarray) -> np.ndarray:
     """The elements that a summary shows."""
     for axis, n in enumerate(array.shape):
-        if n > 2 * EDGE:
-            ends = [*range(EDGE), *range(n - EDGE, n)]
+        if n > 2 * OPTIONS.edgeitems:
+            ends = [*range(OPTIONS.edgeitems), *range(n - OPTIONS.edgeitems, n)]
             array = np.take(array, ends, axis)
     return array
 
@@ -108,18 +161,18 @@ def _nested(array: np.ndarray, indent: int, summary: bool, width: int, form: For
         return form(array.item())
     if array.ndim == 1:
         return _row(array, indent, summary, width, form)
-    cut = summary and len(array) > 2 * EDGE
-    rows = [*array[:EDGE], *array[-EDGE:]] if cut else list(array)
+    cut = summary and len(array) > 2 * OPTIONS.edgeitems
+    rows = [*array[:OPTIONS.edgeitems], *array[-OPTIONS.edgeitems:]] if cut else list(array)
     parts = [_nested(row, indent + 1, summary, width, form) for row in rows]
     if cut:
-        parts.insert(EDGE, "...")
+        parts.insert(OPTIONS.edgeitems, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
 def _row(array: np.ndarray, indent: int, summary: bool, width: int, form: Format) -> str:
-    each = max(1, floor((WIDTH - indent) / (width + 2)))
+    each = max(1, floor((OPTIONS.linewidth - indent) / (width + 2)))
     values = [form(v) for v in array.tolist()]
-    if summary and len(values) > 2 * EDGE:
-        values = [*values[:EDGE], " ...", *values[-EDGE:]]
+    if summary and len(values) > 2 * OPTIONS.edgeitems:
+        values = [*values[:OPTIONS.edgeitems], " ...", *values[-OPTIONS.edgeitems:]]
     lines = [", ".join(values[k : k + each]) for k in range(0, len(values), each)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

@@ -7,12 +7,13 @@ where its kind (bool < integer < float) is the higher one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from ...compiler.ir.types import FLOATS
+from ...compiler.ir.types import FLOATS, SMALL
 from .cells import Kind
-from .dtypes import ALL, get_default_dtype
+from .dtypes import COMPLEX, default_complex, get_default_dtype
 
-ORDER = ("bool", "i32", "i64", "f32", "f64")
+ORDER = ("bool", "u8", "i8", "i16", "i32", "i64", "f32", "f64", "c64", "c128")
 Argument = Kind | type
 """The kind of a tensor, or the class of a Python number."""
 
@@ -21,12 +22,17 @@ def number_dtype(number: type) -> str:
     """The dtype that a Python number has by itself."""
     if number is float:
         return get_default_dtype().code
+    if number is complex:
+        return default_complex().code
     return "bool" if number is bool else "i64"
 
 
 def wider(a: str, b: str) -> str:
     """The smallest dtype that holds both."""
-    return ORDER[max(ORDER.index(a), ORDER.index(b))]
+    if {a, b} == {"u8", "i8"}:
+        return "i16"
+    widest = ORDER[max(ORDER.index(a), ORDER.index(b))]
+    return "c128" if widest == "c64" and "f64" in (a, b) else widest
 
 
 def common_dtype(arguments: Iterable[Argument]) -> str:
@@ -50,14 +56,18 @@ def common_dtype(arguments: Iterable[Argument]) -> str:
 def _combine(higher: str | None, lower: str | None) -> str | None:
     if higher is None or lower is None:
         return higher if lower is None else lower
-    if higher in FLOATS:
+    if higher in COMPLEX:
         return higher
+    if higher in FLOATS:
+        return higher if lower not in COMPLEX else "c64" if higher == "f32" else "c128"
+    if lower in COMPLEX:
+        return lower
     return wider(higher, lower) if higher == "bool" or lower in FLOATS else higher
 
 
 def float_dtype(dtype: str) -> str:
     """`dtype` if it is a float's, else the default dtype."""
-    return dtype if dtype in FLOATS else get_default_dtype().code
+    return dtype if dtype in FLOATS or dtype in COMPLEX else get_default_dtype().code
 
 
 def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -77,7 +87,24 @@ def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def small_result(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any, ...]) -> str:
+    """The small integers that the results have if they come out as i32, in which such are computed; "" if none.
+
+    It is the dtype among the attributes, or that in which all is computed, or that of the first argument that has one;
+    "i32" where that is asked for.
+    """
+    asked = [a for a in attributes if isinstance(a, str) and (a in SMALL or a == "i32")]
+    found = [*asked, *([dtype] if dtype else [k.dtype for k in kinds])]
+    chosen = next((d for d in found if d in SMALL or d == "i32"), "")
+    return chosen if chosen in SMALL or any(k.dtype in SMALL for k in kinds) else ""
+
+
 def c_name(dtype: str) -> str:
     """What PyTorch's messages call a dtype: Float, Long."""
-    names = {"f32": "Float", "f64": "Double", "i32": "Int", "i64": "Long", "bool": "Bool"}
-    return names[ALL[dtype].code]
+    return C_NAMES[dtype]
+
+
+C_NAMES = {
+    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "f32": "Float",
+    "f64": "Double", "c64": "ComplexFloat", "c128": "ComplexDouble",
+}  # fmt: skip

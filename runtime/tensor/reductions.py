@@ -92,7 +92,7 @@ def mean(
     """The mean over `dim`, or of all elements."""
     dim, kind = one(dim, axis, "dim and axis"), input._read().kind
     code = dtype_of(dtype).code if dtype is not None else kind.dtype
-    if code not in ("f32", "f64"):
+    if code not in ("f32", "f64", "c64", "c128"):
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex"
             f" dtype. Got: {c_name(code)}"
@@ -101,28 +101,30 @@ def mean(
     return apply(MEAN if dim is None else MEAN_DIM, (input,), (axes, keepdim or keepdims, code))
 
 
-def _product(m: Any, x: Any, axis: int) -> Any:
+def multiplied(m: Any, x: Any, axis: int) -> Any:
     """The product along an axis, by halves."""
     shape = shape_of(x)
     if not shape[axis]:
         return m.number(1.0 if x.value.type.is_float else 1, x.value.type.with_shape(_without(shape, axis)))
     while shape[axis] > 1:
         half = shape[axis] // 2
-        first, second = _part(m, x, axis, 0, half), _part(m, x, axis, half, half)
+        first, second = part(m, x, axis, 0, half), part(m, x, axis, half, half)
         if shape[axis] % 2:
-            last = _part(m, x, axis, 2 * half, 1)
-            x = _join(m, [first * second, last], axis)
+            last = part(m, x, axis, 2 * half, 1)
+            x = joined(m, [first * second, last], axis)
         else:
             x = first * second
         shape = shape_of(x)
     return m(reshape(m.b, x.value, shape=_without(shape, axis)))
 
 
-def _join(m: Any, parts: list[Any], axis: int) -> Any:
+def joined(m: Any, parts: list[Any], axis: int) -> Any:
+    """The values one after the other along an axis."""
     return m(concatenate(m.b, *(p.value for p in parts), axis=axis))
 
 
-def _part(m: Any, x: Any, axis: int, start: int, size: int) -> Any:
+def part(m: Any, x: Any, axis: int, start: int, size: int) -> Any:
+    """`size` rows of an axis from `start` on."""
     shape = shape_of(x)
     starts = tuple(start if a == axis else 0 for a in range(len(shape)))
     sizes = tuple(size if a == axis else n for a, n in enumerate(shape))
@@ -138,7 +140,7 @@ def _prod(m: Any, x: Any, axis: int | None, keepdim: bool, dtype: str) -> Any:
     if axis is None:
         x, axis = m(reshape(m.b, x.value, shape=(product(shape_of(x)),))), 0
     shape = shape_of(x)
-    return keep(m, _product(m, x, axis), shape, (axis,), keepdim)
+    return keep(m, multiplied(m, x, axis), shape, (axis,), keepdim)
 
 
 PROD = Operation("prod", "ProdBackward0", _prod)
@@ -200,6 +202,20 @@ VAR, STD = Operation("var", "VarBackward0", _var), Operation("std", "StdBackward
 NORM = Operation("norm", "LinalgVectorNormBackward0", _norm)
 
 
+def spread_arguments(
+    name: str, input: Any, dim: Any, unbiased: bool | None, correction: float | None
+) -> tuple[tuple[int, ...], float]:
+    """The axes and what is subtracted from the count; `unbiased` may stand where `dim` does."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    kind = input._read().kind
+    if not kind.is_float:
+        raise RuntimeError(f"{name}: only floating point tensors are supported, got {kind}")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    return axes_of(dim, len(kind.shape)), correction
+
+
 def _spread_of(operation: Operation) -> Callable[..., Tensor]:
     def function(
         input: Tensor,
@@ -212,14 +228,8 @@ def _spread_of(operation: Operation) -> Callable[..., Tensor]:
         keepdims: bool = False,
     ) -> Tensor:
         """About the mean, with `correction` (1) subtracted from the count."""
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        kind = input._read().kind
-        if not kind.is_float:
-            raise RuntimeError(f"{operation.name}: only floating point tensors are supported, got {kind}")
-        if correction is None:
-            correction = 1 if unbiased is None or unbiased else 0
-        axes = axes_of(one(dim, axis, "dim and axis"), len(kind.shape))
+        dim = one(dim, axis, "dim and axis")
+        axes, correction = spread_arguments(operation.name, input, dim, unbiased, correction)
         return apply(operation, (input,), (axes, keepdim or keepdims, correction))
 
     function.__name__ = function.__qualname__ = operation.name

@@ -8,11 +8,12 @@ from functools import wraps
 from typing import Any
 
 from .core import Core, requires
+from .dtypes import ALL
 from .elementary import cast_to
 from .inplace import LEVELS
 from .modes import mode
 from .promotion import c_name
-from .writing import overwrite
+from .writing import check_apart, overwrite
 
 
 def written(*functions: Callable[..., Any]) -> tuple[Any, ...]:
@@ -27,13 +28,53 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return function(*args, **kwargs)
+        if name in MADE and isinstance(out, Core):
+            kwargs.setdefault("dtype", ALL[out._read().kind.dtype])
+        if isinstance(out, (tuple, list)) and name != "nonzero":
+            made = function(*args, **kwargs)
+            for wanted in out:
+                _check_apart(args, wanted, False)
+            for mine, wanted in zip(made, out, strict=True):
+                _check_same(mine, wanted)
+                deliver(mine, wanted)
+            return type(made)(*out) if hasattr(made, "_fields") else tuple(out)
         if not isinstance(out, Core):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
         if mode.enabled:
             _check_history(name, [*args, *kwargs.values()], out)
-        return deliver(function(*args, **kwargs), out)
+        made = function(*args, **kwargs)
+        _check_apart(args, out, made._read().kind is out._read().kind)
+        if name in EXACT:
+            _check_same(made, out)
+        return deliver(made, out)
 
     return with_out
+
+
+MADE = {"empty", "eye", "full", "linspace", "logspace", "ones", "zeros"}
+"""Functions that make tensors, of the dtype of `out` if none is given."""
+
+EXACT = {"gather", "index_select", "masked_select", "take"}
+"""Functions whose `out` must have the dtype of the result."""
+
+
+def _check_apart(args: Any, out: Any, same: bool) -> None:
+    """What is read must not lie where results are written, unless each element does in its own place."""
+    for a in args:
+        for x in a if isinstance(a, (tuple, list)) else [a]:
+            if isinstance(x, Core):
+                check_apart(out, x, same=same)
+                if x is out and not same:
+                    raise RuntimeError(
+                        "unsupported operation: the input tensor and the written-to tensor refer to a single memory"
+                        " location. Please clone() the tensor before performing the operation."
+                    )
+
+
+def _check_same(made: Any, out: Any) -> None:
+    have, wanted = made._read().kind.dtype, out._read().kind.dtype
+    if have != wanted:
+        raise RuntimeError(f"Expected out tensor to have dtype {c_name(have)}, but got {c_name(wanted)} instead")
 
 
 def _check_history(name: str, args: list[Any], out: Core) -> None:
@@ -63,7 +104,7 @@ def deliver(made: Any, out: Any) -> Any:
             " release outputs will not be resized unless they have zero elements.",
             stacklevel=3,
         )
-    out._cell, out._storage, out._path, out._base = made._read(), None, (), None
+    out._cell, out._storage, out._path, out._base, out._serial = made._read(), None, (), None, 0
     out._written += 1
     return out
 

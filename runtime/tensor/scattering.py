@@ -6,6 +6,7 @@ Where a place is named twice, the last value counts; the adding functions count 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,11 @@ from .arithmetic import MASKED_FILL, mul
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, number_of, wrap
-from .elementary import clone
 from .fragments import Operation
 from .gathering import element_indices
 from .indexing import added, checked_indices, placed
 from .promotion import common_shape
-from .shapes import expand, reshape, shape_of
+from .shapes import as_scalar, expand, reshape, shape_of
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -38,6 +38,12 @@ INDEX_ADD, SCATTER_ADD = _adding("index_add", "IndexAddBackward0"), _adding("sca
 INDEX_COPY = _putting("index_copy", "IndexCopyBackward0")
 SCATTER, SCATTER_NUMBER = _putting("scatter", "ScatterBackward0"), _putting("scatter", "ScatterBackward1")
 MASKED_SCATTER = _putting("masked_scatter", "MaskedScatterBackward0")
+NOTHING = {
+    each: Operation(each.name, each.node, lambda m, x: x)
+    for each in (INDEX_COPY, SCATTER, SCATTER_NUMBER, MASKED_SCATTER)
+}
+"""The same where nothing is written."""
+
 INDEX_FILL, INDEX_FILL_TENSOR = (
     Operation("index_fill", f"IndexFillBackward{k}", MASKED_FILL.emit, "own") for k in (0, 1)
 )
@@ -64,7 +70,7 @@ def _placed(operation: Operation, input: Any, key: Any, values: Any) -> Tensor:
     source = np.full(shape_of(input), -1, np.int64)
     target = source[key].shape
     if not prod(target):
-        return clone(input)
+        return apply(NOTHING[operation], (input,))
     source[key] = np.arange(prod(target)).reshape(target)
     return apply(operation, (input, wrap(cell_of(source)), expand(values, target)))
 
@@ -72,8 +78,27 @@ def _placed(operation: Operation, input: Any, key: Any, values: Any) -> Tensor:
 # ---- rows
 
 
+def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, taking scalars for vectors of one element."""
+
+    @wraps(function)
+    def widened(input: Any, dim: int, index: Any, *args: Any, **options: Any) -> Any:
+        if shape_of(input):
+            return function(input, dim, index, *args, **options)
+        axis_of(dim, 0)
+        parts = [input, index, *args]
+        wide = [reshape(x, 1) if isinstance(x, Core) and not shape_of(x) else x for x in parts]  # type: ignore[arg-type]
+        if not isinstance(args[0] if args else None, Core) or function.__name__ == "index_fill":
+            wide[2:] = parts[2:]
+        return as_scalar(function(wide[0], 0, *wide[1:], **options))
+
+    return widened
+
+
 def _rows(name: str, input: Any, dim: int, index: Any) -> tuple[int, Core]:
     """The axis, and the checked indices along it."""
+    if index._read().kind.dtype not in ("i64", "i32"):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype}")
     axis = axis_of(dim, len(shape_of(input)))
     if len(shape_of(index)) > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
@@ -90,6 +115,7 @@ def _check_source(name: str, input: Any, axis: int, index: Core, source: Any) ->
         raise kind(f"{name}(): source must have the shape {wanted}, got {list(shape_of(source))}")
 
 
+@_scalar
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """input with the rows of `source` added to the rows that `index` names."""
     axis, rows = _rows("index_add", input, dim, index)
@@ -98,6 +124,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return apply(INDEX_ADD, (input, source if alpha == 1 else mul(source, alpha), rows), ((axis,),))
 
 
+@_scalar
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the rows that `index` names replaced by those of `source`."""
     axis, rows = _rows("index_copy_", input, dim, index)
@@ -106,6 +133,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _placed(INDEX_COPY, input, (slice(None),) * axis + (rows._array(),), source)
 
 
+@_scalar
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """input with the rows that `index` names filled with one number."""
     axis, rows = _rows("index_fill_", input, dim, index)
@@ -123,7 +151,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 # ---- elements
 
 
-def _grid(input: Any, dim: int, index: Any, source: Any = None) -> tuple[int, list[Any]]:
+def grid(input: Any, dim: int, index: Any, source: Any = None) -> tuple[int, list[Any]]:
     """The axis, and for each axis the indices of the places that `index` names."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
@@ -140,35 +168,39 @@ def _grid(input: Any, dim: int, index: Any, source: Any = None) -> tuple[int, li
     return axis, places
 
 
-def _cropped(source: Any, index: Any) -> Any:
+def cropped(source: Any, index: Any) -> Any:
     """The part of `source` that `index` covers."""
     return source[tuple(slice(0, n) for n in shape_of(index))]
 
 
+@_scalar
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
     """input with the elements of `src`, or one number, written where `index` says along `dim`."""
     given = src if value is None else value
     number = number_of(given)
     if number is not None:
-        _, places = _grid(input, dim, index)
-        one = wrap(cell_of(np.array(number, input._read().kind.type.numpy)))
+        _, places = grid(input, dim, index)
+        one = wrap(cell_of(np.array(number, input._read().kind.numpy)))
         return _placed(SCATTER_NUMBER, input, tuple(places), one)
-    _, places = _grid(input, dim, index, given)
+    _, places = grid(input, dim, index, given)
     _same_dtype("scatter", input, given)
-    return _placed(SCATTER, input, tuple(places), _cropped(given, index))
+    return _placed(SCATTER, input, tuple(places), cropped(given, index))
 
 
+@_scalar
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with the elements of `src` added where `index` says along `dim`."""
-    _, places = _grid(input, dim, index, src)
+    _, places = grid(input, dim, index, src)
     _same_dtype("scatter", input, src)
     indices = [wrap(cell_of(np.ascontiguousarray(p))) for p in places]
-    return apply(SCATTER_ADD, (input, _cropped(src, index), *indices), (tuple(range(len(indices))),))
+    return apply(SCATTER_ADD, (input, cropped(src, index), *indices), (tuple(range(len(indices))),))
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the elements of `source`, in order, written where the mask holds."""
     _same_dtype("masked_scatter", input, source)
+    if mask._read().kind.dtype != "bool":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     shape = common_shape([shape_of(input), shape_of(mask)])
     chosen = np.broadcast_to(mask._array(), shape)
     count = int(chosen.sum())
@@ -177,7 +209,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     places = np.full(shape, -1, np.int64)
     places[chosen] = np.arange(count)
     if not count:
-        return clone(expand(input, shape))
+        return apply(NOTHING[MASKED_SCATTER], (expand(input, shape),))
     return apply(MASKED_SCATTER, (expand(input, shape), wrap(cell_of(places)), source))
 
 

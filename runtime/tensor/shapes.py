@@ -14,6 +14,7 @@ from .elementary import clone
 from .fragments import Operation
 from .paths import Path, can_view, strided
 from .promotion import common_shape
+from .tape import unrepeatable
 from .views import view
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ VIEW, UNSAFE_VIEW = viewing("view", "ViewBackward0"), viewing("view", "UnsafeVie
 RESHAPE_ALIAS, T = viewing("view", "ReshapeAliasBackward0"), viewing("t", "TBackward0")
 TRANSPOSE = viewing("transpose", "TransposeBackward0")
 PERMUTE = viewing("permute", "PermuteBackward0")
-SQUEEZE, SQUEEZE_DIM = (viewing("squeeze", f"SqueezeBackward{k}") for k in (0, 1))
+SQUEEZE, SQUEEZE_DIM, SQUEEZE_DIMS = (viewing("squeeze", f"SqueezeBackward{k}") for k in (0, 1, 2))
 UNSQUEEZE = viewing("unsqueeze", "UnsqueezeBackward0")
 EXPAND = viewing("expand", "ExpandBackward0")
 DIAGONAL = viewing("diagonal", "DiagonalBackward0")
+UNFOLD, AS_STRIDED = viewing("unfold", "UnfoldBackward0"), viewing("as_strided", "AsStridedBackward0")
 SLICE, SELECT = viewing("slice", "SliceBackward0"), viewing("select", "SelectBackward0")
 
 
@@ -78,14 +80,22 @@ def view_as_shape(input: Tensor, *shape: Any) -> Tensor:
     return view(input, (step,), VIEW)
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The elements in another shape; the same memory where that is possible."""
     have = input._read().kind
-    step = ("reshape", inferred(sizes(shape), have.size))
+    step = ("reshape", inferred(sizes(args if shape is None else (shape,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
         return apply(UNSAFE_VIEW, (clone(input),), ((step,),))
     whole = not input._path or strided(whole_of(input), input._path).flags.c_contiguous
     return view(input, (step,), VIEW if whole else RESHAPE_ALIAS)
+
+
+def as_scalar(made: Any, shape: tuple[int, ...] = ()) -> Any:
+    """One element without dimensions (or in another shape), under the name of the node that made it."""
+    plain = reshape(made, shape)
+    if plain._node is not None and made._node is not None:
+        plain._node.__class__ = made._node.__class__
+    return plain
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -101,9 +111,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, *shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The dimensions in the order `dims`."""
-    return _permute(input, sizes(dims), PERMUTE)
+    return _permute(input, sizes(args if dims is None else (dims,)), PERMUTE)
 
 
 def _permute(input: Tensor, dims: Sequence[int], operation: Operation) -> Tensor:
@@ -141,6 +151,7 @@ def reversed_axes(input: Tensor) -> Tensor:
     """All dimensions in reverse order: `x.T`."""
     rank = len(shape_of(input))
     if rank != 2 and rank != 0:
+        unrepeatable()
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and"
             " it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices",
@@ -163,6 +174,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         [axis_of(d, rank) for d in (ds if isinstance(ds, (tuple, list)) else [ds])]
         for ds in (source, destination)
     ]
+    if len(pairs[0]) != len(pairs[1]):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({source}) should contain the same number of dims as"
+            f" destination ({destination})"
+        )
+    for name, axes in zip(("source", "destination"), pairs, strict=True):
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
     order = [a for a in range(rank) if a not in pairs[0]]
     for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
         order.insert(place, axis)
@@ -188,7 +207,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         dims = dim if isinstance(dim, (tuple, list)) else [dim]
         chosen = [axis_of(d, len(shape)) for d in dims]
     kept = tuple(n for a, n in enumerate(shape) if n != 1 or a not in chosen)
-    return view(input, (("reshape", kept),), SQUEEZE if dim is None else SQUEEZE_DIM)
+    several = SQUEEZE_DIMS if isinstance(dim, (tuple, list)) else SQUEEZE_DIM
+    return view(input, (("reshape", kept),), SQUEEZE if dim is None else several)
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
@@ -198,9 +218,9 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return view(input, (("reshape", (*shape[:at], 1, *shape[at:])),), UNSQUEEZE)
 
 
-def expand(input: Tensor, *shape: Any) -> Tensor:
+def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size one repeated, without copying."""
-    wanted, have = list(sizes(shape)), shape_of(input)
+    wanted, have = list(sizes(args if size is None else (size,))), shape_of(input)
     lead = len(wanted) - len(have)
     if lead < 0:
         raise RuntimeError(
@@ -235,9 +255,19 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = axis_of(dim, len(shape))
+    if isinstance(start, Core):
+        if start._read().kind.is_float or shape_of(start) or start._read().kind.dtype == "bool":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = start._array().item()
     start, length = index(start), index(length)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -shape[axis] <= start <= shape[axis]:
+        raise IndexError(
+            f"start out of range (expected to be in range of [-{shape[axis]}, {shape[axis]}], but got {start})"
+        )
     start = start + shape[axis] if start < 0 else start
-    if length < 0 or not 0 <= start <= shape[axis] - length:
+    if not 0 <= start <= shape[axis] - length:
         raise RuntimeError(
             f"start ({start}) + length ({length}) exceeds dimension size ({shape[axis]})."
         )
@@ -252,6 +282,11 @@ def slice_step(
     starts = tuple(start if a == axis and length else 0 for a in at)
     steps = tuple(step if a == axis else 1 for a in at)
     return "slice", starts, steps, tuple(length if a == axis else shape[a] for a in at)
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """The tensor expanded to a shape."""
+    return expand(input, size)
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

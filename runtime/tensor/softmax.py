@@ -22,6 +22,8 @@ def _shifted(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """x minus its largest element, so that no exponential overflows."""
     if not axes:
         return x - x
+    if not x.value.type.size:
+        return x
     return x - back(m, m(R.max_(m.b, x.value, axes=axes)), shape_of(x), axes)
 
 
@@ -47,6 +49,9 @@ def _log_softmax_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[i
 
 def _logsumexp(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
     """An infinite maximum is not subtracted: the sum of exponentials is infinite, or zero, by itself."""
+    if not x.value.type.size:
+        nothing = total(m, x, axes)
+        return keep(m, m.log(nothing), shape_of(x), axes, keepdim)
     top = m(R.max_(m.b, x.value, axes=axes)) if axes else x
     top = m.select(m.lt(m.abs(top), float("inf")), top, 0)
     shape = shape_of(x)

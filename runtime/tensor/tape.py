@@ -1,211 +1,350 @@
-"""Recording: operations are appended to the thread's tape and run when somebody needs a value.
+"""Recording: what operations do is noted on the thread's tape, and run when somebody needs a value.
 
-A trace is what was recorded since the last run.  Its values are numbered in the order in which they came, and
-its key is the list of fragments and numbers, so two traces of equal structure have equal keys, whatever their
-tensors hold.  The tape keeps no result alive: those that nobody refers to any more are not handed out.
+A trace is what was recorded since the last run: a path in a tree of states.  The tape holds its values by number,
+and no more than the interpreter's counts of references tells whether anybody else does: those that nobody refers
+to any more are not handed out.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
+from collections.abc import Sequence
 from itertools import count
-from types import CodeType
-from typing import NamedTuple
-from weakref import ref
+from typing import Any
 
-from ...compiler.ir.graph import Where
-from .cells import Cell
+from . import plans
+from .cells import Cell, DualCell, Kind, LaneCell, newest
+from .first_time import once
 from .fragments import Fragment
-from .plans import Step, run
+from .handing import flat, hand_over
+from .places import Place, here, place_for
+from .slots import TapeBase
+from .states import Again, Call, State, Step, forest
 
-BOUND = 512
-"""A longer trace is run, so that memory stays bounded and so does the time a key takes."""
+BOUND = 8192
+"""A trace with more values is run, so that memory stays bounded."""
 
-_HERE = __name__.rpartition(".tensor.")[0]
+STATES = 30_000
+"""When there are more states, all are forgotten."""
 
+serials = count(1).__next__
+sequence = count().__next__
+"""Numbers in the order of recording, the same for all threads."""
 
-class Place(NamedTuple):
-    """A place in running code, from which the line can be told when somebody asks."""
+_open: dict[int, Tape] = {}
+"""The tapes that have not run yet, by the serial of their trace."""
 
-    code: CodeType
-    instruction: int
-
-    @property
-    def where(self) -> Where:
-        for start, end, line in self.code.co_lines():
-            if start <= self.instruction < end and line is not None:
-                return Where(self.code.co_filename, line)
-        return Where(self.code.co_filename, self.code.co_firstlineno)
-
-    def __str__(self) -> str:
-        return str(self.where)
+_failed: dict[int, Exception] = {}
+"""Why traces could not be run, the last few."""
 
 
-class Trace:
-    """What was recorded since the last run, as steps over numbered values."""
+IRREGULAR = 4
+"""The bit of a tape's mode that stands for what is rarely in use, and takes part in what operations do."""
 
-    __slots__ = ("tape", "key", "inputs", "steps", "places", "results", "error", "has_backward")
+LANES = 8
+"""The bit of a tape's mode that is set in a function that runs for a whole batch at once."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.key: list[int] = []
-        self.inputs: list[tuple[int, Cell]] = []
-        self.steps: list[Step] = []
-        self.places: list[Place] = []
-        self.results: list[ref[Cell] | None] = []
-        self.error: Exception | None = None
-        self.has_backward = False
+_irregular: set[str] = set()
 
-    def enter(self, cell: Cell) -> int:
-        """The number of a computed value that the trace reads."""
-        number = len(self.results)
-        cell.at = (self, number)
-        self.key.append(-1 - cell.kind.number)
-        self.inputs.append((number, cell))
-        self.results.append(None)
-        return number
 
-    def add(self, fragment: Fragment, cells: list[Cell]) -> list[Cell]:
-        """Append one step; its results are still to be computed."""
-        numbers, results = [], self.results
-        for cell in cells:
-            at = cell.at
-            numbers.append(at[1] if at is not None and at[0] is self else self.enter(cell))
-        first = len(results)
-        self.key += (fragment.number, *numbers)
-        self.steps.append((fragment, numbers, first))
-        made = [Cell(kind, None, (self, n)) for n, kind in enumerate(fragment.results, first)]
-        results += map(ref, made)
+def set_irregular(name: str, value: bool) -> None:
+    """Let all tapes know that something is in use, or no more, with which no call must be recognised."""
+    (_irregular.add if value else _irregular.discard)(name)
+    for tape in list(_open.values()):
+        tape.mode = tape.mode | IRREGULAR if _irregular else tape.mode & ~IRREGULAR
+
+
+class Tape(TapeBase):
+    """The trace that a thread is recording.  Another thread that needs a value of it runs it under its lock.
+
+    call     the call of a recorded function that runs for the first time
+    again    the steps of one that runs again, because its nodes are wanted
+    caught   the last state up to which all tensors have what they need for backward
+    done     the states after it of which that is so as well
+    place    where the last operation was recorded
+    noded    whether there are nodes of this trace in earnest
+    """
+
+    def __init__(self, records: bool = True) -> None:
+        super().__init__()
+        self.lock = threading.RLock()
+        self.done: set[State] = set()
+        self.owner = threading.get_ident()
+        self.call: Any = None
+        self.again: Any = None
+        self.place: Place | None = None
+        self.storages: list[Any] = []
+        self.serial = serials()
+        self.mode = 1 | (IRREGULAR if _irregular else 0)
+        if records:
+            self.begin()
+
+    def begin(self) -> None:
+        """Start another trace."""
+        _open.pop(self.serial, None)
+        if forest.states > STATES:
+            forest.forget()
+        self.restart(serials(), forest.root)
+        self.caught, self.noded = self.state, False
+        if self.done:
+            self.done = set()
+        _open[self.serial] = self
+
+    # ---- values
+
+    def number_of(self, cell: Cell) -> int | None:
+        """The number of a cell that is on this trace.  Another thread may enter it into its own at any time."""
+        n = cell.number
+        return n if cell.serial == self.serial and n < self.count and self.cell(n) is cell else None
+
+    def cell_at(self, number: int, kind: Kind) -> Cell:
+        """The cell of a value, made when it is first asked for."""
+        cell = self.cell(number)
+        if cell is None:
+            cell = Cell(kind, None, self.serial, number)
+            self.put(number, self.value(number), cell)
+        return cell
+
+    def add(self, value: Any, cell: Cell | None) -> int:
+        """Append a value; its number."""
+        n = self.count
+        self.put(n, value, cell)
+        self.count = n + 1
+        if cell is not None:
+            cell.serial, cell.number = self.serial, n
+        return n
+
+    def origin(self, n: int) -> int:
+        """The value that value `n` is again, or itself."""
+        at = self.state
+        while at.parent is not None and at.parent.values > n:
+            at = at.parent
+        event = at.event
+        other = None
+        if isinstance(event, Again):
+            other = event.number
+        elif isinstance(event, Call):
+            again = {m: b for m, b, _ in event.entered}
+            again.update((event.number(a), event.number(b)) for a, b in event.template.aliases)
+            other = again.get(n)
+        return n if other is None else self.origin(other)
+
+    # ---- events
+
+    def read(self, cell: Cell) -> int:
+        """The number of a value that an operation reads."""
+        n = self.number_of(cell)
+        if n is not None:
+            return n
+        call = self.call
+        if call is not None:
+            if cell.serial or cell.home is not None:
+                call.refuse("reads a tensor that is no argument")
+            n = self.add(None, cell)
+            call.constants.append((n, cell))
+        else:
+            n = self.add(None, cell)
+            self.go(self.state.after_entering(cell.kind))
+        return n
+
+    def go(self, state: State) -> None:
+        """Follow an event that has happened in earnest."""
+        if self.caught is self.state:
+            self.caught = state
+        else:
+            self.done.add(state)
+        self.state = state
+
+    def step(self, fragment: Fragment, cells: Sequence[Cell], place: Place | None) -> list[Cell]:
+        """Append one operation."""
+        numbers = tuple([self.read(c) for c in cells])
+        self.place = place = place or place_for(fragment)
+        first, serial = self.count, self.serial
+        made = [Cell(kind, None, serial, n) for n, kind in enumerate(fragment.results, first)]
+        for n, cell in enumerate(made, first):
+            self.put(n, None, cell)
+        self.count = first + len(made)
+        call = self.call
+        if call is not None:
+            call.steps.append(Step(fragment, numbers, first, place))
+        else:
+            self.go(self.state.after_step(fragment, numbers, place))
         return made
 
-    def run(self) -> None:
-        """Compute what is still referred to, and forget the rest."""
-        live = [(k, c) for k, r in enumerate(self.results) if r is not None and (c := r()) is not None]
-        try:
-            if live:
-                numbers = tuple([k for k, _ in live])
-                arrays = run(self.key, self.inputs, self.steps, numbers, self.places)
-                for (_, cell), array in zip(live, arrays, strict=True):
-                    cell.array, cell.at = array, None
-        except Exception as error:
-            self.error = error
-            self.clear()
-            raise
-        self.clear()
+    def catch_up(self) -> None:
+        """Give late tensors, in order, the nodes that they would have if nothing had been recognised."""
+        raise NotImplementedError  # repeat.py has it
 
-    def clear(self) -> None:
-        """Let go of what was recorded."""
-        self.key, self.inputs, self.steps, self.places, self.results = [], [], [], [], []
+    def forget_storages(self, made: Any) -> None:
+        """Let tensors that a call made share memory be as before, if nothing that it returned shares it."""
+        shared, self.storages = self.storages, []
+        if not shared:
+            return
+        kept = {id(t._storage) for t in flat(made)}
+        for tensor in shared:
+            storage = tensor._storage
+            if storage is not None and id(storage) not in kept and storage.array is None:
+                tensor._storage, storage.dropped = None, True
+                if tensor._cell.home is storage:
+                    tensor._cell.home = None
 
+    def blur(self) -> None:
+        """Note that something happened which is no event, though a backward may depend on it."""
+        if self.count and self.call is None and self.again is None:
+            self.go(self.state.blur())
 
-class Tape:
-    """The trace that a thread is recording.  Another thread that needs a value of it runs it under its lock."""
+    def remember(self, plan: Any) -> Any:
+        """What makes nodes of late tensors after the trace has run."""
+        raise NotImplementedError  # repeat.py has it
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.trace = Trace(self)
+    # ---- running
 
     def flush(self) -> None:
+        """Compute what is still referred to, and forget the rest."""
         with self.lock:
-            trace, self.trace = self.trace, Trace(self)
+            if not self.count:
+                return
+            if self.call is None and not self.noded and self._run_again():
+                return
+            if self.call is not None:
+                self.call.give_up()
+            self.depth += 1  # so that whoever records meanwhile waits for the lock
             try:
-                trace.run()
+                self._run()
             except KeyboardInterrupt:
-                self.trace = trace  # nothing of it is lost: whoever reads next runs it again
+                raise  # nothing of it is lost: whoever reads next runs it again
+            except Exception as error:
+                while len(_failed) > 64:
+                    _failed.pop(next(iter(_failed)), None)
+                _failed[self.serial] = error
+                self.begin()
                 raise
+            finally:
+                self.depth -= 1
+
+    def _run_again(self) -> bool:
+        """Run what ended in the same state with the same values wanted the last time, if that is so."""
+        state = self.state
+        made = self.rerun()
+        if type(made) is not list:
+            return False  # a kernel that failed fails again the other way, which raises its error
+        state.plan[-1].count_replay()
+        return self._done(state.plan[-1], made)
+
+    def _run(self) -> None:
+        live = self.live()
+        if not any(live):
+            self.begin()
+            return
+        plan: Any = once(self, live)
+        if plan is None:
+            if self.caught is not self.state and (self.noded or plans.needs_nodes(self.state, live)):
+                self.catch_up()
+                live = self.live()
+            plan = plans.plan_for(self.state, live)
+        late = plan.replay(self)
+        self._done(plan, hand_over(self, plan, plan.run(self)) if late is None else late)
+
+    def _done(self, plan: Any, late: list[Any]) -> bool:
+        """Begin anew; of late tensors it is noted how they were made."""
+        record = self.remember(plan) if late else None
+        self.begin()
+        for tensor in late:
+            tensor._record = record
+        return True
 
 
 class _Tapes(threading.local):
+    """The tape of each thread, with the choices that it made."""
+
     def __init__(self) -> None:
         self.tape = Tape()
 
 
-_tapes = _Tapes()
+tapes = _Tapes()
 
 
-def record(fragment: Fragment, cells: list[Cell], place: Place | None = None) -> list[Cell]:
+def record(fragment: Fragment, cells: Sequence[Cell], place: Place | None = None) -> list[Cell]:
     """Append an operation to this thread's tape and return its results; `place` is where it comes from, if not here."""
-    tape = _tapes.tape
-    trace = tape.trace
+    tape = tapes.tape
+    if tape.again is not None:
+        return tape.again.step(fragment, cells)
     for cell in cells:
-        if cell.array is None and cell.at[0] is not trace:  # type: ignore[index]
+        if cell.array is None and cell.serial != tape.serial:
+            if type(cell) is not Cell:
+                unrepeatable()
+                return newest(cells).record(fragment, cells, place)
             force(cell)
     with tape.lock:
-        if len(tape.trace.steps) >= BOUND:
+        if tape.count >= BOUND:
             tape.flush()
-        trace = tape.trace
-        made = trace.add(fragment, cells)
-        trace.places.append(place or _place_for(fragment))
-    return made
+        return tape.step(fragment, cells, place)
 
 
 def force(cell: Cell) -> Cell:
     """The cell, with its array computed."""
     if cell.array is None:
-        at = cell.at
-        if at is not None:
-            trace = at[0]
-            with trace.tape.lock:
-                if trace is trace.tape.trace:
-                    trace.tape.flush()
+        while type(cell) is DualCell:
+            cell = cell.primal
+        if type(cell) is LaneCell:
+            cell.level.refuse()
+        if cell.array is not None:
+            return cell
+        compute(cell.serial)
         if cell.array is None:
-            cause = at[0].error if at is not None else None
-            raise RuntimeError("this tensor has no value, because what computes it failed") from cause
+            raise RuntimeError("this tensor has no value, because what computes it failed") from failure(cell.serial)
     return cell
+
+
+def compute(serial: int) -> None:
+    """Run the trace of this serial, if it has not been run."""
+    tape, mine = _open.get(serial), tapes.tape
+    if tape is mine:
+        mine.flush()
+    elif tape is not None:
+        held = mine.lock._release_save() if mine.lock._is_owned() else None  # type: ignore[attr-defined]
+        try:
+            with tape.lock:
+                if tape.serial == serial:
+                    tape.flush()
+        finally:
+            if held is not None:
+                mine.lock._acquire_restore(held)  # type: ignore[attr-defined]
+
+
+def unrepeatable() -> None:
+    """Note that the call under way does not depend on its arguments only."""
+    call = tapes.tape.call
+    if call is not None:
+        call.refuse("draws random numbers, or warns")
+
+
+def failure(serial: int) -> Exception | None:
+    """Why the trace of this serial could not be run."""
+    return _failed.get(serial)
+
+
+def open_tapes() -> list[Tape]:
+    """The tapes of all threads."""
+    return list(_open.values())
+
+
+def tape_of(serial: int) -> Tape | None:
+    """The tape whose trace has this serial, if it has not been run."""
+    return _open.get(serial)
 
 
 def flush() -> None:
     """Run what this thread has recorded."""
-    _tapes.tape.flush()
-
-
-def begin_backward() -> None:
-    """Let a trace hold one backward at most, so that a loop that reads nothing has a period too."""
-    trace = _tapes.tape.trace
-    if trace.has_backward:
-        flush()
-    _tapes.tape.trace.has_backward = True
-
-
-def _place_for(fragment: Fragment) -> Place:
-    """The innermost place outside this package, which for a fragment is mostly as many frames up as the last time.
-
-    To ask for one frame is quick; to walk through all makes Python keep an object for each.
-    """
-    hint = fragment.hint
-    if hint is not None:
-        depth, place = hint
-        try:
-            frame = sys._getframe(depth)
-        except ValueError:
-            frame = None
-        if frame is not None and frame.f_code is place.code:
-            instruction = frame.f_lasti
-            return place if instruction == place.instruction else Place(place.code, instruction)
-    depth, place = _innermost(2)
-    fragment.hint = depth - 1, place
-    return place
-
-
-def _innermost(depth: int) -> tuple[int, Place]:
-    """How many frames up from here the innermost place outside this package is, and the place."""
-    frame = sys._getframe(depth)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_HERE):
-        frame, depth = frame.f_back, depth + 1
-    return depth, Place(frame.f_code, frame.f_lasti)
-
-
-def here() -> Place:
-    """The place in the user's code that runs now."""
-    return _innermost(2)[1]
+    tapes.tape.flush()
 
 
 def place_of(cell: Cell) -> Place | None:
     """The place of the operation that was just recorded with this result."""
-    at = cell.at
-    return at[0].places[-1] if at is not None and at[0].places else None
+    return tapes.tape.place if cell.array is None else None
 
 
-sequence = count().__next__
-"""Numbers in the order of recording, the same for all threads."""
+__all__ = [
+    "Place", "Tape", "compute", "failure", "flush", "force", "here", "place_of", "record", "sequence", "tape_of",
+    "tapes", "unrepeatable",
+]  # fmt: skip

@@ -8,18 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
+from ...compiler.frontend.tree import CALLS, EAGER, FOLLOWED, STACKS, register_leaf
 from .arithmetic import eq
-from .axes import axis_of
+from .axes import axis_of, sizes
 from .batched import vmap
-from .cells import cell_of
-from .core import Core, instances_are, requires
-from .creation import export, full, ones, tensor, zeros
+from .called import call_node
+from .cells import StandIn, cell_of
+from .compiled_calls import call_followed
+from .core import Core, instances_are
+from .creation import tensor
+from .crossings import check_one
 from .dtypes import ALL, CPU, DType, Size, device
 from .elementary import clone
+from .exchange import Exchange
 from .extremes import any_
-from .history import History
 from .modes import is_grad_enabled
+from .nodes import Node
 from .paths import strided
 from .pieces import stack, unbind
 from .printing import text_of
@@ -27,10 +31,13 @@ from .shapes import whole_of
 
 
 @instances_are
-class Tensor(History):
+class Tensor(Exchange):
     """An array that remembers how it was computed, and is computed when somebody looks at it."""
 
-    def __init__(self, data: Any = ()) -> None:
+    def __init__(self, *args: Any) -> None:
+        data = args[0] if args else ()
+        if len(args) > 1 or isinstance(data, int):  # sizes
+            data = np.zeros(sizes(args))
         made = data if isinstance(data, Core) else tensor(data, dtype=np.float32)
         self._cell = made._read()
 
@@ -38,29 +45,29 @@ class Tensor(History):
 
     @property
     def dtype(self) -> DType:
-        return ALL[self._read().kind.dtype]
+        return ALL[self._kind_of().dtype]
 
     @property
     def shape(self) -> Size:
-        return Size(self._read().kind.shape)
+        return Size(self._kind_of().shape)
 
     @property
     def ndim(self) -> int:
-        return len(self._read().kind.shape)
+        return len(self._kind_of().shape)
 
     @property
     def device(self) -> device:
         return CPU
 
     def dim(self) -> int:
-        return len(self._read().kind.shape)
+        return len(self._kind_of().shape)
 
     def size(self, dim: int | None = None) -> Any:
         shape = self.shape
         return shape if dim is None else shape[axis_of(dim, len(shape))]
 
     def numel(self) -> int:
-        return self._read().kind.size
+        return self._kind_of().size
 
     nelement = numel
 
@@ -78,37 +85,37 @@ class Tensor(History):
         return self if self.is_contiguous() else clone(self)
 
     def is_floating_point(self) -> bool:
-        return self._read().kind.is_float
+        return self.dtype.is_floating_point
 
     # ---- its value
 
     def item(self) -> Any:
+        check_one(self)
         array = self._array()
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
         return array.item()
 
     def tolist(self) -> Any:
+        check_one(self)
         return self._array().tolist()
 
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        if requires(self) and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
-        return export(self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        made = self.numpy()
-        return made if dtype is None and not copy else np.array(made, dtype, copy=True)
-
-    __array_priority__ = 1000
-
     def __float__(self) -> float:
-        return float(self._single())
+        return float(self._real_number())
 
     def __int__(self) -> int:
-        return int(self._single())
+        return int(self._real_number())
+
+    def __complex__(self) -> complex:
+        return complex(self._single())
+
+    def _real_number(self) -> Any:
+        value = self._single()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError("value cannot be converted to type double without overflow: it is complex")
+            return value.real
+        return value
 
     def __index__(self) -> int:
         value = self._single()
@@ -117,12 +124,14 @@ class Tensor(History):
         return int(value)
 
     def _single(self) -> Any:
+        check_one(self)
         array = self._array()
         if array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return array.item()
 
     def __bool__(self) -> bool:
+        check_one(self)
         array = self._array()
         if array.size != 1:
             what = "no values" if array.size == 0 else "more than one value"
@@ -170,20 +179,6 @@ class Tensor(History):
             raise RuntimeError("only leaf tensors can be pickled; use tensor.detach()")
         return _restored, (type(self), np.array(self._array()), self._requires)
 
-    # ---- others like it
-
-    def new_zeros(self, *size: Any, dtype: Any = None) -> Tensor:
-        return zeros(*size, dtype=dtype or self.dtype)
-
-    def new_ones(self, *size: Any, dtype: Any = None) -> Tensor:
-        return ones(*size, dtype=dtype or self.dtype)
-
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
-        return full(size, fill_value, dtype=dtype or self.dtype)
-
-    def new_tensor(self, data: Any, *, dtype: Any = None) -> Tensor:
-        return tensor(data, dtype=dtype or self.dtype)
-
 
 def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
     made = cls.__new__(cls)
@@ -199,9 +194,11 @@ def from_array(array: np.ndarray) -> Tensor:
 
 
 def is_followed(x: Tensor) -> bool:
-    """Whether what is computed with a tensor now can be differentiated later."""
-    return x.requires_grad and is_grad_enabled()
+    """Whether what is computed with a tensor now is differentiated, later or beside it, or is of a batch."""
+    return (x.requires_grad and is_grad_enabled()) or isinstance(x._read(), StandIn)
 
 
+Node.__call__ = call_node  # type: ignore[attr-defined]
 register_leaf(Tensor, Core._array, from_array)
 STACKS[Tensor], EAGER[Tensor], FOLLOWED[Tensor] = stack, vmap, is_followed
+CALLS[Tensor] = call_followed

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 RANK = 2
-"""Dimensions that windows move along; one dimension is a picture of one row."""
+"""Dimensions that windows mostly move along; one dimension is a picture of one row."""
 WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
@@ -52,12 +52,15 @@ def numbers(given: Any, rank: int, function: str, name: str) -> tuple[int, ...]:
 # ---- arguments
 
 
-def picture(name: str, input: Any) -> tuple[int, ...]:
+def picture(name: str, input: Any, rank: int = RANK) -> tuple[int, ...]:
+    """The shape of [batch, channels, n...] or [channels, n...]."""
     if not isinstance(input, Core):
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
     shape = shape_of(input)
-    if len(shape) not in (RANK + 1, RANK + 2) or 0 in shape[-RANK - 1 :]:
-        raise RuntimeError(f"{name}: non-empty 3D or 4D (batch mode) tensor expected for input, got {list(shape)}")
+    if len(shape) not in (rank + 1, rank + 2) or 0 in shape[-rank - 1 :]:
+        raise RuntimeError(
+            f"{name}: non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input, got {list(shape)}"
+        )
     return shape
 
 
@@ -100,7 +103,8 @@ def flat(row: Window) -> Window:
 
 def places_of(shape: tuple[int, ...], window: Window, ceil: bool) -> tuple[int, ...]:
     """How many windows there are; with `ceil` the last ones may end outside, but must begin inside."""
-    places, sizes = window.over(shape[-RANK:]), shape[-RANK:]
+    rank = len(window.kernel)
+    places, sizes = window.over(shape[-rank:]), shape[-rank:]
     if ceil:
         rounded = []
         for n, r, (low, high), s in zip(sizes, window.reach, window.padding, window.stride, strict=True):
@@ -109,7 +113,7 @@ def places_of(shape: tuple[int, ...], window: Window, ceil: bool) -> tuple[int, 
         places = tuple(rounded)
     if min(places) < 1:
         raise RuntimeError(
-            f"Given input size: {'x'.join(map(str, shape[-RANK - 1 :]))}. Calculated output size:"
+            f"Given input size: {'x'.join(map(str, shape[-rank - 1 :]))}. Calculated output size:"
             f" {'x'.join(map(str, places))}. Output size is too small"
         )
     return places
@@ -118,15 +122,15 @@ def places_of(shape: tuple[int, ...], window: Window, ceil: bool) -> tuple[int, 
 # ---- in graphs
 
 
-def sizes_of(x: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def sizes_of(x: Any, rank: int = RANK) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dimensions before the picture, and the picture's."""
     shape = x.value.type.static_shape()
-    return shape[:-RANK], shape[-RANK:]
+    return shape[:-rank], shape[-rank:]
 
 
 def surrounded(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> tuple[Any, Any]:
     """x with zeros around it, as far as windows at these places reach, and which elements are x's, None for all."""
-    lead, sizes = sizes_of(x)
+    lead, sizes = sizes_of(x, len(places))
     ends = zip(sizes, window.padding, window.reach, window.stride, places, strict=True)
     wide = tuple([max(n + low, (p - 1) * s + r) for n, (low, _), r, s, p in ends])
     if wide == sizes:
@@ -145,7 +149,7 @@ def side_by_side(window: Window, sizes: tuple[int, ...], places: tuple[int, ...]
 
 def tiled(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Any:
     """[..., p, k, q, l]: each dimension as places and elements of windows."""
-    lead, sizes = sizes_of(x)
+    lead, sizes = sizes_of(x, len(places))
     used = tuple([k * p for k, p in zip(window.kernel, places, strict=True)])
     if used != sizes:
         origin = (0,) * len((*lead, *sizes))

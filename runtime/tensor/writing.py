@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .cells import Cell, Home
+from .cells import Cell, Home, levels_of, shown
 from .core import Core, apply, requires, wrap
 from .fragments import Operation
-from .modes import mode
+from .modes import mode, watch
 from .nodes import Node
 from .paths import Path, overlap, part_of, put
 from .shapes import whole_of
-from .tape import force, place_of
+from .tape import force, place_of, tapes
 
 
 def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
@@ -42,11 +42,23 @@ def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
                 "a view of a leaf Variable that requires grad is being used in an in-place operation; "
                 "write to it inside `with no_grad():`"
             )
-    if any(step[0] == "spread" for step in x._path):
+    if any(map(_repeats, x._path)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single"
             " memory location. Please clone() the tensor before performing the operation."
         )
+
+
+def _repeats(step: Any) -> bool:
+    """Whether elements of a part may lie in one place."""
+    if step[0] == "unfold":
+        return step[3] < step[2]
+    if step[0] == "strided":
+        places = np.zeros((), np.int64)
+        for n, stride in zip(step[1], step[2], strict=True):
+            places = np.add.outer(places, np.arange(n) * stride)
+        return np.unique(places).size < places.size
+    return step[0] == "spread"
 
 
 def check_apart(x: Core, other: Core, same: bool = False) -> None:
@@ -68,9 +80,9 @@ PUT = Operation("put", "CopySlices", _put)
 
 def assign(x: Core, cell: Cell) -> None:
     """Give `x` another value of the same kind, outside of any history."""
+    tapes.tape.catch_up()
     if x._storage is None:
-        if x._requires:
-            _leave(x, cell)
+        _leave(x, cell)
         x._cell = cell
         x._written += 1
     elif x._base is None:
@@ -83,10 +95,21 @@ def _leave(x: Core, cell: Cell) -> None:
     """Note at the value of `x` that `cell` is written over it."""
     old = x._cell
     old.home, old.version = Home(x._written + 1, place_of(cell)), x._written
+    _noted(x)
+
+
+def _noted(x: Core) -> None:
+    """Let the call that is recorded know that it writes; else the tensor is another value on the tape from now on."""
+    tape = tapes.tape
+    if tape.call is not None:
+        tape.call.wrote(x)
+    elif tape.again is None:
+        x._serial = 0
 
 
 def overwrite(x: Any, new: Core) -> Any:
     """Give `x`, and all that share its memory, the value and history of `new`, of the same kind."""
+    tapes.tape.catch_up()
     node = new._node if mode.enabled else None
     if node is not None:
         node.keep([x._cell])  # which the operation reads before it writes over it
@@ -107,7 +130,14 @@ def overwrite(x: Any, new: Core) -> Any:
 
 def _overwrite_whole(x: Core, cell: Cell) -> None:
     """Give a tensor that is no view another cell, and the memory that it shares the values."""
+    if watch.lanes and levels_of([cell])[0] and not levels_of([x._read()])[0]:
+        raise RuntimeError(
+            "vmap: an in-place function would write another value for each example into a Tensor that is the same for"
+            " all of them. Use an out-of-place function, or make the Tensor with zeros_like(x) or x.new_zeros(...)."
+        )
     storage = x._storage
+    if storage is not None:
+        _noted(x)
     if storage is None:
         _leave(x, cell)
         x._cell = cell
@@ -118,7 +148,7 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
             if old is not None and x._counted:
                 old.home, old.version = storage, storage.version
         if storage.array is not None:
-            np.copyto(part_of(storage.array, x._path), force(cell).array)  # type: ignore[arg-type]
+            np.copyto(part_of(storage.array, x._path), shown(force(cell)))
         elif x._path:
             storage.cell = apply(PUT, (wrap(storage.known()), wrap(cell)), (x._path,))._cell
         else:
@@ -134,6 +164,8 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
 
 def _rebase(x: Core, node: Node | None, index: int) -> None:
     """Give `x` another place in the gradient graph; if it keeps its gradient, it keeps that of the new place."""
+    if tapes.tape.call is not None and (node is not None or x._node is not None):
+        tapes.tape.call.refuse("writes to a tensor that has a history")
     if x._retains and x._node is not None and node is not None:
         assert x._node.hooks is not None
         node.hooked().retained[index] = x._node.hooks.retained.pop(x._index)

@@ -10,6 +10,7 @@ registers where the statement stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ...loops import Buffer, Element, Variable
 from ...lowering.chunks import Cut, Pause
@@ -23,6 +24,7 @@ from .element import known
 from .loops import EVERYTHING, REST, Span, Stop
 from .nest import emit_nest, possible
 from .rows import emit_rows
+from .same import key
 from .sizes import prelude
 
 Statement = Nest | Rows
@@ -40,6 +42,7 @@ class Apart:
     ) -> None:
         self.name, self.fma, self.sizes, self.order, self.alone = name, fma, sizes, order, alone
         self.functions: dict[str, str] = {}
+        self.known: dict[tuple[Any, ...], str] = {}
         self.declarations: dict[str, str] = {}
         self.parallel = False
 
@@ -93,6 +96,18 @@ class Apart:
         self, statement: Statement, used: list[Buffer], numbers: list[Variable], span: Span | None, pause: Pause | None
     ) -> str:
         """The name of a function that runs a statement, or the steps from %begin to %end of its outermost axis."""
+        if self.sizes is not None or numbers:
+            return self._written(statement, used, numbers, span, pause)
+        alone = [self.alone(b) for b in used]
+        same = key(statement, used, alone), _which(span), pause and (statement.axes.index(pause.axis), pause.steps)
+        if same not in self.known:
+            self.known[same] = self._written(statement, used, numbers, span, pause)
+        return self.known[same]
+
+    def _written(
+        self, statement: Statement, used: list[Buffer], numbers: list[Variable], span: Span | None, pause: Pause | None
+    ) -> str:
+        """The same, whether it has been written before or not."""
         w = LevelWriter(self.fma)
         pointers = {b: f"%p{k}" for k, b in enumerate(used)}
         for k, v in enumerate(numbers):
@@ -148,6 +163,11 @@ def stop_unless_zero(w: LevelWriter, call: str, stop: Stop) -> None:
     w.start(bad)
     stop.leave(status.text)
     w.start(good)
+
+
+def _which(span: Span | None) -> str:
+    """A name for the steps that a function runs."""
+    return "every" if span is EVERYTHING else "rest" if span is REST else "some"
 
 
 def asserts(statement: Statement) -> list[Assert]:

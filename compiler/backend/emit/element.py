@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ...ir.measure import Extent
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
 from ...lowering.fuse import reachable
 from ...lowering.program import Nest, Store, tops
@@ -45,6 +46,8 @@ class Elements(Memory):
         self.orders: dict[int, list[Element]] = {}
         self._inside: dict[int, set[int]] = {}
         self.guard_level = 0
+        self.rows: Sequence[int] = (0,)
+        self.blocks: dict[tuple[str, ...], list[Reg]] = {}
 
     def hold(self, buffer: Buffer, offset: Affine, cell: Cell, value: Reg) -> None:
         """`value` is what buffer[offset] holds in a cell, for whatever reads it in the same turn."""
@@ -180,13 +183,13 @@ class Elements(Memory):
         outside = self.make(e.outside, cell, guard)
         inner = guard
         for index, lo, hi in e.ranges:
+            reach = None if isinstance(lo, Extent) or isinstance(hi, Extent) else self._reach(index, cell)
+            if reach is not None and lo <= reach[0] and reach[1] < hi:
+                continue
+            if reach is not None and (reach[1] < lo or reach[0] >= hi):
+                return outside
             here = self._position(index, cell)
             low, high = index.range()
-            known = literal_value(here) if here.width == 1 else None
-            if known is not None:
-                if not lo <= int(known) < hi:
-                    return outside
-                continue
             for keep, name, bound in ((low < lo, "ge", lo), (high >= hi, "lt", hi)):
                 if keep:
                     test = getattr(w, name)(here, w.number(bound, "i64", here.width))
@@ -198,6 +201,21 @@ class Elements(Memory):
         self.guard_level = before
         width = max(inner.width, inside.width, outside.width)
         return w.select(*(w.splat(r, width) for r in (inner, inside, outside)))
+
+    def _reach(self, index: Affine, cell: Cell) -> tuple[int, int] | None:
+        """The least and the greatest value of an index in the lanes of a cell, if these stand at numbers."""
+        if isinstance(index.constant, Extent) or isinstance(cell.count, Reg):
+            return None
+        least = most = index.constant
+        for axis, factor in index.terms:
+            at = literal_value(self.index[axis][0])
+            if at is None or isinstance(factor, Extent):
+                return None
+            first = int(at) + self._step(axis, cell)
+            lanes = (cell.count or self.width) if axis is self.vector else 1
+            ends = factor * first, factor * (first + lanes - 1)
+            least, most = least + min(ends), most + max(ends)
+        return least, most
 
     def _and(self, a: Reg, b: Reg) -> Reg:
         width = max(a.width, b.width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...loops import Apply
 from ...lowering.program import Accumulate, Nest
@@ -22,7 +22,7 @@ class Folds(ABC):
     folds_lanes: bool
     straight: bool
     partials: int
-    rows: list[int]
+    rows: Sequence[int]
     vectors: list[Cell]
 
     @abstractmethod
@@ -85,6 +85,9 @@ class Folds(ABC):
         else:
             join = lambda a, b: (combine(self.w, fold.kind, a[0], b[0]),)  # noqa: E731
         parts = list(zip(*columns, strict=True))
+        if self.folds_lanes and fold.kind != "argmax" and len(self.rows) > 1:
+            self._finish_rows(fold, columns[0])
+            return
         for k, cell in enumerate(self._cells()):
             mine = parts[k * self.partials : (k + 1) * self.partials]
             if self.folds_lanes:
@@ -96,6 +99,31 @@ class Folds(ABC):
             self.elements.hold(fold.buffer, fold.offset, cell, made)
             if fold.kept:
                 self.elements.put(fold.buffer, fold.offset, made, cell)
+
+    def _finish_rows(self, fold: Accumulate, accumulators: list[Reg]) -> None:
+        """The same for several rows whose lanes are folded: they are joined together, and stored as a vector."""
+        w, nest, rows = self.w, self.nest, self.rows
+
+        def join(a: tuple[Reg, ...], b: tuple[Reg, ...]) -> tuple[Reg, ...]:
+            return (combine(w, fold.kind, a[0], b[0]),)
+
+        slots, totals = nest.partials // nest.width, []
+        for k in range(len(rows)):
+            mine = [(r,) for r in accumulators[k * self.partials : (k + 1) * self.partials]]
+            totals.append(halved(mine, slots, join)[0])
+        near = nest.tile is not None and fold.offset.factor(nest.tile) == 1
+        for first in range(0, len(rows), nest.width):
+            these = rows[first : first + nest.width]
+            total = together(w, totals[first : first + nest.width], lambda a, b: join((a,), (b,))[0])
+            if fold.kept and near and not self.elements.is_local(fold.buffer):
+                self.elements.put_rows(fold.buffer, fold.offset, total, these)
+            for k, row in enumerate(these):
+                cell = self.vectors[0]._replace(row=row)
+                if nest.after or not near or self.elements.is_local(fold.buffer):
+                    made = w.extract(total, k)
+                    self.elements.hold(fold.buffer, fold.offset, cell, made)
+                    if fold.kept and (not near or self.elements.is_local(fold.buffer)):
+                        self.elements.put(fold.buffer, fold.offset, made, cell)
 
     def _join_pairs(self, a: tuple[Reg, ...], b: tuple[Reg, ...]) -> tuple[Reg, ...]:
         wins = larger_first(self.w, (a[0], a[1]), (b[0], b[1]))
@@ -111,6 +139,24 @@ def tree(w: LevelWriter, parts: list, slots: int, join: Callable) -> tuple[Reg, 
         low = tuple(w.shuffle(r, r, list(range(width))) for r in total)
         high = tuple(w.shuffle(r, r, list(range(width, 2 * width))) for r in total)
         total = join(low, high)
+    return total
+
+
+def together(w: LevelWriter, vectors: list[Reg], join: Callable[[Reg, Reg], Reg]) -> Reg:
+    """The folded lanes of vector k in lane k: what `tree` gives for each, two vectors with every step.
+
+    A vector holds as many segments as rows; the low halves of all of them meet the high halves.
+    """
+    width = vectors[0].width
+    segment = width
+    while segment > 1:
+        half = segment // 2
+        pairs = [(vectors[k], vectors[min(k + 1, len(vectors) - 1)]) for k in range(0, len(vectors), 2)]
+        low = [s + k for s in range(0, 2 * width, segment) for k in range(half)]
+        high = [lane + half for lane in low]
+        vectors = [join(w.shuffle(a, b, low), w.shuffle(a, b, high)) for a, b in pairs]
+        segment = half
+    (total,) = vectors
     return total
 
 

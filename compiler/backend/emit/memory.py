@@ -11,6 +11,7 @@ from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
 from ..registers import Reg
+from .blocks import turned
 
 
 class Cell(NamedTuple):
@@ -63,6 +64,9 @@ class Memory(ABC):
     written_out: dict[Axis, int]
     held: dict[tuple[Buffer, Affine], dict[tuple[int, int], Reg]]
     stored: dict[tuple[Buffer, Affine], Element]
+    #: the steps of the tile axis that the turn makes, and what of them has been read in blocks
+    rows: Sequence[int]
+    blocks: dict[tuple[str, ...], list[Reg]]
 
     @abstractmethod
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
@@ -99,6 +103,8 @@ class Memory(ABC):
             mask = mask and w.shuffle(mask, mask, list(range(self.width))[::-1])
             made = w.load(self._address(e.buffer, e.offset, where, back), dtype, self.width, mask)
             return w.shuffle(made, made, list(range(self.width))[::-1])
+        if not wide and guard is None and self._in_blocks(e, cell):
+            return self._block(e, where, cell)[cell.row - self.rows[0]]
         lanes = self._ramp(factor)
         scalars = [p for p in where if p.index.width == 1]
         for p in where:
@@ -106,6 +112,28 @@ class Memory(ABC):
                 lanes = w.add(lanes, w.mul(p.index, w.number(p.stride, "i64", self.width)))
         base = self._address(e.buffer, e.offset, scalars, cell)
         return w.gather(base, lanes, mask, dtype)
+
+    def _in_blocks(self, e: Load, cell: Cell) -> bool:
+        """Whether neighbours of what is read lie along the tile axis, in so many rows that a block is worth reading."""
+        near = self.tile is not None and e.offset.factor(self.tile) == 1 and e.dtype != "bool"
+        return near and 2 < len(self.rows) <= self.width and not isinstance(cell.count, Reg)
+
+    def _block(self, e: Load, where: Sequence[Place], cell: Cell) -> list[Reg]:
+        """What is read for all rows of the turn."""
+        assert self.vector is not None and self.tile is not None
+        w, width = self.w, self.width
+        key = (f"{id(e)} {cell.start} {cell.count}", self.index[self.vector][0].text, self.index[self.tile][0].text)
+        if key not in self.blocks:
+            mask = None
+            if len(self.rows) < width:
+                mask = w.lt(ramp(w, 1, width), w.number(len(self.rows), "i64", width))
+            first = cell._replace(row=self.rows[0])
+            assert isinstance(cell.count, int)
+            columns = [first._replace(start=cell.start + k) for k in range(cell.count or width)]
+            read = [w.load(self._address(e.buffer, e.offset, where, c), e.dtype, width, mask) for c in columns]
+            nothing = w.number(0, e.dtype, width)
+            self.blocks[key] = turned(w, [*read, *[nothing] * (width - len(read))])
+        return self.blocks[key]
 
     def _load_local(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
         """An element of a buffer of the row: a register, or memory with a place for each lane."""
@@ -236,6 +264,18 @@ class Memory(ABC):
         for k, mask in self._lanes(cell):
             one = cell._replace(start=cell.start + k)
             w.store(self._address(buffer, offset, where, one), w.extract(value, k), mask)
+
+
+    def is_local(self, buffer: Buffer) -> bool:
+        """Whether a buffer of the row is in registers, or has a place for each lane."""
+        return buffer in self.row.local and (self.row.registers is not None or self.row.width > 1)
+
+    def put_rows(self, buffer: Buffer, offset: Affine, value: Reg, rows: Sequence[int]) -> None:
+        """Write the first lanes of a value to consecutive elements, one for each row."""
+        w, mask = self.w, None
+        if len(rows) < value.width:
+            mask = w.lt(ramp(w, 1, value.width), w.number(len(rows), "i64", value.width))
+        w.store(self._address(buffer, offset, [], Cell(0, 0, rows[0])), value, mask)
 
 
 def ramp(w: LevelWriter, factor: int, width: int) -> Reg:

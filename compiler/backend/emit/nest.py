@@ -9,6 +9,7 @@ width of the vectors, and joins them in a fixed tree, so its bits depend on the 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...ir.measure import Extent
@@ -77,7 +78,7 @@ class NestEmitter(Folds):
         self.kept = len(nest.axes) - nest.reduced
         self.vector_at = nest.axes.index(nest.vector) if nest.vector in nest.axes else -1
         self.folds_lanes = self.vector_at >= self.kept
-        self.rows = [0]
+        self.rows: Sequence[int] = [0]
         self.vectors = [cell]
         self.partials = self._partials()
 
@@ -113,7 +114,7 @@ class NestEmitter(Folds):
             return self._vector_axis(at, axis, checks, folds)
         if axis is self.nest.tile:
             return self._tile_axis(at, axis, checks)
-        if self.straight:
+        if self.straight or (type(axis.extent) is int and axis.extent == 1):
             return self._written_out(at, axis, checks, folds)
 
         def body(index: Reg, carries: list[Reg]) -> list[Reg]:
@@ -149,7 +150,7 @@ class NestEmitter(Folds):
 
         def body(index: Reg, carries: list[Reg]) -> list[Reg]:
             self.elements.bind(axis, index, self.w.level)
-            self.rows = list(range(rows))
+            self._these(range(rows))
             return self._axis(at + 1, carries, [])
 
         span = self._span(at)
@@ -159,16 +160,20 @@ class NestEmitter(Folds):
             if isinstance(axis.extent, Extent):
                 return self._single_rows(at, axis, whole * rows, checks)
             self.elements.bind(axis, self.w.number(0, "i64"), self.base)
-            self.rows = list(range(whole * rows, axis.extent))
+            self._these(range(whole * rows, axis.extent))
             checks = self._axis(at + 1, checks, [])
         return checks
+
+    def _these(self, rows: Sequence[int]) -> None:
+        """A turn of the tile axis makes these steps."""
+        self.rows = self.elements.rows = rows
 
     def _single_rows(self, at: int, axis: Axis, start: Any, checks: list[Reg]) -> list[Reg]:
         """The rows that are left over, one by one, where their number is told."""
 
         def body(index: Reg, carries: list[Reg]) -> list[Reg]:
             self.elements.bind(axis, self.w.add(index, self.w.number(start, "i64")), self.w.level)
-            self.rows = [0]
+            self._these([0])
             return self._axis(at + 1, carries, [])
 
         return self.w.loop(axis.extent - start, 1, checks, body, empty=True)

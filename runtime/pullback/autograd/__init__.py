@@ -1,5 +1,6 @@
 """Gradients of given tensors; see pullback.runtime.tensor.autograd."""
 
+from pullback.autograd import forward_ad as forward_ad
 from pullback.autograd import function as function
 from pullback.autograd import functional as functional
 from pullback.autograd import graph as graph

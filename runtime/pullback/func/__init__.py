@@ -2,3 +2,5 @@
 
 from pullback.runtime.tensor.batched import *  # noqa: F403
 from pullback.runtime.tensor.func import *  # noqa: F403
+from pullback.runtime.tensor.jacobians import *  # noqa: F403
+from pullback.runtime.tensor.stateless import *  # noqa: F403

@@ -1,3 +1,5 @@
 """Optimisers; see pullback.runtime.optim."""
 
+from pullback.optim import lr_scheduler as lr_scheduler
+from pullback.optim import swa_utils as swa_utils
 from pullback.runtime.optim import *  # noqa: F403

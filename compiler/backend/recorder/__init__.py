@@ -1,0 +1,61 @@
+"""Calls on tensors that are recognised natively: what a program did before is not executed again, only noted.
+
+A trace, what was recorded since the last flush, is a path in a tree of *states*; an edge is one call of a *recorded
+function* with all that its meaning depends on. The tape is in one state. A call whose function and arguments agree
+with an edge to a child leads there, and its results are *late* tensors: a number on the trace and nothing else.
+
+    x = linear(x, w)        root --linear(INPUT, INPUT)--> S1        x is value 3
+    y = x + 1.0               S1 --add(VALUE 3, NUMBER)--> S2        y is value 5
+
+Everything else is Python: what a call means when it comes for the first time, what a late tensor's cell is when
+somebody asks, and how the values of a state are computed.
+
+    layout        the fields of all objects, and the words that describe what a call needs and gives
+    native        the classes, and which tape and classes calls are recognised for
+    replay        kernels that run whole traces on the tape's values
+    types         the same as heap types of the interpreter
+    library       the LLVM text as code in memory
+    *_text        the text: collect (garbage), tensor, late, tape and tape_methods; compare and match (is it that
+                  call?), give (what it does), call, operator; inputs, results, replay, rerun; gradients
+"""
+
+from .layout import Give, Need, Range, Source, words
+from .native import (
+    SUPPORTED,
+    CellBase,
+    RecordedBase,
+    StateBase,
+    TapeBase,
+    TensorBase,
+    forget_gradients,
+    gradients_of,
+    install,
+    installed,
+    is_operator,
+    mark,
+    operators,
+)
+from .replay import Input, Replay
+
+__all__ = [
+    "SUPPORTED",
+    "CellBase",
+    "Give",
+    "Input",
+    "Need",
+    "Range",
+    "RecordedBase",
+    "Replay",
+    "Source",
+    "StateBase",
+    "TapeBase",
+    "TensorBase",
+    "forget_gradients",
+    "gradients_of",
+    "install",
+    "installed",
+    "is_operator",
+    "mark",
+    "operators",
+    "words",
+]

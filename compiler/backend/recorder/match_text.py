@@ -1,0 +1,346 @@
+"""LLVM text that compares a call with one that was recorded, argument by argument.
+
+Nothing here runs code of the program. A tensor or number that the trace reads for the first time is entered into it
+on the way; `@withdraw` (of `tape_text`) takes it out when a later argument differs. A special tensor must be looked
+at by Python first: the comparison fails, and the search (its words are those of `layout.Search`) notes the tensor.
+"""
+
+from __future__ import annotations
+
+from ..python_abi import BYTES_DATA, SIZE, TYPE
+from .layout import (
+    HISTORY,
+    HOOKED,
+    LEAF,
+    SHARED,
+    SPECIAL,
+    VIEWED,
+    Cell,
+    Give,
+    Need,
+    Search,
+    State,
+    Tape,
+    Tensor,
+)
+from .snippets import DESCRIPTOR_FIELDS, get, put
+
+_FLAGS = f"""
+; The class of a tensor: whether it is a leaf that requires a gradient, has history, and may share its memory.
+define internal i64 @class_of(ptr %tensor) nounwind alwaysinline {{
+entry:
+{get("flags", "%tensor", Tensor.FLAGS, "i64")}
+{get("node", "%tensor", Tensor.NODE)}
+  %unset = icmp eq ptr %node, null
+  %none = icmp eq ptr %node, @_Py_NoneStruct
+  %no_node = or i1 %unset, %none
+  %known = select i1 %no_node, i64 0, i64 {HISTORY}
+  %special = call i1 @is_special(ptr %tensor)
+  %some_views = and i64 %flags, {VIEWED}
+  %viewed = icmp ne i64 %some_views, 0
+  %shares = or i1 %special, %viewed
+  %shared = select i1 %shares, i64 {SHARED}, i64 0
+  %plain = and i64 %flags, {LEAF | HISTORY}
+  %with_node = or i64 %plain, %known
+  %class = or i64 %with_node, %shared
+  ret i64 %class
+}}
+
+; Whether a tensor shares memory, or there is more to it than its fields.
+define internal i1 @is_special(ptr %tensor) nounwind alwaysinline {{
+entry:
+{get("flags", "%tensor", Tensor.FLAGS, "i64")}
+{get("storage", "%tensor", Tensor.STORAGE)}
+  %bit = and i64 %flags, {SPECIAL}
+  %marked = icmp ne i64 %bit, 0
+  %unset = icmp eq ptr %storage, null
+  %none = icmp eq ptr %storage, @_Py_NoneStruct
+  %own = or i1 %unset, %none
+  %shared = xor i1 %own, true
+  %special = or i1 %marked, %shared
+  ret i1 %special
+}}
+
+; Whether a tensor's fields are all there is to know: it is plain, or Python has looked at it during this search.
+define internal i1 @is_settled(ptr %search, ptr %tensor) nounwind alwaysinline {{
+entry:
+  %special = call i1 @is_special(ptr %tensor)
+  br i1 %special, label %look, label %yes
+look:
+{get("count", "%search", Search.COUNT, "i64")}
+  %first = getelementptr i8, ptr %search, i64 {Search.CHECKED}
+  br label %each
+each:
+  %n = phi i64 [ 0, %look ], [ %next, %one ]
+  %end = icmp eq i64 %n, %count
+  br i1 %end, label %no, label %one
+one:
+  %place = getelementptr ptr, ptr %first, i64 %n
+  %checked = load ptr, ptr %place
+  %found = icmp eq ptr %checked, %tensor
+  %next = add i64 %n, 1
+  br i1 %found, label %yes, label %each
+yes:
+  ret i1 true
+no:
+{put("met", "%search", Search.MET, "ptr %tensor")}
+  ret i1 false
+}}
+"""
+
+_TENSORS = f"""
+; A tensor against VALUE, INPUT or ALIAS.
+define internal i1 @match_tensor(ptr %search, ptr %tensor, i64 %tag, i64 %a, i64 %b, i64 %c) nounwind alwaysinline {{
+entry:
+  %is = call i1 @is_tensor(ptr %tensor)
+  br i1 %is, label %look, label %no
+look:
+  %settled = call i1 @is_settled(ptr %search, ptr %tensor)
+  br i1 %settled, label %flags, label %no
+flags:
+  %class = call i64 @class_of(ptr %tensor)
+  %same_class = icmp eq i64 %class, %c
+  br i1 %same_class, label %place, label %no
+place:
+  %tape = load ptr, ptr %search
+{get("serial", "%tape", Tape.SERIAL, "i64")}
+{get("its_serial", "%tensor", Tensor.SERIAL, "i64")}
+  %here = icmp eq i64 %its_serial, %serial
+  %value = icmp eq i64 %tag, {Need.VALUE}
+  %agrees = icmp eq i1 %here, %value
+  br i1 %agrees, label %which, label %no
+which:
+  br i1 %here, label %on_trace, label %off_trace
+on_trace:
+  %there = call ptr @tensor_at(ptr %tape, i64 %a)
+  %same = icmp eq ptr %there, %tensor
+  ret i1 %same
+off_trace:
+{get("cell", "%tensor", Tensor.CELL)}
+  %late = icmp eq ptr %cell, null
+  br i1 %late, label %no, label %cells
+cells:
+{get("cell_serial", "%cell", Cell.SERIAL, "i64")}
+{get("cell_number", "%cell", Cell.NUMBER, "i64")}
+  %shared = icmp eq i64 %cell_serial, %serial
+  %alias = icmp eq i64 %tag, {Need.ALIAS}
+  %fits = icmp eq i1 %shared, %alias
+  br i1 %fits, label %kind_of_entry, label %no
+kind_of_entry:
+  br i1 %alias, label %second, label %first
+second:
+  %that_cell = icmp eq i64 %cell_number, %b
+  br i1 %that_cell, label %enter, label %no
+first:
+{get("array", "%cell", Cell.ARRAY)}
+  %null = icmp eq ptr %array, null
+  %none = icmp eq ptr %array, @_Py_NoneStruct
+  %pending = or i1 %null, %none
+  %ready = xor i1 %pending, true
+{get("kind", "%cell", Cell.KIND)}
+  %kind_word = ptrtoint ptr %kind to i64
+  %that_kind = icmp eq i64 %kind_word, %b
+  %good = and i1 %that_kind, %ready
+  br i1 %good, label %number_cell, label %no
+number_cell:
+{put("cell_serial", "%cell", Cell.SERIAL, "i64 %serial")}
+{put("cell_number", "%cell", Cell.NUMBER, "i64 %a")}
+  br label %enter
+enter:
+{put("tensor_serial", "%tensor", Tensor.SERIAL, "i64 %serial")}
+{put("tensor_number", "%tensor", Tensor.NUMBER, "i64 %a")}
+  call void @keep(ptr %tape, i64 %a, ptr %tensor, ptr %cell)
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+_MATCH = f"""
+; An object against the descriptors at %words; what follows them, or null if it differs.
+define internal ptr @match(ptr %search, ptr %object, ptr %words, ptr %end) nounwind {{
+entry:
+  %nothing = icmp uge ptr %words, %end
+  br i1 %nothing, label %no, label %some
+some:
+{DESCRIPTOR_FIELDS}
+  switch i64 %tag, label %no [
+    i64 {Need.STATIC}, label %static   i64 {Need.VALUE}, label %tensor   i64 {Need.INPUT}, label %tensor
+    i64 {Need.ALIAS}, label %tensor    i64 {Need.NUMBER}, label %number  i64 {Need.SEQUENCE}, label %sequence ]
+static:
+  %known = inttoptr i64 %a to ptr
+  %equal = call i1 @equal(ptr %object, ptr %known)
+  br i1 %equal, label %yes, label %no
+tensor:
+  %agrees = call i1 @match_tensor(ptr %search, ptr %object, i64 %tag, i64 %a, i64 %b, i64 %c)
+  br i1 %agrees, label %yes, label %no
+number:
+{get("number_type", "%object", TYPE)}
+  %wanted = inttoptr i64 %b to ptr
+  %its = icmp eq ptr %number_type, %wanted
+  br i1 %its, label %range, label %no
+range:
+  %fits = call i1 @fits(ptr %object, i64 %c)
+  br i1 %fits, label %enter, label %no
+enter:
+  %tape = load ptr, ptr %search
+  call void @keep(ptr %tape, i64 %a, ptr %object, ptr null)
+  br label %yes
+sequence:
+{get("type", "%object", TYPE)}
+  %class = inttoptr i64 %a to ptr
+  %same_class = icmp eq ptr %type, %class
+  br i1 %same_class, label %sized, label %no
+sized:
+  %length = call i64 @length_of(ptr %object)
+  %as_long = icmp eq i64 %length, %b
+  br i1 %as_long, label %items, label %no
+items:
+  %first = call ptr @items_of(ptr %object)
+  br label %each
+each:
+  %n = phi i64 [ 0, %items ], [ %next, %one ]
+  %at = phi ptr [ %more, %items ], [ %rest, %one ]
+  %last = icmp eq i64 %n, %length
+  br i1 %last, label %done, label %one
+one:
+  %item_at = getelementptr ptr, ptr %first, i64 %n
+  %item = load ptr, ptr %item_at
+  %rest = call ptr @match(ptr %search, ptr %item, ptr %at, ptr %end)
+  %next = add i64 %n, 1
+  %differs = icmp eq ptr %rest, null
+  br i1 %differs, label %no, label %each
+done:
+  ret ptr %at
+yes:
+  ret ptr %more
+no:
+  ret ptr null
+}}
+"""
+
+_ACCEPTS = f"""
+; Whether the call that led to %child is this one: all arguments, then gradients that it found and what was checked.
+define internal i1 @accepts(ptr %search, ptr %child, ptr %args, i64 %count) nounwind alwaysinline {{
+entry:
+  %tape = load ptr, ptr %search
+{get("needs", "%child", State.NEEDS)}
+  %known = call i1 @is_bytes(ptr %needs)
+  br i1 %known, label %start, label %no
+start:
+  %begin = getelementptr i8, ptr %needs, i64 {BYTES_DATA}
+{get("size", "%needs", SIZE, "i64")}
+  %end = getelementptr i8, ptr %begin, i64 %size
+  br label %each
+each:
+  %n = phi i64 [ 0, %start ], [ %next, %one ]
+  %at = phi ptr [ %begin, %start ], [ %rest, %one ]
+  %enough = icmp eq i64 %n, %count
+  br i1 %enough, label %implicit, label %one
+one:
+  %arg_at = getelementptr ptr, ptr %args, i64 %n
+  %arg = load ptr, ptr %arg_at
+  %rest = call ptr @match(ptr %search, ptr %arg, ptr %at, ptr %end)
+  %next = add i64 %n, 1
+  %differs = icmp eq ptr %rest, null
+  br i1 %differs, label %no, label %each
+implicit:
+  %words = phi ptr [ %at, %each ], [ %after, %gradient ], [ %more, %check ]
+  %last = icmp eq ptr %words, %end
+  br i1 %last, label %effects, label %leaf
+leaf:
+{DESCRIPTOR_FIELDS}
+  switch i64 %tag, label %no [ i64 {Need.GRAD}, label %owner   i64 {Need.CHECK}, label %check ]
+check:
+  %has = call i1 @has_been_checked(ptr %tape, i64 %a, i64 %b)
+  br i1 %has, label %implicit, label %no
+owner:
+  %tensor = call ptr @tensor_at(ptr %tape, i64 %a)
+  %there = icmp ne ptr %tensor, null
+  br i1 %there, label %hooks, label %no
+hooks:
+{get("flags", "%tensor", Tensor.FLAGS, "i64")}
+  %hooked = and i64 %flags, {HOOKED}
+  %free = icmp eq i64 %hooked, 0
+  br i1 %free, label %gradient, label %no
+gradient:
+{get("set", "%tensor", Tensor.GRAD)}
+  %unset = icmp eq ptr %set, null
+  %grad = select i1 %unset, ptr @_Py_NoneStruct, ptr %set
+  %after = call ptr @match(ptr %search, ptr %grad, ptr %more, ptr %end)
+  %other = icmp eq ptr %after, null
+  br i1 %other, label %no, label %implicit
+effects:
+  %may = call i1 @may_happen(ptr %tape, ptr %child)
+  ret i1 %may
+no:
+  ret i1 false
+}}
+
+define internal i1 @has_been_checked(ptr %tape, i64 %n, i64 %what) nounwind {{
+entry:
+{get("room", "%tape", Tape.ROOM, "i64")}
+  %inside = icmp ult i64 %n, %room
+  br i1 %inside, label %look, label %no
+look:
+{get("cells", "%tape", Tape.CELLS)}
+  %cell_at = getelementptr ptr, ptr %cells, i64 %n
+  %cell = load ptr, ptr %cell_at
+  %absent = icmp eq ptr %cell, null
+  br i1 %absent, label %no, label %compare
+compare:
+{get("checked", "%cell", Cell.CHECKED, "i64")}
+  %same = icmp eq i64 %checked, %what
+  ret i1 %same
+no:
+  ret i1 false
+}}
+
+; Whether what a call does to tensors is simple now: they share no memory, and no old gradient would die in the middle.
+define internal i1 @may_happen(ptr %tape, ptr %child) nounwind alwaysinline {{
+entry:
+{get("gives", "%child", State.GIVES)}
+  %known = call i1 @is_bytes(ptr %gives)
+  br i1 %known, label %start, label %no
+start:
+  %begin = getelementptr i8, ptr %gives, i64 {BYTES_DATA}
+{get("size", "%gives", SIZE, "i64")}
+  %end = getelementptr i8, ptr %begin, i64 %size
+  %silent = icmp eq i64 %size, 0
+  br i1 %silent, label %no, label %each
+each:
+  %words = phi ptr [ %begin, %start ], [ %more, %read ], [ %more, %assign ], [ %more, %gradient ], [ %more, %old ]
+  %last = icmp uge ptr %words, %end
+  br i1 %last, label %yes, label %read
+read:
+{DESCRIPTOR_FIELDS}
+  switch i64 %tag, label %each [ i64 {Give.ASSIGN}, label %target   i64 {Give.PUT_GRAD}, label %leaf ]
+target:
+  %written = call ptr @tensor_at(ptr %tape, i64 %a)
+  %absent = icmp eq ptr %written, null
+  br i1 %absent, label %no, label %assign
+assign:
+  %class = call i64 @class_of(ptr %written)
+  %sharing = and i64 %class, {SHARED}
+  %shares = icmp ne i64 %sharing, 0
+  br i1 %shares, label %no, label %each
+leaf:
+  %owner = call ptr @tensor_at(ptr %tape, i64 %a)
+  %lost = icmp eq ptr %owner, null
+  br i1 %lost, label %no, label %gradient
+gradient:
+{get("held", "%owner", Tensor.GRAD)}
+  %free = icmp eq ptr %held, null
+  br i1 %free, label %each, label %old
+old:
+  %references = load i32, ptr %held
+  %elsewhere = icmp ne i32 %references, 1
+  br i1 %elsewhere, label %each, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+TEXT = _FLAGS + _TENSORS + _MATCH + _ACCEPTS

@@ -1,0 +1,102 @@
+"""Traces that have a kernel: `Replay(kernel, sources, results)(tape)` runs one natively.
+
+    sources    Input(CELL, 0), Input(CONSTANT, array), Input(NUMBER, 3, "f32") ...   the kernel's inputs, in order
+    results    (number of a value, its kind) ...                                     its results, in order
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import pool
+from ..cache import kept_object
+from ..kernel import Kernel, layout
+from ..module import Linked, link
+from ..python_abi import BYTES_DATA, DTYPES
+from .layout import Range, Source, words
+from .snippets import get
+
+_RANGES = {"bool": Range.BOOL, "i32": Range.I32, "i64": Range.I64, "f32": Range.F32, "f64": Range.F64}
+
+DTYPE_NAMES = frozenset(_RANGES)
+"""The dtypes of Python numbers that a kernel may read."""
+
+
+class Input(NamedTuple):
+    """Where an input comes from: a tag of `Source`, the number of a value or a constant, the dtype of a number."""
+
+    tag: int
+    what: Any
+    dtype: str = ""
+
+
+class Replay:
+    """Runs a kernel on the values of a trace, and hands out its results."""
+
+    def __init__(self, kernel: Kernel, sources: Sequence[Input], results: Sequence[tuple[int, Any]]) -> None:
+        self.kernel = kernel
+        given = [_layout(layout(type)[0], type.numpy) for type in kernel.inputs]
+        made = [_layout(*each) for each in kernel.outputs]
+        runner = _runner(len(given) + len(made))  # of which another thread may be making a second one
+        self._keep = given, made, sources, results, runner
+        described = [
+            (s.tag, id(s.what) if s.tag == Source.CONSTANT else s.what, _RANGES.get(s.dtype, 0), _data(block))
+            for s, block in zip(sources, given, strict=True)]
+        aliases = kernel.aliases
+        wanted = [
+            (aliases.get(k, -1), n, id(kind), _data(block))
+            for k, ((n, kind), block) in enumerate(zip(results, made, strict=True))]
+        self.words = runner.address("run"), kernel.address, bool(kernel.long), words(*described), words(*wanted)
+
+    def __call__(self, tape: Any) -> list[Any] | None:
+        """Run the trace; the late tensors with history that got a value. None: an input is not what was expected."""
+        made = tape.replay(*self.words)
+        return self.settled(made)
+
+    def settled(self, made: Any) -> list[Any] | None:
+        """What `replay` returned, with its error raised."""
+        if type(made) is tuple:
+            raise self.kernel.error(made[0], made[1:])
+        return None if made is NotImplemented else made
+
+    def stay(self, state: Any, live: bytes, *more: Any) -> None:
+        """Let `tape.rerun()` run this, if the trace ends in this state again and the same values are wanted; `more`
+        stands at the end of `state.plan`."""
+        state.live, state.plan = live, (*self.words, self, *more)  # which keeps the kernel while this is known
+
+
+@functools.cache
+def _layout(shape: tuple[int, ...], dtype: np.dtype, nbytes: int = 0) -> bytes:
+    """A layout in the words of `replay_text`; it is kept for ever, and so is its dtype."""
+    standard = next((each for each in DTYPES.values() if each == dtype), dtype)
+    _dtypes.append(standard)
+    maker = pool.address() if nbytes >= pool.LARGE else 0
+    return struct.pack(f"<{4 + len(shape)}q", id(standard), standard.num, len(shape), maker, *shape)
+
+
+_dtypes: list[np.dtype] = []
+
+
+def _data(block: bytes) -> int:
+    return id(block) + BYTES_DATA
+
+
+@functools.cache
+def _runner(count: int) -> Linked:
+    """A function that calls kernels with so many pointers, which it finds in an array."""
+    loads = "\n".join([get(f"p{k}", "%pointers", 8 * k) for k in range(count)])
+    given = ", ".join([*(f"ptr %p{k}" for k in range(count)), "ptr %report"])
+    text = f"""
+define i64 @run(ptr %kernel, ptr %pointers, ptr %report) nounwind {{
+entry:
+{loads}
+  %status = call i64 %kernel({given})
+  ret i64 %status
+}}
+"""
+    return link(kept_object(text), {}, ["run"])

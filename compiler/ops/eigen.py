@@ -1,0 +1,96 @@
+"""Eigenvalues and eigenvectors of matrices that need not be symmetric, so they are complex.
+
+Complex values have an axis of two at the end.  The rule is that of Giles (2008), for eigenvectors of length 1 (Wan and
+Zhang, "Automatic differentiation for complex valued SVD", 2019, on the phase that is free).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from . import matrices as M
+from .library import Library, each
+
+Complex = tuple[Any, Any]
+"""The real and the imaginary part."""
+
+
+def _parts(z: np.ndarray, dtype: Any) -> np.ndarray:
+    wanted = np.complex64 if dtype == np.float32 else np.complex128
+    return np.ascontiguousarray(z, wanted)[..., None].view(dtype)
+
+
+def _eig(a: np.ndarray, is_complex: int) -> tuple[np.ndarray, np.ndarray]:
+    numbers = np.ascontiguousarray(a)
+    if is_complex:
+        numbers = numbers.view(np.complex64 if a.dtype == np.float32 else np.complex128)[..., 0]
+    values, vectors = each(lambda x: tuple(np.linalg.eig(x)), numbers)
+    return _parts(values, a.dtype), _parts(vectors, a.dtype)
+
+
+def _types(a: Type, is_complex: int) -> tuple[Type, Type]:
+    matrix = a.shape[:-1] if is_complex else a.shape
+    return a.with_shape((*matrix[:-1], 2)), a.with_shape((*matrix, 2))
+
+
+def _split(m: Any, x: Any) -> Complex:
+    """The parts of a value whose last axis has two."""
+    *shape, _ = M.shape_of(x)
+    flat = M.reshaped(m, x, (*shape, 1, 2))
+    return tuple(M.reshaped(m, M.block(m, flat, 0, k, 1, 1), tuple(shape)) for k in range(2))  # type: ignore[return-value]
+
+
+def _joined(m: Any, z: Complex) -> Any:
+    shape = M.shape_of(z[0])
+    return M.reshaped(m, M.beside(m, *(M.reshaped(m, p, (*shape, 1, 1)) for p in z)), (*shape, 2))
+
+
+def _adjoint(m: Any, z: Complex) -> Complex:
+    return M.turned(m, z[0]), -M.turned(m, z[1])
+
+
+def _product(m: Any, x: Complex, y: Complex) -> Complex:
+    def real(a: Any, b: Any) -> Any:
+        return M.product(m, a, b)
+
+    return real(x[0], y[0]) - real(x[1], y[1]), real(x[0], y[1]) + real(x[1], y[0])
+
+
+def _solved(m: Any, a: Complex, b: Complex) -> Complex:
+    """By a real matrix of twice the size."""
+    n, k = M.shape_of(a[0])[-1], M.shape_of(b[0])[-1]
+    whole = M.above(m, M.beside(m, a[0], -a[1]), M.beside(m, a[1], a[0]))
+    made = m.solve(whole, M.above(m, *b))
+    return M.block(m, made, 0, 0, n, k), M.block(m, made, n, 0, n, k)
+
+
+def _eig_pull(m: Any, inputs: Any, results: Any, cts: Any, is_complex: int) -> Any:
+    """V^-H (diag(gw) + (V^H gV - V^H V diag(Re V^H gV)) / conj(E)) V^H, where E holds differences of eigenvalues."""
+    w, v = (_split(m, r) for r in results)
+    gw, gv = (_split(m, ct) for ct in cts)
+    n = M.shape_of(w[0])[-1]
+    adjoint = _adjoint(m, v)
+    along = _product(m, adjoint, gv)
+    free = M.rows(m, M.diagonal(m, along[0]), n)
+    gram = _product(m, adjoint, v)
+    along = along[0] - gram[0] * free, along[1] - gram[1] * free
+
+    def apart(m: Any, i: Any, j: Any) -> Any:
+        return m.ne(i, j)
+
+    re = M.where(m, M.rows(m, w[0], n) - M.columns(m, w[0], n), apart, 1.0)
+    im = M.where(m, M.rows(m, w[1], n) - M.columns(m, w[1], n), apart)
+    size = re * re + im * im
+    # divided by the conjugate: times E over its square
+    middle = (along[0] * re - along[1] * im) / size, (along[0] * im + along[1] * re) / size
+    middle = tuple(M.where(m, p, apart) + M.diagonals(m, g) for p, g in zip(middle, gw, strict=True))
+    made = _solved(m, adjoint, _product(m, middle, adjoint))  # type: ignore[arg-type]
+    return [_joined(m, made) if is_complex else made[0]]
+
+
+eig = Library("eig", _types, _eig, _eig_pull, {"is_complex": "axis"})
+
+__all__ = ["eig"]

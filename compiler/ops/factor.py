@@ -1,0 +1,297 @@
+"""Inverses, solutions, determinants, LU, QR and Cholesky factors, by NumPy's LAPACK, with pullbacks of our own.
+
+The rules are those of Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+differentiation" (2008), of Murray, "Differentiation of the Cholesky decomposition" (2016), of Walter and Lehmann,
+"Algorithmic differentiation of linear algebra functions" (2010), and of Golub and Pereyra (1973) for the pseudoinverse.
+Matrices are the last two axes.  What does not exist is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from . import matrices as M
+from .custom import refused
+from .library import Library, each
+
+
+def _same(a: Type, *_: Type, **__: Any) -> Type:
+    return a
+
+
+# ---- inverse and solutions
+
+
+def _inverse_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    turned = M.turned(m, results[0])
+    return [-M.product(m, turned, cts[0], turned)]
+
+
+inverse = Library("inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull)
+
+
+def _solve_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    ct = m.solve(M.turned(m, inputs[0]), cts[0])
+    return [-M.product(m, ct, M.turned(m, results[0])), ct]
+
+
+solve = Library("solve", lambda a, b: b, lambda a, b: each(np.linalg.solve, a, b), _solve_pull)
+
+
+def _pinv_types(a: Type, *_: Type) -> Type:
+    *lead, rows, columns = a.shape
+    return a.with_shape((*lead, columns, rows))
+
+
+def _pinv(a: np.ndarray, atol: np.ndarray, rtol: np.ndarray) -> np.ndarray:
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), a)
+    top = s[..., :1] if s.shape[-1] else np.zeros((*s.shape[:-1], 1), s.dtype)
+    cut = np.maximum(atol[..., None], rtol[..., None] * top)
+    inverted = np.where(s > cut, 1 / s, 0) + 0 * s
+    return np.swapaxes(vh, -1, -2) @ (inverted[..., None] * np.swapaxes(u, -1, -2))
+
+
+def _pinv_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    a, (p,), (ct,) = inputs[0], results, cts
+    pt, gt = M.turned(m, p), M.turned(m, ct)
+    ap, pa = M.product(m, a, p), M.product(m, p, a)
+    outer, inner = M.identity(m, ap) - ap, M.identity(m, pa) - pa
+    made = M.product(m, outer, gt, p, pt) + M.product(m, pt, p, gt, inner) - M.product(m, pt, ct, pt)
+    return [made, None, None]
+
+
+pinv = Library("pinv", _pinv_types, _pinv, _pinv_pull)
+
+# ---- determinants
+
+
+def _scalar(a: Type) -> Type:
+    return a.with_shape(a.shape[:-2])
+
+
+def _det_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    (a,) = inputs
+    return [M.scalars(m, cts[0], M.shape_of(a)) * m.cofactor(a)]
+
+
+def _cofactor(a: np.ndarray) -> np.ndarray:
+    """det(a) times the inverse's transpose, which exists for singular matrices too; by singular values."""
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x)), a)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    n = s.shape[-1]
+    others = [np.prod(np.delete(s, k, -1), -1) for k in range(n)]
+    made = np.stack(others, -1) if n else s
+    return ((sign[..., None] * made)[..., None, :] * u) @ vh
+
+
+def _cofactor_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    """By the inverse, so only where there is one."""
+    (a,), (ct,) = inputs, cts
+    turned = M.turned(m, m.inverse(a))
+    trace = M.diagonal(m, M.product(m, M.turned(m, ct), turned))
+    total = _summed(m, trace)
+    shape = M.shape_of(a)
+    made = M.scalars(m, total, shape) * turned - M.product(m, turned, M.turned(m, ct), turned)
+    return [M.scalars(m, m.det(a), shape) * made]
+
+
+def _summed(m: Any, v: Any) -> Any:
+    return m(M.sum_(m.b, v.value, axes=(len(M.shape_of(v)) - 1,)))
+
+
+det = Library("det", _scalar, lambda a: np.linalg.det(a), _det_pull)
+cofactor = Library("cofactor", _same, _cofactor, _cofactor_pull)
+
+
+def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    (a,) = inputs
+    return [M.scalars(m, cts[1], M.shape_of(a)) * M.turned(m, m.inverse(a))]
+
+
+slogdet = Library(
+    "slogdet", lambda a: (_scalar(a), _scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull
+)
+
+# ---- Cholesky, LU and QR
+
+
+def _symmetric(m: Any, x: Any) -> Any:
+    return 0.5 * (x + M.turned(m, x))
+
+
+def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    (low,), (ct,) = results, cts
+    middle = M.lower(m, M.product(m, M.turned(m, low), M.lower(m, ct)))
+    half = M.where(m, middle, lambda m, i, j: m.ne(i, j)) + 0.5 * M.where(m, middle, M.on_diagonal)
+    turned = M.turned(m, low)
+    made = m.solve(turned, M.turned(m, m.solve(turned, M.turned(m, half))))
+    return [_symmetric(m, made)]
+
+
+cholesky = Library("cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull)
+
+
+def _minor(a: np.ndarray) -> np.ndarray:
+    """The order of the first leading minor that is not positive, 0 if all are."""
+    made = np.zeros(a.shape[:-2], np.int32)
+    for at in np.ndindex(made.shape):
+        if not _is_positive(a[at]):
+            made[at] = next(n for n in range(1, len(a[at]) + 1) if not _is_positive(a[at][:n, :n]))
+    return made
+
+
+def _is_positive(a: np.ndarray) -> bool:
+    try:
+        np.linalg.cholesky(a)
+        return True
+    except np.linalg.LinAlgError:
+        return False
+
+
+cholesky_info = Library("cholesky_info", lambda a: _scalar(a).with_dtype("i32"), _minor)
+
+
+BLOCK = 32
+"""Columns that LU takes in turn; what is beside them is a product of matrices."""
+
+
+def _lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """L below the diagonal and U from it on, the row that each row was swapped with, and the first pivot of zero."""
+    *lead, rows, columns = a.shape
+    lu, n = np.array(a).reshape(math.prod(lead), rows, columns), min(rows, columns)
+    pivots, info = np.zeros((len(lu), n), np.int32), np.zeros(len(lu), np.int32)
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        _lu_of_columns(lu, start, stop, pivots, info)
+        if stop < columns:
+            head = np.tril(lu[:, start:stop, start:stop], -1) + np.eye(stop - start, dtype=lu.dtype)
+            lu[:, start:stop, stop:] = np.linalg.solve(head, lu[:, start:stop, stop:])
+            lu[:, stop:, stop:] -= lu[:, stop:, start:stop] @ lu[:, start:stop, stop:]
+    return lu.reshape(a.shape), pivots.reshape(*lead, n), info.reshape(lead)
+
+
+def _lu_of_columns(lu: np.ndarray, start: int, stop: int, pivots: np.ndarray, info: np.ndarray) -> None:
+    """Eliminate below the diagonal in these columns; rows are swapped as a whole."""
+    batch = np.arange(len(lu))
+    for k in range(start, stop):
+        at = k + np.argmax(np.abs(lu[:, k:, k]), axis=1)
+        pivots[:, k] = at + 1
+        lu[batch, k], lu[batch, at] = lu[batch, at], lu[batch, k].copy()
+        head = lu[:, k, k]
+        info[(info == 0) & (head == 0)] = k + 1
+        lu[:, k + 1 :, k] /= np.where(head == 0, 1, head)[:, None]
+        lu[:, k + 1 :, k + 1 : stop] -= lu[:, k + 1 :, k, None] * lu[:, k, None, k + 1 : stop]
+
+
+def _lu_types(a: Type) -> tuple[Type, ...]:
+    *lead, rows, columns = a.shape
+    n = min(rows, columns)  # type: ignore[type-var]
+    return a, Type("i32", (*lead, n)), Type("i32", tuple(lead))
+
+
+def order_of(pivots: np.ndarray, rows: int) -> np.ndarray:
+    """Where each row of a matrix came from that was permuted by these swaps."""
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
+    made = np.tile(np.arange(rows), (len(flat), 1))
+    batch = np.arange(len(flat))
+    for k in range(flat.shape[-1]):
+        at = flat[:, k] - 1
+        made[batch, k], made[batch, at] = made[batch, at], made[batch, k].copy()
+    return made.reshape(*pivots.shape[:-1], rows)
+
+
+def _permutation(pivots: np.ndarray, rows: int) -> np.ndarray:
+    """P of A = P L U."""
+    order = order_of(pivots, rows)
+    return np.swapaxes(np.eye(rows)[order], -1, -2)
+
+
+permutation = Library(
+    "permutation",
+    lambda p, rows, dtype: Type(dtype, (*p.shape[:-1], rows, rows)),
+    lambda p, rows, dtype: _permutation(p, rows),
+    attributes={"rows": "axis", "dtype": "word"},
+)
+
+
+def _lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    """Of P L U, where L may go on below the square part, or U beside it."""
+    (a,), (packed, pivots, _), ct = inputs, results, cts[0]
+    *_, rows, columns = M.shape_of(a)
+    n = min(rows, columns)
+    square, g = M.corner(m, packed, n, n), M.corner(m, ct, n, n)
+    low, up = M.lower(m, square, -1) + M.identity(m, square), M.upper(m, square)
+    of_low = M.product(m, M.turned(m, low), M.lower(m, g, -1))
+    of_up = M.product(m, M.upper(m, g), M.turned(m, up))
+    if columns > n:
+        rest, rest_ct = (M.block(m, x, 0, n, n, columns - n) for x in (packed, ct))
+        of_low = of_low - M.product(m, rest_ct, M.turned(m, rest))
+    if rows > n:
+        rest, rest_ct = (M.block(m, x, n, 0, rows - n, n) for x in (packed, ct))
+        of_up = of_up - M.product(m, M.turned(m, rest), rest_ct)
+    middle = M.lower(m, of_low, -1) + M.upper(m, of_up)
+    made = _solved_right(m, m.solve(M.turned(m, low), middle), up)
+    if columns > n:
+        made = M.beside(m, made, m.solve(M.turned(m, low), rest_ct))
+    if rows > n:
+        made = M.above(m, made, _solved_right(m, rest_ct, up))
+    return [M.product(m, m.permutation(pivots, rows=rows, dtype=a.value.type.dtype), made)]
+
+
+def _solved_right(m: Any, x: Any, up: Any) -> Any:
+    """x times the inverse of the transpose."""
+    return M.turned(m, m.solve(up, M.turned(m, x)))
+
+
+lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull)
+
+
+def _qr_types(a: Type, mode: str) -> tuple[Type, Type]:
+    *lead, rows, columns = a.shape
+    n = rows if mode == "complete" else min(rows, columns)  # type: ignore[type-var]
+    return a.with_shape((*lead, rows, n)), a.with_shape((*lead, n, columns))
+
+
+def _qr_pull(m: Any, inputs: Any, results: Any, cts: Any, mode: str) -> Any:
+    (a,), (q, r), (gq, gr) = inputs, results, cts
+    *_, rows, columns = M.shape_of(a)
+    if mode == "complete" and rows > columns:
+        text = "qr has no derivative where mode is 'complete' and there are more rows than columns"
+        return [m(refused(m.b, type=a.value.type, text=text))]
+    if rows >= columns:
+        return [_qr_tall(m, q, r, gq, gr)]
+    first = M.corner(m, r, rows, rows)
+    g_first, g_rest = M.corner(m, gr, rows, rows), M.block(m, gr, 0, rows, rows, columns - rows)
+    gq = gq + M.product(m, M.block(m, a, 0, rows, rows, columns - rows), M.turned(m, g_rest))
+    return [M.beside(m, _qr_tall(m, q, first, gq, g_first), M.product(m, q, g_rest))]
+
+
+def _qr_tall(m: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
+    middle = M.product(m, r, M.turned(m, gr)) - M.product(m, M.turned(m, gq), q)
+    low = M.lower(m, middle, -1)
+    both = low + M.turned(m, low) + M.where(m, middle, M.on_diagonal)
+    return M.turned(m, m.solve(r, M.turned(m, gq + M.product(m, q, both))))
+
+
+qr = Library("qr", _qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_pull, {"mode": "word"})
+
+
+def _geqrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    packed, tau = np.linalg.qr(a, "raw")
+    return np.swapaxes(packed, -1, -2), tau
+
+
+def _geqrf_types(a: Type) -> tuple[Type, Type]:
+    *lead, rows, columns = a.shape
+    return a, a.with_shape((*lead, min(rows, columns)))  # type: ignore[type-var]
+
+
+def _geqrf_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    return [m(refused(m.b, type=inputs[0].value.type, text="the derivative of geqrf is not implemented"))]
+
+
+geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull)

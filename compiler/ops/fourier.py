@@ -1,0 +1,90 @@
+"""Discrete Fourier transforms by NumPy's pocketfft, none of them scaled.
+
+Complex values have an axis of two at the end; the axes of a transform are counted from the one before it, so they are
+negative.  Each is linear, so its pullback is another: a transform pulls back to the one with the other sign, that of
+real values to the real part of such a one, and one to real values to one of real values, where all coefficients count
+twice that stand for two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from .library import Library
+from .shape import pad, reshape, slice_
+from .source import iota
+
+
+def _numbers(x: np.ndarray) -> np.ndarray:
+    """Complex numbers of an array whose last axis has two."""
+    x = np.ascontiguousarray(x)
+    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
+
+
+def _parts(z: np.ndarray) -> np.ndarray:
+    z = np.ascontiguousarray(z)
+    return z[..., None].view(np.float32 if z.dtype == np.complex64 else np.float64)
+
+
+def _same(x: Type, **_: Any) -> Type:
+    return x
+
+
+def _fft(x: np.ndarray, axes: tuple[int, ...], inverse: int) -> np.ndarray:
+    z = _numbers(x)
+    made = np.fft.ifftn(z, axes=axes, norm="forward") if inverse else np.fft.fftn(z, axes=axes)
+    return _parts(made)
+
+
+def _fft_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...], inverse: int) -> Any:
+    return [m.fft(cts[0], axes=axes, inverse=1 - inverse)]
+
+
+fft = Library("fft", _same, _fft, _fft_pull, {"axes": "axes", "inverse": "axis"})
+
+
+def _half(x: Type, axis: int) -> Type:
+    shape = list(x.shape)
+    shape[axis] = shape[axis] // 2 + 1  # type: ignore[operator]
+    return x.with_shape((*shape, 2))
+
+
+def _rfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int) -> Any:
+    shape = inputs[0].value.type.static_shape()
+    whole = (*shape, 2)
+    none, one = (0,) * len(whole), (1,) * len(whole)
+    filled = pad(m.b, cts[0].value, start=none, step=one, shape=whole)
+    made = m.fft(m(filled), axes=(axis,), inverse=1)
+    real = slice_(m.b, made.value, start=none, step=one, shape=(*shape, 1))
+    return [m(reshape(m.b, real, shape=shape))]
+
+
+rfft = Library(
+    "rfft", _half, lambda x, axis: _parts(np.fft.rfft(x, axis=axis)), _rfft_pull, {"axis": "axis"}
+)
+
+
+def _whole(x: Type, axis: int, n: int) -> Type:
+    shape = list(x.shape[:-1])
+    shape[axis] = n
+    return x.with_shape(tuple(shape))
+
+
+def _irfft(x: np.ndarray, axis: int, n: int) -> np.ndarray:
+    return np.fft.irfft(_numbers(x), n, axis=axis, norm="forward")
+
+
+def _irfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int, n: int) -> Any:
+    made = m.rfft(cts[0], axis=axis)
+    type = made.value.type
+    place = m(iota(m.b, type=type.with_dtype("i64"), axis=type.rank - 1 + axis))
+    ends = m.eq(place, 0) if n % 2 else m.or_(m.eq(place, 0), m.eq(place, n // 2))
+    return [m.select(ends, made, 2.0 * made)]
+
+
+irfft = Library("irfft", _whole, _irfft, _irfft_pull, {"axis": "axis", "n": "axis"})
+
+__all__ = ["fft", "irfft", "rfft"]

@@ -1,0 +1,130 @@
+"""Operations that NumPy computes: factorisations, transforms, searches for which no loop of our own would be quicker.
+
+    inverse = Library("inverse", _same, _inverse, pull=_inverse_pull)
+
+The derivative is ours, in graph operations, so every order follows. `expand` puts a call of Python in place of such an
+operation, when nothing will be differentiated any more:
+
+    %1: f64[3,3] = external %a {name="inverse", number=4, types=(f64[3,3],)}
+
+A library operation never fails: where a result does not exist there are NaNs, and whoever emits it looks for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..ir.primitive import Primitive
+from ..ir.types import Type, type_of
+from .external import Function, Numbered, external, numbered
+from .special import Family
+
+Types = Callable[..., Any]
+Compute = Callable[..., Any]
+
+
+class Library(Primitive):
+    """NumPy's results for arrays.
+
+    types     (*types, **attributes) -> the types of the results
+    compute   (*arrays, **attributes) -> an array or a tuple of them
+    pull      (m, inputs, results, cotangents, **attributes) -> a cotangent or None for each input; a missing
+              cotangent comes as zeros
+    """
+
+    bounded = False
+    opaque = True
+
+    def __init__(
+        self,
+        name: str,
+        types: Types,
+        compute: Compute,
+        pull: Callable[..., Any] | None = None,
+        attributes: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(name)
+        self.types, self.compute, self.pulled = types, compute, pull
+        self.arity = None
+        self.attributes = attributes or {}  # type: ignore[misc]
+
+    def infer(self, types, attrs, regions):
+        made = self.types(*types, **attrs)
+        return (made,) if isinstance(made, Type) else tuple(made)
+
+    def evaluate(self, args, attrs, regions):
+        wanted = self.infer([type_of(a) for a in args], attrs, ())
+        return _computed(self, attrs, wanted, args)
+
+    def expand(self, b, op, args):
+        given, gives = tuple(a.type for a in op.args), tuple(r.type for r in op.results)
+        number = _number(self, tuple(sorted(op.attrs.items())), given, gives)
+        return b.emit(external, *args, name=self.name, number=number, types=gives)
+
+    def pull(self, b, op, cotangents):
+        if self.pulled is None or all(ct is None for ct in cotangents):
+            return [None] * len(op.args)
+        m = Family(b)
+        inputs, results = [m(a) for a in op.args], [m(r) for r in op.results]
+        given = [
+            m(ct) if ct is not None else m.number(0.0, r.type) if r.type.is_float else None
+            for ct, r in zip(cotangents, op.results, strict=True)
+        ]
+        made = self.pulled(m, inputs, results, given, **op.attrs)
+        return [g and g.value for g in made]
+
+    def batch(self, m):
+        return m.emit(self, *map(m.wide, range(len(m.args))), **m.op.attrs)
+
+    def samples(self, rng):
+        return []  # tests/test_linalg.py and tests/test_fourier.py
+
+
+def _computed(
+    prim: Library, attrs: Mapping[str, Any], types: Sequence[Type], args: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    with np.errstate(all="ignore"):
+        made = prim.compute(*args, **attrs)
+    parts = made if isinstance(made, tuple) else (made,)
+    return [np.ascontiguousarray(p, t.numpy).reshape(t.static_shape()) for p, t in zip(parts, types, strict=True)]
+
+
+def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
+    """The function of many matrices at once, or of each by itself if it fails for one."""
+    try:
+        return function(*arrays)
+    except np.linalg.LinAlgError:
+        pass
+    lead = arrays[0].shape[:-2]
+    made = np.empty(lead, object)
+    for at in np.ndindex(lead):
+        try:
+            made[at] = function(*(a[at] for a in arrays))
+        except np.linalg.LinAlgError:
+            made[at] = None
+    found = next((r for r in made.flat if r is not None), None)
+    if found is None:
+        found = function(*(np.zeros(a.shape[-2:]) + np.eye(*a.shape[-2:]) for a in arrays))
+    is_tuple = isinstance(found, tuple)
+    kinds = [np.asarray(f) for f in (found if is_tuple else (found,))]
+    out = [np.full((*lead, *f.shape), math.nan, f.dtype) for f in kinds]
+    for at in np.ndindex(lead):
+        if made[at] is not None:
+            for o, f in zip(out, made[at] if is_tuple else (made[at],), strict=True):
+                o[at] = f
+    return tuple(out) if is_tuple else out[0]
+
+
+@lru_cache(1024)
+def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Numbered:
+    """The number of the function that computes it for these types."""
+    table = dict(attrs)
+    return numbered(Function(prim.name, lambda args: _computed(prim, table, gives, args), given, gives))
+
+
+__all__ = ["Library", "each"]

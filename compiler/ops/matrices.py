@@ -1,0 +1,127 @@
+"""Products, transposes and parts of matrices, which are the last two axes, as formulas over terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.types import Type
+from .contract import contract
+from .reduce import spread, sum_
+from .shape import concatenate, reshape, slice_, transpose
+from .source import iota
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return x.value.type.static_shape()
+
+
+def turned(m: Any, x: Any) -> Any:
+    """The transposes."""
+    rank = len(shape_of(x))
+    return m(transpose(m.b, x.value, axes=(*range(rank - 2), rank - 1, rank - 2)))
+
+
+def product(m: Any, *factors: Any) -> Any:
+    """The products, from the left."""
+    made, *rest = factors
+    for x in rest:
+        rank = len(shape_of(made))
+        batch = tuple((k, k) for k in range(rank - 2))
+        attrs = {"batch": batch} if batch else {}
+        made = m(contract(m.b, made.value, x.value, left=(rank - 1,), right=(rank - 2,), **attrs))
+    return made
+
+
+def where(m: Any, x: Any, keep: Callable[[Any, Any, Any], Any], other: float = 0.0) -> Any:
+    """The elements for which keep(m, row, column) holds, the others as `other`."""
+    return m.select(mask(m, shape_of(x), keep), x, m.number(other, x.value.type))
+
+
+def mask(m: Any, shape: tuple[int, ...], keep: Callable[[Any, Any, Any], Any]) -> Any:
+    """Where keep(m, row, column) holds."""
+    rank = len(shape)
+    places = [m(iota(m.b, type=Type("i64", shape), axis=a)) for a in (rank - 2, rank - 1)]
+    return keep(m, *places)
+
+
+def lower(m: Any, x: Any, k: int = 0) -> Any:
+    """What is on the k-th diagonal or below it."""
+    return where(m, x, lambda m, i, j: m.le(j, i + k))
+
+
+def upper(m: Any, x: Any, k: int = 0) -> Any:
+    """What is on the k-th diagonal or above it."""
+    return where(m, x, lambda m, i, j: m.ge(j, i + k))
+
+
+def on_diagonal(m: Any, i: Any, j: Any) -> Any:
+    return m.eq(i, j)
+
+
+def diagonal(m: Any, x: Any) -> Any:
+    """The elements on the diagonal; of a square matrix, or of one that has more rows or columns."""
+    *lead, rows, columns = shape_of(x)
+    n = min(rows, columns)
+    x = corner(m, x, n, n)
+    return m(sum_(m.b, where(m, x, on_diagonal).value, axes=(len(lead) + 1,)))
+
+
+def diagonals(m: Any, v: Any) -> Any:
+    """Square matrices with these diagonals."""
+    return where(m, columns(m, v, shape_of(v)[-1]), on_diagonal)
+
+
+def columns(m: Any, v: Any, n: int) -> Any:
+    """Matrices of n equal columns."""
+    shape = shape_of(v)
+    return m(spread(m.b, v.value, shape=(*shape, n), axes=tuple(range(len(shape)))))
+
+
+def rows(m: Any, v: Any, n: int) -> Any:
+    """Matrices of n equal rows."""
+    *lead, k = shape_of(v)
+    return m(spread(m.b, v.value, shape=(*lead, n, k), axes=(*range(len(lead)), len(lead) + 1)))
+
+
+def scalars(m: Any, v: Any, shape: tuple[int, ...]) -> Any:
+    """One number for each matrix, in all its elements."""
+    return m(spread(m.b, v.value, shape=shape, axes=tuple(range(len(shape_of(v))))))
+
+
+def corner(m: Any, x: Any, n: int, k: int) -> Any:
+    """The first n rows and k columns."""
+    return block(m, x, 0, 0, n, k)
+
+
+def block(m: Any, x: Any, row: int, column: int, n: int, k: int) -> Any:
+    """n rows and k columns from a place on."""
+    *lead, have_rows, have_columns = shape_of(x)
+    if (row, column, n, k) == (0, 0, have_rows, have_columns):
+        return x
+    start, step = (*[0] * len(lead), row, column), (1,) * (len(lead) + 2)
+    return m(slice_(m.b, x.value, start=start, step=step, shape=(*lead, n, k)))
+
+
+def beside(m: Any, *parts: Any) -> Any:
+    """Matrices side by side."""
+    return m(concatenate(m.b, *[p.value for p in parts], axis=len(shape_of(parts[0])) - 1))
+
+
+def above(m: Any, *parts: Any) -> Any:
+    """Matrices one above the other."""
+    return m(concatenate(m.b, *[p.value for p in parts], axis=len(shape_of(parts[0])) - 2))
+
+
+def reshaped(m: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    return x if shape_of(x) == shape else m(reshape(m.b, x.value, shape=shape))
+
+
+def identity(m: Any, like: Any) -> Any:
+    """Identity matrices in the shape of `like`."""
+    one = m.number(1.0, like.value.type)
+    return where(m, one, on_diagonal)
+
+
+def zeros(m: Any, like: Any) -> Any:
+    return m.number(0.0, like.value.type)

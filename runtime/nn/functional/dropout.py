@@ -1,0 +1,110 @@
+"""Dropout: while training, elements or whole channels are left out at random."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ...tensor.core import apply
+from ...tensor.draws import rand
+from ...tensor.fragments import Operation
+from ...tensor.inplace import write
+from ...tensor.tape import unrepeatable
+from ...tensor.tensor import Tensor
+from .terms import Shape, need_tensor, shape_of, size_of, wide
+
+
+def _dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
+    scale = m.number(1 / (1 - p) if p < 1 else 0.0, drawn.value.type)
+    return x * wide(m, m.select(m.ge(drawn, p), scale, 0), shape_of(x))
+
+
+SATURATED = -1.7580993408473766
+"""Where selu ends on the left: what alpha dropout puts in place of what it leaves out."""
+
+
+def _alpha_dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
+    """Scaled and moved, so that mean and variance stay 0 and 1."""
+    a = 1 / math.sqrt((1 - p) * (1 + p * SATURATED**2)) if p < 1 else 0.0
+    kept = wide(m, m.ge(drawn, p), shape_of(x))
+    return m.select(kept, x * a, a * SATURATED) - a * p * SATURATED
+
+
+DROPPED = Operation("dropout", "NativeDropoutBackward0", _dropped)
+ALPHA_DROPPED = Operation("alpha_dropout", "AddBackward0", _alpha_dropped)
+CHANNELS_DROPPED = Operation("feature_dropout", "MulBackward0", _dropped)
+
+
+def _checked(input: Any, p: float) -> Shape:
+    need_tensor("dropout", "input", input)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return size_of(input)
+
+
+def _drop(operation: Operation, input: Tensor, drawn: Shape, p: float, training: bool, inplace: bool) -> Tensor:
+    if not training or p == 0 or not input._read().kind.size:
+        return input
+    random = rand(drawn, dtype=input.dtype)
+    made = apply(operation, (input, random), (float(p),))
+    return write(input, made) if inplace else made
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """While training, zeros with probability p; the rest is scaled up by 1 / (1 - p)."""
+    return _drop(DROPPED, input, _checked(input, p), p, training, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of what selu gives."""
+    return _drop(ALPHA_DROPPED, input, _checked(input, p), p, training, inplace)
+
+
+def _channels(shape: Shape, batched: bool = True) -> Shape:
+    kept = 2 if batched else 1
+    return (*shape[:kept], *(1 for _ in shape[kept:]))
+
+
+def _feature_dropout(
+    name: str, rank: int, input: Tensor, p: float, training: bool, inplace: bool, known: tuple[int, ...]
+) -> Tensor:
+    shape = _checked(input, p)
+    if len(shape) not in known:
+        unrepeatable()
+        warnings.warn(
+            f"{name}: Received a {len(shape)}-D input to {name}, which is deprecated and will result in an error in a"
+            f" future release.",
+            stacklevel=3,
+        )
+    batched = len(shape) != rank + 1 if name != "dropout2d" else True
+    return _drop(CHANNELS_DROPPED, input, _channels(shape, batched), p, training, inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels [batch, channels, n] left out."""
+    shape = _checked(input, p)
+    if len(shape) not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {len(shape)}D input.")
+    return _feature_dropout("dropout1d", 1, input, p, training, inplace, (2, 3))
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels [batch, channels, height, width] left out."""
+    return _feature_dropout("dropout2d", 2, input, p, training, inplace, (3, 4))
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels [batch, channels, depth, height, width] left out."""
+    return _feature_dropout("dropout3d", 3, input, p, training, inplace, (4, 5))
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Alpha dropout of whole channels."""
+    shape = _checked(input, p)
+    if training and p and len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _drop(ALPHA_DROPPED, input, _channels(shape), p, training, inplace)
+
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

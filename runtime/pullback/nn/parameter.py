@@ -1,0 +1,4 @@
+"""Parameters and buffers."""
+
+from pullback.runtime.nn.parameter import Parameter  # noqa: F401
+from pullback.runtime.nn.registration import Buffer  # noqa: F401

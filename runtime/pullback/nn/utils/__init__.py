@@ -1,0 +1,5 @@
+"""Helpers around networks; see pullback.runtime.nn.clip, vectors, sequences and parametrize."""
+
+from pullback.nn.utils import parametrizations, parametrize, rnn  # noqa: F401
+from pullback.runtime.nn.clip import *  # noqa: F403
+from pullback.runtime.nn.vectors import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Weights as length times direction, and weights divided by their largest singular value."""
+
+from pullback.runtime.nn.reparametrized import *  # noqa: F403

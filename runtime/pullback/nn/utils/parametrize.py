@@ -1,0 +1,3 @@
+"""Parameters that are computed from others."""
+
+from pullback.runtime.nn.parametrize import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Learning rate schedulers; see pullback.runtime.optim.lr_scheduler."""
+
+from pullback.runtime.optim.lr_scheduler import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Averages of models; see pullback.runtime.optim.swa_utils."""
+
+from pullback.runtime.optim.swa_utils import *  # noqa: F403

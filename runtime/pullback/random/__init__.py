@@ -1,0 +1,13 @@
+"""The state of the random numbers; see pullback.runtime.tensor.draws."""
+
+from pullback.runtime.tensor.draws import (  # noqa: F401
+    Generator,
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+

@@ -1,0 +1,3 @@
+"""Signals; see pullback.runtime.tensor.tapers."""
+
+from pullback.signal import windows as windows

@@ -1,0 +1,4 @@
+"""Things beside the tensors, by PyTorch's names."""
+
+from pullback.utils import data as data
+from pullback.utils import dlpack as dlpack

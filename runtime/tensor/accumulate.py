@@ -1,0 +1,55 @@
+"""Adding to the gradients of leaves."""
+
+from __future__ import annotations
+
+import threading
+
+from .arithmetic import add
+from .cells import Cell, levels_of
+from .core import Core, wrap
+from .modes import watch
+from .nodes import Flow
+from .tape import force, tapes
+from .writing import overwrite
+
+
+def tensor_of(flow: Flow) -> Core:
+    cell, edge = flow
+    return wrap(cell) if edge is None else wrap(cell, edge[0], edge[1])
+
+
+def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
+    """Add a cotangent to `leaf.grad`."""
+    call = tapes.tape.call
+    if call is not None:
+        call.adds(leaf)
+    new = tensor_of(flow)
+    if watch.lanes and levels_of([flow[0]])[0] and not levels_of([leaf._cell])[0]:
+        raise RuntimeError(
+            "backward() called inside a function that vmap maps, for a leaf that is the same for all examples. Use"
+            " torch.func.grad or vjp there, or call backward() outside of vmap."
+        )
+    while True:
+        have = leaf._grad
+        if have is not None and _is_elsewhere(have):
+            force(have._read())
+        with _adding:
+            if leaf._grad is not have or (have is not None and _is_elsewhere(have)):
+                continue
+            if have is None:
+                leaf._grad = new
+            elif create:
+                leaf._grad = add(have, new)
+            else:
+                overwrite(have, add(have, new))
+        return
+
+
+_adding = threading.RLock()
+"""Held while a gradient is added to, which threads may do at the same time."""
+
+
+def _is_elsewhere(x: Core) -> bool:
+    """Whether the value is still to be computed, from what another thread has recorded."""
+    cell = x._read()
+    return type(cell) is Cell and cell.array is None and cell.serial != tapes.tape.serial and tapes.tape.again is None

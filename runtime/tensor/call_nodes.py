@@ -1,0 +1,162 @@
+"""The nodes that a recognised call would make, known from its first run: nothing runs to make them, or to do without.
+
+    y = tanh(x @ w + b)      nodes  MmBackward0      leads to arguments 0 and 1
+                                    AddBackward0     to the first one, and argument 2
+                                    TanhBackward0    to the second one
+                             ends   the result is result 0 of the third
+
+Of what saved values there are, and how a node pulls back, its step and its `Pull` tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .cells import Cell, Kind
+from .fragments import INPUT, RESULT, Pull
+from .modes import watch
+from .nodes import NOTHING, Edge, Kept, Node
+from .numbers import cell_of_number
+from .slots import HISTORY, LEAF, SPECIAL
+from .states import Again, Call, State, Template
+
+if TYPE_CHECKING:
+    from .first_run import FirstRun
+    from .tape import Tape
+
+Way = tuple[int, int]
+"""Where a cotangent goes within a call: (number of a node, of its result), or (-1 - k, 0) for argument k."""
+
+
+class Known(NamedTuple):
+    """A node of a call: the step that it stands for, its class, where its inputs come from, how it pulls back."""
+
+    step: int
+    name: type[Node]
+    ways: tuple[Way | None, ...]
+    pull: Pull
+
+
+def learn(run: FirstRun, template: Template) -> None:
+    """Note in the template what nodes the call made, if nothing about them is unusual."""
+    template.nodes, template.ends, template.plain = None, (), False
+    template.size = sum([k.size for k in template.kinds])
+    made = [(ref, run.tape.value(run.base + ref)) for ref, _, _ in run.results]
+    template.dense = frozenset([ref for ref, t in made if t._storage is not None and (not t._path or t._is_dense())])
+    if template.call.exact or template.assigns:
+        return
+    ways: dict[Edge, Way | None] = {}
+    for k, (t, _, node, leaf, _) in enumerate(run.before):
+        edge = (node, t._index) if node is not None else t._leaf_edge() if leaf else None
+        if edge is not None:
+            ways[edge] = None if edge in ways else (-1 - k, 0)
+    for number, (_, node) in enumerate(run.nodes):
+        ways.update({(node, k): (number, k) for k in range(node.outputs)})
+    try:
+        nodes = tuple([_known(run, at, node, ways) for at, node in run.nodes])
+        ends = tuple([(ref, _way(ways, (t._node, t._index))) for ref, t in made if t._node is not None])
+    except LookupError:
+        return
+    template.nodes, template.ends = nodes, ends
+    template.plain = not template.viewed and all(
+        not flags & (SPECIAL | LEAF) and not t._origin
+        for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
+    )
+
+
+def _way(ways: dict[Edge, Way | None], edge: Edge) -> Way:
+    way = ways[edge]
+    if way is None:
+        raise LookupError
+    return way
+
+
+def _known(run: FirstRun, at: int, node: Node, ways: dict[Edge, Way | None]) -> Known:
+    pull, fragment = node.pull, run.steps[at].fragment
+    kept = tuple([n for n, c in enumerate(node.saved) if isinstance(c, Kept)])
+    if fragment is not node.fragment or pull is None or node.hooks is not None or kept != tuple(sorted(pull.loose)):
+        raise LookupError
+    return Known(at, type(node), tuple([e and _way(ways, e) for e in node.edges]), pull)
+
+
+class Maker:
+    """Makes the nodes of the calls that follow on a state, in order."""
+
+    def __init__(self, tape: Tape, states: list[State]) -> None:
+        self.tape = tape
+        self.first = states[0].parent.values if states else 0  # type: ignore[union-attr]
+        self.again: dict[int, int] = {}
+        for state in states:
+            event = state.event
+            if isinstance(event, Again):
+                self.again[state.values - 1] = event.number
+            elif isinstance(event, Call):
+                self.again.update((n, b) for n, b, _ in event.entered if b is not None)
+                self.again.update((event.number(a), event.number(b)) for a, b in event.template.aliases)
+
+    def cell(self, n: int, kind: Kind) -> Cell:
+        """The cell of a value."""
+        tape = self.tape
+        found = tape.cell(n)
+        while found is None and n in self.again:
+            n = self.again[n]
+            found = tape.cell(n)
+        if found is None:
+            found = tape.cell_at(n if n >= self.first else tape.origin(n), kind)
+        return found
+
+    def _input(self, call: Call, ref: int, known: Known, k: int) -> Cell:
+        """The cell of what a step reads; numbers get one now."""
+        tape, template, n = self.tape, call.template, call.number(ref)
+        if tape.cell(n) is None:
+            number = -1 - ref - len(call.arguments) + len(template.dtypes)
+            made = None
+            if number >= 0:
+                made = cell_of_number(tape.value(n), template.dtypes[number])
+            elif template.constants and ref >= 0:
+                made = next((Cell(c.kind, c.array) for r, c in template.constants if r == ref), None)
+            if made is not None:
+                made.serial, made.number = tape.serial, n
+                tape.put(n, tape.value(n), made)
+        return self.cell(n, template.steps[known.step][0].inputs[k])
+
+    def make(self, call: Call) -> None:
+        """The nodes of one call, and the places of its results among them."""
+        tape, template, made = self.tape, call.template, []
+        for known in template.nodes or ():
+            fragment, refs, first, place = template.steps[known.step]
+            edges = [None if w is None else self._edge(call, w, made) for w in known.ways]
+            node = known.name(edges, fragment)
+            pull = node.pull = known.pull
+            if pull is not NOTHING:
+                start = call.number(first)
+                saved: list[Any] = [
+                    self._input(call, refs[k], known, k) if what == INPUT
+                    else self.cell(start + k, fragment.results[k]) if what == RESULT
+                    else None
+                    for what, k in pull.reads
+                ]  # fmt: skip
+                for k in pull.loose:
+                    saved[k] = Kept(saved[k])
+                node.saved = saved
+            node.place, node.serial = call.place or place, tape.serial
+            if watch.lanes:
+                node.lanes = ((),) * node.outputs
+            made.append(node)
+        if made:
+            tape.noded = True
+        for ref, way in template.ends:
+            t = tape.value(call.number(ref))
+            edge = self._edge(call, way, made)
+            assert edge is not None
+            t._node, index = edge
+            if index:
+                t._index = index
+            t._flags &= ~HISTORY
+
+    def _edge(self, call: Call, way: Way, made: list[Node]) -> Edge | None:
+        number, index = way
+        return (made[number], index) if number >= 0 else self.tape.value(call.number(number))._edge()
+
+
+__all__ = ["Known", "Maker", "learn"]

@@ -1,0 +1,218 @@
+"""Whole calls as events: what a function of tensors records is noted the first time, and recognised from then on.
+
+A call is described by what it can depend on: the function, the mode, the kinds of its tensors and whether they
+require gradients, the classes of numbers that are inputs, and everything else by value.  Where an equal call follows
+the same state of the trace, or any state, nothing runs: its results are *late* tensors, which have a number on the
+tape and no more until somebody looks.  So a function that is recorded must depend on its arguments and the mode only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import update_wrapper, wraps
+from typing import Any
+
+from ...compiler.backend import recorder
+from . import plans
+from .first_run import FirstRun
+from .follow import follow, grads_fit, instance
+from .natively import NativeCall, native_types, tell
+from .reading import Over, Reading, Unknown, check, forget_forms, has_history, tensor_types, usable
+from .slots import LEAF
+from .states import Call, State, forest
+from .tape import BOUND, Tape, open_tapes, tapes
+
+HOPELESS = 64
+"""A function whose calls were not understood so many times more often than they were is called without ado."""
+
+
+class Recorded:
+    """A function whose calls are events.
+
+    numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
+    exact     what it does depends on the whole trace
+    ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
+    cuts      of values that are known its result is cut at once, and is no part of a trace
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: bool = False,
+        ahead: Any = None,
+    ) -> None:
+        self.function, self.numbers = function, frozenset(numbers)
+        self.exact, self.cuts, self.ahead = exact, cuts, ahead
+        code = getattr(function, "__code__", None)
+        self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
+        self.misses = 0
+        self.native: Any = None
+
+    def forget_numbers(self) -> None:
+        """From now on numbers are told by their values."""
+        self.numbers = frozenset()
+
+    def slow(self, *args: Any, **kwargs: Any) -> Any:
+        """The call, where it was not recognised."""
+        tape: Any = tapes.tape
+        if recorder.SUPPORTED and tape.special is None:
+            take_over(tape)
+        if tape.depth or tape.mode > 1 or self.misses > HOPELESS or (self.cuts and _is_known(args[0], tape)):
+            return self.function(*args, **kwargs)
+        with tape.lock:
+            if tape.count >= BOUND:
+                tape.flush()
+            try:
+                try:
+                    reading = Reading(self, tape, args, kwargs)
+                except Over:
+                    tape.flush()
+                    reading = Reading(self, tape, args, kwargs)
+                state = self._next(tape, reading)
+            except Unknown as error:
+                self._missed(error)
+                reading = None
+            if reading is not None:
+                if state is not None:
+                    return follow(tape, state, reading)
+                return self._run(tape, reading, args, kwargs)
+            return self._plainly(tape, args, kwargs)
+
+    def _missed(self, error: Unknown) -> None:
+        self.misses += 1
+        plans.because(self.function.__name__, str(error))
+
+    def _plainly(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function; what it records are single events."""
+        if self.exact:
+            return self.function(*args, **kwargs)
+        tape.depth += 1
+        try:
+            made = self.function(*args, **kwargs)
+        except BaseException:
+            tape.storages = []
+            raise
+        finally:
+            tape.depth -= 1
+        tape.forget_storages(made)
+        return made
+
+    def _next(self, tape: Tape, reading: Reading) -> State | None:
+        """The state that the call leads to, if it is known."""
+        key = (reading.form, *reading.places)
+        before: State = tape.state
+        template = reading.form.template
+        if template is not None:
+            check(template, reading)
+        for state in before.children.get(key, ()):
+            if not self.exact or grads_fit(tape, state):
+                if self.native is not None and state.call is None:
+                    tell(state, reading)  # which is worth its time for what comes again
+                return state
+        if self.exact:
+            found = self.ahead and self.ahead(tape, reading)
+        else:
+            found = template and instance(template, tape, reading)
+        return found and before.add(key, found, kept=False)
+
+    def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function for the first time, and learn from it."""
+        tape.catch_up()
+        key = (reading.form, *reading.places)
+        run = tape.call = FirstRun(tape, reading)
+        tape.depth += 1
+        try:
+            made = self.function(*args, **kwargs)
+        except BaseException:
+            if run.open:
+                run.give_up()
+            tape.storages = []
+            raise
+        finally:
+            tape.depth -= 1
+        if not self.exact:
+            tape.forget_storages(made)
+        if not run.open:
+            self._missed(Unknown(run.why or "the trace had to run in the middle of it"))
+            return made
+        try:
+            template = run.understand(made)
+        except Unknown as error:
+            self._missed(error)
+            run.give_up()
+            return made
+        tape.call = None
+        self.misses -= 1
+        if not self.exact:
+            reading.form.template = template
+        event = Call(template, run.arguments, tuple(run.entered), run.base)
+        tape.go(run.state.add(key, State(run.state, event, tape.count)))
+        if self.native is not None and self.exact:
+            tell(tape.state, reading)
+        return made
+
+
+def forget_calls() -> None:
+    """Recognise nothing that was learned so far, because what it depended on has changed: the default dtype."""
+    for tape in open_tapes():
+        with tape.lock:
+            tape.catch_up()
+            tape.go(State(tape.state, None, tape.state.values))
+    forget_forms()
+    forest.forget()
+
+
+def _is_known(x: Any, tape: Tape) -> bool:
+    """Whether the values of a tensor are there, and no gradient of it is kept."""
+    if type(x) not in tensor_types or x._is_late or x._cell.array is None:
+        return False
+    return not (tape.mode & 1 and (x._flags & LEAF or has_history(x)))
+
+
+def recordable(cls: type) -> None:
+    """Let calls be described by instances of this class; results are of the first."""
+    tensor_types.append(cls)
+    known = recorder.installed()
+    take_over(known[0] if known else tapes.tape)
+
+
+def take_over(tape: Any) -> None:
+    """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
+    tape.special = lambda t: usable(t, tape)
+    known = recorder.installed()
+    owner = known[0].owner if known else tape.owner
+    main = tape.owner == threading.main_thread().ident
+    if main or owner == tape.owner or all(t.ident != owner for t in threading.enumerate()):
+        native_types(tape, State, tensor_types)
+
+
+def recorded(
+    function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: bool = False,
+    ahead: Any = None,
+) -> Callable[..., Any]:
+    """`function`, whose calls are events."""
+    known = _known.get(function)
+    if known is not None:
+        return known
+    made = Recorded(function, numbers, exact, cuts, ahead)
+    slow = made.slow
+    if recorder.SUPPORTED:
+        native: Any = update_wrapper(NativeCall(function, slow), function)
+        made.native, native.of = native, made
+        _known[function] = _known[native] = native
+        return native
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return slow(*args, **kwargs)
+
+    _known[function] = _known[call] = call
+    return call
+
+
+_known: dict[Any, Callable[..., Any]] = {}
+
+if recorder.SUPPORTED:
+    NativeCall.__reduce__ = lambda self: (recorded, (self.function,))  # copies and pickles are the function itself
+
+
+__all__ = ["Recorded", "forget_calls", "recordable", "recorded"]

@@ -1,0 +1,116 @@
+"""A trace that comes for the first time, and may never come again, is run straight from its events.
+
+Nothing is written out of it: the second time there will be a `Plan`, and what is compiled then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cells import Kind, number_cell
+from .plans import count_cold, numbers_in, run_step
+from .slots import HISTORY, SPECIAL, TensorBase
+from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
+
+LITTLE = 1_000_000
+"""Longer traces, by their elements, are worth a plan, which drops values after their last use."""
+
+
+class Once:
+    """How a new trace is run: as a plan, without one.
+
+    numbers, kinds  of the values that are wanted
+    inputs          numbers of values that were read from outside
+    """
+
+    def __init__(self, tape: Any, live: bytes, path: list[State]) -> None:
+        self.state, self.path = tape.state, path
+        self.numbers = numbers_in(live)
+        self.kinds: list[Kind] = []
+        for n in self.numbers:
+            cell = tape.cell(n)
+            self.kinds.append(tape.value(n)._kind if cell is None else cell.kind)
+        self.inputs: list[int] = []
+        self.again: tuple[int, ...] = ()
+        self.held: tuple[int, ...] | None = None
+
+    @property
+    def program(self) -> Once:
+        """What tells the inputs."""
+        return self
+
+    def replay(self, tape: Any) -> None:
+        """There is no kernel."""
+
+    def run(self, tape: Any) -> list[np.ndarray]:
+        """The arrays of the values that are wanted."""
+        values: list[Any] = [None] * self.state.values
+        count = 0
+        for state in self.path:
+            event = state.event
+            if type(event) is Call:
+                count += len(event.template.steps)
+                self._call(tape, event, values)
+            elif isinstance(event, Step):
+                count += 1
+                run_step(event.fragment, [values[k] for k in event.numbers], values, event.first)
+            elif isinstance(event, Enter):
+                self._enter(tape, state.values - 1, None, values)
+            elif isinstance(event, Again):
+                self._enter(tape, state.values - 1, event.number, values)
+        count_cold(count)
+        return [values[n] for n in self.numbers]
+
+    def _enter(self, tape: Any, n: int, again: int | None, values: list[Any]) -> None:
+        self.inputs.append(n)
+        cell = tape.cell(n)
+        values[n] = values[again] if again is not None else cell and cell.array
+
+    def _call(self, tape: Any, call: Call, values: list[Any]) -> None:
+        template, arguments, entered, base, _ = call
+        for n, again, _ in entered:
+            self._enter(tape, n, again, values)
+        if template.dtypes:
+            for n, dtype in zip(arguments[-len(template.dtypes) :], template.dtypes, strict=True):
+                cell = tape.cell(n)
+                values[n] = number_cell(tape.value(n), dtype).array if cell is None else cell.array
+        for ref, cell in template.constants:
+            values[base + ref] = cell.array
+        for fragment, refs, first, _ in template.steps:
+            arrays = [
+                values[arguments[-1 - r] if r < 0 else base + r if r < ABSOLUTE else r - ABSOLUTE] for r in refs
+            ]  # what `call.number` says
+            run_step(fragment, arrays, values, base + first)
+        for ref, other in template.aliases:
+            values[base + ref] = values[call.number(other)]
+
+
+def once(tape: Any, live: bytes) -> Once | None:
+    """How to run a trace that is new, and so small that its values may stay; None for others."""
+    state = tape.state
+    if live in state.plans:
+        return None
+    path, size, freed = events(state), 0, set()
+    for at in path:
+        event = at.event
+        if type(event) is Call:
+            size += event.template.size
+            freed.update(event.template.frees)
+        elif isinstance(event, Step):
+            size += sum([k.size for k in event.fragment.results])
+    if size > LITTLE:
+        return None
+    found = Once(tape, live, path)
+    if tape.caught is not state and (tape.noded or any(_needs_node(tape.value(n), n, freed) for n in found.numbers)):
+        return None
+    return found if forest.is_new(hash((state.path, live))) else None
+
+
+def _needs_node(t: Any, n: int, freed: set[int]) -> bool:
+    """Whether a late tensor that is wanted has a history that is of use still, or is a view."""
+    return isinstance(t, TensorBase) and bool(t._flags & SPECIAL or (t._flags & HISTORY and n not in freed))
+
+
+__all__ = ["Once", "once"]

@@ -1,0 +1,128 @@
+"""Calls that are recognised: nothing runs, and their results are late tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cells import Cell, Kind
+from .places import place_for
+from .reading import Reading, Unknown, has_history, is_simple, place_of, tensor_types
+from .slots import VIEWED
+from .states import NOTHING, RESULT, TENSOR, Call, State, Template
+from .tape import Tape
+
+
+def instance(template: Template, tape: Tape, reading: Reading) -> State:
+    """The state after a call that follows a known template where it has not stood before."""
+    n, arguments, entered = tape.count, [], []
+    for t, place in zip(reading.tensors, reading.places, strict=True):
+        if type(place) is int:
+            arguments.append(place)
+        else:
+            entered.append((n, None if place is None else place[0], t._cell.kind))
+            arguments.append(n)
+            n += 1
+    for _ in reading.numbers:
+        arguments.append(n)
+        n += 1
+    call = Call(template, tuple(arguments), tuple(entered), n, place_for(reading.form))
+    return State(tape.state, call, n + len(template.kinds))
+
+
+def grads_fit(tape: Tape, state: State) -> bool:
+    """Whether the gradients of the leaves that a backward adds to are what they were when it was learned."""
+    call: Call = state.event  # type: ignore[assignment]
+    entered = {n: (again, kind) for n, again, kind in call.entered}
+    for leaf_ref, before, _ in call.template.grads:
+        leaf = tape.value(call.number(leaf_ref))
+        have = leaf._grad
+        if leaf._hooks or leaf._posts or (have is None) != (before is None):
+            return False
+        if have is not None:
+            if not is_simple(have):
+                return False
+            n = call.number(before)
+            try:
+                kind, place = place_of(have, tape)
+            except Unknown:
+                return False
+            if n not in entered:
+                if place != n:
+                    return False
+            elif type(place) is int or entered[n] != (None if place is None else place[0], kind) or has_history(have):
+                return False
+    return True
+
+
+def follow(tape: Tape, state: State, reading: Reading) -> Any:
+    """Do what a known call does: enter its arguments, and make late tensors of its results."""
+    call: Call = state.event  # type: ignore[assignment]
+    template = call.template
+    if state.values > tape.count:
+        tape.put(state.values - 1, None, None)
+    serial = tape.serial
+    for k, (t, place) in enumerate(zip(reading.tensors, reading.places, strict=True)):
+        if type(place) is not int:
+            _enter_at(tape, t, place, call.arguments[k])
+    for value, n in zip(reading.numbers, call.arguments[len(reading.tensors) :], strict=True):
+        tape.put(n, value, None)
+    for leaf_ref, before, _ in template.grads:
+        if before is not None:
+            have, n = tape.value(call.number(leaf_ref))._grad, call.number(before)
+            if not (have._serial == serial and have._number == n):
+                _enter_at(tape, have, place_of(have, tape)[1], n)
+    for ref, cell in template.constants:
+        tape.put(call.number(ref), None, Cell(cell.kind, cell.array, serial, call.number(ref)))
+    for ref, kind, flags in template.results:
+        n = call.number(ref)
+        tape.put(n, late(serial, n, kind, flags), None)
+    for target, ref in template.assigns:
+        old, n = call.number(target), call.number(ref)
+        t = tape.value(old)
+        kind = t._kind if t._is_late else t._cell.kind
+        if not t._is_late:
+            t._cell.stale = t._written + 1
+            del t._cell
+        t._kind, t._number = kind, n
+        t._written += 1
+        tape.put(n, t, None)
+    for leaf_ref, _, ref in template.grads:
+        tape.value(call.number(leaf_ref))._grad = tape.value(call.number(ref))
+    for ref in template.viewed:
+        tape.value(call.number(ref))._flags |= VIEWED
+    tape.count, tape.state = state.values, state
+    return _build(tape, call, reading, template.gives)
+
+
+def _enter_at(tape: Tape, t: Any, place: Any, n: int) -> None:
+    cell = t._cell
+    tape.put(n, t, cell)
+    if place is None:
+        cell.serial, cell.number = tape.serial, n
+    t._serial, t._number = tape.serial, n
+
+
+def late(serial: int, number: int, kind: Kind, flags: int) -> Any:
+    """A tensor that has a number on a tape, and nothing else yet."""
+    cls: Any = tensor_types[0]
+    made = cls.__new__(cls)
+    made._serial, made._number, made._kind, made._flags = serial, number, kind, flags
+    return made
+
+
+def _build(tape: Tape, call: Call, reading: Reading, form: Any) -> Any:
+    what = form[0]
+    if what is RESULT:
+        return tape.value(call.number(form[1]))
+    if what is TENSOR:
+        return reading.tensors[form[1]]
+    if what is NOTHING:
+        return None
+    return sequence_of(form[1], [_build(tape, call, reading, f) for f in form[2]])
+
+
+def sequence_of(cls: type, items: list[Any]) -> Any:
+    """A list, tuple, or named tuple."""
+    if cls is list:
+        return items
+    return cls(*items) if hasattr(cls, "_fields") else cls(items)

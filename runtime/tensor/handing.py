@@ -1,0 +1,39 @@
+"""What is handed out when a trace has run, and what a function hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .cells import Cell
+from .slots import HISTORY, TensorBase
+
+
+def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
+    """Give the arrays to cells and tensors; the late tensors whose nodes may be asked for."""
+    late = []
+    for n, kind, array in zip(plan.numbers, plan.kinds, arrays, strict=True):
+        cell = tape.cell(n)
+        if cell is None:
+            cell = Cell(kind, array)
+        else:
+            cell.array = array
+        tensor = tape.value(n)
+        if isinstance(tensor, TensorBase) and tensor._number == n and tensor._serial == tape.serial:
+            if tensor._is_late:
+                tensor._cell = cell
+            if tensor._flags & HISTORY:
+                late.append(tensor)
+    return late
+
+
+def flat(made: Any) -> list[Any]:
+    """The tensors in what a function returned."""
+    found, pending = [], [made]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, TensorBase):
+            found.append(item)
+        elif isinstance(item, (tuple, list)):
+            pending += item
+    return found

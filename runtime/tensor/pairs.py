@@ -1,0 +1,245 @@
+"""Complex values as pairs of real terms: their arithmetic, and the functions that primitives are of them.
+
+A formula of an operation, such as `lambda m, x: 1 / m.sqrt(x)`, is read over `Complex` as it is read over `Terms`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...compiler.ir.graph import Value
+from ...compiler.ir.types import Type
+from ...compiler.ops.custom import stop_gradient
+from ...compiler.ops.shape import concatenate, reshape, slice_
+from ...compiler.ops.term import Term, Terms
+
+
+class Shown:
+    """In place of a graph's value, where a formula asks a pair for its type."""
+
+    def __init__(self, type: Type) -> None:
+        self.type = type
+
+
+class Pair:
+    """A complex value as two real terms."""
+
+    __slots__ = ("m", "re", "im", "whole")
+
+    def __init__(self, m: Complex, re: Any, im: Any, whole: Value | None = None) -> None:
+        self.m, self.re, self.im, self.whole = m, re, im, whole
+
+    @property
+    def value(self) -> Any:
+        return Shown(self.re.value.type)
+
+    def __add__(self, other: Any) -> Pair:
+        other = self.m.pair(other, self)
+        return Pair(self.m, self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other: Any) -> Pair:
+        return self + -self.m.pair(other, self)
+
+    def __rsub__(self, other: Any) -> Pair:
+        return self.m.pair(other, self) - self
+
+    def __neg__(self) -> Pair:
+        return Pair(self.m, -self.re, -self.im)
+
+    def __mul__(self, other: Any) -> Pair:
+        if isinstance(other, (int, float)):
+            return Pair(self.m, self.re * other, self.im * other)
+        other = self.m.pair(other, self)
+        return Pair(self.m, self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def __truediv__(self, other: Any) -> Pair:
+        """By a divisor that is scaled first, so that its square neither overflows nor vanishes."""
+        other = self.m.pair(other, self)
+        r = self.m.real
+        size = r.maximum(r.abs(other.re), r.abs(other.im))
+        size = r(stop_gradient(r.b, size.value))
+        nothing = r.eq(size, 0)
+        scale = r.select(nothing, 1, size)
+        c, d = r.select(nothing, 1, other.re / scale), other.im / scale
+        below = (c * c + d * d) * size
+        return Pair(self.m, (self.re * c + self.im * d) / below, (self.im * c - self.re * d) / below)
+
+    def __rtruediv__(self, other: Any) -> Pair:
+        return self.m.pair(other, self) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class Complex:
+    """The algebra of pairs: `m.exp(z)`.  What it has not is not implemented for complex numbers."""
+
+    def __init__(self, real: Terms) -> None:
+        self.real, self.b = real, real.b
+
+    def __call__(self, value: Any) -> Any:
+        return self.real(value)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        real, formula = getattr(self.real, name), FORMULAS.get(name)
+
+        def function(*args: Any) -> Any:
+            if not any(isinstance(a, Pair) for a in args):
+                return real(*args)
+            if formula is None:
+                raise NotImplementedError(f"{name} of complex numbers")
+            return formula(self, *args)
+
+        return function
+
+    def pair(self, value: Any, like: Pair | None = None) -> Pair:
+        """A real term, or a number like another pair, as a pair."""
+        if isinstance(value, Pair):
+            return value
+        if isinstance(value, Term):
+            return Pair(self, value, self.real.number(0.0, value.value.type))
+        assert like is not None
+        type, z = like.re.value.type, complex(value)
+        return Pair(self, self.real.number(z.real, type), self.real.number(z.imag, type))
+
+    def number(self, value: Any, type: Type) -> Any:
+        made = self.real.number(value, type)
+        return self.pair(made) if type.is_float else made
+
+    def select(self, p: Any, a: Any, b: Any) -> Any:
+        if not isinstance(a, Pair) and not isinstance(b, Pair):
+            return self.real.select(p, a, b)
+        like = a if isinstance(a, Pair) else b
+        a, b = self.pair(a, like), self.pair(b, like)
+        return Pair(self, self.real.select(p, a.re, b.re), self.real.select(p, a.im, b.im))
+
+    def both(self, x: Any, y: Any) -> tuple[Pair, Pair]:
+        """Two arguments, of which one may be a number, as pairs."""
+        like = x if isinstance(x, Pair) else y
+        return self.pair(x, like), self.pair(y, like)
+
+
+# ---- formulas
+
+
+def _eq(m: Complex, x: Any, y: Any) -> Any:
+    x, y = m.both(x, y)
+    return m.real.and_(m.real.eq(x.re, y.re), m.real.eq(x.im, y.im))
+
+
+def _abs(m: Complex, z: Pair) -> Any:
+    """A real number, whose slope at zero is taken as 0."""
+    r = m.real
+    size = r(stop_gradient(r.b, r.maximum(r.abs(z.re), r.abs(z.im)).value))
+    special = r.or_(r.eq(size, 0), r.eq(size, math.inf))
+    scale = r.select(special, 1, size)
+    x, y = r.select(special, 1, z.re / scale), r.select(special, 0, z.im / scale)
+    return r.select(special, size, r.sqrt(x * x + y * y) * scale)
+
+
+def _is_zero(z: Pair) -> Any:
+    r = z.m.real
+    return r.and_(r.eq(z.re, 0), r.eq(z.im, 0))
+
+
+def angle(m: Complex, z: Pair) -> Any:
+    """The angle with the positive real numbers, whose slope at zero is taken as 0."""
+    r = m.real
+    return r.arctan2(z.im, r.select(_is_zero(z), r(stop_gradient(r.b, z.re.value)), z.re))
+
+
+def _exp(m: Complex, z: Pair) -> Pair:
+    size = m.real.exp(z.re)
+    return Pair(m, size * m.real.cos(z.im), size * m.real.sin(z.im))
+
+
+def _log(m: Complex, z: Pair) -> Pair:
+    return Pair(m, m.real.log(_abs(m, z)), angle(m, z))
+
+
+def _sqrt(m: Complex, z: Pair) -> Pair:
+    r, zero = m.real, _is_zero(z)
+    z = m.select(zero, m.pair(1.0, z), z)
+    main = r.sqrt((_abs(m, z) + r.abs(z.re)) * 0.5)
+    other = z.im / (main * 2.0)
+    right, turned = r.ge(z.re, 0), r.select(r.lt(1.0 / z.im, 0), -main, main)  # of -0.0, too
+    made = Pair(m, r.select(right, main, r.abs(other)), r.select(right, other, turned))
+    return m.select(zero, 0.0, made)
+
+
+def _sinh(m: Complex, z: Pair) -> Pair:
+    r = m.real
+    return Pair(m, r.sinh(z.re) * r.cos(z.im), r.cosh(z.re) * r.sin(z.im))
+
+
+def _cosh(m: Complex, z: Pair) -> Pair:
+    r = m.real
+    return Pair(m, r.cosh(z.re) * r.cos(z.im), r.sinh(z.re) * r.sin(z.im))
+
+
+def _tanh(m: Complex, z: Pair) -> Pair:
+    t, u = m.real.tanh(z.re), m.real.tan(z.im)
+    return Pair(m, t, u) / Pair(m, 1.0 + 0.0 * t, t * u)
+
+
+def _along_i(function: Callable[[Complex, Pair], Pair]) -> Callable[[Complex, Pair], Pair]:
+    """-i f(i z)."""
+
+    def turned(m: Complex, z: Pair) -> Pair:
+        made = function(m, Pair(m, -z.im, z.re))
+        return Pair(m, made.im, -made.re)
+
+    return turned
+
+
+def _pow(m: Complex, x: Any, y: Any) -> Pair:
+    x, y = m.both(x, y)
+    nothing, base = _is_zero(y), _is_zero(x)
+    made = _exp(m, y * _log(m, m.select(base, m.pair(1.0, x), x)))
+    return m.select(nothing, 1.0, m.select(base, 0.0, made))
+
+
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "eq": _eq,
+    "ne": lambda m, x, y: m.real.not_(_eq(m, x, y)),
+    "abs": _abs,
+    "exp": _exp,
+    "log": _log,
+    "sqrt": _sqrt,
+    "pow": _pow,
+    "sinh": _sinh,
+    "cosh": _cosh,
+    "tanh": _tanh,
+    "sin": _along_i(_sinh),
+    "tan": _along_i(_tanh),
+    "cos": lambda m, z: _cosh(m, Pair(m, -z.im, z.re)),
+    "sigmoid": lambda m, z: 1.0 / (1.0 + _exp(m, -z)),
+}
+"""What primitives are of pairs."""
+
+
+# ---- between pairs and what the graph holds
+
+
+def split(m: Complex, value: Value) -> Pair:
+    """The parts of a value whose last axis has two."""
+    *shape, _ = value.type.static_shape()
+    step = (1,) * (len(shape) + 1)
+    parts = []
+    for k in range(2):
+        part = slice_(m.b, value, start=(*[0] * len(shape), k), step=step, shape=(*shape, 1))
+        parts.append(m.real(reshape(m.b, part, shape=tuple(shape))))
+    return Pair(m, parts[0], parts[1], value)
+
+
+def joined(pair: Pair) -> Value:
+    """The value whose last axis holds both parts."""
+    if pair.whole is not None:
+        return pair.whole
+    b, shape = pair.m.b, pair.re.value.type.static_shape()
+    parts = [reshape(b, v.value, shape=(*shape, 1)) for v in (pair.re, pair.im)]
+    return concatenate(b, *parts, axis=len(shape))
+
+
+__all__ = ["Complex", "Pair", "Shown", "angle", "joined", "split"]

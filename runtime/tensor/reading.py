@@ -1,0 +1,247 @@
+"""What a call can depend on: its arguments, described.
+
+    mul(x, 2.0)     f32[3] that requires a gradient, number of class float      where x is value 4, or is read first
+
+A description holds wherever the call stands in a trace; where its tensors are on the tape comes to that.
+"""
+
+from __future__ import annotations
+
+from math import copysign
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.types import INTEGERS, SMALL, STORED
+from .cells import Kind
+from .dtypes import DType, device
+from .fragments import Operation
+from .slots import HISTORY, LEAF, SPECIAL, VIEWED
+from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Template
+from .tape import Tape
+
+SHARED = 64
+"""Added to the flags of an argument whose memory others may share."""
+
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+PLAIN = (int, bool, str, type(None), type(Ellipsis), DType, device, Operation)
+NUMBERS = (int, float, bool)
+
+tensor_types: list[type] = []
+"""The classes whose instances a call may be described by; others may have a will of their own."""
+
+
+class Form:
+    """A description of calls, and the template that they follow once it is known."""
+
+    __slots__ = ("recorded", "mode", "arguments", "template", "numbers", "hint")
+
+    def __init__(self, recorded: Any, mode: int, arguments: Any, numbers: tuple[type, ...]) -> None:
+        self.recorded, self.mode, self.arguments, self.numbers = recorded, mode, arguments, numbers
+        self.template: Template | None = None
+        self.hint: Any = None
+
+
+_forms: dict[Any, Form] = {}
+
+FORMS = 20_000
+"""So many descriptions are kept."""
+
+
+class Unknown(Exception):
+    """Raised where a call cannot be described or what it did is not understood."""
+
+
+class Over(Unknown):
+    """Raised where a leaf is read that was just written to: the step is over, and the trace is to be run."""
+
+
+class Reading:
+    """The arguments of a call, described.
+
+    tensors   in the order in which they are met, each once
+    places    where they are on the tape: a number; None, to be entered; or (number,) of the value that they are again
+    numbers   those that are inputs
+    """
+
+    __slots__ = ("recorded", "tape", "key", "tensors", "classes", "places", "numbers", "seen", "form")
+
+    def __init__(self, recorded: Any, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.recorded, self.tape = recorded, tape
+        self.key: list[Any] = [recorded, tape.mode, len(args)]
+        self.tensors: list[Any] = []
+        self.classes: list[int] = []
+        self.places: list[Any] = []
+        self.numbers: list[float] = []
+        self.seen: dict[int, int] = {}
+        declared, names = recorded.numbers, recorded.parameters
+        named_first = len(names) if declared else 0
+        positional = [self._read(a, n < named_first and names[n] in declared) for n, a in enumerate(args)]
+        named = {}
+        for name, a in kwargs.items():
+            self.key.append(name)
+            named[name] = self._read(a, name in declared)
+        key = tuple(self.key)
+        form = _forms.get(key)
+        if form is None:
+            if len(_forms) > FORMS:
+                _forms.clear()
+            form = _forms[key] = Form(recorded, tape.mode, (positional, named), tuple(map(type, self.numbers)))
+        self.form = form
+
+    def _read(self, value: Any, declared: bool) -> Any:
+        """Describe one argument; how to find it again among the tensors and numbers."""
+        cls = type(value)
+        if cls in tensor_types:
+            return self._tensor(value)
+        if cls in NUMBERS and declared:
+            self.key += ("number", cls)
+            self.numbers.append(value)
+            return NUMBER, len(self.numbers) - 1
+        if cls in PLAIN:
+            self.key += (cls, value)
+        elif cls is float:
+            self.key += (cls, value, copysign(1.0, value))
+        elif cls is complex:
+            self.key += (cls, repr(value))
+        elif issubclass(cls, (tuple, list)):
+            self.key += (cls, len(value))
+            return SEQUENCE, cls, [self._read(v, declared) for v in value]
+        elif cls is slice:
+            self.key.append(cls)
+            for part in (value.start, value.stop, value.step):
+                if part is not None and type(part) is not int:
+                    raise Unknown("has a slice with bounds that are no ints")
+                self.key.append(part)
+        else:
+            raise Unknown(f"has an argument of class {cls.__name__}")
+        return STATIC, value
+
+    def _tensor(self, t: Any) -> Any:
+        known = self.seen.get(id(t))
+        if known is not None:
+            self.key.append(known)
+            return TENSOR, known
+        flags = t._flags
+        if (t._storage is not None or flags & SPECIAL) and not usable(t, self.tape):
+            raise Unknown("has an argument that must be looked at each time")
+        kind, place = place_of(t, self.tape)
+        shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
+        what = t._flags & LEAF | has_history(t) | shared
+        self.key += (kind, what)
+        self.classes.append(what)
+        self.places.append(place)
+        self.tensors.append(t)
+        k = self.seen[id(t)] = len(self.tensors) - 1
+        return TENSOR, k
+
+
+def has_history(t: Any) -> int:
+    """HISTORY if the tensor has a node, which may not have been made."""
+    return HISTORY if t._flags & HISTORY or t._node is not None else 0
+
+
+def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
+    """The kind of a tensor, and where it is on the tape."""
+    if t._flags & LEAF and tape.mode & 1 and t._serial == tape.serial and (t._is_late or t._cell.array is None):
+        raise Over
+    n = t._number  # which another thread may change, as it may the serial
+    if t._serial == tape.serial and n < tape.count and tape.value(n) is t:
+        return t._kind if t._is_late else t._cell.kind, n
+    if t._is_late:
+        t._late_cell()
+    cell = t._cell
+    n = tape.number_of(cell)
+    if n is not None:
+        if t._flags & LEAF and tape.mode & 1 and cell.array is None:
+            raise Over
+        return cell.kind, (n,)
+    if cell.array is None:
+        raise Unknown("has an argument that must be looked at each time")
+    return cell.kind, None
+
+
+def is_simple(t: Any) -> bool:
+    """Whether a gradient is a tensor that nobody else shares, so that it may be added to in place."""
+    return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | VIEWED | LEAF)
+
+
+def usable(t: Any, tape: Tape) -> bool:
+    """Whether a tensor that shares memory is known, what its cell says, and behaves like any other that is only read.
+
+    What is still to be computed and shares memory is never recognised: who else reads or writes it, and when, would
+    have to be a part of the state.
+    """
+    if t._is_late:
+        return False
+    if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
+        return False
+    if t._storage is not None:
+        settle(t)
+    storage = t._storage
+    if storage is None:
+        return True
+    if t._seen != storage.edition:
+        return False
+    if storage.array is not None:
+        t._read()  # which takes the memory back where NumPy has let go of it
+        if storage.array is not None:
+            return False
+    base = t._base
+    if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
+        return False
+    return t._cell.array is not None and (not t._path or t._is_dense())
+
+
+def settle(t: Any) -> None:
+    """Let a tensor whose memory nobody shares any more be as before it was shared."""
+    storage = t._storage
+    if storage is None or storage.array is not None or t._path or t._base is not None or not t._counted:
+        return
+    # The references are: the tensor's, the local name's, the call's, and mostly that of the cell.
+    if getrefcount(storage) == 3 + (t._cell.home is storage) and t._seen == storage.edition:
+        if t._cell.home is storage:
+            t._cell.home = None
+        t._storage, t._written = None, storage.version
+
+
+def enter(tape: Tape, t: Any, place: Any) -> int:
+    """Give a tensor a number of its own on the tape."""
+    n = tape.count
+    cell = t._cell
+    tape.put(n, t, cell)
+    tape.count = n + 1
+    if place is None:
+        cell.serial, cell.number = tape.serial, n
+    t._serial, t._number = tape.serial, n
+    return n
+
+
+def fits(value: Any, dtype: str) -> bool:
+    """Whether a number is one of these."""
+    if dtype in INTEGERS or dtype in SMALL:
+        info = np.iinfo(STORED[dtype])
+        return info.min <= value <= info.max
+    return dtype != "f32" or type(value) is not float or -FLOAT_MAX < value < FLOAT_MAX
+
+
+def check(template: Template, reading: Reading) -> None:
+    """Ask of the values of arguments what the function would ask."""
+    for value, dtype in zip(reading.numbers, template.dtypes, strict=True):
+        if not fits(value, dtype):
+            raise Unknown("has an argument that must be looked at each time")
+    for k, test in template.checks:
+        t = reading.tensors[k]
+        if t._is_late or t._cell.array is None:
+            raise Unknown("has an argument that must be looked at each time")
+        cell = t._cell
+        if cell.checked is not template:
+            test(cell.array)
+            cell.checked = template
+
+
+def forget_forms() -> None:
+    """Forget all descriptions."""
+    _forms.clear()

@@ -1,0 +1,57 @@
+"""Which functions are recorded as whole calls: the methods of tensors, and the functions of modules that ask for it."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+from .calls import recorded
+
+NUMBERS = {
+    "add": ("other",), "sub": ("other",), "rsub": ("other",), "mul": ("other",), "div": ("other",), "rdiv": ("other",),
+    "eq": ("other",), "ne": ("other",), "lt": ("other",), "le": ("other",), "gt": ("other",), "ge": ("other",),
+    "maximum": ("other",), "minimum": ("other",), "where": ("input", "other"), "masked_fill": ("value",),
+    "clamp": ("min", "max"), "leaky_relu": ("negative_slope",),
+}  # fmt: skip
+"""Parameters whose numbers may be others at each call: the functions hand them on to one operation, untouched."""
+
+CUTTING = {"getitem", "narrow", "select", "split", "chunk", "unbind", "tensor_split", "split_with_sizes"}
+"""Functions whose results are cut from values that are there, and are no part of a trace."""
+
+OTHERS = (
+    "_", "record", "ones", "zeros", "empty", "full", "arange", "eye", "linspace", "is_", "set_", "get_", "manual_seed",
+    "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
+)  # fmt: skip
+"""How the names of functions begin that are not recorded."""
+
+DUNDER = {"__hash__", "__pos__", "__setitem__", "__init__", "__new__", "__repr__", "__init_subclass__"}
+
+
+def wrapped(function: Any) -> Any:
+    """`function`, recorded, with what is known of it."""
+    name = function.__name__.strip("_")
+    made = recorded(function, NUMBERS.get(name, ()), cuts=name in CUTTING)
+    home = getattr(sys.modules.get(function.__module__), "__dict__", {})
+    if home.get(function.__name__) is function:
+        home[function.__name__] = made  # for modules that are loaded later
+    return made
+
+
+def record_methods(*classes: type) -> None:
+    """Record the functions in the bodies of these classes, and the properties that are views."""
+    for cls in classes:
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and name not in DUNDER:
+                setattr(cls, name, wrapped(value))
+            elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
+                setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
+
+
+def record_functions(namespace: dict[str, Any]) -> None:
+    """Record the functions of a module that are defined in this package, under their names there."""
+    here = __name__.rpartition(".tensor.")[0]
+    for name, value in list(namespace.items()):
+        ours = isinstance(value, FunctionType) and (value.__module__ or "").startswith(here)
+        if ours and not name.startswith(OTHERS):
+            namespace[name] = wrapped(value)

@@ -1,0 +1,154 @@
+"""The fields that recording reads and writes on every call: of tensors, cells, states of a trace, and tapes.
+
+An interpreter that native code knows has native ones, whose calls cost some tens of nanoseconds; these are the same
+in Python.  A tensor without a `_cell` is *late*: value `_number` of trace `_serial`, and nothing else has been made.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ...compiler.backend import recorder
+
+LEAF, SPECIAL, HOOKED, HISTORY, VIEWED = 1, 2, 4, 8, 16
+"""Flags of a tensor.
+
+LEAF      it requires a gradient of its own
+SPECIAL   more must be looked at than these fields: it was made in an inference mode, or is a view that is late
+HOOKED    a leaf with functions of its gradient
+HISTORY   it is late, and has a node in the gradient graph
+VIEWED    there may be a late view of its memory
+"""
+
+
+class TensorBase:
+    """What a tensor is to a tape.
+
+    _serial, _number   the trace that it is on, and its number there
+    _written           how often it was written to
+    _kind              its dtype and shape, where it was late at first
+    """
+
+    _serial = 0
+    _number = 0
+    _flags = 0
+    _written = 0
+    _cell: Any
+    _node: Any
+    _grad: Any = None
+    _storage: Any = None
+    _kind: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_cell":
+            self._late_cell()
+        elif name == "_node":
+            self._late_node()
+        made = self.__dict__.get(name, self)
+        if made is self:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return made
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether it has no cell yet."""
+        return "_cell" not in self.__dict__
+
+    def _late_cell(self) -> None:
+        """Make the cell."""
+        raise NotImplementedError
+
+    def _late_node(self) -> None:
+        """Make the node."""
+        raise NotImplementedError
+
+
+class CellBase:
+    """What a cell is to a tape.
+
+    stale     the version that replaced it, where a recognised call wrote to its memory
+    checked   what says that its values are what a recognised call needs
+    """
+
+    __slots__ = ("serial", "number", "stale", "kind", "array", "checked", "home", "version")
+
+    def __init__(self, kind: Any = None, array: Any = None, serial: int = 0, number: int = 0) -> None:
+        self.kind, self.array, self.serial, self.number, self.stale = kind, array, serial, number, 0
+        self.checked: Any = None
+
+
+class StateBase:
+    """A prefix of traces, which an event led to from a shorter one.
+
+    values   how many values there are then
+    call     the recorded function of the event, its keyword names, number of arguments and mode
+    needs    descriptors of its arguments, gives of its effects; keep holds the objects that they name
+    first    the newest state that follows, sibling the parent's follower before this one
+    """
+
+    __slots__ = (
+        "values", "count", "mode", "first", "sibling", "call", "names", "needs", "gives", "keep", "info", "plan",
+        "live",
+    )  # fmt: skip
+
+
+class TapeBase:
+    """The values of a trace: tensors and numbers, and their cells, by number."""
+
+    def __init__(self) -> None:
+        self.serial, self.count, self.mode, self.depth = 0, 0, 1, 0
+        self.state: Any = None
+        self.values: list[Any] = []
+        self.cells: list[Any] = []
+
+    def value(self, number: int) -> Any:
+        return self.values[number]
+
+    def cell(self, number: int) -> Any:
+        return self.cells[number]
+
+    def put(self, number: int, value: Any, cell: Any) -> None:
+        """Set a value and its cell, the next or one that is there."""
+        while len(self.values) <= number:
+            self.values.append(None)
+            self.cells.append(None)
+        self.values[number], self.cells[number] = value, cell
+
+    def pick(self, numbers: tuple[int, ...]) -> list[Any]:
+        """The values of these numbers."""
+        return [self.values[n] for n in numbers]
+
+    def rerun(self) -> Any:
+        """Run what ended in the same state the last time: something that native tapes can do."""
+        return NotImplemented
+
+    def put_cell(self, number: int, cell: Any) -> None:
+        self.put(number, self.values[number] if number < len(self.values) else None, cell)
+
+    def live(self) -> bytes:
+        """A bit for each value that somebody outside refers to and that is still to be computed."""
+        bits, serial, count = 0, self.serial, sys.getrefcount
+        for n, (value, cell) in enumerate(zip(self.values, self.cells, strict=True)):
+            if cell is not None and cell.array is not None:
+                continue
+            inside = 0
+            if isinstance(value, TensorBase) and value._number == n and value._serial == serial:
+                # The references are: the list's, the loop variable's and the call's.
+                if count(value) > 3:
+                    bits |= 1 << n
+                    continue
+                inside = int(value.__dict__.get("_cell") is cell)
+            if cell is not None and count(cell) > 3 + inside:
+                bits |= 1 << n
+        return bits.to_bytes((len(self.values) + 7) // 8, "little")
+
+    def restart(self, serial: int, state: Any) -> None:
+        """Begin another trace and let go of the values of this one."""
+        self.serial, self.state, self.count = serial, state, 0
+        self.values, self.cells = [], []
+
+
+if recorder.SUPPORTED:
+    TensorBase, CellBase = recorder.TensorBase, recorder.CellBase  # type: ignore[misc]
+    StateBase, TapeBase = recorder.StateBase, recorder.TapeBase  # type: ignore[misc]

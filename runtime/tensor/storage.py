@@ -1,0 +1,55 @@
+"""Memory that several tensors share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .cells import Cell, Home, cell_of
+from .fragments import Operation
+from .paths import Path, take
+
+NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
+CUSTOM = "inside a custom Function"
+LOST = "in a no_grad mode, and its memory was written to since"
+"""Where views are made that must not be written to."""
+
+
+class Storage(Home):
+    """Memory that several tensors, or an array that the program holds, read and write.
+
+    The value is `cell`, or `array` where NumPy can write to it without our knowing.  Every writing makes a new
+    edition; `version` counts those that backward must know of.  `viewed` says whether there has been a view.
+    Where it was `dropped`, since nobody shares it any more, its cell tells whether the memory was written to.
+    """
+
+    __slots__ = ("cell", "array", "edition", "viewed", "dropped")
+
+    def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
+        super().__init__()
+        self.cell, self.array, self.edition, self.viewed, self.dropped = cell, array, 0, False, False
+
+    def known(self) -> Cell:
+        """The value, where NumPy cannot write to it."""
+        assert self.cell is not None
+        return self.cell
+
+    def source(self) -> Cell | None:
+        return self.cell if self.dropped else None
+
+    def settle(self) -> None:
+        """Take the array back if nobody else holds it any more."""
+        array = self.array
+        # The references are: this object's, the local name's and the call's.
+        if array is not None and array.base is None and sys.getrefcount(array) <= 3:
+            self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
+
+
+def _retake(m: Any, x: Any, path: Path) -> Any:
+    return m(take(m.b, x.value, path))
+
+
+REVIEW = Operation("view", "AsStridedBackward0", _retake)
+"""Reads a part again, because somebody has written to the whole."""

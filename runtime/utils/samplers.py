@@ -1,0 +1,146 @@
+"""Samplers: in which order the examples come, and in which batches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..tensor.dtypes import float64
+from ..tensor.functions import Generator, as_tensor, rand, randint, randperm
+
+Number = TypeVar("Number", covariant=True)
+
+
+class Sampler(Generic[Number]):
+    """Numbers of examples: write `__iter__`, and `__len__` where it is known."""
+
+    def __iter__(self) -> Iterator[Number]:
+        raise NotImplementedError(f"{type(self).__name__}.__iter__")
+
+
+class SequentialSampler(Sampler[int]):
+    """One after the other."""
+
+    def __init__(self, data_source: Any) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """In random order, or each drawn from all."""
+
+    def __init__(
+        self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+    ) -> None:
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        count, generator = len(self.data_source), self.generator or _own_generator()
+        if self.replacement:
+            yield from randint(count, (self.num_samples,), generator=generator).tolist()
+            return
+        left = self.num_samples
+        while left > 0:
+            order = randperm(count, generator=generator).tolist()[:left]
+            yield from order
+            left -= len(order)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+def _own_generator() -> Generator:
+    """A generator whose seed is the program's next random number."""
+    return Generator().manual_seed(int(randint(0, 2**63 - 1, ()).item()))
+
+
+class SubsetRandomSampler(Sampler[Any]):
+    """Given numbers in random order."""
+
+    def __init__(self, indices: Sequence[Any], generator: Any = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[Any]:
+        for k in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[k]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Numbers drawn with chances in proportion to weights."""
+
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+    ) -> None:
+        _check_count("num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = as_tensor(weights, dtype=float64)
+        if len(self.weights.shape) != 1:
+            raise ValueError(f"weights should be a 1d sequence, got a tensor of shape {tuple(self.weights.shape)}")
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        weights = np.asarray(self.weights.detach().numpy())
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            raise RuntimeError("weights must be finite, none negative, and not all zero")
+        if self.replacement:
+            ends = np.cumsum(weights)
+            u = rand(self.num_samples, dtype=float64, generator=self.generator).numpy()
+            drawn = np.searchsorted(ends, u * ends[-1], side="right")
+            last = int(np.flatnonzero(weights)[-1])  # u * sum may round up to the sum
+            return iter(np.minimum(drawn, last).tolist())
+        if self.num_samples > len(weights):
+            raise RuntimeError(f"cannot draw {self.num_samples} different examples of {len(weights)}")
+        # The waiting times of independent events with these rates: who comes first, second, ...
+        u = rand(len(weights), dtype=float64, generator=self.generator).numpy()
+        with np.errstate(divide="ignore"):
+            waits = -np.log1p(-u) / weights
+        return iter(np.argsort(np.where(weights > 0, waits, np.inf))[: self.num_samples].tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """The numbers of another sampler, in lists of `batch_size`; a shorter last one may be dropped."""
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        _check_count("batch_size", batch_size)
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        count = len(self.sampler)  # type: ignore[arg-type]
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")

@@ -1,0 +1,104 @@
+"""Kernels of traces are made in the background: the same values before and after, also in children and at the end."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback.compiler.settings import settings
+from pullback.runtime.tensor import background
+
+
+def trained(steps: int) -> list[float]:
+    """The losses of a small network, whose weights and data are the same each time."""
+    rng = np.random.default_rng(7)
+    draw = lambda *shape: torch.tensor(rng.normal(size=shape))  # noqa: E731
+    x, y = draw(16, 5), draw(16, 3)
+    w, v = draw(5, 4).requires_grad_(), draw(4, 3).requires_grad_()
+    descent, losses = torch.optim.SGD([w, v], lr=0.05), []
+    for _ in range(steps):
+        descent.zero_grad()
+        loss = ((torch.tanh(x @ w) @ v - y) ** 2).mean()
+        loss.backward()
+        descent.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_values_are_those_of_steps_that_wait() -> None:
+    want = trained(12)
+    with settings.override(background=True):
+        first = trained(6)
+        assert background.settle()
+        after = trained(12)
+    np.testing.assert_allclose(first, want[:6], rtol=1e-12)
+    np.testing.assert_allclose(after, want, rtol=1e-12)
+
+
+def step(x: torch.Tensor, k: int) -> float:
+    return ((x * 1.5 + 0.25).exp().sum() - k).item()
+
+
+def test_a_step_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    plain = background._at_best
+
+    def slowly(make):
+        entered.set()
+        assert go_on.wait(60)
+        plain(make)
+
+    monkeypatch.setattr(background, "_at_best", slowly)
+    with settings.override(background=True):
+        x, want = torch.tensor([1.0, 2.0, 3.0]), np.exp(np.array([1.75, 3.25, 4.75])).sum()
+        for k in range(4):  # no kernel is there, and none is waited for
+            assert step(x, k) == pytest.approx(want - k)
+        assert entered.wait(60)
+        before = torch.explain()
+        go_on.set()
+        assert background.settle()
+        assert step(x, 9) == pytest.approx(want - 9)
+    after = torch.explain()
+    assert after["compiled"] > before["compiled"]
+    assert after["replayed"] > before["replayed"]
+
+
+def test_settings_go_with_what_is_asked_for() -> None:
+    levels = []
+    with settings.override(background=True, level=1):
+        background.maker.ask(lambda: levels.append(settings.level))
+    with settings.override(level="auto"):
+        background.maker.ask(lambda: levels.append(settings.level))
+    assert background.settle()
+    assert levels == [1, background.BEST]
+
+
+CHILD = """
+import os, sys
+import pullback as torch
+from pullback.runtime.tensor import background
+x = torch.ones(4)
+step = lambda: (x * 2 + 1).sin().sum().item()
+value = step()
+step()
+pid = os.fork()
+for _ in range(3):
+    assert abs(step() - value) < 1e-6
+assert background.settle()
+count = torch.explain()["compiled"]
+assert count >= 1, count
+if pid:
+    assert os.waitpid(pid, 0)[1] == 0
+print("child" if not pid else "parent", "done", flush=True)
+"""
+
+
+def test_children_compile_for_themselves_and_processes_end() -> None:
+    environment = {**os.environ, "PULLBACK_BACKGROUND": "1"}
+    run = subprocess.run([sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert sorted(run.stdout.split()) == ["child", "done", "done", "parent"]
