@@ -1,6 +1,8 @@
 """cond, switch, scan, while_loop, fori_loop, checkpoint: Python, compiled code and the reference executor agree."""
 
+import _thread
 import doctest
+import signal
 import threading
 from collections import OrderedDict, namedtuple
 from collections.abc import Iterator
@@ -267,11 +269,13 @@ def test_a_limit_of_steps(way: str) -> None:
 def test_a_loop_without_end_can_be_interrupted(way: str) -> None:
     if way == "reference":
         return
-    import _thread
-
-    threading.Timer(0.3, _thread.interrupt_main).start()
-    with pytest.raises(KeyboardInterrupt):
-        jit(lambda x: while_loop(lambda v: v < 2.0, lambda v: v * 0.5, x))(1.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            jit(lambda x: while_loop(lambda v: v < 2.0, lambda v: v * 0.5, x))(1.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 4), (2, 6), (-3, 1), (3, 3), (5, 1)])

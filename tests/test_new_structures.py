@@ -81,3 +81,18 @@ def test_a_structure_is_compiled_when_it_comes_again() -> None:
         assert x.grad is not None and len(x.grad.tolist()) == 4
         plans.maker.settle(60.0)
     assert plans.explain()["replayed"] > before
+
+
+def test_arguments_that_are_one_value_teach_nothing_about_two() -> None:
+    for kind in range(2):
+        x, y = torch.tensor([1.0, 2.0, 3.0]) + kind, torch.tensor([10.0, 20.0, 30.0])
+        if kind:
+            x, y = x * 2, y * 3
+        d, e = x.detach(), y.detach()
+        one, two = [0.0] * 3, (x - y).tolist()
+        for _ in range(4):
+            assert (x - d).tolist() == one
+            assert (x - y).tolist() == two
+            assert (d - e).tolist() == two
+            assert (d - y).tolist() == two
+            assert (e - y).tolist() == one

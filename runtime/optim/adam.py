@@ -75,14 +75,14 @@ class Adam(Optimizer):
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         states = [self.state[p] for p in params]
-        age = states[0].get("step")
-        if age is None or any(state.get("step") != age for state in states):
-            super()._step(group, params, grads)
-            return
-        remembered = []
+        age, remembered = states[0].get("step"), []
+        for state in states:
+            if age is None or state.get("step") != age:
+                super()._step(group, params, grads)
+                return
+            remembered += self._remembered(group, state)
         for state in states:
             state["step"] = age + 1
-            remembered += self._remembered(group, state)
         self._move(self._choices(group), params, grads, remembered, self._numbers(group, age + 1))
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
@@ -95,8 +95,8 @@ class Adam(Optimizer):
         return Plan(self._remembered(group, state), self._numbers(group, n), self._choices(group))
 
     def _remembered(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
-        most = (state["max_exp_avg_sq"],) if group["amsgrad"] else ()
-        return (state["exp_avg"], state["exp_avg_sq"], *most)
+        both = state["exp_avg"], state["exp_avg_sq"]
+        return (*both, state["max_exp_avg_sq"]) if group["amsgrad"] else both
 
     def _numbers(self, group: dict[str, Any], n: int) -> tuple[float, ...]:
         first, second = group["betas"]

@@ -20,9 +20,10 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def stepping(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self._opt_called = True
         if not (self._hooks or BEFORE_ALL or AFTER_ALL):
-            return step(self, *args, **kwargs)
+            self._opt_called = True
+            return step(self) if not args and not kwargs else step(self, *args, **kwargs)
+        self._opt_called = True
         given: tuple[Any, ...] = (self, *args)
         for hook in [*BEFORE_ALL.values(), *self._table("before").values()]:
             changed = hook(self, given, kwargs)

@@ -189,8 +189,7 @@ class Optimizer(Stateful):
         remembered: list[Any],
         numbers: Sequence[float],
     ) -> None:
-        given = [n * 1.0 for n in numbers]  # each an object of its own, told from the others
-        move(self.formula, choices, params, grads, remembered, given)
+        move(self.formula, choices, params, grads, remembered, [n * 1.0 for n in numbers])  # each an object of its own
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         """What this step does to `p`; its state counts the step."""
@@ -209,7 +208,7 @@ class Optimizer(Stateful):
 
 def plain(value: Any) -> float:
     """A setting as a number; it may be a tensor with one element."""
-    return value.item() if isinstance(value, Core) else value  # type: ignore[attr-defined]
+    return value if type(value) is float or not isinstance(value, Core) else value.item()  # type: ignore[attr-defined]
 
 
 def not_negative(*, nan: bool = False, **settings: Any) -> None:

@@ -63,7 +63,7 @@ class SGD(Optimizer):
             super()._step(group, params, grads)
             return
         decay = plain(group["weight_decay"])  # without momentum nothing is remembered: one call moves all
-        numbers = (plain(group["lr"]), 0, 1 - group["dampening"], decay)
+        numbers = (plain(group["lr"]), 0.0, 1.0 - group["dampening"], decay)
         self._move((False, False, False, decay != 0, group["maximize"]), params, grads, [], numbers)
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:

@@ -142,7 +142,7 @@ class Recorded:
             return made
         tape.call = None
         self.misses -= 1
-        if not self.exact:
+        if not self.exact and not run.alike:
             reading.form.template = template
         event = Call(template, run.arguments, tuple(run.entered), run.base)
         tape.go(run.state.add(key, State(run.state, event, tape.count)))

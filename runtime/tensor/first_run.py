@@ -8,7 +8,7 @@ from typing import Any
 from .call_nodes import learn
 from .cells import Cell, Kind, kind_of
 from .reading import SHARED, Reading, Unknown, enter, has_history, is_simple, place_of, tensor_types
-from .slots import LEAF, SPECIAL, TensorBase
+from .slots import HISTORY, LEAF, SPECIAL, TensorBase
 from .states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from .tape import Tape
 
@@ -17,6 +17,8 @@ class FirstRun:
     """A call that runs: what it records, to be understood at its end.
 
     base        the number of the first value of its own
+    cells       which argument a value is
+    alike       arguments are the same value: which of them an operation reads, nobody can tell
     steps       what it recorded
     constants   (number, cell): values that it made of nothing but the form of its arguments
     written     tensors that it gave another value
@@ -29,16 +31,15 @@ class FirstRun:
         self.tape, self.reading, self.state = tape, reading, tape.state
         self.entered: list[tuple[int, int | None, Kind]] = []
         arguments = []
-        for t, place in zip(reading.tensors, reading.places, strict=True):
-            if type(place) is int:
-                arguments.append(place)
-            else:
-                arguments.append(self._enter(t, place))
+        self.cells: dict[int, int] = {}
+        for k, (t, place) in enumerate(zip(reading.tensors, reading.places, strict=True)):
+            n = place if type(place) is int else self._enter(t, place)
+            arguments.append(n)
+            self.cells.setdefault(tape.origin(place[0] if type(place) is tuple else n), k)
         for value in reading.numbers:
             arguments.append(tape.add(value, None))
         self.arguments, self.base = tuple(arguments), tape.count
-        self.cells = {t._cell.number if type(p) is not int or not t._is_late else p: k
-                      for k, (t, p) in reversed(list(enumerate(zip(reading.tensors, reading.places, strict=True))))}
+        self.alike = len(self.cells) < len(reading.tensors)
         self.before = [(t, None if t._is_late else t._cell, t._node, t._flags & LEAF, t._grad) for t in reading.tensors]
         self.dtypes: list[str | None] = [None] * len(reading.numbers)
         self.ok, self.open, self.why = True, True, ""
@@ -124,7 +125,7 @@ class FirstRun:
         self.frees += tuple(
             n
             for n in range(tape.count)
-            if isinstance(t := tape.value(n), TensorBase) and t._number == n and not t._is_late and t._node in gone
+            if isinstance(t := tape.value(n), TensorBase) and t._number == n and not t._flags & HISTORY and t._node in gone
         )
 
     def give_up(self) -> None:

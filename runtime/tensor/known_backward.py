@@ -17,7 +17,7 @@ from .cells import Cell, Kind
 from .follow import instance
 from .fragments import COTANGENT, INPUT, Fragment, fragment_for
 from .nodes import NOTHING as LEADS_NOWHERE
-from .nodes import written_over
+from .nodes import written_over, zeros
 from .places import place_for
 from .reading import Reading
 from .slots import HISTORY, HOOKED, LEAF, SPECIAL
@@ -48,6 +48,7 @@ class Walk:
         self.flows: dict[Place, int] = {}
         self.kinds: list[Kind] = []
         self.steps: list[tuple[Fragment, tuple[int, ...], int, Any]] = []
+        self.constants: list[tuple[int, Cell]] = []
         self.reached: set[int] = set()
         count = 0
         for state in events(tape.state):
@@ -101,6 +102,13 @@ class Walk:
         self.steps.append((fragment, refs, first, place))
         return first
 
+    def constant(self, cell: Cell) -> int:
+        """A value that is the same always."""
+        ref = len(self.kinds)
+        self.kinds.append(cell.kind)
+        self.constants.append((ref, cell))
+        return ref
+
     def run(self) -> None:
         """Carry the cotangents to the leaves."""
         flows, reached = self.flows, self.reached
@@ -118,13 +126,13 @@ class Walk:
 
     def _pull(self, call: Call, begin: int, known: Known, given: list[int | None]) -> None:
         step, _, ways, pull = known
-        _, refs, first, place = call.template.steps[step]
+        fragment, refs, first, place = call.template.steps[step]
         reads = []
         for what, k in pull.reads:
             if what == COTANGENT:
                 ref = given[k]
                 if ref is None:
-                    raise Unusual  # zeros
+                    ref = self.constant(zeros(fragment.results[k]))
             else:
                 ref = ABSOLUTE + call.number(refs[k] if what == INPUT else first + k)
                 cell = self.tape.cell(ref - ABSOLUTE)
@@ -150,20 +158,19 @@ def follow_back(tape: Tape, reading: Reading) -> State | None:
         to = walk.sources.get(reading.places[0])
         if to is None or to[0] < 0:
             return None
-        walk.kinds.append(kind)
-        walk.give(to, 0)
+        walk.give(to, walk.constant(Cell(kind, np.ones(kind.shape, kind.type.numpy))))
         walk.run()
-        return instance(_template(walk, reading, kind), tape, reading)
+        return instance(_template(walk, reading), tape, reading)
     except Unusual:
         return None
 
 
-def _template(walk: Walk, reading: Reading, kind: Kind) -> Template:
+def _template(walk: Walk, reading: Reading) -> Template:
     """What the walk did, in the words of a call."""
     t, form = Template(), reading.form
     t.call, t.function, t.mode, t.form = form.recorded, form.recorded.function, form.mode, form.arguments
     t.kinds, t.steps, t.dtypes, t.gives = walk.kinds, walk.steps, [], (NOTHING,)
-    t.constants = [(0, Cell(kind, np.ones(kind.shape, kind.type.numpy)))]
+    t.constants = walk.constants
     t.aliases, t.results, t.grads = [], [], []
     owned: set[int] = set()
     for (leaf, _), flow in walk.flows.items():

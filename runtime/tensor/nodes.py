@@ -107,9 +107,9 @@ class Node:
         self.saved = [packed(c) if n not in numbers and type(c) is Cell else c for n, c in enumerate(values)]
 
     def free(self) -> None:
-        """Let go of the saved tensors; numbers cost nothing and stay."""
+        """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them."""
         if self.saved and self.pull is not None:
-            kept = self.pull.numbers
+            kept = frozenset() if self.fragment and self.fragment.operation.edges else self.pull.numbers
             self.saved = [c if n in kept else None for n, c in enumerate(self.saved)]
 
     def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:

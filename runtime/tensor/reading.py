@@ -132,10 +132,20 @@ class Reading:
         what = t._flags & LEAF | has_history(t) | shared
         self.key += (kind, what)
         self.classes.append(what)
-        self.places.append(place)
+        self.places.append(self._met(t._cell) if place is None else place)
         self.tensors.append(t)
         k = self.seen[id(t)] = len(self.tensors) - 1
         return TENSOR, k
+
+
+    def _met(self, cell: Any) -> Any:
+        """The place of a value that is read first here: it may be that of an argument before, too."""
+        n = self.tape.count
+        for t, place in zip(self.tensors, self.places, strict=True):
+            if place is None and t._cell is cell:
+                return (n,)
+            n += type(place) is not int
+        return None
 
 
 def has_history(t: Any) -> int:
@@ -186,9 +196,7 @@ def usable(t: Any, tape: Tape) -> bool:
     if t._seen != storage.edition:
         return False
     if storage.array is not None:
-        t._read()  # which takes the memory back where NumPy has let go of it
-        if storage.array is not None:
-            return False
+        t._read()
     base = t._base
     if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
         return False

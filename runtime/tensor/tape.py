@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import count
+from sys import getrefcount
 from typing import Any
 
 from . import plans
@@ -31,8 +32,8 @@ serials = count(1).__next__
 sequence = count().__next__
 """Numbers in the order of recording, the same for all threads."""
 
-_open: dict[int, Tape] = {}
-"""The tapes that have not run yet, by the serial of their trace."""
+_all: list[Tape] = []
+"""The tapes of all threads, and of those that ended before somebody needed their values."""
 
 _failed: dict[int, Exception] = {}
 """Why traces could not be run, the last few."""
@@ -50,7 +51,7 @@ _irregular: set[str] = set()
 def set_irregular(name: str, value: bool) -> None:
     """Let all tapes know that something is in use, or no more, with which no call must be recognised."""
     (_irregular.add if value else _irregular.discard)(name)
-    for tape in list(_open.values()):
+    for tape in open_tapes():
         tape.mode = tape.mode | IRREGULAR if _irregular else tape.mode & ~IRREGULAR
 
 
@@ -77,18 +78,19 @@ class Tape(TapeBase):
         self.serial = serials()
         self.mode = 1 | (IRREGULAR if _irregular else 0)
         if records:
+            # Of ended threads: the references are the list's, the variable's and the call's.
+            _all[:] = [tape for tape in _all if tape.count or getrefcount(tape) > 3]
+            _all.append(self)
             self.begin()
 
     def begin(self) -> None:
         """Start another trace."""
-        _open.pop(self.serial, None)
         if forest.states > STATES:
             forest.forget()
         self.restart(serials(), forest.root)
         self.caught, self.noded = self.state, False
         if self.done:
             self.done = set()
-        _open[self.serial] = self
 
     # ---- values
 
@@ -204,8 +206,14 @@ class Tape(TapeBase):
         with self.lock:
             if not self.count:
                 return
-            if self.call is None and not self.noded and self._run_again():
-                return
+            if self.call is None and not self.noded:
+                # What ended in the same state with the same values wanted the last time is run natively.
+                state, made = self.state, self.rerun()
+                if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
+                    plan = state.plan[-1]
+                    plan.count_replay()
+                    self._done(plan, made)
+                    return
             if self.call is not None:
                 self.call.give_up()
             self.depth += 1  # so that whoever records meanwhile waits for the lock
@@ -222,15 +230,6 @@ class Tape(TapeBase):
             finally:
                 self.depth -= 1
 
-    def _run_again(self) -> bool:
-        """Run what ended in the same state with the same values wanted the last time, if that is so."""
-        state = self.state
-        made = self.rerun()
-        if type(made) is not list:
-            return False  # a kernel that failed fails again the other way, which raises its error
-        state.plan[-1].count_replay()
-        return self._done(state.plan[-1], made)
-
     def _run(self) -> None:
         live = self.live()
         if not any(live):
@@ -245,13 +244,13 @@ class Tape(TapeBase):
         late = plan.replay(self)
         self._done(plan, hand_over(self, plan, plan.run(self)) if late is None else late)
 
-    def _done(self, plan: Any, late: list[Any]) -> bool:
+    def _done(self, plan: Any, late: list[Any]) -> None:
         """Begin anew; of late tensors it is noted how they were made."""
-        record = self.remember(plan) if late else None
+        if late:
+            record = self.remember(plan)
+            for tensor in late:
+                tensor._record = record
         self.begin()
-        for tensor in late:
-            tensor._record = record
-        return True
 
 
 class _Tapes(threading.local):
@@ -298,7 +297,7 @@ def force(cell: Cell) -> Cell:
 
 def compute(serial: int) -> None:
     """Run the trace of this serial, if it has not been run."""
-    tape, mine = _open.get(serial), tapes.tape
+    tape, mine = tape_of(serial), tapes.tape
     if tape is mine:
         mine.flush()
     elif tape is not None:
@@ -326,12 +325,12 @@ def failure(serial: int) -> Exception | None:
 
 def open_tapes() -> list[Tape]:
     """The tapes of all threads."""
-    return list(_open.values())
+    return list(_all)
 
 
 def tape_of(serial: int) -> Tape | None:
     """The tape whose trace has this serial, if it has not been run."""
-    return _open.get(serial)
+    return next((tape for tape in open_tapes() if tape.serial == serial), None)
 
 
 def flush() -> None:
