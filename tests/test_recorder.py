@@ -281,7 +281,7 @@ def test_an_interrupt_inside_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     y = (x.exp() * 3).sum()
     with monkeypatch.context() as patch:
         patch.setattr(tape.Tape, "_run", interrupted)
-        patch.setattr(tape.Tape, "_run_again", interrupted)
+        patch.setattr(tape.Tape, "rerun", interrupted)
         with pytest.raises(KeyboardInterrupt):
             y.item()
     assert y.item() == pytest.approx(3 * (np.e + np.e**2), rel=1e-6)

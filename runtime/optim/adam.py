@@ -75,9 +75,9 @@ class Adam(Optimizer):
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         states = [self.state[p] for p in params]
-        age, remembered = states[0].get("step"), []
+        age, remembered = states[0].get("step", -1), []
         for state in states:
-            if age is None or state.get("step") != age:
+            if age < 0 or state.get("step") != age:
                 super()._step(group, params, grads)
                 return
             remembered += self._remembered(group, state)

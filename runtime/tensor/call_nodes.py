@@ -18,7 +18,8 @@ from .modes import watch
 from .nodes import NOTHING, Edge, Kept, Node
 from .numbers import cell_of_number
 from .slots import HISTORY, LEAF, SPECIAL
-from .states import Again, Call, State, Template
+from .states import Again, Call, Part, State, Template
+from .storage import Storage
 
 if TYPE_CHECKING:
     from .first_run import FirstRun
@@ -42,7 +43,14 @@ def learn(run: FirstRun, template: Template) -> None:
     template.nodes, template.ends, template.plain = None, (), False
     template.size = sum([k.size for k in template.kinds])
     made = [(ref, run.tape.value(run.base + ref)) for ref, _, _ in run.results]
-    template.dense = frozenset([ref for ref, t in made if t._storage is not None and (not t._path or t._is_dense())])
+    shared = [(ref, t) for ref, t in made if t._storage is not None]
+    template.dense = frozenset([ref for ref, t in shared if not t._path or t._is_dense()])
+    template.parts, template.within = {}, _within(run)
+    for ref, t in shared:
+        for k, x in enumerate(run.reading.tensors):
+            if x._storage is t._storage:
+                whole = ref in template.dense and t._cell.kind.size == x._cell.kind.size
+                template.parts[ref] = Part(-1 - k, whole, t._base is not None)
     if template.call.exact or template.assigns:
         return
     ways: dict[Edge, Way | None] = {}
@@ -62,6 +70,20 @@ def learn(run: FirstRun, template: Template) -> None:
         not flags & (SPECIAL | LEAF) and not t._origin
         for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
     )
+
+
+def _within(run: FirstRun) -> dict[int, int]:
+    """Of which argument's memory saved values are parts: who writes there writes over them."""
+    cells = {id(t._cell): k for k, t in enumerate(run.reading.tensors) if not t._is_late}
+    found = {}
+    for _, node in run.nodes:
+        for cell in node.saved:
+            home = cell.home if type(cell) is Cell else None
+            n = run.tape.number_of(cell) if isinstance(home, Storage) else None  # type: ignore[arg-type]
+            k = cells.get(id(home.cell)) if isinstance(home, Storage) else None
+            if n is not None and n >= run.base and k is not None:
+                found[n - run.base] = -1 - k
+    return found
 
 
 def _way(ways: dict[Edge, Way | None], edge: Edge) -> Way:
@@ -124,21 +146,12 @@ class Maker:
         """The nodes of one call, and the places of its results among them."""
         tape, template, made = self.tape, call.template, []
         for known in template.nodes or ():
-            fragment, refs, first, place = template.steps[known.step]
+            fragment, _, _, place = template.steps[known.step]
             edges = [None if w is None else self._edge(call, w, made) for w in known.ways]
             node = known.name(edges, fragment)
             pull = node.pull = known.pull
             if pull is not NOTHING:
-                start = call.number(first)
-                saved: list[Any] = [
-                    self._input(call, refs[k], known, k) if what == INPUT
-                    else self.cell(start + k, fragment.results[k]) if what == RESULT
-                    else None
-                    for what, k in pull.reads
-                ]  # fmt: skip
-                for k in pull.loose:
-                    saved[k] = Kept(saved[k])
-                node.saved = saved
+                node.saved = self._saved(call, known)
             node.place, node.serial = call.place or place, tape.serial
             if watch.lanes:
                 node.lanes = ((),) * node.outputs
@@ -154,9 +167,37 @@ class Maker:
                 t._index = index
             t._flags &= ~HISTORY
 
+    def _saved(self, call: Call, known: Known) -> list[Any]:
+        """What a node saves."""
+        template, (step, _, _, pull) = call.template, known
+        fragment, refs, first, _ = template.steps[step]
+        saved: list[Any] = [
+            self._input(call, refs[k], known, k) if what == INPUT
+            else self.cell(call.number(first) + k, fragment.results[k]) if what == RESULT
+            else None
+            for what, k in pull.reads
+        ]  # fmt: skip
+        if template.within:
+            for (what, k), cell in zip(pull.reads, saved, strict=True):
+                owner = template.within.get(refs[k] if what == INPUT else first + k)
+                if owner is not None and cell is not None and cell.home is None:
+                    _lodge(cell, self.tape.value(call.number(owner)))
+        for k in pull.loose:
+            saved[k] = Kept(saved[k])
+        return saved
+
     def _edge(self, call: Call, way: Way, made: list[Node]) -> Edge | None:
         number, index = way
         return (made[number], index) if number >= 0 else self.tape.value(call.number(number))._edge()
+
+
+def _lodge(cell: Cell, x: Any) -> None:
+    """Let a saved value be a part of the memory of a tensor."""
+    home = x._storage
+    if home is None:
+        home = Storage(x._cell)
+        home.dropped = True
+    cell.home, cell.version = home, home.version
 
 
 __all__ = ["Known", "Maker", "learn"]

@@ -18,7 +18,7 @@ from . import plans
 from .first_run import FirstRun
 from .follow import follow, grads_fit, instance
 from .natively import NativeCall, native_types, tell
-from .reading import Over, Reading, Unknown, check, forget_forms, has_history, tensor_types, usable
+from .reading import Over, Reading, Unknown, check, forget_forms, has_history, leave, tensor_types, usable
 from .slots import LEAF
 from .states import Call, State, forest
 from .tape import BOUND, Tape, open_tapes, tapes
@@ -117,6 +117,9 @@ class Recorded:
     def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function for the first time, and learn from it."""
         tape.catch_up()
+        if not tape.mode & 1:
+            for t in reading.tensors:
+                leave(t, tape)
         key = (reading.form, *reading.places)
         run = tape.call = FirstRun(tape, reading)
         tape.depth += 1

@@ -6,7 +6,7 @@ its part; it is read again after somebody has written, and writing to it puts th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
@@ -51,7 +51,7 @@ class Core(TensorBase):
     _origin = ""
     _inference = False
     _counted = True
-    #: what can make the node of a tensor whose trace has run
+    #: what can make the node of a tensor whose trace has run, and that of which it is a view; and its number there
     _record: Any = None
 
     @property
@@ -79,6 +79,8 @@ class Core(TensorBase):
         """The tensor of which it is a view."""
         if self._flags & SPECIAL and self._is_late:
             self._late_cell()
+        elif self._record is not None and self._whole is None:
+            self._recall()
         return self._whole
 
     @_base.setter
@@ -105,14 +107,22 @@ class Core(TensorBase):
         node = None
         if self._flags & HISTORY:
             tape = tape_of(self._serial)
-            if tape is not None:
+            if self._record is not None:
+                record, number = self._record
+                node, self._index = record.place(number)
+            elif tape is not None:
                 tape.catch_up()
                 return
-            if self._record is not None:
-                node, self._index = self._record.place(self._number)
-                self._record = None
             self._flags &= ~HISTORY
         self._node = node
+
+    def _recall(self) -> None:
+        """Find again what it is a view of, if it is one."""
+        (record, number), self._record = self._record, None
+        if self._flags & HISTORY:
+            self._node, self._index = record.place(number)
+            self._flags &= ~HISTORY
+        record.restore(self, number)
 
     def _kind_of(self) -> Any:
         """The kind of the value; a late tensor stays one."""
@@ -317,17 +327,6 @@ def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...]
     return wrap(cell, node)
 
 
-def check_values(x: Core, test: Callable[[np.ndarray], None]) -> None:
-    """Call `test` with the values of `x`, and again whenever a recognised call comes with another value there."""
-    tape = tapes.tape
-    if tape.again is None:
-        cell = x._read()
-        array = shown(cell if cell.array is not None else force(cell))
-        if tape.call is not None:
-            tape.call.checked(x, test)
-        test(array)
-
-
 def requires(tensor: Core) -> bool:
     """Whether gradients flow into the tensor."""
     if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
@@ -340,6 +339,6 @@ def requires(tensor: Core) -> bool:
 
 
 __all__ = [  # with what stands elsewhere
-    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all", "check_values",
+    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
     "input_cell", "instances_are", "number_of", "requires", "wrap",
 ]  # fmt: skip

@@ -13,7 +13,8 @@ import numpy as np
 
 from ...compiler.ir.types import Type
 from ...compiler.ops.elementwise import cast
-from .core import Core, apply, check_values, number_of, wrap
+from .asking import check_values
+from .core import Core, apply, number_of, wrap
 from .creation import tensor
 from .draws import (
     NORMAL,

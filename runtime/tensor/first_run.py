@@ -121,12 +121,9 @@ class FirstRun:
         if any(node.fragment is None and not hasattr(node, "variable") for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
-        gone = set(freed)
-        self.frees += tuple(
-            n
-            for n in range(tape.count)
-            if isinstance(t := tape.value(n), TensorBase) and t._number == n and not t._flags & HISTORY and t._node in gone
-        )
+        gone, values = set(freed), [tape.value(n) for n in range(tape.count)]
+        late = [n for n, t in enumerate(values) if isinstance(t, TensorBase) and not t._flags & HISTORY]
+        self.frees += tuple(n for n in late if values[n]._number == n and values[n]._node in gone)
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""
@@ -186,8 +183,6 @@ class FirstRun:
             for k, x in enumerate(self.reading.tensors)
             if x._storage is not None and any(r is not None and r._storage is x._storage for r in self._made())
         )
-        if t.viewed or any(r is not None and (r._storage is not None or r._flags & SPECIAL) for r in self._made()):
-            raise Unknown("returns what shares memory")
         if t.assigns and any(what & SHARED for what in self.reading.classes):
             raise Unknown("writes where tensors share memory")
         t.steps = [(s.fragment, tuple(map(self._ref, s.numbers)), s.first - self.base, s.place) for s in self.steps]

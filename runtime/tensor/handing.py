@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .cells import Cell
-from .slots import HISTORY, TensorBase
+from .slots import HISTORY, SPECIAL, TensorBase
 
 
 def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
-    """Give the arrays to cells and tensors; the late tensors whose nodes may be asked for."""
+    """Give the arrays to cells and tensors; those whose nodes, or whose memory's whole, may be asked for."""
     late = []
     for n, kind, array in zip(plan.numbers, plan.kinds, arrays, strict=True):
         cell = tape.cell(n)
@@ -20,10 +20,11 @@ def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
             cell.array = array
         tensor = tape.value(n)
         if isinstance(tensor, TensorBase) and tensor._number == n and tensor._serial == tape.serial:
+            if tensor._flags & HISTORY or (tensor._is_late and tensor._flags & SPECIAL):
+                late.append(tensor)
             if tensor._is_late:
                 tensor._cell = cell
-            if tensor._flags & HISTORY:
-                late.append(tensor)
+                tensor._flags &= ~SPECIAL
     return late
 
 

@@ -185,7 +185,7 @@ def _template(walk: Walk, reading: Reading) -> Template:
     t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in walk.reached])
     t.assigns, t.viewed, t.has_nodes, t.checks = [], (), False, []
     t.size = sum([k.size for k in t.kinds])
-    t.nodes, t.ends, t.plain, t.dense = None, (), False, frozenset()
+    t.nodes, t.ends, t.plain, t.dense, t.parts, t.within = None, (), False, frozenset(), {}, {}
     return t
 
 

@@ -97,13 +97,14 @@ def numbers_in(live: bytes) -> list[int]:
 
 
 def needs_nodes(state: State, live: bytes) -> bool:
-    """Whether a value that is wanted has a history that backward has not used up, or is a view."""
+    """Whether a value that is wanted has a history that backward has not used up, or is a view of what others see."""
     known = state.info
     if known is None:
         known = state.info = {}
     if live not in known:
         program = program_of(state)
-        known[live] = any(program.history.get(n, False) or n in program.views for n in numbers_in(live))
+        numbers = numbers_in(live)
+        known[live] = any(program.history.get(n, False) for n in numbers) or not program.are_alone(numbers)
     return known[live]
 
 

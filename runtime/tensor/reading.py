@@ -7,6 +7,7 @@ A description holds wherever the call stands in a trace; where its tensors are o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import copysign
 from sys import getrefcount
 from typing import Any
@@ -18,7 +19,7 @@ from .cells import Kind
 from .dtypes import DType, device
 from .fragments import Operation
 from .slots import HISTORY, LEAF, SPECIAL, VIEWED
-from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Template
+from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, Template
 from .tape import Tape
 
 SHARED = 64
@@ -124,14 +125,18 @@ class Reading:
         if known is not None:
             self.key.append(known)
             return TENSOR, known
-        flags = t._flags
-        if (t._storage is not None or flags & SPECIAL) and not usable(t, self.tape):
+        tape = self.tape
+        if not tape.mode & 1:
+            leave(t, tape)
+        if (t._storage is not None or t._flags & SPECIAL) and not usable(t, tape):
             raise Unknown("has an argument that must be looked at each time")
-        kind, place = place_of(t, self.tape)
+        kind, place = place_of(t, tape)
         shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
         what = t._flags & LEAF | has_history(t) | shared
         self.key += (kind, what)
         self.classes.append(what)
+        if shared:
+            self.key.append(_layout(t, tape))
         self.places.append(self._met(t._cell) if place is None else place)
         self.tensors.append(t)
         k = self.seen[id(t)] = len(self.tensors) - 1
@@ -179,17 +184,15 @@ def is_simple(t: Any) -> bool:
 
 
 def usable(t: Any, tape: Tape) -> bool:
-    """Whether a tensor that shares memory is known, what its cell says, and behaves like any other that is only read.
+    """Whether a tensor that shares memory, or is a late view, is what its cell says and behaves like any other.
 
-    What is still to be computed and shares memory is never recognised: who else reads or writes it, and when, would
-    have to be a part of the state.
+    What it is else, this trace tells where it made the tensor.
     """
     if t._is_late:
-        return False
+        return t._serial == tape.serial
     if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
         return False
-    if t._storage is not None:
-        settle(t)
+    settle(t)
     storage = t._storage
     if storage is None:
         return True
@@ -197,22 +200,70 @@ def usable(t: Any, tape: Tape) -> bool:
         return False
     if storage.array is not None:
         t._read()
+    if t._serial == tape.serial:
+        return True
     base = t._base
     if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
         return False
-    return t._cell.array is not None and (not t._path or t._is_dense())
+    return not t._path or t._is_dense()
 
 
-def settle(t: Any) -> None:
-    """Let a tensor whose memory nobody shares any more be as before it was shared."""
+def _layout(t: Any, tape: Tape) -> Any:
+    """How a view lies in memory, if not densely: what made it says so, whose own arguments are so described."""
+    if not t._is_late:
+        return tape.state if t._path and not t._is_dense() else None
+    if not t._flags & SPECIAL:
+        return None
+    n, at = t._number, tape.state
+    while at.parent is not None and at.parent.values > n:
+        at = at.parent
+    event = at.event
+    if type(event) is not Call:
+        return tape.state
+    ref = n - event.base
+    return None if ref in event.template.dense else (event.template, ref)
+
+
+def leave(t: Any, tape: Tape) -> None:
+    """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
+    if t._flags & VIEWED and not any(v._flags & SPECIAL and getrefcount(v) > BEHIND for v in _values(tape)):
+        t._flags &= ~VIEWED
+    if t._storage is not None and not t._is_late:
+        settle(t, tape)
+
+
+def settle(t: Any, tape: Tape | None = None) -> None:
+    """Let a tensor whose memory nobody shares any more be as before it was shared.
+
+    Views that only the tape holds share nothing that anybody could see.
+    """
     storage = t._storage
     if storage is None or storage.array is not None or t._path or t._base is not None or not t._counted:
         return
-    # The references are: the tensor's, the local name's, the call's, and mostly that of the cell.
-    if getrefcount(storage) == 3 + (t._cell.home is storage) and t._seen == storage.edition:
+    views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
+    if tape is not None:
+        for v in _values(tape):
+            if v is not t and not v._is_late and v._storage is storage and getrefcount(v) <= BEHIND:
+                views += 1
+                if v._cell.home is storage:
+                    homes.add(id(v._cell))
+    # The references are: the tensor's, the local name's, the call's, those of views and of cells.
+    if getrefcount(storage) == 3 + views + len(homes) and t._seen == storage.edition:
         if t._cell.home is storage:
             t._cell.home = None
-        t._storage, t._written = None, storage.version
+        t._storage, t._written, storage.dropped = None, storage.version, views > 0
+
+
+BEHIND = 4
+"""A tensor that only the tape holds has so many references while one looks: its, two variables' and the call's."""
+
+
+def _values(tape: Tape) -> Iterator[Any]:
+    """The tensors of a trace, one at a time."""
+    for n in range(tape.count):
+        v = tape.value(n)
+        if type(v) in tensor_types:
+            yield v
 
 
 def enter(tape: Tape, t: Any, place: Any) -> int:

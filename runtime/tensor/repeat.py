@@ -17,7 +17,8 @@ from .core import wrap
 from .fragments import Fragment
 from .modes import mode
 from .nodes import Node, reachable
-from .reading import has_history
+from .plans import program_of
+from .reading import has_history, leave
 from .slots import HISTORY, LEAF, SPECIAL, TensorBase
 from .states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, Program, State, events
 from .tape import Tape, tapes
@@ -78,6 +79,7 @@ def catch_up(tape: Tape) -> None:
                     maker.make(call)
                 elif _matters(call):
                     _repeat(tape, call)
+                    tape.noded = True
                 tape.done.add(state)
         finally:
             for leaf, grad in before:
@@ -113,6 +115,8 @@ def _repeat(tape: Tape, call: Call) -> None:
     for leaf, have, _ in template.grads:
         tape.value(call.number(leaf))._grad = None if have is None else tape.value(call.number(have))
     numbers = {id(t): (t, t._serial, t._number) for t in _targets(tape, call)}
+    for t, _, _ in numbers.values():
+        leave(t, tape)
     made = _run(tape, call, lambda n: tape.value(n))
     moved: dict[int, Any] = {}
     _move(tape, call, template.gives, made, moved)
@@ -188,7 +192,8 @@ def _move(tape: Tape, call: Call, form: Any, made: Any, moved: dict[int, Any]) -
 
 
 class Record:
-    """What a trace was, for tensors that may be asked for their place in the gradient graph after it has run.
+    """What a trace was, for tensors that may be asked for their place in the gradient graph after it has run, or for
+    what they are views of.
 
     Only what was used up by backward is told so: nodes that are still of use are made before the trace runs.
     """
@@ -205,8 +210,24 @@ class Record:
             self.nodes = self._made()
         return self.nodes.get(number, (None, 0))
 
+    def restore(self, t: Any, number: int) -> None:
+        """Let a tensor that is a view, of memory that only it has seen since, be one again."""
+        program = program_of(self.state)
+        of = program.views.get(number)
+        if of is None or number not in program.based:
+            return
+        shape, array = program.kinds[of].shape, t._cell.array
+        base: Any = wrap(Cell(program.kinds[of], array.reshape(shape)))
+        base._node, base._index = self.place(of)
+        base._written = t._written
+        storage = base._shared()
+        storage.viewed = True
+        t._storage, t._base, t._seen = storage, base, storage.edition
+        t._path = t._part = (("reshape", t._cell.kind.shape),)
+        t._cell.home, t._cell.version = storage, storage.version
+
     def _made(self) -> dict[int, tuple[Node | None, int]]:
-        program = Program(self.state)
+        program = program_of(self.state)
         tape = Tape(False)
         tape.put(self.state.values - 1, None, None)
         tape.count = self.state.values

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...compiler.ops import spectra as V
 from ...compiler.ops.eigen import eig as general
-from .core import apply, apply_all, check_values, requires, wrap
+from .asking import check_values
+from .core import apply, apply_all, requires, wrap
 from .creation import tensor
 from .dtypes import ALL
 from .found import returned

@@ -10,6 +10,7 @@ they stand in a trace.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .cells import Cell, Kind, kind_of
@@ -49,6 +50,19 @@ class Step(NamedTuple):
     place: Place
 
 
+class Part(NamedTuple):
+    """Whose memory a result of a call shares.
+
+    of      the argument, as a ref
+    whole   all of it, in the same order
+    based   it is a view of it, and no mere alias
+    """
+
+    of: int
+    whole: bool
+    based: bool
+
+
 class Template:
     """What a call does, in terms of its arguments.  `refs` are numbers of values from where the call's own begin;
     -1 - k stands for argument k, tensors before numbers.
@@ -70,11 +84,14 @@ class Template:
     plain      it makes no more than values and nodes
     size       how many elements its values have in all
     dense      results that are views whose elements follow each other in memory
+    parts      of results that share the memory of one argument, by ref
+    within     saved values that are parts of an argument's memory: which one's
     """
 
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
-        "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "size",
+        "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
+        "within", "size",
     )  # fmt: skip
 
     call: Any
@@ -98,6 +115,8 @@ class Template:
     ends: tuple[tuple[int, tuple[int, int]], ...]
     plain: bool
     dense: frozenset[int]
+    parts: dict[int, Part]
+    within: dict[int, int]
     size: int
 
 
@@ -235,6 +254,8 @@ class Program:
     kinds      of all values
     inputs     numbers of computed values that are read, numbers of Python's with their dtypes, constants
     again      values that are others again
+    views      of late views, the value whose memory they are, if it is all of a value made on the way
+    based      those of them that are not mere aliases
     """
 
     def __init__(self, state: State) -> None:
@@ -245,7 +266,9 @@ class Program:
         self.again: dict[int, int] = {}
         self.steps: list[Step] = []
         self.history: dict[int, bool] = {}
-        self.views: set[int] = set()
+        self.views: dict[int, int | None] = {}
+        self.based: set[int] = set()
+        self.written: set[int] = set()
         for at in events(state):
             event = at.event
             if isinstance(event, Enter):
@@ -292,6 +315,27 @@ class Program:
             n = call.number(ref)
             self.history[n] = bool(flags & HISTORY)
             if flags & SPECIAL:
-                self.views.add(n)
+                self._add_view(n, call, template.parts.get(ref))
+        self.written.update([call.number(ref) for _, ref in template.assigns])
         for n in template.frees:
             self.history[n] = False
+
+    def _add_view(self, n: int, call: Call, part: Part | None) -> None:
+        self.views[n] = None
+        if part is None or not part.whole:
+            return
+        above = call.number(part.of)
+        of = self.views[above] if above in self.views else self.number(above)
+        if of in self.written or of in self.inputs or of in self.constants:
+            return
+        if part.based and above in self.views and above not in self.based:
+            return  # its base would be an alias
+        self.views[n] = of
+        if part.based:
+            self.based.add(n)
+
+    def are_alone(self, numbers: Sequence[int]) -> bool:
+        """Whether of these values those that are views share their memory with none that is left."""
+        shared = [self.views[n] for n in numbers if n in self.views]
+        rest = {self.number(n) for n in numbers if n not in self.views}
+        return None not in shared and len(set(shared)) == len(shared) and rest.isdisjoint(shared)

@@ -249,7 +249,7 @@ class Tape(TapeBase):
         if late:
             record = self.remember(plan)
             for tensor in late:
-                tensor._record = record
+                tensor._record = record, tensor._number
         self.begin()
 
 

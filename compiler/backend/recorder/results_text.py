@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..python_abi import ARRAY_BASE, ARRAY_FLAGS, OWNS_DATA, WRITEABLE
 from .inputs_text import DTYPE_NUMBER, MAKER, RANK, SIZES
-from .layout import HISTORY, Cell, Source, Tape, Tensor
+from .layout import HISTORY, SPECIAL, Cell, Source, Tape, Tensor
 from .snippets import DESCRIPTOR_FIELDS, get, put
 
 REPORT = 8
@@ -58,6 +58,7 @@ large:
 }}
 
 ; Give a result to the value with the number in its descriptor; %spare is a new cell, or null. Both are taken over.
+; A late view that gets its value here shares its memory with nobody that is left.
 define internal i32 @hand_out(ptr %tape, ptr %words, ptr %array, ptr %spare, ptr %late) nounwind {{
 entry:
 {DESCRIPTOR_FIELDS}
@@ -89,7 +90,14 @@ look:
 set:
   store ptr %cell, ptr %has.at
   call void @Py_IncRef(ptr %cell)
-  br label %node
+{get("late_flags", "%tensor", Tensor.FLAGS, "i64")}
+  %some_part = and i64 %late_flags, {SPECIAL}
+  %whole = icmp eq i64 %some_part, 0
+  br i1 %whole, label %node, label %part
+part:
+  %settled = and i64 %late_flags, {~SPECIAL}
+{put("settled", "%tensor", Tensor.FLAGS, "i64 %settled")}
+  br label %tell
 node:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
   %history = and i64 %flags, {HISTORY}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor.core import Core, apply, check_values
+from ...tensor.asking import check_values
+from ...tensor.core import Core, apply
 from ...tensor.creation import ones
 from ...tensor.fragments import Operation
 from ...tensor.promotion import common_shape

@@ -1,0 +1,88 @@
+"""Views that are all that is left of their memory when a trace has run: nothing runs again for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pullback as torch
+from tests.test_new_structures import unrecognised
+
+KEPT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "a view": lambda y: (y.view(-1),),
+    "a view of a view": lambda y: (y.view(-1).reshape(4, 1).squeeze(),),
+    "an alias": lambda y: (y.detach(),),
+    "a view of an alias": lambda y: (y.detach().view(-1),),
+    "a part": lambda y: (y[0],),
+    "transposed": lambda y: (y.t(),),
+    "two views": lambda y: (y.view(-1), y.reshape(1, 4)),
+    "with its base": lambda y: (y, y.view(-1)),
+}
+
+
+def observed(t: Any) -> list[Any]:
+    base = None if t._base is None else (tuple(t._base.shape), t._base.tolist())
+    return [tuple(t.shape), t.requires_grad, t.is_leaf, t._version, base, type(t.grad_fn).__name__, t.tolist()]
+
+
+def program(keep: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
+    """What can be seen of tensors that a step left, before and after they are written to."""
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = (torch.tensor([[1.0, 0.5], [0.25, 2.0]]) @ w).tanh()
+    kept = keep(y)
+    (kept[0] * kept[0] if kept[0].requires_grad else y * y).sum().backward()
+    seen = [w.grad.tolist(), *map(observed, kept)]
+    with torch.no_grad():
+        kept[0].add_(1)
+    seen += map(observed, kept)
+    kept[0].mul_(w.reshape(-1)[0])
+    seen += map(observed, kept)
+    try:
+        kept[0].sum().backward()
+        seen.append(w.grad.tolist())
+    except RuntimeError as error:
+        seen.append(str(error)[:30])
+    return seen
+
+
+@pytest.mark.parametrize("keep", KEPT.values(), ids=KEPT)
+def test_what_is_left_behaves_as_if_nothing_had_been_recognised(keep: Callable[[Any], tuple[Any, ...]]) -> None:
+    with unrecognised():
+        known = program(keep)
+    for _ in range(5):
+        for mine, yours in zip(program(keep), known, strict=True):
+            assert mine == pytest.approx(yours) if isinstance(yours, float) else mine == yours
+
+
+def test_a_step_that_keeps_a_view_runs_natively() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    x, y, descent = torch.ones(3, 4), torch.zeros(3), torch.optim.SGD(model.parameters(), lr=0.1)
+    before = dict(torch.explain())
+    for k in range(12):
+        descent.zero_grad()
+        output = model(x).squeeze(-1)
+        loss = ((output - y) ** 2).mean()
+        loss.backward()
+        descent.step()
+        if k == 5:
+            before = dict(torch.explain())
+    after = dict(torch.explain())
+    assert after["replayed"] - before["replayed"] == 6
+    assert output._base is not None and tuple(output._base.shape) == (3, 1)
+    assert output.grad_fn.name() == "SqueezeBackward1"
+
+
+def test_a_saved_part_of_a_parameter_that_is_written_is_an_error() -> None:
+    linear = torch.nn.Linear(3, 3)
+    for k in range(6):
+        x = torch.ones(2, 3, requires_grad=True)
+        y = linear(x).tanh()
+        if k < 3:
+            y.sum().backward()
+            continue
+        with torch.no_grad():
+            linear.weight.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
