@@ -145,7 +145,7 @@ def test_models_and_optimisers(tmp_path: Path) -> None:
     assert kept["epoch"] == 3
     for part, state in zip(second, kept["parts"], strict=True):
         part.load_state_dict(state)
-    assert train(*first) == train(*second)
+    assert train(*first) == pytest.approx(train(*second), rel=1e-5)  # one may run op by op, the other compiled
 
 
 def test_other_programs_read_and_write_it(tmp_path: Path) -> None:

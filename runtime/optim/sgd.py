@@ -6,7 +6,7 @@ from typing import Any
 
 from ..tensor.core import wrap
 from ..tensor.fragments import Operation
-from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
+from .optimizer import Optimizer, Plan, alike, move, not_negative, plain, way_of
 
 
 def _sgd(m: Any, p: Any, g: Any, *rest: Any) -> Any:
@@ -62,9 +62,10 @@ class SGD(Optimizer):
         if group["momentum"] != 0:
             super()._step(group, params, grads)
             return
-        decay = plain(group["weight_decay"])  # without momentum nothing is remembered: one call moves all
-        numbers = (plain(group["lr"]), 0.0, 1.0 - group["dampening"], decay)
-        self._move((False, False, False, decay != 0, group["maximize"]), params, grads, [], numbers)
+        rate, decay = plain(group["lr"]), plain(group["weight_decay"])
+        choices = False, False, False, decay != 0, group["maximize"]
+        # Without momentum nothing is remembered, and one call moves all. Each number is an object of its own.
+        move(self.formula, choices, params, grads, [], [rate * 1.0, 0.0, 1.0 - group["dampening"], decay * 1.0])
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         momentum, decay = group["momentum"], plain(group["weight_decay"])

@@ -17,8 +17,9 @@ from .fragments import INPUT, RESULT, Pull
 from .modes import watch
 from .nodes import NOTHING, Edge, Kept, Node
 from .numbers import cell_of_number
+from .sharing import Part
 from .slots import HISTORY, LEAF, SPECIAL
-from .states import Again, Call, Part, State, Template
+from .states import Again, Call, State, Template
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def learn(run: FirstRun, template: Template) -> None:
     template.dense = frozenset([ref for ref, t in shared if not t._path or t._is_dense()])
     template.parts, template.within = {}, _within(run)
     for ref, t in shared:
-        for k, x in enumerate(run.reading.tensors):
-            if x._storage is t._storage:
-                whole = ref in template.dense and t._cell.kind.size == x._cell.kind.size
-                template.parts[ref] = Part(-1 - k, whole, t._base is not None)
+        of = _owner(run, t)
+        if of is not None:
+            size = (run.reading.tensors[-1 - of]._cell if of < 0 else run.tape.cell(run.base + of)).kind.size
+            whole = ref in template.dense and t._cell.kind.size == size
+            template.parts[ref] = Part(of, whole, t._base is not None)
     if template.call.exact or template.assigns:
         return
     ways: dict[Edge, Way | None] = {}
@@ -70,6 +72,16 @@ def learn(run: FirstRun, template: Template) -> None:
         not flags & (SPECIAL | LEAF) and not t._origin
         for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
     )
+
+
+def _owner(run: FirstRun, t: Any) -> int | None:
+    """Whose memory a result shares: that of an argument, or of a value of the call's own."""
+    for k, x in enumerate(run.reading.tensors):
+        if x._storage is t._storage:
+            return -1 - k
+    cell = t._storage.cell
+    n = None if cell is None else run.tape.number_of(cell)
+    return None if n is None or n < run.base else n - run.base
 
 
 def _within(run: FirstRun) -> dict[int, int]:

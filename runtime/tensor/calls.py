@@ -23,8 +23,8 @@ from .slots import LEAF
 from .states import Call, State, forest
 from .tape import BOUND, Tape, open_tapes, tapes
 
-HOPELESS = 64
-"""A function whose calls were not understood so many times more often than they were is called without ado."""
+HOPELESS = 16
+"""Calls of a form that were not understood so many times, after one trace if they depend on that, are not tried again."""
 
 
 class Recorded:
@@ -44,7 +44,6 @@ class Recorded:
         self.exact, self.cuts, self.ahead = exact, cuts, ahead
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
-        self.misses = 0
         self.native: Any = None
 
     def forget_numbers(self) -> None:
@@ -56,7 +55,7 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
-        if tape.depth or tape.mode > 1 or self.misses > HOPELESS or (self.cuts and _is_known(args[0], tape)):
+        if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape)):
             return self.function(*args, **kwargs)
         with tape.lock:
             if tape.count >= BOUND:
@@ -70,16 +69,21 @@ class Recorded:
                 state = self._next(tape, reading)
             except Unknown as error:
                 self._missed(error)
-                reading = None
-            if reading is not None:
-                if state is not None:
-                    return follow(tape, state, reading)
+                return self._plainly(tape, args, kwargs)
+            if state is not None:
+                return follow(tape, state, reading)
+            if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
                 return self._run(tape, reading, args, kwargs)
-            return self._plainly(tape, args, kwargs)
+        return self.function(*args, **kwargs)  # what it calls may be understood
 
-    def _missed(self, error: Unknown) -> None:
-        self.misses += 1
+    def _case(self, tape: Tape, reading: Reading) -> int:
+        """What calls have in common that are understood, or are not."""
+        return hash((tape.state.path, reading.form, *reading.places) if self.exact else reading.form)
+
+    def _missed(self, error: Unknown, case: int | None = None) -> None:
         plans.because(self.function.__name__, str(error))
+        if case is not None:
+            forest.miss(case)
 
     def _plainly(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function; what it records are single events."""
@@ -101,7 +105,7 @@ class Recorded:
         key = (reading.form, *reading.places)
         before: State = tape.state
         template = reading.form.template
-        if template is not None:
+        if template is not None and (reading.numbers or template.checks):
             check(template, reading)
         for state in before.children.get(key, ()):
             if not self.exact or grads_fit(tape, state):
@@ -120,7 +124,7 @@ class Recorded:
         if not tape.mode & 1:
             for t in reading.tensors:
                 leave(t, tape)
-        key = (reading.form, *reading.places)
+        key, case = (reading.form, *reading.places), self._case(tape, reading)
         run = tape.call = FirstRun(tape, reading)
         tape.depth += 1
         try:
@@ -135,16 +139,15 @@ class Recorded:
         if not self.exact:
             tape.forget_storages(made)
         if not run.open:
-            self._missed(Unknown(run.why or "the trace had to run in the middle of it"))
+            self._missed(Unknown(run.why or "the trace had to run in the middle of it"), case)
             return made
         try:
             template = run.understand(made)
         except Unknown as error:
-            self._missed(error)
+            self._missed(error, case)
             run.give_up()
             return made
         tape.call = None
-        self.misses -= 1
         if not self.exact and not run.alike:
             reading.form.template = template
         event = Call(template, run.arguments, tuple(run.entered), run.base)
@@ -164,11 +167,27 @@ def forget_calls() -> None:
     forest.forget()
 
 
-def _is_known(x: Any, tape: Tape) -> bool:
-    """Whether the values of a tensor are there, and no gradient of it is kept."""
+FEW = 3
+"""So many rows of a tensor are cut at once while a trace goes on; further ones are a part of it, as in loops over time.
+A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
+
+
+def _is_cut(args: tuple[Any, ...], tape: Tape) -> bool:
+    """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
+    x = args[0]
     if type(x) not in tensor_types or x._is_late or x._cell.array is None:
         return False
-    return not (tape.mode & 1 and (x._flags & LEAF or has_history(x)))
+    if tape.mode & 1 and (x._flags & LEAF or has_history(x)):
+        return False
+    if type(args[-1]) is not int or (x._storage is not None and x._storage.array is not None):
+        return True
+    serial, rows, values = x._rows
+    if serial != tape.serial:
+        rows = 0
+    elif values != tape.count:
+        rows += 1
+    x._rows = tape.serial, rows, tape.count
+    return rows < FEW
 
 
 def recordable(cls: type) -> None:

@@ -23,7 +23,7 @@ from .numbers import NUMBERS, checked_number, input_cell, number_of
 from .paths import Path, part_of, strided
 from .recording import record_methods
 from .slots import HISTORY, LEAF, SPECIAL, TensorBase
-from .storage import CUSTOM, LOST, NO_GRAD, PIECE, REVIEW, Storage
+from .storage import CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
 from .tape import compute, failure, force, tape_of, tapes
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Core(TensorBase):
     _origin = ""
     _inference = False
     _counted = True
+    #: the trace in which rows were read last, how many between its values, and how many values it had
+    _rows = 0, 0, 0
     #: what can make the node of a tensor whose trace has run, and that of which it is a view; and its number there
     _record: Any = None
 
@@ -100,7 +102,6 @@ class Core(TensorBase):
             tape.catch_up()
         else:
             self._cell = tape.cell_at(tape.origin(self._number), self._kind)
-            tape.noded |= bool(self._flags & HISTORY)  # its node is made before the trace runs
 
     def _late_node(self) -> None:
         """Make the node, or note that there is none."""
@@ -148,10 +149,10 @@ class Core(TensorBase):
         storage.settle()
         base = self._base
         if self._seen != storage.edition and base is not None:
-            tracked = not self._origin
-            if self._origin and (base._node is not None or base._requires):
+            told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history
+            if told and self._origin and (base._node is not None or base._requires):
                 self._origin = LOST
-            before, mode.enabled = mode.enabled, tracked
+            before, mode.enabled = mode.enabled, told and not self._origin
             try:
                 again = apply(REVIEW, (base,), (self._part,))
             finally:
@@ -339,6 +340,6 @@ def requires(tensor: Core) -> bool:
 
 
 __all__ = [  # with what stands elsewhere
-    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
+    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
     "input_cell", "instances_are", "number_of", "requires", "wrap",
 ]  # fmt: skip

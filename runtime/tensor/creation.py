@@ -180,6 +180,7 @@ def export(x: Core) -> np.ndarray:
     if storage.array is None:
         assert storage.cell is not None
         storage.array = np.array(shown(force(storage.cell)), order="C", copy=True)
+        storage.cell.home, storage.cell.version = storage, storage.version  # who saved it is told of what is written
         storage.cell = None
     return part_of(storage.array, x._path).view()
 

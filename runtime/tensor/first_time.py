@@ -11,6 +11,7 @@ import numpy as np
 
 from .cells import Kind, number_cell
 from .plans import count_cold, numbers_in, run_step
+from .sharing import Views
 from .slots import HISTORY, SPECIAL, TensorBase
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
 
@@ -103,14 +104,30 @@ def once(tape: Any, live: bytes) -> Once | None:
     if size > LITTLE:
         return None
     found = Once(tape, live, path)
-    if tape.caught is not state and (tape.noded or any(_needs_node(tape.value(n), n, freed) for n in found.numbers)):
+    if tape.caught is not state and (tape.noded or _needs_nodes(tape, found, freed)):
         return None
     return found if forest.is_new(hash((state.path, live))) else None
 
 
-def _needs_node(t: Any, n: int, freed: set[int]) -> bool:
-    """Whether a late tensor that is wanted has a history that is of use still, or is a view."""
-    return isinstance(t, TensorBase) and bool(t._flags & SPECIAL or (t._flags & HISTORY and n not in freed))
+def _needs_nodes(tape: Any, found: Once, freed: set[int]) -> bool:
+    """Whether a late tensor that is wanted has a history that is of use still, or is a view of what others see."""
+    wanted = [(n, t) for n in found.numbers if isinstance(t := tape.value(n), TensorBase)]
+    if any(t._flags & HISTORY and n not in freed for n, t in wanted):
+        return True
+    if not any(t._flags & SPECIAL for _, t in wanted):
+        return False
+    views, again = Views(), {}
+    for state in found.path:
+        event = state.event
+        if type(event) is Call:
+            again.update([(n, again.get(m, m)) for n, m, _ in event.entered if m is not None])
+            for ref, other in event.template.aliases:
+                n = event.number(other)
+                again[event.number(ref)] = again.get(n, n)
+            views.add(event, again)
+        elif isinstance(event, Again):
+            again[state.values - 1] = again.get(event.number, event.number)
+    return not views.are_alone(found.numbers, again)
 
 
 __all__ = ["Once", "once"]

@@ -90,6 +90,7 @@ class Pull(NamedTuple):
     gives     pairs (number of an input, number of its cotangent among the results)
     numbers   which of `reads` are Python numbers, and not tensors
     loose     which of them may be written over
+    needs     for each result of the fragment, which of `reads` it depends on
     """
 
     fragment: Fragment
@@ -97,6 +98,7 @@ class Pull(NamedTuple):
     gives: tuple[tuple[int, int], ...]
     numbers: frozenset[int]
     loose: tuple[int, ...] = ()
+    needs: tuple[frozenset[int], ...] = ()
 
 
 class Fragment:
@@ -243,7 +245,16 @@ def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
     made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
     numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
     loose = tuple([n for n, read in enumerate(reads) if read in fragment.operation.loose])
-    return Pull(made, reads, gives, frozenset(numbers), loose)
+    return Pull(made, reads, gives, frozenset(numbers), loose, _needs(pruned))
+
+
+def _needs(graph: Graph) -> tuple[frozenset[int], ...]:
+    """For each result, the numbers of the parameters that it depends on."""
+    needs = {p: frozenset([k]) for k, p in enumerate(graph.params)}
+    for op in graph.body:
+        found = frozenset().union(*[needs[a] for a in op.args])
+        needs.update((r, found) for r in op.results)
+    return tuple([needs[r] for r in graph.results])
 
 
 Gives = tuple[tuple[int, int], ...]

@@ -11,7 +11,7 @@ from . import repeat  # noqa: F401  # gives tapes what they catch up with
 from .backward import backward
 from .calls import recorded
 from .cells import DualCell
-from .core import Core, requires
+from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .hooks import Hook, RemovableHandle, attach
 from .known_backward import follow_back
@@ -50,7 +50,8 @@ class History(Operators):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        if self.grad_fn is not None:
+        self._read()
+        if self._node is not None:
             if requires_grad:
                 return self
             raise RuntimeError(
@@ -62,7 +63,10 @@ class History(Operators):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if self._requires != bool(requires_grad):
+        if self._origin == NO_GRAD and requires_grad:
+            self._moved()
+            self._origin, self._requires = OWN, True
+        elif self._requires != bool(requires_grad) and self._origin != LOST:
             self._moved()
             self._requires = bool(requires_grad)
         return self
@@ -120,6 +124,7 @@ class History(Operators):
         """Keep the gradient of this tensor too, though it is no leaf."""
         if not requires(self):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        self._check_known()
         if self._node is not None:
             self._retains = True
             self._node.hooked().retained[self._index] = ref(self)
@@ -139,6 +144,7 @@ class History(Operators):
         """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
         if not requires(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._check_known()
         if self._node is not None:
             return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
         self._unusual()
@@ -207,7 +213,10 @@ class History(Operators):
         self._read()
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self._storage.version if self._storage is not None and self._counted else self._written
+        if not self._counted:
+            base = self._base
+            return self._written if base is None else base._written
+        return self._written if self._storage is None else self._storage.version
 
     def _is_view(self) -> bool:
         return self._base is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,26 +14,28 @@ from ...compiler.passes.adjoint import pull_back
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, number_of, wrap
+from .cuts import ALL, known_part, row_path
 from .elementary import clone
 from .fragments import Operation, widen
 from .inplace import copy_, fill_, start_writing
-from .paths import Path
 from .promotion import common_shape
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
-from .views import known_row, view
+from .views import view
 from .writing import check_apart, overwrite
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-ALL = slice(None)
 ALIAS = Operation("alias", "AliasBackward0", SLICE.emit)
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """x[key]."""
-    if type(key) is int and (row := known_row(x, key, row_path, SELECT)) is not None:
-        return row
+    rows = known_part(x, key)
+    if rows is not None:
+        return rows
+    if isinstance(key, slice) and shape_of(x):
+        return _slice(x, 0, key, always=True)
     part, arrays = _basic(x, key)
     if arrays:
         return _gather(part, arrays)
@@ -164,21 +165,15 @@ def select_row(x: Tensor, axis: int, index: int) -> Tensor:
     return view(x, row_path(shape_of(x), index, axis), SELECT)
 
 
-@lru_cache(maxsize=4096)
-def row_path(shape: tuple[int, ...], index: int, axis: int = 0) -> Path:
-    """The path to row `index` of an axis, which disappears."""
-    n = shape[axis]
-    if not -n <= index < n:
-        raise IndexError(f"index {index} is out of bounds for dimension {axis} with size {n}")
-    return slice_step(shape, axis, index % n, 1, 1), ("reshape", shape[:axis] + shape[axis + 1 :])
-
-
-def _slice(x: Tensor, axis: int, k: slice) -> Tensor:
-    if k == ALL:
+def _slice(x: Tensor, axis: int, k: slice, always: bool = False) -> Tensor:
+    """A slice along an axis; that of all of it is no step, unless `always`."""
+    if k == ALL and not always:
         return x
     bounds = [b._array().item() if isinstance(b, Core) else b for b in (k.start, k.stop, k.step)]
     shape = shape_of(x)
     start, stop, step = slice(*bounds).indices(shape[axis])
+    if not always and not bounds[0] and stop == shape[axis] and step == 1:
+        return x
     if step <= 0:
         raise ValueError("step must be greater than zero")
     length = max(0, -(-(stop - start) // step))

@@ -141,7 +141,8 @@ class Node:
         results, node = emit(pull.fragment, cells, edges if any(edges) else None)
         if node is not None:
             node.keep([c._cell for c in self.saved if isinstance(c, Kept)])
-        return [(k, (results[n], node and (node, n))) for k, n in pull.gives]
+        moving = frozenset([n for n, e in enumerate(edges) if e is not None])
+        return [(k, (results[n], (node, n) if node and pull.needs[n] & moving else None)) for k, n in pull.gives]
 
     def keep(self, cells: Sequence[Cell]) -> None:
         """Let the node read these saved cells though they are written over."""

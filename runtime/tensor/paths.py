@@ -185,7 +185,9 @@ def take(b: Builder, value: Value, path: Path) -> Value:
 
 
 def put(b: Builder, whole: Value, part: Value, path: Path) -> Value:
-    """Emit `whole` with `part` written where `path` leads; no step may be a spread."""
+    """Emit `whole` with `part` written where `path` leads; no step may repeat elements."""
+    if not path:
+        return part
     wholes = [whole]
     for step in path[:-1]:
         wholes.append(take(b, wholes[-1], (step,)))
@@ -194,7 +196,7 @@ def put(b: Builder, whole: Value, part: Value, path: Path) -> Value:
             part = put(b, outer, part, _plain(((name, *attrs),), outer.type.static_shape()))
         elif name in ("unfold", "strided"):
             part = _placed(b, outer, part, name, attrs)
-        elif name == "reshape":
+        elif name in ("reshape", "spread"):
             part = S.reshape(b, part, shape=outer.type.shape)
         elif name == "transpose":
             part = S.transpose(b, part, axes=S.inverse(attrs[0]))

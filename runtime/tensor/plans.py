@@ -59,7 +59,11 @@ class Report(dict[str, int]):
 
 def explain() -> Report:
     """What became of the operations on Tensors; printed, it says why calls were not recognised, the last few."""
-    return Report(_counts)
+    with _lock:
+        made = Report(_counts)
+        for plan in _plans:
+            plan.count(made)
+    return made
 
 
 def because(name: str, why: str) -> None:
@@ -104,7 +108,8 @@ def needs_nodes(state: State, live: bytes) -> bool:
     if live not in known:
         program = program_of(state)
         numbers = numbers_in(live)
-        known[live] = any(program.history.get(n, False) for n in numbers) or not program.are_alone(numbers)
+        alone = program.views.are_alone(numbers, program.again)
+        known[live] = not alone or any(program.history.get(n, False) for n in numbers)
     return known[live]
 
 
@@ -119,7 +124,9 @@ def plan_for(state: State, live: bytes) -> Plan:
         with _lock:
             while len(_plans) >= KEPT:
                 old, _ = _plans.popitem(last=False)
+                old.count(_counts)
                 old.state.plans.pop(old.live, None)
+                old.state.live = old.state.plan = None
             _plans[plan] = None
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
@@ -136,6 +143,7 @@ class Plan:
     numbers, kinds   of the values that are wanted
     results, places  of the values that they are, each once; and where those are, if some are wanted twice
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
+    times            how often native code ran it
     """
 
     def __init__(self, state: State, live: bytes) -> None:
@@ -147,7 +155,7 @@ class Plan:
         self.results = list(dict.fromkeys(wanted))
         self.places = [self.results.index(n) for n in wanted] if len(self.results) < len(wanted) else None
         self.kernel: Kernel | None = None
-        self.asked = 0
+        self.asked = self.times = 0
         self.replayed: Replay | None = None
         self.held: tuple[int, ...] | None = None
         used = set(wanted).union(*[s.numbers for s in program.steps])
@@ -161,15 +169,16 @@ class Plan:
             return None
         late = self.replayed(tape)
         if late is not None:
-            self.count_replay()
+            self.times += 1
             _plans.move_to_end(self)
             if self.state.plan is None and not needs_nodes(self.state, self.live):
                 self.replayed.stay(self.state, self.live, self)
         return late
 
-    def count_replay(self) -> None:
-        _counts["recorded"] += len(self.program.steps)
-        _counts["replayed"] += 1
+    def count(self, counts: dict[str, int]) -> None:
+        """Add how often it ran natively."""
+        counts["recorded"] += self.times * len(self.program.steps)
+        counts["replayed"] += self.times
 
     def _prepare(self, kernel: Any) -> None:
         """Make the native replay of a kernel, if all that it reads can be gathered natively."""

@@ -19,11 +19,13 @@ from .cells import Kind
 from .dtypes import DType, device
 from .fragments import Operation
 from .slots import HISTORY, LEAF, SPECIAL, VIEWED
-from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, Template
+from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, State, Template
 from .tape import Tape
 
 SHARED = 64
 """Added to the flags of an argument whose memory others may share."""
+
+UNUSUAL = LEAF | SPECIAL | VIEWED
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
@@ -125,23 +127,28 @@ class Reading:
         if known is not None:
             self.key.append(known)
             return TENSOR, known
-        tape = self.tape
-        if not tape.mode & 1:
-            leave(t, tape)
-        if (t._storage is not None or t._flags & SPECIAL) and not usable(t, tape):
-            raise Unknown("has an argument that must be looked at each time")
-        kind, place = place_of(t, tape)
-        shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
-        what = t._flags & LEAF | has_history(t) | shared
-        self.key += (kind, what)
+        tape, flags = self.tape, t._flags
+        if t._is_late and not flags & UNUSUAL and t._serial == tape.serial and tape.value(t._number) is t:
+            kind, place, what = t._kind, t._number, has_history(t)  # the result of a call before, as most are
+            self.key += (kind, what)
+        else:
+            if not tape.mode & 1:
+                leave(t, tape)
+            if (t._storage is not None or flags & SPECIAL) and not usable(t, tape):
+                raise Unknown("has an argument that must be looked at each time")
+            kind, place = place_of(t, tape)
+            shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
+            what = t._flags & LEAF | has_history(t) | shared
+            self.key += (kind, what)
+            if shared:
+                self.key.append(_layout(t, tape))
+            if place is None:
+                place = self._met(t._cell)
         self.classes.append(what)
-        if shared:
-            self.key.append(_layout(t, tape))
-        self.places.append(self._met(t._cell) if place is None else place)
+        self.places.append(place)
         self.tensors.append(t)
         k = self.seen[id(t)] = len(self.tensors) - 1
         return TENSOR, k
-
 
     def _met(self, cell: Any) -> Any:
         """The place of a value that is read first here: it may be that of an argument before, too."""
@@ -192,8 +199,10 @@ def usable(t: Any, tape: Tape) -> bool:
         return t._serial == tape.serial
     if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
         return False
-    settle(t)
     storage = t._storage
+    if storage is not None and not t._steps:
+        settle(t)
+        storage = t._storage
     if storage is None:
         return True
     if t._seen != storage.edition:
@@ -205,7 +214,7 @@ def usable(t: Any, tape: Tape) -> bool:
     base = t._base
     if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
         return False
-    return not t._path or t._is_dense()
+    return not t._steps or t._is_dense()
 
 
 def _layout(t: Any, tape: Tape) -> Any:
@@ -214,22 +223,43 @@ def _layout(t: Any, tape: Tape) -> Any:
         return tape.state if t._path and not t._is_dense() else None
     if not t._flags & SPECIAL:
         return None
-    n, at = t._number, tape.state
-    while at.parent is not None and at.parent.values > n:
-        at = at.parent
-    event = at.event
+    event = _made_by(t._number, tape).event
     if type(event) is not Call:
         return tape.state
-    ref = n - event.base
+    ref = t._number - event.base
     return None if ref in event.template.dense else (event.template, ref)
 
 
 def leave(t: Any, tape: Tape) -> None:
     """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
-    if t._flags & VIEWED and not any(v._flags & SPECIAL and getrefcount(v) > BEHIND for v in _values(tape)):
-        t._flags &= ~VIEWED
+    if t._flags & VIEWED:
+        views = [v for v in _values(tape) if v._flags & SPECIAL and v._is_late and getrefcount(v) > BEHIND]
+        if not any(_is_of(v, t, tape) for v in views):
+            t._flags &= ~VIEWED
     if t._storage is not None and not t._is_late:
         settle(t, tape)
+
+
+def _is_of(v: Any, t: Any, tape: Tape) -> bool:
+    """Whether a late view may be one of the memory of this tensor."""
+    n = v._number
+    while True:
+        event = _made_by(n, tape).event
+        part = event.template.parts.get(n - event.base) if type(event) is Call else None
+        if part is None or part.of >= 0:
+            return part is None
+        n = event.number(part.of)  # type: ignore[union-attr]
+        owner = tape.value(n)
+        if not owner._is_late or not owner._flags & SPECIAL:
+            return owner is t
+
+
+def _made_by(n: int, tape: Tape) -> State:
+    """The state in which a value was made."""
+    at = tape.state
+    while at.parent is not None and at.parent.values > n:
+        at = at.parent
+    return at
 
 
 def settle(t: Any, tape: Tape | None = None) -> None:

@@ -81,6 +81,9 @@ def catch_up(tape: Tape) -> None:
                     _repeat(tape, call)
                     tape.noded = True
                 tape.done.add(state)
+        except Exception as error:
+            tape.fail(error)
+            raise
         finally:
             for leaf, grad in before:
                 leaf._grad = grad
@@ -213,12 +216,14 @@ class Record:
     def restore(self, t: Any, number: int) -> None:
         """Let a tensor that is a view, of memory that only it has seen since, be one again."""
         program = program_of(self.state)
-        of = program.views.get(number)
-        if of is None or number not in program.based:
+        of = program.views.of.get(number)
+        if of is None or number not in program.views.based:
             return
-        shape, array = program.kinds[of].shape, t._cell.array
-        base: Any = wrap(Cell(program.kinds[of], array.reshape(shape)))
-        base._node, base._index = self.place(of)
+        base: Any = wrap(Cell(program.kinds[of], t._cell.array.reshape(program.kinds[of].shape)))
+        made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._node, t._index)
+        while t._node is not None and number != of:
+            edge, number = edge[0].edges[0], made[program.number(number)]
+        base._node, base._index = edge
         base._written = t._written
         storage = base._shared()
         storage.viewed = True

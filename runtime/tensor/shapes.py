@@ -278,10 +278,10 @@ def slice_step(
     shape: tuple[int, ...], axis: int, start: int, step: int, length: int
 ) -> tuple[Any, ...]:
     """The step that takes `length` rows of one axis."""
-    at = range(len(shape))
-    starts = tuple(start if a == axis and length else 0 for a in at)
-    steps = tuple(step if a == axis else 1 for a in at)
-    return "slice", starts, steps, tuple(length if a == axis else shape[a] for a in at)
+    before, after = shape[:axis], shape[axis + 1 :]
+    zeros, ones = (0,) * len(before), (1,) * len(before)
+    starts = *zeros, start if length else 0, *((0,) * len(after))
+    return "slice", starts, (*ones, step, *((1,) * len(after))), (*before, length, *after)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:

@@ -87,10 +87,17 @@ class StateBase:
     first    the newest state that follows, sibling the parent's follower before this one
     """
 
-    __slots__ = (
-        "values", "count", "mode", "first", "sibling", "call", "names", "needs", "gives", "keep", "info", "plan",
-        "live",
-    )  # fmt: skip
+    values = count = mode = 0
+    first: Any = None
+    sibling: Any = None
+    call: Any = None
+    names: Any = None
+    needs: Any = None
+    gives: Any = None
+    keep: Any = None
+    info: Any = None
+    plan: Any = None
+    live: Any = None
 
 
 class TapeBase:

@@ -10,13 +10,13 @@ they stand in a trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .cells import Cell, Kind, kind_of
 from .fragments import Fragment
 from .places import Place
-from .slots import HISTORY, SPECIAL, StateBase
+from .sharing import Part, Views
+from .slots import HISTORY, StateBase
 
 TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
 """What the parts of forms are: of arguments, and of what a call returns."""
@@ -48,19 +48,6 @@ class Step(NamedTuple):
     numbers: tuple[int, ...]
     first: int
     place: Place
-
-
-class Part(NamedTuple):
-    """Whose memory a result of a call shares.
-
-    of      the argument, as a ref
-    whole   all of it, in the same order
-    based   it is a view of it, and no mere alias
-    """
-
-    of: int
-    whole: bool
-    based: bool
 
 
 class Template:
@@ -149,12 +136,20 @@ class Forest:
     def __init__(self) -> None:
         self.states = 0
         self.seen: set[int] = set()
+        self.missed: dict[int, int] = {}
         self.root: State
 
     def forget(self) -> None:
         """Begin anew: traces under way keep their states, and others find none."""
         self.states, self.root = 0, State(None, None, 0)
         self.seen.clear()
+        self.missed.clear()
+
+    def miss(self, case: int) -> None:
+        """Count a call that was not understood."""
+        if len(self.missed) >= SEEN:
+            self.missed.clear()
+        self.missed[case] = self.missed.get(case, 0) + 1
 
     def is_new(self, path: int) -> bool:
         """Whether something with this hash was not seen before; from now on it was."""
@@ -193,9 +188,7 @@ class State(StateBase):
         self.children: dict[Any, list[State]] = {}
         self.plans: dict[bytes, Any] = {}
         self.blurred = parent is not None and parent.blurred
-        self.first = self.sibling = self.call = self.names = self.needs = self.gives = None
-        self.keep = self.info = self.plan = self.live = None
-        self.count = self.mode = self.path = 0
+        self.path = 0
 
     def add(self, key: Any, state: State, kept: bool = True) -> State:
         """Let `state` follow on this one; if it need not be `kept`, from when it comes for the second time."""
@@ -254,8 +247,6 @@ class Program:
     kinds      of all values
     inputs     numbers of computed values that are read, numbers of Python's with their dtypes, constants
     again      values that are others again
-    views      of late views, the value whose memory they are, if it is all of a value made on the way
-    based      those of them that are not mere aliases
     """
 
     def __init__(self, state: State) -> None:
@@ -266,9 +257,7 @@ class Program:
         self.again: dict[int, int] = {}
         self.steps: list[Step] = []
         self.history: dict[int, bool] = {}
-        self.views: dict[int, int | None] = {}
-        self.based: set[int] = set()
-        self.written: set[int] = set()
+        self.views = Views()
         for at in events(state):
             event = at.event
             if isinstance(event, Enter):
@@ -312,30 +301,7 @@ class Program:
             known = tuple([again.get(n, n) for n in numbers])
             self.steps.append(Step(fragment, known, base + first, call.place or place))
         for ref, _, flags in template.results:
-            n = call.number(ref)
-            self.history[n] = bool(flags & HISTORY)
-            if flags & SPECIAL:
-                self._add_view(n, call, template.parts.get(ref))
-        self.written.update([call.number(ref) for _, ref in template.assigns])
+            self.history[call.number(ref)] = bool(flags & HISTORY)
+        self.views.add(call, self.again)
         for n in template.frees:
             self.history[n] = False
-
-    def _add_view(self, n: int, call: Call, part: Part | None) -> None:
-        self.views[n] = None
-        if part is None or not part.whole:
-            return
-        above = call.number(part.of)
-        of = self.views[above] if above in self.views else self.number(above)
-        if of in self.written or of in self.inputs or of in self.constants:
-            return
-        if part.based and above in self.views and above not in self.based:
-            return  # its base would be an alias
-        self.views[n] = of
-        if part.based:
-            self.based.add(n)
-
-    def are_alone(self, numbers: Sequence[int]) -> bool:
-        """Whether of these values those that are views share their memory with none that is left."""
-        shared = [self.views[n] for n in numbers if n in self.views]
-        rest = {self.number(n) for n in numbers if n not in self.views}
-        return None not in shared and len(set(shared)) == len(shared) and rest.isdisjoint(shared)

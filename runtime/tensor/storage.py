@@ -13,7 +13,8 @@ from .paths import Path, take
 
 NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
 CUSTOM = "inside a custom Function"
-LOST = "in a no_grad mode, and its memory was written to since"
+OWN = "in a no_grad mode, and requires a gradient of its own"
+LOST = "in a no_grad mode or as one of several, and its memory was written to since"
 """Where views are made that must not be written to."""
 
 
@@ -21,15 +22,17 @@ class Storage(Home):
     """Memory that several tensors, or an array that the program holds, read and write.
 
     The value is `cell`, or `array` where NumPy can write to it without our knowing.  Every writing makes a new
-    edition; `version` counts those that backward must know of.  `viewed` says whether there has been a view.
+    edition; `version` counts those that backward must know of, and `counted` is the edition that the last of them
+    made.  `viewed` says whether there has been a view.
     Where it was `dropped`, since nobody shares it any more, its cell tells whether the memory was written to.
     """
 
-    __slots__ = ("cell", "array", "edition", "viewed", "dropped")
+    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped")
 
     def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
         super().__init__()
-        self.cell, self.array, self.edition, self.viewed, self.dropped = cell, array, 0, False, False
+        self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
+        self.edition = self.counted = 0
 
     def known(self) -> Cell:
         """The value, where NumPy cannot write to it."""
@@ -45,6 +48,7 @@ class Storage(Home):
         # The references are: this object's, the local name's and the call's.
         if array is not None and array.base is None and sys.getrefcount(array) <= 3:
             self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
+            self.edition += 1  # views look again: it may have been written to since they did
 
 
 def _retake(m: Any, x: Any, path: Path) -> Any:

@@ -206,12 +206,11 @@ class Tape(TapeBase):
         with self.lock:
             if not self.count:
                 return
-            if self.call is None and not self.noded:
-                # What ended in the same state with the same values wanted the last time is run natively.
+            if self.call is None and not self.noded:  # perhaps it ended in this state the last time, wanted for this
                 state, made = self.state, self.rerun()
                 if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
                     plan = state.plan[-1]
-                    plan.count_replay()
+                    plan.times += 1
                     self._done(plan, made)
                     return
             if self.call is not None:
@@ -222,13 +221,17 @@ class Tape(TapeBase):
             except KeyboardInterrupt:
                 raise  # nothing of it is lost: whoever reads next runs it again
             except Exception as error:
-                while len(_failed) > 64:
-                    _failed.pop(next(iter(_failed)), None)
-                _failed[self.serial] = error
-                self.begin()
+                self.fail(error)
                 raise
             finally:
                 self.depth -= 1
+
+    def fail(self, error: Exception) -> None:
+        """Give the trace up, so that what comes after it is not lost as well."""
+        while len(_failed) > 64:
+            _failed.pop(next(iter(_failed)), None)
+        _failed[self.serial] = error
+        self.begin()
 
     def _run(self) -> None:
         live = self.live()
@@ -246,10 +249,9 @@ class Tape(TapeBase):
 
     def _done(self, plan: Any, late: list[Any]) -> None:
         """Begin anew; of late tensors it is noted how they were made."""
-        if late:
-            record = self.remember(plan)
-            for tensor in late:
-                tensor._record = record, tensor._number
+        record = self.remember(plan) if late else None
+        for tensor in late:
+            tensor._record = record, tensor._number
         self.begin()
 
 

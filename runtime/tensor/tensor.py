@@ -13,7 +13,7 @@ from .arithmetic import eq
 from .axes import axis_of, sizes
 from .batched import vmap
 from .called import call_node
-from .cells import StandIn, cell_of
+from .cells import Cell, StandIn, cell_of
 from .compiled_calls import call_followed
 from .core import Core, instances_are
 from .creation import tensor
@@ -28,6 +28,7 @@ from .paths import strided
 from .pieces import stack, unbind
 from .printing import text_of
 from .shapes import whole_of
+from .tape import tapes
 
 
 @instances_are
@@ -90,6 +91,10 @@ class Tensor(Exchange):
     # ---- its value
 
     def item(self) -> Any:
+        if self._storage is None and not self._is_late and tapes.tape.call is None:
+            cell = self._cell
+            if type(cell) is Cell and cell.array is not None and cell.array.size == 1:
+                return cell.array.item()  # which a training step asks for each time
         check_one(self)
         array = self._array()
         if array.size != 1:

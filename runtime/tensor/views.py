@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .cells import cell_of, shown
-from .core import NO_GRAD, PIECE, Core, apply, apply_all, requires, wrap
+from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
 from .fragments import Operation
 from .modes import mode
 from .paths import Path, part_of
@@ -20,44 +20,33 @@ if TYPE_CHECKING:
 
 def view(x: Core, path: Path, operation: Operation) -> Tensor:
     """The part of `x` at the end of `path`, which shares its memory."""
-    array = _known(x) if _may_cut() else None
+    array = known(x) if may_cut() else None
     if array is not None and _at_once(path):
         part = part_of(array, path)
         made = wrap(cell_of(np.ascontiguousarray(part).reshape(part.shape)))
     else:
         made = apply(operation, (x,), (path,))
-    return _placed(made, x, path, operation)
+    return placed(made, x, path, operation)
 
 
-def known_row(
-    x: Core, index: int, path_of: Callable[[tuple[int, ...], int], Path], operation: Operation
-) -> Tensor | None:
-    """`view` of one row of what is known, in a few microseconds; None where that is not the way."""
-    array = _known(x) if _may_cut() else None
-    if array is None or not array.ndim:
-        return None
-    path = path_of(array.shape, index)
-    part = array[index, ...]
-    made = wrap(cell_of(part if part.flags.c_contiguous else part.copy()))
-    return _placed(made, x, path, operation)
-
-
-def _placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
+def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
     """`made` as a part of the memory of `x`."""
-    storage = x._shared()
+    storage, cell, base = x._shared(), made._cell, x._base
     storage.viewed = True
-    made._storage, made._path = storage, x._path + path
-    made._base = x if x._base is None else x._base
-    made._part = x._part + path
-    made._seen = storage.edition
-    made._cell.home, made._cell.version = storage, storage.version
-    made._inference, made._counted = x._inference, x._counted
-    if x._origin:
-        made._origin, made._requires = x._origin, x._origin == NO_GRAD and x._requires
-    elif not mode.enabled:
+    made._storage, made._steps = storage, x._steps + path
+    made._whole, made._part = (x, path) if base is None else (base, x._part + path)
+    cell.home, cell.version = storage, storage.version
+    if storage.edition:  # what most have in common is set for the class
+        made._seen = storage.edition
+    if made._inference or x._inference or not x._counted:
+        made._inference, made._counted = x._inference, x._counted
+    if not mode.enabled:
         made._origin, made._requires = NO_GRAD, requires(x)
     elif operation.node in MULTIPLE:
         made._origin = PIECE
+    elif x._origin:
+        made._origin = NO_GRAD if x._origin == OWN else x._origin
+        made._requires = x._origin == NO_GRAD and x._requires
     return made
 
 
@@ -68,14 +57,14 @@ def several(x: Core, paths: Sequence[Path], one: Operation, all_: Operation, axi
     else:
         cells, node = apply_all(all_, (x,), (tuple(paths), axis))
         pairs = enumerate(zip(cells, paths, strict=True))
-        made = [_placed(wrap(cell, node, k), x, path, one) for k, (cell, path) in pairs]
+        made = [placed(wrap(cell, node, k), x, path, one) for k, (cell, path) in pairs]
     return tuple(made)
 
 
 MULTIPLE = {"SplitBackward0", "SplitWithSizesBackward0", "UnbindBackward0"}
 
 
-def _known(x: Core) -> np.ndarray | None:
+def known(x: Core) -> np.ndarray | None:
     """The array of `x`, or NumPy's memory under it, if it is there and no gradient is kept."""
     x._read()
     storage = x._storage
@@ -88,7 +77,7 @@ def _known(x: Core) -> np.ndarray | None:
     return None if kept or cell.array is None else shown(cell)
 
 
-def _may_cut() -> bool:
+def may_cut() -> bool:
     """Whether a part of known values is taken now, and not as a part of the call that is recorded."""
     tape = tapes.tape
     return tape.call is None and tape.again is None
@@ -105,5 +94,5 @@ def alias(x: Core, counted: bool = True) -> Tensor:
     made = wrap(x._read())
     made._storage, made._path = x._shared(), x._path
     made._seen = made._storage.edition
-    made._counted, made._inference = counted, x._inference
+    made._counted, made._inference = counted and x._counted, x._inference
     return made

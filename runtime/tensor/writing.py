@@ -58,7 +58,7 @@ def _repeats(step: Any) -> bool:
         for n, stride in zip(step[1], step[2], strict=True):
             places = np.add.outer(places, np.arange(n) * stride)
         return np.unique(places).size < places.size
-    return step[0] == "spread"
+    return step[0] == "spread" and any(n > 1 for a, n in enumerate(step[1]) if a not in step[2])
 
 
 def check_apart(x: Core, other: Core, same: bool = False) -> None:
@@ -157,7 +157,7 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
         x._written += 1
         if x._counted:
             storage.version += 1
-            storage.written = place_of(cell)
+            storage.written, storage.counted = place_of(cell), storage.edition
         x._cell, x._seen = cell, storage.edition
         cell.home, cell.version = storage, storage.version
 
