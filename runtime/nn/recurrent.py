@@ -92,9 +92,8 @@ class RNNBase(Module):
         batched = input.dim() == 3
         axis = 0 if self.batch_first else 1
         x = input if batched else input.unsqueeze(axis)
-        x = x.transpose(0, 1) if self.batch_first else x
-        states = self._states(x.shape[1], hx, batched, x)
-        out, last = self._run(x, states, None)
+        states = self._states(x.shape[axis], hx, batched, x)
+        out, last = self._run(x, states, None, self.batch_first)
         out = out.transpose(0, 1) if self.batch_first else out
         out = out if batched else out.squeeze(axis)
         last = [s if batched else s.squeeze(1) for s in last]
@@ -137,24 +136,27 @@ class RNNBase(Module):
                 raise RuntimeError(f"Expected {name} size {wanted}, got {list(s.shape)}")
         return given if batched else [s.unsqueeze(1) for s in given]
 
-    def _run(self, x: Tensor, states: list[Tensor], lengths: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+    def _run(
+        self, x: Tensor, states: list[Tensor], lengths: Tensor | None, batch_first: bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
         ends: list[list[Tensor]] = []
         directions = 1 + self.bidirectional
         for k in range(self.num_layers):
             made = []
             for d in range(directions):
                 at = k * directions + d
-                names = self._weights[at]
-                weights = {n.replace("weight", "w").replace("bias", "b")[:4]: getattr(self, n) for n in names}
+                weights = [getattr(self, name) for name in self._weights[at]]
+                names = [name.replace("weight", "w").replace("bias", "b")[:4] for name in self._weights[at]]
                 if lengths is not None:
-                    weights["lengths"] = lengths
-                out, *end = layer(self.mode, x, [s[at] for s in states], weights, backwards=d == 1)
+                    weights, names = [*weights, lengths], [*names, "lengths"]
+                turned = batch_first and k == 0
+                out, *end = layer(self.mode, x, states, at, tuple(names), weights, d == 1, turned)
                 made.append(out)
                 ends.append(end)
             x = cat(made, 2) if directions == 2 else made[0]
             if self.dropout and k + 1 < self.num_layers:
                 x = F.dropout(x, self.dropout, self.training)
-        return x, [stack([end[j] for end in ends]) for j in range(len(states))]
+        return x, [_stack([end[j] for end in ends]) for j in range(len(states))]
 
     def extra_repr(self) -> str:
         said = f"{self.input_size}, {self.hidden_size}"
@@ -261,7 +263,7 @@ def _check_and_step(
     return made if batched else [h.squeeze(0) for h in made]
 
 
-_checked_cell = recorded(_check_and_step)
+_checked_cell, _stack = recorded(_check_and_step), recorded(stack)
 
 
 class RNNCell(RNNCellBase):

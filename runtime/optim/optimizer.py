@@ -168,7 +168,7 @@ class Optimizer(Stateful):
                     self._step(group, params, grads)
         finally:
             tape.mode = mode
-        tape.flush()
+        tape.flush(step=True)
         return loss
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:

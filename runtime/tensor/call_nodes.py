@@ -50,9 +50,11 @@ def learn(run: FirstRun, template: Template) -> None:
     for ref, t in shared:
         of = _owner(run, t)
         if of is not None:
-            size = (run.reading.tensors[-1 - of]._cell if of < 0 else run.tape.cell(run.base + of)).kind.size
-            whole = ref in template.dense and t._cell.kind.size == size
-            template.parts[ref] = Part(of, whole, t._base is not None)
+            x = run.reading.tensors[-1 - of] if of < 0 else None
+            kind = x._cell.kind if x is not None else run.tape.cell(run.base + of).kind
+            path = t._path[len(x._path) :] if x is not None else t._path
+            turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
+            template.parts[ref] = Part(of, path, turned and t._cell.kind.size == kind.size, t._base is not None)
     if template.call.exact or template.assigns:
         return
     ways: dict[Edge, Way | None] = {}

@@ -24,7 +24,7 @@ from .states import Call, State, forest
 from .tape import BOUND, Tape, open_tapes, tapes
 
 HOPELESS = 16
-"""Calls of a form that were not understood so many times, after one trace if they depend on that, are not tried again."""
+"""What was not understood so many times, in the same trace where it depends on that, is not tried again."""
 
 
 class Recorded:

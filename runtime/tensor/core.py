@@ -14,6 +14,7 @@ import numpy as np
 
 from .calls import recordable
 from .cells import Cell, cell_of, shown
+from .failures import failure
 from .fragments import Operation, fragment_for
 from .hooks import Table
 from .modes import mode, watch
@@ -22,12 +23,15 @@ from .nodes import AccumulateGrad, Edge, Node, emit
 from .numbers import NUMBERS, checked_number, input_cell, number_of
 from .paths import Path, part_of, strided
 from .recording import record_methods
-from .slots import HISTORY, LEAF, SPECIAL, TensorBase
+from .slots import HISTORY, LEAF, PART, SPECIAL, TensorBase
 from .storage import CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
-from .tape import compute, failure, force, tape_of, tapes
+from .tape import compute, force, tape_of, tapes
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+
+
+UNTOLD = SPECIAL | PART
 
 
 class Core(TensorBase):
@@ -68,8 +72,8 @@ class Core(TensorBase):
     @property
     def _path(self) -> Path:
         """The way from the whole memory to the part that it is."""
-        if self._flags & SPECIAL and self._is_late:
-            self._late_cell()
+        if self._flags & UNTOLD:
+            self._tell()
         return self._steps
 
     @_path.setter
@@ -79,10 +83,8 @@ class Core(TensorBase):
     @property
     def _base(self) -> Core | None:
         """The tensor of which it is a view."""
-        if self._flags & SPECIAL and self._is_late:
-            self._late_cell()
-        elif self._record is not None and self._whole is None:
-            self._recall()
+        if self._flags & UNTOLD:
+            self._tell()
         return self._whole
 
     @_base.setter
@@ -117,13 +119,14 @@ class Core(TensorBase):
             self._flags &= ~HISTORY
         self._node = node
 
-    def _recall(self) -> None:
-        """Find again what it is a view of, if it is one."""
-        (record, number), self._record = self._record, None
-        if self._flags & HISTORY:
-            self._node, self._index = record.place(number)
-            self._flags &= ~HISTORY
-        record.restore(self, number)
+    def _tell(self) -> None:
+        """Find out what it is a view of."""
+        if self._flags & PART:
+            self._flags &= ~PART
+            record, number = self._record
+            record.restore(self, number)
+        elif self._is_late:
+            self._late_cell()
 
     def _kind_of(self) -> Any:
         """The kind of the value; a late tensor stays one."""
@@ -147,9 +150,11 @@ class Core(TensorBase):
     def _refresh(self, storage: Storage) -> Cell:
         """Read the storage again: somebody may have written to it through another tensor, or through NumPy."""
         storage.settle()
-        base = self._base
-        if self._seen != storage.edition and base is not None:
-            told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history
+        base, array = self._base, storage.array
+        told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history
+        if array is None and not told and self._path and storage.known().array is not None:
+            array = shown(storage.known())
+        if self._seen != storage.edition and base is not None and (told or array is None):
             if told and self._origin and (base._node is not None or base._requires):
                 self._origin = LOST
             before, mode.enabled = mode.enabled, told and not self._origin
@@ -162,8 +167,8 @@ class Core(TensorBase):
                 self._node, self._requires = None, True
             elif again._node is not None:
                 self._node, self._index = again._node, again._index
-        elif storage.array is not None:
-            part = part_of(storage.array, self._path)
+        elif array is not None:
+            part = part_of(array, self._path)
             self._cell = cell_of(np.array(part, order="C", copy=True))
             self._serial = 0
         elif self._path and self._seen != storage.edition:
@@ -189,6 +194,8 @@ class Core(TensorBase):
 
     def _shared(self) -> Storage:
         """The storage, made when a second tensor is about to share it."""
+        if self._flags & PART:
+            self._tell()
         if self._storage is None:
             tapes.tape.catch_up()
         cell = self._cell

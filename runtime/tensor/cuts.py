@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .cells import cell_of
 from .core import Core, wrap
 from .paths import Path
@@ -19,7 +21,9 @@ PLAIN_BOUNDS = {int, type(None)}
 
 
 def known_part(x: Core, key: Any) -> Tensor | None:
-    """x[key] where key is an int or a slice that goes forward, and x is known; None where that is not the way."""
+    """x[key] where key is an int, a slice that goes forward or a tensor of indices, and x is known; else None."""
+    if isinstance(key, Core):
+        return _known_rows(x, key)
     if type(key) is not int and not (type(key) is slice and is_forward(key)):
         return None
     array = known(x) if may_cut() else None
@@ -30,6 +34,33 @@ def known_part(x: Core, key: Any) -> Tensor | None:
     part = array[key, ...]
     made = wrap(cell_of(part if part.flags.c_contiguous else part.copy()))
     return placed(made, x, path, SLICE if isinstance(key, slice) else SELECT)
+
+
+def _known_rows(x: Core, index: Core) -> Tensor | None:
+    """x[index] where both are known; None where that is not so, and where it is an error."""
+    array = known(x) if may_cut() else None
+    if array is None or not array.ndim:
+        return None
+    cell = index._read()
+    if cell.array is None or cell.kind.dtype not in ("i64", "i32") or not cell.kind.shape:
+        return None
+    try:
+        return wrap(cell_of(array.take(cell.array, axis=0)))
+    except IndexError:
+        return None
+
+
+def known_elements(x: Core, indices: dict[int, Core]) -> Tensor | None:
+    """The elements that indices at axes name, where these and x are known: in memory of their own, without history."""
+    array = known(x) if may_cut() else None
+    if array is None:
+        return None
+    key: list[Any] = [ALL] * array.ndim
+    for axis, index in indices.items():
+        key[axis] = index._read().array
+        if key[axis] is None:
+            return None
+    return wrap(cell_of(np.ascontiguousarray(array[tuple(key)])))
 
 
 def is_forward(k: slice) -> bool:

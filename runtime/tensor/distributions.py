@@ -14,7 +14,8 @@ import numpy as np
 from ...compiler.ir.types import Type
 from ...compiler.ops.elementwise import cast
 from .asking import check_values
-from .core import Core, apply, number_of, wrap
+from .calls import recorded
+from .core import Core, apply, number_of, requires, wrap
 from .creation import tensor
 from .draws import (
     NORMAL,
@@ -32,12 +33,12 @@ from .draws import (
     unit,
 )
 from .dtypes import ALL
-from .fragments import Operation
+from .fragments import Operation, widen
 from .inplace import start_writing
 from .outside import outside
 from .promotion import common_shape
 from .shapes import expand, shape_of
-from .writing import overwrite
+from .writing import check_apart, check_writable, overwrite
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -55,8 +56,13 @@ def _writes(name: str, node: str) -> Operation:
     return Operation(name, node, _replaced, "own")
 
 
-def _write(input: Any, drawn: Core, operation: Operation) -> Any:
+def _overwritten(input: Any, drawn: Core, operation: Operation) -> Any:
+    start_writing(input)
     return overwrite(input, apply(operation, (input, drawn)))
+
+
+_write = recorded(_overwritten)
+"""Writing numbers that have been drawn is an event of the trace; to draw them is none."""
 
 
 def _single(name: str, formula: Formula) -> Operation:
@@ -67,6 +73,11 @@ def _single(name: str, formula: Formula) -> Operation:
         return after, formula(m, bits, dtype, *numbers)
 
     return Operation(name, "", emit)
+
+
+def _moved(drawn: Any, scale: float, shift: float) -> Any:
+    drawn = drawn if scale == 1 else drawn * scale
+    return drawn if shift == 0 else drawn + shift
 
 
 EXPONENTIAL = _single("exponential", lambda m, b, d, rate: m.log(open_unit(m, b, d)) * (-1 / rate))
@@ -84,8 +95,8 @@ WRITES["random"], WRITES["bernoulli"] = _writes("random", "RandomBackward0"), _w
 
 def _start(name: str, input: Any) -> tuple[tuple[int, ...], str]:
     """The shape of what is drawn and its dtype, a float's."""
-    start_writing(input)
-    kind = input._read().kind
+    check_writable(input)
+    kind = input._kind_of()
     check_float(name, ALL[kind.dtype])
     return kind.shape, kind.dtype
 
@@ -101,7 +112,7 @@ def uniform_(
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     shape, dtype = _start("uniform_", input)
     drawn = generator_of(generator, "uniform_").draw(UNIFORM, shape, dtype)
-    return _write(input, drawn * (high - low) + low, WRITES["uniform"])
+    return _write(input, _moved(drawn, high - low, low), WRITES["uniform"])
 
 
 def normal_(input: Any, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Any:
@@ -110,7 +121,7 @@ def normal_(input: Any, mean: float = 0.0, std: float = 1.0, *, generator: Gener
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape, dtype = _start("normal_", input)
     drawn = generator_of(generator, "normal_").draw(NORMAL, shape, dtype)
-    return _write(input, drawn * std + mean, WRITES["normal"])
+    return _write(input, _moved(drawn, std, mean), WRITES["normal"])
 
 
 def log_normal_(input: Any, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Any:
@@ -119,14 +130,14 @@ def log_normal_(input: Any, mean: float = 1.0, std: float = 2.0, *, generator: G
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     shape, dtype = _start("log_normal_", input)
     drawn = generator_of(generator, "log_normal_").draw(NORMAL, shape, dtype)
-    return _write(input, (drawn * std + mean).exp(), WRITES["log_normal"])
+    return _write(input, _moved(drawn, std, mean).exp(), WRITES["log_normal"])
 
 
 def exponential_(input: Any, lambd: float = 1.0, *, generator: Generator | None = None) -> Any:
     """Write numbers of an exponential distribution of rate `lambd`."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise RuntimeError(f"exponential_: expected a floating-point dtype, got {input.dtype}")
     shape, dtype = _start("exponential_", input)
     drawn = generator_of(generator, "exponential_").draw(EXPONENTIAL, shape, dtype, float(lambd))
@@ -146,19 +157,19 @@ def geometric_(input: Any, p: float, *, generator: Generator | None = None) -> A
     """Write how many trials of probability `p` it takes until one succeeds."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    start_writing(input)
-    drawn = generator_of(generator, "geometric_").draw(GEOMETRIC, shape_of(input), "f64", float(p))
+    check_writable(input)
+    drawn = generator_of(generator, "geometric_").draw(GEOMETRIC, input._kind_of().shape, "f64", float(p))
     return _write(input, drawn, WRITES["geometric"])
 
 
 def random_(input: Any, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Any:
     """Write integers from low (0) to high - 1, or all that the dtype has exactly."""
-    start_writing(input)
-    kind = ALL[input._read().kind.dtype]
+    check_writable(input)
+    kind = ALL[input._kind_of().dtype]
     start, end = (low or 0, high) if high is not None else (0, low)
     if end is None:
         end = 2 ** digits_of(kind.code) if kind.is_floating_point else limits(kind)[1] + (kind.itemsize < 8)
-    drawn = integers("random_", shape_of(input), start, end, kind, generator)
+    drawn = integers("random_", input._kind_of().shape, start, end, kind, generator)
     return _write(input, drawn, WRITES["random"])
 
 
@@ -167,46 +178,57 @@ def random_(input: Any, low: int | None = None, high: int | None = None, *, gene
 
 def _chance(m: Any, state: Any, p: Any, shape: tuple[int, ...], dtype: str) -> Any:
     after, bits = bits_of(m, state, shape)
-    return after, m(cast(m.b, m.lt(unit(m, bits, p.value.type.dtype), p).value, dtype=dtype))
+    drawn, p = unit(m, bits, p.value.type.dtype), m(widen(m.b, p.value, shape))
+    return after, m(cast(m.b, m.lt(drawn, p).value, dtype=dtype))
 
 
 CHANCE = Operation("bernoulli", "", _chance)
 BERNOULLI = _writes("bernoulli", "BernoulliBackward0")
 
 
-def _drawn_chances(name: str, p: Any, dtype: str, generator: Any) -> Tensor:
+def _drawn_chances(name: str, p: Any, shape: tuple[int, ...], dtype: str, generator: Any) -> Tensor:
     def test(chances: np.ndarray) -> None:
         good = (chances >= 0) & (chances <= 1)
         if not good.all():
             raise RuntimeError(f"{name}: expected probabilities with 0 <= p_in <= 1, but got {chances[~good].flat[0]}")
 
-    check_values(p, test)
-    return generator_of(generator, name).draw(CHANCE, shape_of(p), dtype, given=(p,))
+    if isinstance(p, Core):
+        check_values(p, test)
+    elif 0 <= p <= 1:
+        p = tensor(p, dtype=ALL["f64"])
+    else:
+        raise RuntimeError(f"{name} expects p to be in [0, 1], but got p={p}")
+    return generator_of(generator, name).draw(CHANCE, shape, dtype, given=(p,))
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probabilities in `input`, or with `p`, else 0."""
-    kind = input._read().kind
+    kind = input._kind_of()
     if p is not None:
-        made = expand(_probability("bernoulli", p), kind.shape)
-        return finish(_drawn_chances("bernoulli", made, kind.dtype, generator), False, out)
+        return finish(_drawn_chances("bernoulli", p, kind.shape, kind.dtype, generator), False, out)
     check_float("bernoulli", ALL[kind.dtype])
-    drawn = _drawn_chances("bernoulli", input, kind.dtype, generator)
-    return finish(apply(BERNOULLI, (input, drawn)), False, out)
+    drawn = _drawn_chances("bernoulli", input, kind.shape, kind.dtype, generator)
+    return finish(_from(input, drawn, BERNOULLI), False, out)
 
 
-def _probability(name: str, p: float) -> Tensor:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"{name} expects p to be in [0, 1], but got p={p}")
-    return tensor(p, dtype=ALL["f64"])
+def _depending(input: Any, drawn: Core, operation: Operation) -> Tensor:
+    return apply(operation, (input, drawn)) if requires(input) else drawn  # type: ignore[return-value]
+
+
+_from = recorded(_depending)
+"""What was drawn with a parameter, which gets a gradient of zero."""
 
 
 def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) -> Any:
     """Write 1 with probability `p`, a number or a tensor, else 0."""
-    start_writing(input, [p])
-    chances: Any = p if isinstance(p, Core) else _probability("bernoulli_", p)
-    check_float("bernoulli_", ALL[chances._read().kind.dtype])
-    drawn = _drawn_chances("bernoulli_", expand(chances, shape_of(input)), input._read().kind.dtype, generator)
+    check_writable(input, [p])
+    kind = input._kind_of()
+    if isinstance(p, Core):
+        if p is not input:
+            check_apart(input, p, same=True)
+        check_float("bernoulli_", ALL[p._kind_of().dtype])
+        p = expand(p, kind.shape)
+    drawn = _drawn_chances("bernoulli_", p, kind.shape, kind.dtype, generator)
     return _write(input, drawn, WRITES["bernoulli"])
 
 
@@ -229,14 +251,22 @@ def normal(
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if not given:
-        made = randn(size, generator=generator, dtype=dtype) * std + mean
+        made = _moved(randn(size, generator=generator, dtype=dtype), std, mean)
         return finish(made, requires_grad, out)
-    kinds = [a._read().kind for a in given]
+    kinds = [a._kind_of() for a in given]
     for kind in kinds:
         check_float("normal", ALL[kind.dtype])
     drawn = randn(common_shape([k.shape for k in kinds]), generator=generator, dtype=ALL[kinds[0].dtype])
+    return finish(_normal_of(drawn, mean, std), False, out)
+
+
+def _with_parameters(drawn: Any, mean: Any, std: Any) -> Any:
     made = drawn * _constant(std) + _constant(mean)
-    return finish(made if kinds[0] is not made._read().kind else apply(NORMAL_OF, (given[0], made)), False, out)
+    first = mean if isinstance(mean, Core) else std
+    return made if first._read().kind is not made._read().kind else apply(NORMAL_OF, (first, made))
+
+
+_normal_of = recorded(_with_parameters)
 
 
 NORMAL_OF = _writes("normal", "NormalBackward1")
@@ -287,11 +317,11 @@ BINOMIAL_OF = _writes("binomial", "BinomialBackward0")
 
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Counts of Poisson distributions with the rates in `input`."""
-    kind = input._read().kind
+    kind = input._kind_of()
     check_float("poisson", ALL[kind.dtype])
     check_values(input, RATES)
     drawn = generator_of(generator, "poisson").draw(POISSON, kind.shape, kind.dtype, given=(input,))
-    return apply(POISSON_OF, (input, drawn))
+    return _from(input, drawn, POISSON_OF)
 
 
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
@@ -303,7 +333,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     check_values(count, COUNTS)
     check_values(prob, CHANCES)
     drawn = generator_of(generator, "binomial").draw(BINOMIAL, shape, kind.dtype, given=(count, prob))
-    return apply(BINOMIAL_OF, (count, drawn))
+    return _from(count, drawn, BINOMIAL_OF)
 
 
 __all__ = [

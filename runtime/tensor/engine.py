@@ -60,6 +60,9 @@ def kernel_for(graph: Graph, exact: bool) -> Kernel:
 OFTEN, SMALL = 16, 20_000
 """A graph that runs so often by itself is called natively; an exact one only if it has no more elements."""
 
+MANY = 200_000
+"""So many random numbers take NumPy longer than it takes to compile what draws them, a hundred times as fast."""
+
 
 class Alone:
     """A graph of `size` elements that runs by itself.
@@ -79,14 +82,18 @@ class Alone:
         """The results for arrays of the parameters' kinds."""
         kernel: Any = self.kernel
         if kernel is None:
-            kernel = self.kernel = kernel_for(self.graph, self.exact)
+            draws = self.size >= MANY and _draws(self.graph)
+            kernel = self.kernel = kernel_for(self.graph, self.exact and not draws)
         self.runs += 1
         if self.runs == OFTEN:
             if not isinstance(kernel, Interpreter):
                 self.quick = kernel.runner()
-            elif self.size <= SMALL and not settings.reference and not any(map(_is_opaque, self.graph.body)):
+            elif not settings.reference and self._is_better_compiled():
                 maker.ask(self._compile) if settings.background else self._compile()
         return kernel.run(arrays)
+
+    def _is_better_compiled(self) -> bool:
+        return not any(map(_is_opaque, self.graph.body)) and (self.size <= SMALL or _draws(self.graph))
 
     def _compile(self) -> None:
         """Go on in native code; if there is an error in the compiler, as before."""
@@ -95,7 +102,11 @@ class Alone:
 
 
 def _is_opaque(op: Op) -> bool:
-    return op.prim.name in ("external", "random_bits") or isinstance(op.prim, Library)
+    return op.prim.name == "external" or isinstance(op.prim, Library)
+
+
+def _draws(graph: Graph) -> bool:
+    return any(op.prim.name == "random_bits" for op in graph.body)
 
 
 __all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]

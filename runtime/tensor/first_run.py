@@ -7,10 +7,30 @@ from typing import Any
 
 from .call_nodes import learn
 from .cells import Cell, Kind, kind_of
+from .fragments import COTANGENT
 from .reading import SHARED, Reading, Unknown, enter, has_history, is_simple, place_of, tensor_types
 from .slots import HISTORY, LEAF, SPECIAL, TensorBase
 from .states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from .tape import Tape
+
+
+def used_up(node: Any, gone: set[Any], known: dict[Any, bool]) -> bool:
+    """Whether no backward can go through a node: what it saved is freed, or all that it leads to is used up."""
+    pending = [node]
+    while pending:
+        at = pending[-1]
+        edges = [e[0] for e in at.edges if e is not None]
+        unknown = [e for e in edges if e not in known]
+        if at in gone and at.pull is not None and any(what != COTANGENT for what, _ in at.pull.reads):
+            known[at] = True
+        elif unknown and at not in known:
+            known[at] = False  # until its edges are known
+            pending += unknown
+            continue
+        else:
+            known[at] = bool(edges) and all(known[e] for e in edges)
+        pending.pop()
+    return known[node]
 
 
 class FirstRun:
@@ -121,9 +141,11 @@ class FirstRun:
         if any(node.fragment is None and not hasattr(node, "variable") for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
-        gone, values = set(freed), [tape.value(n) for n in range(tape.count)]
+        gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]
         late = [n for n, t in enumerate(values) if isinstance(t, TensorBase) and not t._flags & HISTORY]
-        self.frees += tuple(n for n in late if values[n]._number == n and values[n]._node in gone)
+        self.frees += tuple(
+            n for n in late if values[n]._number == n and (t := values[n]._node) and (t in gone or used_up(t, gone, known))
+        )
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.ir.types import Type
 from ...compiler.ops.index import take as take_rows
+from ...compiler.ops.source import iota
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, wrap
-from .fragments import Operation
-from .indexing import checked_indices, gathered
+from .cuts import known_elements
+from .fragments import Operation, widen
+from .indexing import check_indices, elements, gathered
+from .reductions import converted
 from .shapes import as_scalar, broadcast_tensors, reshape, shape_of
 
 if TYPE_CHECKING:
@@ -26,34 +30,55 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             raise RuntimeError(
                 f"index_select(): Index to scalar can have only 1 value, got {index._read().kind.size} value(s)"
             )
-        return as_scalar(index_select(reshape(input, 1), 0, reshape(index, 1)))
-    return apply(
-        INDEX_SELECT, (input, checked_indices(index, shape_of(input)[axis], axis)), (axis,)
-    )
+        check_indices(index, 1, 0, 0)
+        return as_scalar(apply(INDEX_SELECT, (reshape(input, 1), index), (0,)))
+    if len(shape_of(index)) > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index._read().kind.dtype not in ("i64", "i32"):
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index but got: {index.dtype}")
+    check_indices(index, shape_of(input)[axis], axis, 0)
+    known = known_elements(input, {axis: index}) if shape_of(index) else None
+    return apply(INDEX_SELECT, (input, index), (axis,)) if known is None else known
 
 
-INDEX_SELECT = Operation(
-    "index_select",
-    "IndexSelectBackward0",
-    lambda m, x, i, axis: m(take_rows(m.b, x.value, i.value, axis=axis)),
-)
+def _rows(m: Any, x: Any, index: Any, axis: int) -> Any:
+    index = converted(m, m(widen(m.b, index.value, (index.value.type.size,))), "i64")
+    return m(take_rows(m.b, x.value, index.value, axis=axis))
 
 
-def element_indices(index: Core, size: int, axis: int) -> Core:
-    """The indices of gather and scatter, which are not counted from the end."""
-    wrong = next((int(i) for i in index._array().flat if not 0 <= i < size), None)
-    if wrong is not None:
-        raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
-    return checked_indices(index, size, axis)
+INDEX_SELECT = Operation("index_select", "IndexSelectBackward0", _rows)
+
+
+def check_elements(index: Core, size: int, axis: int) -> None:
+    """Raise RuntimeError unless the indices are those of gather and scatter, which are not counted from the end."""
+    check_indices(index, size, axis, 0, RuntimeError)
+
+
+def places_along(m: Any, index: Any, axis: int) -> list[Any]:
+    """For each axis the indices of the places that `index` names along one."""
+    wanted = index.value.type.static_shape()
+    kinds = [Type("i64", tuple([n if b == a else 1 for b, n in enumerate(wanted)])) for a in range(len(wanted))]
+    counted = [m(iota(m.b, type=kind, axis=a)) for a, kind in enumerate(kinds)]
+    return [converted(m, index, "i64") if a == axis else c for a, c in enumerate(counted)]
+
+
+def elements_along(m: Any, x: Any, index: Any, axis: int) -> Any:
+    """The elements at those places."""
+    indices = places_along(m, index, axis)
+    return elements(m, x, indices, tuple(range(len(indices))))
 
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """At each place, the element of `input` there but for `dim`, where `index` says which."""
     if index._read().kind.dtype not in ("i64", "i32") and index._read().kind.size:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    input, index, flat = _not_flat(input, index)
-    if flat is not None:
-        return as_scalar(gather(input, dim, index), flat)
+    vector, places, flat = _not_flat(input, index)
+    made = gather_along(vector, dim, places, index)
+    return made if flat is None else as_scalar(made, flat)
+
+
+def gather_along(input: Any, dim: int, index: Any, given: Core | None) -> Tensor:
+    """The elements that `index` names along `dim`, if those `given`, of which it is made, are elements of it."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
     if 0 in wanted:
@@ -66,10 +91,9 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
                 f"Size does not match at dimension {a} expected index {list(wanted)} to be no larger than"
                 f" self {list(shape)} apart from dimension {axis}"
             )
-    whole = np.indices(wanted, sparse=True)
-    indices: list[Core] = [wrap(cell_of(np.ascontiguousarray(i))) for i in whole]
-    indices[axis] = element_indices(index, shape[axis], axis)
-    return apply(GATHER, (input, *indices), (tuple(range(len(shape))),))
+    if given is not None:
+        check_elements(given, shape[axis], axis)
+    return apply(GATHER, (input, index), (axis,))
 
 
 def _not_flat(input: Any, index: Any) -> tuple[Any, Any, tuple[int, ...] | None]:
@@ -86,7 +110,7 @@ def _nothing(m: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 EMPTIED = Operation("gather", "GatherBackward0", _nothing)
-GATHER = Operation("gather", "GatherBackward0", gathered)
+GATHER = Operation("gather", "GatherBackward0", elements_along)
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .cells import Cell
-from .slots import HISTORY, SPECIAL, TensorBase
+from .slots import HISTORY, PART, SPECIAL, TensorBase
 
 
 def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
@@ -24,7 +24,7 @@ def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
                 late.append(tensor)
             if tensor._is_late:
                 tensor._cell = cell
-                tensor._flags &= ~SPECIAL
+                tensor._flags = tensor._flags & ~SPECIAL | (PART if tensor._flags & SPECIAL else 0)
     return late
 
 

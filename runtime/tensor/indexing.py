@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...compiler.ops.elementwise import cast
+from ...compiler.ops.index import scatter_add
 from ...compiler.ops.index import take as take_rows
 from ...compiler.ops.shape import reshape, transpose
-from ...compiler.passes.adjoint import pull_back
+from .asking import check_values
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, number_of, wrap
-from .cuts import ALL, known_part, row_path
+from .cuts import ALL, known_elements, known_part, row_path
 from .elementary import clone
 from .fragments import Operation, widen
 from .inplace import copy_, fill_, start_writing
 from .promotion import common_shape
+from .reductions import converted
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
 from .views import view
 from .writing import check_apart, overwrite
@@ -74,6 +76,13 @@ class NewAxis(NamedTuple):
     index: Core
 
 
+class Hits(NamedTuple):
+    """Where a mask holds along one of its axes, and the size of that."""
+
+    index: Core
+    size: int
+
+
 def _basic(x: Tensor, key: Any) -> tuple[Tensor, dict[int, Core]]:
     """The view that integers, slices, None and Ellipsis give, and the index tensors left at its axes."""
     keys = _expanded(key if isinstance(key, tuple) else (key,), len(shape_of(x)))
@@ -89,6 +98,14 @@ def _basic(x: Tensor, key: Any) -> tuple[Tensor, dict[int, Core]]:
         elif isinstance(k, NewAxis):
             shape = shape_of(x)
             x = view(x, (("reshape", (*shape[:axis], 1, *shape[axis:])),), UNSQUEEZE)
+            arrays[axis] = k.index
+            axis += 1
+        elif isinstance(k, Hits):
+            if shape_of(x)[axis] != k.size:
+                raise IndexError(
+                    f"a mask has size {k.size} along an axis, but axis {axis} of what it is to index has size"
+                    f" {shape_of(x)[axis]}"
+                )
             arrays[axis] = k.index
             axis += 1
         elif isinstance(k, slice):
@@ -157,7 +174,8 @@ def _mask(mask: np.ndarray) -> list[Any]:
     """Where a mask holds.  Its values are needed now, for the result's shape depends on them."""
     if not mask.shape:
         return [NewAxis(wrap(cell_of(np.zeros(int(mask), np.int64))))]
-    return [wrap(cell_of(np.ascontiguousarray(i))) for i in mask.nonzero()]
+    found = zip(mask.nonzero(), mask.shape, strict=True)
+    return [Hits(wrap(cell_of(np.ascontiguousarray(i))), n) for i, n in found]
 
 
 def select_row(x: Tensor, axis: int, index: int) -> Tensor:
@@ -188,50 +206,85 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 # ---- gathering
 
 
+def _order(rank: int, axes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The axes with those that are indexed together, and where these begin."""
+    adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
+    at = axes[0] if adjacent else 0
+    rest = [a for a in range(rank) if a not in axes]
+    return (*rest[:at], *axes, *rest[at:]), at
+
+
+def _split(m: Any, value: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """What `_merged` made one as it was."""
+    order, _ = _order(len(shape), axes)
+    made = reshape(m.b, value.value, shape=tuple([shape[a] for a in order]))
+    if order == tuple(range(len(shape))):
+        return m(made)
+    return m(transpose(m.b, made, axes=tuple([order.index(a) for a in range(len(shape))])))
+
+
 def _merged(m: Any, x: Any, indices: Any, axes: tuple[int, ...]) -> tuple[Any, Any, int]:
     """x with its indexed axes made into one, the indices along it, and where it is."""
     b, shape = m.b, x.value.type.static_shape()
-    adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
-    at = axes[0] if adjacent else 0
+    order, at = _order(len(shape), axes)
     rest = [a for a in range(len(shape)) if a not in axes]
-    order = (*rest[:at], *axes, *rest[at:])
     value = x.value if order == tuple(range(len(shape))) else transpose(b, x.value, axes=order)
     lead, tail = [shape[a] for a in rest[:at]], [shape[a] for a in rest[at:]]
     value = reshape(b, value, shape=(*lead, prod(shape[a] for a in axes), *tail))
     wide = common_shape([i.value.type.static_shape() for i in indices])
     place = None
     for index, axis in zip(indices, axes, strict=True):
-        n = shape[axis]
         index = m(widen(b, index.value, wide))
-        index = m.select(m.lt(index, 0), index + n, index)
-        place = index if place is None else place * n + index
+        place = index if place is None else place * shape[axis] + index
     return m(value), place, at
+
+
+def elements(m: Any, x: Any, indices: Any, axes: tuple[int, ...]) -> Any:
+    """What indices that are counted from the start name."""
+    value, place, at = _merged(m, x, indices, axes)
+    return m(take_rows(m.b, value.value, place.value, axis=at))
 
 
 def gathered(m: Any, x: Any, *rest: Any) -> Any:
     *indices, axes = rest
-    value, place, at = _merged(m, x, indices, axes)
-    return m(take_rows(m.b, value.value, place.value, axis=at))
+    return elements(m, x, from_start(m, x, indices, axes), axes)
+
+
+def from_start(m: Any, x: Any, indices: Any, axes: tuple[int, ...]) -> list[Any]:
+    """The indices as int64, counted from the start."""
+    made = []
+    for index, axis in zip(indices, axes, strict=True):
+        index = converted(m, index, "i64")
+        made.append(m.select(m.lt(index, 0), index + x.value.type.static_shape()[axis], index))
+    return made
+
 
 
 INDEX = Operation("index", "IndexBackward0", gathered)
 
 
-def checked_indices(index: Core, size: int, axis: int) -> Core:
-    """The indices as int64, if all are within an axis of `size`; read now, so that the error comes here."""
-    array = index._array()
-    if array.size and not (-size <= array.min() and array.max() < size):
-        wrong = next(int(i) for i in array.flat if not -size <= i < size)
-        raise IndexError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
-    if array.dtype == np.int64:
-        return index
-    return wrap(cell_of(array.astype(np.int64)))
+def check_indices(index: Core, size: int, axis: int, first: int | None = None, error: type = IndexError) -> None:
+    """Raise `error` unless all indices are from `first`, or from -size, to `size`; they are asked for now for this."""
+    low = -size if first is None else first
+
+    def test(array: np.ndarray) -> None:
+        if array.size and not (low <= array.min() and array.max() < size):
+            wrong = next(int(i) for i in array.flat if not low <= i < size)
+            raise error(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
+
+    check_values(index, test)
 
 
 def _checked(x: Tensor, arrays: dict[int, Core]) -> tuple[list[Core], tuple[int, ...]]:
     shape = shape_of(x)
     _common(arrays)
-    return [checked_indices(i, shape[a], a) for a, i in arrays.items()], tuple(arrays)
+    axes: dict[int, list[int]] = {}
+    for axis, index in arrays.items():
+        axes.setdefault(id(index), []).append(axis)
+    for same in axes.values():
+        axis = min(same, key=lambda a: shape[a])  # where an index stands twice, it is asked for once
+        check_indices(arrays[axis], shape[axis], axis)
+    return list(arrays.values()), tuple(arrays)
 
 
 def _common(arrays: dict[int, Core]) -> tuple[int, ...]:
@@ -247,7 +300,8 @@ def _common(arrays: dict[int, Core]) -> tuple[int, ...]:
 
 def _gather(x: Tensor, arrays: dict[int, Core]) -> Tensor:
     indices, axes = _checked(x, arrays)
-    return apply(INDEX, (x, *indices), (axes,))
+    known = known_elements(x, arrays)
+    return apply(INDEX, (x, *indices), (axes,)) if known is None else known
 
 
 def placed(m: Any, x: Any, source: Any, values: Any) -> Any:
@@ -307,9 +361,16 @@ def _spread_to(value: Any, target: tuple[int, ...], dtype: str) -> Tensor:
 def added(m: Any, x: Any, values: Any, *rest: Any) -> Any:
     """x + the transpose of gathering, of values."""
     *indices, axes = rest
-    picked = gathered(m, x, *indices, axes)
-    (back,) = pull_back(m.b, [x.value], [(picked.value, values.value)])
-    return x if back is None else x + m(back)
+    return added_at(m, x, values, from_start(m, x, indices, axes), axes)
+
+
+def added_at(m: Any, x: Any, values: Any, indices: Any, axes: tuple[int, ...]) -> Any:
+    """x with values added where indices that are counted from the start say; True + True is True."""
+    if x.value.type.dtype == "bool":
+        return m.ne(added_at(m, converted(m, x, "i64"), converted(m, values, "i64"), indices, axes), 0)
+    value, place, at = _merged(m, x, indices, axes)
+    value = m(scatter_add(m.b, value.value, place.value, values.value, axis=at))
+    return _split(m, value, x.value.type.static_shape(), axes)
 
 
 INDEX_PUT_ADDED = Operation("index_put", "IndexPutBackward0", added)

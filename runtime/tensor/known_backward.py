@@ -146,6 +146,29 @@ class Walk:
                 self.give(self._to(call, way, begin), made + n)
 
 
+    def used_up(self) -> set[int]:
+        """The nodes through which no backward can go any more: what they saved is freed, or all that they lead to is
+        used up."""
+        found: set[int] = set()
+        for call, begin in self.calls:
+            for number, known in enumerate(call.template.nodes, begin):  # type: ignore[arg-type]
+                saves = any(what != COTANGENT for what, _ in known.pull.reads)
+                if saves and number in self.reached:
+                    found.add(number)
+                    continue
+                ways = [self._where(call, way, begin) for way in known.ways if way is not None]
+                if ways and all(to in found for to in ways):
+                    found.add(number)
+        return found
+
+    def _where(self, call: Call, way: tuple[int, int], begin: int) -> int:
+        """The node that something leads to; -1 where it is a leaf or not known."""
+        number = way[0]
+        if number >= 0:
+            return begin + number
+        return self.sources.get(call.arguments[-1 - number], (-1, 0))[0]
+
+
 def follow_back(tape: Tape, reading: Reading) -> State | None:
     """The state after the backward of a scalar, if that is as usual; else None."""
     positional, named = reading.form.arguments
@@ -182,7 +205,8 @@ def _template(walk: Walk, reading: Reading) -> Template:
         owned.add(ref)
         t.results.append((ref, t.kinds[ref], 0))
         t.grads.append((ABSOLUTE - 1 - leaf, None, ref))
-    t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in walk.reached])
+    gone = walk.reached | walk.used_up()
+    t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in gone])
     t.assigns, t.viewed, t.has_nodes, t.checks = [], (), False, []
     t.size = sum([k.size for k in t.kinds])
     t.nodes, t.ends, t.plain, t.dense, t.parts, t.within = None, (), False, frozenset(), {}, {}

@@ -11,14 +11,15 @@ from ...compiler.ops import reduce as R
 from ...compiler.ops.index import take as take_rows
 from ...compiler.ops.shape import concatenate, reshape
 from .arithmetic import add, lt, where
+from .asking import check_values
 from .axes import axis_of
 from .core import apply
 from .creation import constant
 from .diagonals import SELECT_SCATTER, SLICE_SCATTER
 from .elementary import clone
 from .fragments import Operation
-from .gathering import gather
-from .indexing import added, placed
+from .gathering import check_elements, gather_along
+from .indexing import added, check_indices, elements, from_start, placed
 from .promotion import common_shape
 from .reductions import multiplied, shape_of, total
 from .scattering import cropped, grid
@@ -33,21 +34,25 @@ if TYPE_CHECKING:
 # ---- places among all elements
 
 
-def _flat_places(name: str, input: Any, where: Any) -> np.ndarray:
-    """The places as not negative numbers."""
+def _check_places(name: str, input: Any, where: Any) -> None:
+    """Raise IndexError unless all are places of elements."""
     if where._read().kind.dtype != "i64":
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {where.dtype}")
-    array, n = where._array(), input._read().kind.size
-    if array.size and not n:
-        raise IndexError(f"{name}(): tried to take from an empty tensor")
-    wrong = array[(array < -n) | (array >= n)]
-    if wrong.size:
-        raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
-    return np.where(array < 0, array + n, array)
+    n = input._read().kind.size
+
+    def test(array: np.ndarray) -> None:
+        if array.size and not n:
+            raise IndexError(f"{name}(): tried to take from an empty tensor")
+        wrong = array[(array < -n) | (array >= n)]
+        if wrong.size:
+            raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
+
+    check_values(where, test)
 
 
 def _taken(m: Any, x: Any, places: Any) -> Any:
-    return m(take_rows(m.b, reshape(m.b, x.value, shape=(x.value.type.size,)), places.value, axis=0))
+    flat = m(reshape(m.b, x.value, shape=(x.value.type.size,)))
+    return elements(m, flat, from_start(m, flat, (places,), (0,)), (0,))
 
 
 TAKE = Operation("take", "TakeBackward0", _taken)
@@ -55,7 +60,8 @@ TAKE = Operation("take", "TakeBackward0", _taken)
 
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places among all, counted in row-major order."""
-    return apply(TAKE, (input, constant(_flat_places("take", input, index))))
+    _check_places("take", input, index)
+    return apply(TAKE, (input, index))
 
 
 def _flat(emit: Any) -> Any:
@@ -82,11 +88,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     if input._read().kind.dtype != source._read().kind.dtype:
         raise RuntimeError(f"put_(): source must have the dtype of self, got {input.dtype} and {source.dtype}")
-    places, values = _flat_places("put", input, index).reshape(-1), reshaped(source, -1)
-    if not places.size:
+    _check_places("put", input, index)
+    values = reshaped(source, -1)
+    if not index._read().kind.size:
         return apply(NOTHING_PUT, (input,))
     if accumulate:
-        return apply(PUT_ADDED, (input, values, constant(places)), ((0,),))
+        return apply(PUT_ADDED, (input, values, reshaped(index, -1)), ((0,),))
+    places = index._array().reshape(-1)
     last = np.full(input._read().kind.size, -1, np.int64)
     last[places] = np.arange(places.size)
     return apply(PUT, (input, constant(last), values))
@@ -97,7 +105,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if indices._read().kind.dtype not in ("i64", "i32"):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
-        return gather(reshaped(input, -1), 0, reshaped(indices, -1))
+        check_elements(indices, input._read().kind.size, 0)
+        return gather_along(reshaped(input, -1), 0, reshaped(indices, -1), None)
     a, b = sizes_of(input), sizes_of(indices)
     if len(a) != len(b):
         raise RuntimeError(
@@ -105,12 +114,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f" {len(a)} dimensions for input, and {len(b)} dimensions for indices"
         )
     axis = axis_of(dim, len(a))
-    if indices._read().kind.dtype != "i64":
-        indices = indices.long()
-    indices = where(lt(indices, 0), add(indices, a[axis]), indices)
+    check_indices(indices, a[axis], axis, error=RuntimeError)
+    places = where(lt(indices, 0), add(indices, a[axis]), indices)
     shape = common_shape([(*s[:axis], 1, *s[axis + 1 :]) for s in (a, b)])
     wide = broadcast_to(input, shape[:axis] + a[axis : axis + 1] + shape[axis + 1 :])
-    return gather(wide, axis, broadcast_to(indices, shape[:axis] + b[axis : axis + 1] + shape[axis + 1 :]))
+    places = broadcast_to(places, shape[:axis] + b[axis : axis + 1] + shape[axis + 1 :])
+    return gather_along(wide, axis, places, None)
 
 
 # ---- a part replaced
@@ -212,7 +221,7 @@ def scatter_reduce(
     if not sizes_of(input):
         made = scatter_reduce(*_wide(input, index, src, dim), reduce, include_self=include_self)
         return as_scalar(made)
-    _, places = grid(input, dim, index, src)
+    places = grid(input, dim, index, src)
     if 0 in sizes_of(index):
         return clone(input)
     return _meeting(SCATTER_REDUCE, input, cropped(src, index), tuple(places), reduce, include_self)

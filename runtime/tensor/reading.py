@@ -18,7 +18,7 @@ from ...compiler.ir.types import INTEGERS, SMALL, STORED
 from .cells import Kind
 from .dtypes import DType, device
 from .fragments import Operation
-from .slots import HISTORY, LEAF, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, State, Template
 from .tape import Tape
 
@@ -134,7 +134,7 @@ class Reading:
         else:
             if not tape.mode & 1:
                 leave(t, tape)
-            if (t._storage is not None or flags & SPECIAL) and not usable(t, tape):
+            if (t._storage is not None or flags & (SPECIAL | PART)) and not usable(t, tape):
                 raise Unknown("has an argument that must be looked at each time")
             kind, place = place_of(t, tape)
             shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
@@ -167,7 +167,8 @@ def has_history(t: Any) -> int:
 
 def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
     """The kind of a tensor, and where it is on the tape."""
-    if t._flags & LEAF and tape.mode & 1 and t._serial == tape.serial and (t._is_late or t._cell.array is None):
+    ends = t._flags & LEAF and tape.mode & 1 and not tape.goes_on
+    if ends and t._serial == tape.serial and (t._is_late or t._cell.array is None):
         raise Over
     n = t._number  # which another thread may change, as it may the serial
     if t._serial == tape.serial and n < tape.count and tape.value(n) is t:
@@ -177,7 +178,7 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
     cell = t._cell
     n = tape.number_of(cell)
     if n is not None:
-        if t._flags & LEAF and tape.mode & 1 and cell.array is None:
+        if ends and cell.array is None:
             raise Over
         return cell.kind, (n,)
     if cell.array is None:
@@ -187,7 +188,7 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
 
 def is_simple(t: Any) -> bool:
     """Whether a gradient is a tensor that nobody else shares, so that it may be added to in place."""
-    return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | VIEWED | LEAF)
+    return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | PART | VIEWED | LEAF)
 
 
 def usable(t: Any, tape: Tape) -> bool:
@@ -197,6 +198,8 @@ def usable(t: Any, tape: Tape) -> bool:
     """
     if t._is_late:
         return t._serial == tape.serial
+    if t._flags & PART:
+        t._tell()
     if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
         return False
     storage = t._storage

@@ -16,7 +16,9 @@ NUMBERS = {
 }  # fmt: skip
 """Parameters whose numbers may be others at each call: the functions hand them on to one operation, untouched."""
 
-CUTTING = {"getitem", "narrow", "select", "split", "chunk", "unbind", "tensor_split", "split_with_sizes"}
+CUTTING = {
+    "getitem", "narrow", "select", "split", "chunk", "unbind", "tensor_split", "split_with_sizes", "index_select",
+}  # fmt: skip
 """Functions whose results are cut from values that are there, and are no part of a trace."""
 
 OTHERS = (
@@ -24,6 +26,15 @@ OTHERS = (
     "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
 )  # fmt: skip
 """How the names of functions begin that are not recorded."""
+
+DRAWING = {
+    "alpha_dropout", "bernoulli", "bernoulli_", "binomial", "cauchy_", "dropout", "dropout1d", "dropout2d", "dropout3d",
+    "exponential_", "feature_alpha_dropout", "fork_rng", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "geometric_", "gumbel_softmax", "log_normal_",
+    "multi_head_attention_forward", "multinomial", "normal", "normal_", "poisson", "random_", "rrelu", "rrelu_",
+    "scaled_dot_product_attention", "seed", "uniform_",
+}  # fmt: skip
+"""Functions that draw random numbers.  They do so at once, and what they do with them is recorded."""
 
 DUNDER = {"__hash__", "__pos__", "__setitem__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
@@ -42,7 +53,7 @@ def record_methods(*classes: type) -> None:
     """Record the functions in the bodies of these classes, and the properties that are views."""
     for cls in classes:
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and name not in DUNDER:
+            if isinstance(value, FunctionType) and name not in DUNDER and name not in DRAWING:
                 setattr(cls, name, wrapped(value))
             elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
                 setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
@@ -53,5 +64,5 @@ def record_functions(namespace: dict[str, Any]) -> None:
     here = __name__.rpartition(".tensor.")[0]
     for name, value in list(namespace.items()):
         ours = isinstance(value, FunctionType) and (value.__module__ or "").startswith(here)
-        if ours and not name.startswith(OTHERS):
+        if ours and not name.startswith(OTHERS) and name not in DRAWING:
             namespace[name] = wrapped(value)

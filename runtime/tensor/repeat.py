@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from .call_nodes import Maker
 from .cells import Cell
 from .core import wrap
 from .fragments import Fragment
 from .modes import mode
 from .nodes import Node, reachable
+from .paths import part_of
 from .plans import program_of
 from .reading import has_history, leave
 from .slots import HISTORY, LEAF, SPECIAL, TensorBase
@@ -219,7 +222,10 @@ class Record:
         of = program.views.of.get(number)
         if of is None or number not in program.views.based:
             return
-        base: Any = wrap(Cell(program.kinds[of], t._cell.array.reshape(program.kinds[of].shape)))
+        path, kind = program.views.paths[number], program.kinds[of]
+        array = np.empty(kind.shape, kind.numpy)
+        np.copyto(part_of(array, path), t._cell.array)
+        base: Any = wrap(Cell(kind, array))
         made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._node, t._index)
         while t._node is not None and number != of:
             edge, number = edge[0].edges[0], made[program.number(number)]
@@ -228,7 +234,7 @@ class Record:
         storage = base._shared()
         storage.viewed = True
         t._storage, t._base, t._seen = storage, base, storage.edition
-        t._path = t._part = (("reshape", t._cell.kind.shape),)
+        t._path = t._part = path
         t._cell.home, t._cell.version = storage, storage.version
 
     def _made(self) -> dict[int, tuple[Node | None, int]]:

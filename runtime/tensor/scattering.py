@@ -12,41 +12,71 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.ir.types import Type
 from .arithmetic import MASKED_FILL, mul
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, number_of, wrap
-from .fragments import Operation
-from .gathering import element_indices
-from .indexing import added, checked_indices, placed
+from .fragments import Operation, widen
+from .gathering import check_elements, places_along
+from .indexing import added, added_at, check_indices, placed
 from .promotion import common_shape
+from .reductions import converted
 from .shapes import as_scalar, expand, reshape, shape_of
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-def _adding(name: str, node: str) -> Operation:
-    return Operation(name, node, added)
-
-
 def _putting(name: str, node: str) -> Operation:
     return Operation(name, node, placed)
 
 
-INDEX_ADD, SCATTER_ADD = _adding("index_add", "IndexAddBackward0"), _adding("scatter_add", "ScatterAddBackward0")
-INDEX_COPY = _putting("index_copy", "IndexCopyBackward0")
-SCATTER, SCATTER_NUMBER = _putting("scatter", "ScatterBackward0"), _putting("scatter", "ScatterBackward1")
+def _added_along(m: Any, x: Any, values: Any, index: Any, axis: int) -> Any:
+    places = places_along(m, index, axis)
+    return added_at(m, x, values, places, tuple(range(len(places))))
+
+
+INDEX_ADD = Operation("index_add", "IndexAddBackward0", added)
+SCATTER_ADD = Operation("scatter_add", "ScatterAddBackward0", _added_along)
+INDEX_COPY, SCATTER = _putting("index_copy", "IndexCopyBackward0"), _putting("scatter", "ScatterBackward0")
 MASKED_SCATTER = _putting("masked_scatter", "MaskedScatterBackward0")
 NOTHING = {
     each: Operation(each.name, each.node, lambda m, x: x)
-    for each in (INDEX_COPY, SCATTER, SCATTER_NUMBER, MASKED_SCATTER)
+    for each in (INDEX_COPY, SCATTER, MASKED_SCATTER)
 }
 """The same where nothing is written."""
 
 INDEX_FILL, INDEX_FILL_TENSOR = (
     Operation("index_fill", f"IndexFillBackward{k}", MASKED_FILL.emit, "own") for k in (0, 1)
 )
+
+
+def _hits(m: Any, places: list[Any], shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """Which elements of an array indices name that are counted from the start."""
+    wanted = common_shape([i.value.type.static_shape() for i in places])
+    none = m.number(0, Type("i64", shape))
+    one = m.number(1, Type("i64", (*shape[: axes[0]], *wanted, *shape[axes[-1] + 1 :])))
+    return m.gt(added_at(m, none, one, places, axes), 0)
+
+
+def _row_hits(m: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    index = converted(m, index, "i64")
+    return _hits(m, [m.select(m.lt(index, 0), index + shape[axis], index)], shape, (axis,))
+
+
+def _hits_along(m: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return _hits(m, places_along(m, index, axis), shape, tuple(range(len(shape))))
+
+
+ROW_HITS, HITS_ALONG = Operation("hits", "", _row_hits), Operation("hits", "", _hits_along)
+
+
+def _written(m: Any, x: Any, hits: Any, value: Any) -> Any:
+    return m.select(hits, m(widen(m.b, value.value, x.value.type.static_shape())), x)
+
+
+SCATTER_NUMBER = Operation("scatter", "ScatterBackward1", _written)
 
 
 def _kept(m: Any, x: Any, mask: Any) -> Any:
@@ -95,16 +125,15 @@ def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
     return widened
 
 
-def _rows(name: str, input: Any, dim: int, index: Any) -> tuple[int, Core]:
-    """The axis, and the checked indices along it."""
+def _rows(name: str, input: Any, dim: int, index: Any, first: int | None = 0) -> tuple[int, Core]:
+    """The axis, and the checked indices along it: from `first` on, or counted from the end as well."""
     if index._read().kind.dtype not in ("i64", "i32"):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype}")
     axis = axis_of(dim, len(shape_of(input)))
     if len(shape_of(index)) > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
-    if not shape_of(index):
-        index = reshape(index, 1)
-    return axis, checked_indices(index, (shape_of(input) or (1,))[axis], axis)
+    check_indices(index, shape_of(input)[axis], axis, first)
+    return axis, index if shape_of(index) else reshape(index, 1)
 
 
 def _check_source(name: str, input: Any, axis: int, index: Core, source: Any) -> None:
@@ -136,36 +165,49 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @_scalar
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """input with the rows that `index` names filled with one number."""
-    axis, rows = _rows("index_fill_", input, dim, index)
-    mask = np.zeros(shape_of(input), bool)
-    mask[(slice(None),) * axis + (rows._array(),)] = True
+    axis, rows = _rows("index_fill_", input, dim, index, None)
     if isinstance(value, Core) and shape_of(value):
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(shape_of(value))}"
             " dimension(s)."
         )
+    return fill_rows(input, axis, rows, value)
+
+
+def fill_rows(input: Core, axis: int, rows: Core, value: Any) -> Tensor:
+    """input with the rows that `rows`, which are some, name filled with one number."""
     operation = INDEX_FILL_TENSOR if isinstance(value, Core) else INDEX_FILL
-    return apply(operation, (wrap(cell_of(mask)), input, value), (input._read().kind.dtype,))
+    hits = apply(ROW_HITS, (rows,), (shape_of(input), axis))
+    return apply(operation, (hits, input, value), (input._read().kind.dtype,))
 
 
 # ---- elements
 
 
-def grid(input: Any, dim: int, index: Any, source: Any = None) -> tuple[int, list[Any]]:
-    """The axis, and for each axis the indices of the places that `index` names."""
+def grid(input: Any, dim: int, index: Any, source: Any = None) -> list[Any]:
+    """For each axis the indices of the places that `index` names."""
+    axis = _checked_grid(input, dim, index, source)
+    places: list[Any] = list(np.indices(shape_of(index), sparse=True))
+    places[axis] = index._array()
+    return places
+
+
+def _checked_grid(input: Any, dim: int, index: Any, source: Any = None) -> int:
+    """The axis, where all that `index` names is there."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
     if len(wanted) != len(shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if source is not None and len(shape_of(source)) != len(shape):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     for a, n in enumerate(wanted):
         if (a != axis and n > shape[a]) or (source is not None and n > shape_of(source)[a]):
             raise RuntimeError(
                 f"Expected index {list(wanted)} to be no larger than self {list(shape)} apart from dimension {axis}"
                 + (f" and to be no larger size than src {list(shape_of(source))}" if source is not None else "")
             )
-    places: list[Any] = list(np.indices(wanted, sparse=True))
-    places[axis] = element_indices(index, shape[axis], axis)._array()
-    return axis, places
+    check_elements(index, shape[axis], axis)
+    return axis
 
 
 def cropped(source: Any, index: Any) -> Any:
@@ -179,10 +221,10 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     given = src if value is None else value
     number = number_of(given)
     if number is not None:
-        _, places = grid(input, dim, index)
+        axis = _checked_grid(input, dim, index)
         one = wrap(cell_of(np.array(number, input._read().kind.numpy)))
-        return _placed(SCATTER_NUMBER, input, tuple(places), one)
-    _, places = grid(input, dim, index, given)
+        return apply(SCATTER_NUMBER, (input, apply(HITS_ALONG, (index,), (shape_of(input), axis)), one))
+    places = grid(input, dim, index, given)
     _same_dtype("scatter", input, given)
     return _placed(SCATTER, input, tuple(places), cropped(given, index))
 
@@ -190,10 +232,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 @_scalar
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with the elements of `src` added where `index` says along `dim`."""
-    _, places = grid(input, dim, index, src)
+    axis = _checked_grid(input, dim, index, src)
     _same_dtype("scatter", input, src)
-    indices = [wrap(cell_of(np.ascontiguousarray(p))) for p in places]
-    return apply(SCATTER_ADD, (input, cropped(src, index), *indices), (tuple(range(len(indices))),))
+    return apply(SCATTER_ADD, (input, cropped(src, index), index), (axis,))
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

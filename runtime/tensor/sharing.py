@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .paths import Path
 from .slots import SPECIAL
 
 if TYPE_CHECKING:
@@ -15,11 +16,13 @@ class Part(NamedTuple):
     """Whose memory a result of a call shares.
 
     of      the argument, or the value of the call's own, as a ref
-    whole   all of it, in the same order
+    path    the way to it
+    whole   it is all of it
     based   it is a view of it, and no mere alias
     """
 
     of: int
+    path: Path
     whole: bool
     based: bool
 
@@ -28,12 +31,14 @@ class Views:
     """The late views of a trace.
 
     of      the value whose memory each is, if it is all of the memory of a value made on the way; else None
+    paths   the way from there to it
     based   those that are no mere aliases
     fixed   values that are read from outside or written to, whose memory others may see
     """
 
     def __init__(self) -> None:
         self.of: dict[int, int | None] = {}
+        self.paths: dict[int, Path] = {}
         self.based: set[int] = set()
         self.fixed: set[int] = set()
 
@@ -55,7 +60,7 @@ class Views:
         of = self.of[above] if above in self.of else again.get(above, above)
         if of in self.fixed or (part.based and above in self.of and above not in self.based):
             return  # where what is above is an alias, that would be the base
-        self.of[n] = of
+        self.of[n], self.paths[n] = of, self.paths.get(above, ()) + part.path
         if part.based:
             self.based.add(n)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import plans
 from .cells import Cell, DualCell, Kind, LaneCell, newest
+from .failures import failure, note_failure
 from .first_time import once
 from .fragments import Fragment
 from .handing import flat, hand_over
@@ -22,8 +23,8 @@ from .places import Place, here, place_for
 from .slots import TapeBase
 from .states import Again, Call, State, Step, forest
 
-BOUND = 8192
-"""A trace with more values is run, so that memory stays bounded."""
+BOUND, LONG = 8192, 1024
+"""A trace with so many values is run, so that memory stays bounded; with fewer it ends where a training step does."""
 
 STATES = 30_000
 """When there are more states, all are forgotten."""
@@ -34,10 +35,6 @@ sequence = count().__next__
 
 _all: list[Tape] = []
 """The tapes of all threads, and of those that ended before somebody needed their values."""
-
-_failed: dict[int, Exception] = {}
-"""Why traces could not be run, the last few."""
-
 
 IRREGULAR = 4
 """The bit of a tape's mode that stands for what is rarely in use, and takes part in what operations do."""
@@ -64,6 +61,7 @@ class Tape(TapeBase):
     done     the states after it of which that is so as well
     place    where the last operation was recorded
     noded    whether there are nodes of this trace in earnest
+    goes_on  whether a step has ended and the trace has not
     """
 
     def __init__(self, records: bool = True) -> None:
@@ -88,7 +86,7 @@ class Tape(TapeBase):
         if forest.states > STATES:
             forest.forget()
         self.restart(serials(), forest.root)
-        self.caught, self.noded = self.state, False
+        self.caught, self.noded, self.goes_on = self.state, False, False
         if self.done:
             self.done = set()
 
@@ -201,17 +199,23 @@ class Tape(TapeBase):
 
     # ---- running
 
-    def flush(self) -> None:
-        """Compute what is still referred to, and forget the rest."""
+    def flush(self, step: bool = False) -> None:
+        """Compute what is still referred to, and forget the rest.
+
+        After a training `step` the trace goes on where history is left that backward has not used up.
+        """
         with self.lock:
             if not self.count:
                 return
-            if self.call is None and not self.noded:  # perhaps it ended in this state the last time, wanted for this
+            if self.call is None and not self.noded:
                 state, made = self.state, self.rerun()
                 if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
                     plan = state.plan[-1]
                     plan.times += 1
                     self._done(plan, made)
+                    return
+                if step and self.count < LONG and plans.needs_nodes(state, self.live()):
+                    self.goes_on = True
                     return
             if self.call is not None:
                 self.call.give_up()
@@ -228,9 +232,7 @@ class Tape(TapeBase):
 
     def fail(self, error: Exception) -> None:
         """Give the trace up, so that what comes after it is not lost as well."""
-        while len(_failed) > 64:
-            _failed.pop(next(iter(_failed)), None)
-        _failed[self.serial] = error
+        note_failure(self.serial, error)
         self.begin()
 
     def _run(self) -> None:
@@ -320,11 +322,6 @@ def unrepeatable() -> None:
         call.refuse("draws random numbers, or warns")
 
 
-def failure(serial: int) -> Exception | None:
-    """Why the trace of this serial could not be run."""
-    return _failed.get(serial)
-
-
 def open_tapes() -> list[Tape]:
     """The tapes of all threads."""
     return list(_all)
@@ -346,6 +343,6 @@ def place_of(cell: Cell) -> Place | None:
 
 
 __all__ = [
-    "Place", "Tape", "compute", "failure", "flush", "force", "here", "place_of", "record", "sequence", "tape_of",
+    "Place", "Tape", "compute", "flush", "force", "here", "place_of", "record", "sequence", "tape_of",
     "tapes", "unrepeatable",
 ]  # fmt: skip

@@ -27,8 +27,11 @@ from .nodes import Node
 from .paths import strided
 from .pieces import stack, unbind
 from .printing import text_of
+from .recording import wrapped
 from .shapes import whole_of
 from .tape import tapes
+
+_rows = wrapped(unbind)
 
 
 @instances_are
@@ -157,9 +160,9 @@ class Tensor(Exchange):
         return self._read().kind.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._read().kind.shape:
+        if not self._kind_of().shape:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(unbind(self, 0))
+        return iter(_rows(self, 0))
 
     def __contains__(self, value: Any) -> bool:
         return bool(any_(eq(self, value)))

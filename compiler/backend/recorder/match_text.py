@@ -12,6 +12,7 @@ from .layout import (
     HISTORY,
     HOOKED,
     LEAF,
+    PART,
     SHARED,
     SPECIAL,
     VIEWED,
@@ -51,7 +52,7 @@ define internal i1 @is_special(ptr %tensor) nounwind alwaysinline {{
 entry:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
 {get("storage", "%tensor", Tensor.STORAGE)}
-  %bit = and i64 %flags, {SPECIAL}
+  %bit = and i64 %flags, {SPECIAL | PART}
   %marked = icmp ne i64 %bit, 0
   %unset = icmp eq ptr %storage, null
   %none = icmp eq ptr %storage, @_Py_NoneStruct

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..python_abi import ARRAY_BASE, ARRAY_FLAGS, OWNS_DATA, WRITEABLE
 from .inputs_text import DTYPE_NUMBER, MAKER, RANK, SIZES
-from .layout import HISTORY, SPECIAL, Cell, Source, Tape, Tensor
+from .layout import HISTORY, PART, SPECIAL, Cell, Source, Tape, Tensor
 from .snippets import DESCRIPTOR_FIELDS, get, put
 
 REPORT = 8
@@ -95,7 +95,8 @@ set:
   %whole = icmp eq i64 %some_part, 0
   br i1 %whole, label %node, label %part
 part:
-  %settled = and i64 %late_flags, {~SPECIAL}
+  %not_late = and i64 %late_flags, {~SPECIAL}
+  %settled = or i64 %not_late, {PART}
 {put("settled", "%tensor", Tensor.FLAGS, "i64 %settled")}
   br label %tell
 node:

@@ -143,12 +143,15 @@ LAYERS = {mode: Operation(mode.lower(), f"{mode.title().replace('_', '')}Backwar
 
 @recorded
 def layer(
-    mode: str, x: Tensor, state: Sequence[Tensor], weights: dict[str, Tensor], backwards: bool = False
-) -> list[Tensor]:
+    mode: str, x: Tensor, states: Sequence[Tensor], at: int, names: tuple[str, ...], weights: Sequence[Tensor],
+    backwards: bool = False, batch_first: bool = False,
+) -> list[Tensor]:  # fmt: skip
     """The outputs [steps, batch, n] of one layer in one direction, and its last states.
 
-    weights   w_ih, w_hh, b_ih, b_hh, w_hr and lengths (of the sequences, for those that end early), as there are
+    x        [steps, batch, n], or as `batch_first` says
+    states   of all layers; this one's are number `at`
+    names    of the weights: w_ih, w_hh, b_ih, b_hh, w_hr and lengths (of the sequences, for those that end early)
     """
-    given = (x, *state, *weights.values())
-    cells, node = apply_all(LAYERS[mode], given, (mode, tuple(weights), backwards))
+    given = (x.transpose(0, 1) if batch_first else x, *[s[at] for s in states], *weights)
+    cells, node = apply_all(LAYERS[mode], given, (mode, names, backwards))
     return [wrap(c, node, k) for k, c in enumerate(cells)]
