@@ -8,17 +8,17 @@ its own; what the function returns is copied to where the results are to lie. No
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
 
 from ..ir.types import Type
 from ..ops.external import function_of, raised
+from .once import once
 from .process import Callback, callback, read_bytes, read_words, write_bytes
 
 
-@functools.cache
+@once
 def _entry() -> Callback:
     return callback(_called, 2)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import cache, process, python_abi
 from .module import Linked, link
+from .once import once
 
 LARGE = 32 * 1024  # bytes from which an array's memory comes from here
 SLOTS = 32
@@ -233,7 +234,7 @@ none:
 _EXPORTS = ("handler", "capsule", "pool_malloc", "pool_calloc", "pool_realloc", "pool_free", "new_array")
 
 
-@functools.cache
+@once
 def _linked() -> tuple[Linked, object]:
     """The pool in memory, and the capsule that tells NumPy of it."""
     names = ("PyArray_New", "PyDataMem_SetHandler", "Py_DecRef")

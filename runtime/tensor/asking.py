@@ -8,7 +8,6 @@ import numpy as np
 
 from .cells import Cell, shown
 from .core import Core
-from .first_run import FirstRun
 from .tape import force, tapes
 
 
@@ -20,18 +19,10 @@ def check_values(x: Core, test: Callable[[np.ndarray], None]) -> None:
         constant = _is_constant(cell)
         array = shown(cell if cell.array is not None else force(cell))
         if tape.call is not None and not constant:
-            _note(tape.call, x, test)
+            tape.call.checked(x, test)
         test(array)
 
 
 def _is_constant(cell: Cell) -> bool:
     """Whether a function made a value of nothing but the form of its arguments, so that the answer stays the same."""
     return cell.array is not None and not cell.serial and cell.home is None
-
-
-def _note(call: FirstRun, x: Core, test: Callable[[np.ndarray], None]) -> None:
-    """Let a recognised call ask again; that a value has been asked for is noted without saying for which argument."""
-    kind = x._read().kind
-    if any(call.reading.tensors[k]._kind_of() is kind for k, _ in call.checks):
-        call.refuse("checks the values of two arguments of one kind")
-    call.checked(x, test)

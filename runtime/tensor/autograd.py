@@ -13,6 +13,7 @@ from .anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
+from .calls import recorded
 from .core import Core
 from .crossings import enter, leave
 from .custom import Function
@@ -79,7 +80,7 @@ def grad(
 
     def once(rows: Sequence[Any], retain: bool | None) -> list[Any]:
         unused = bool(allow_unused) or materialize_grads
-        return B.gradients(results, sources, rows, retain, create_graph, unused, materialize_grads)
+        return _gradients(results, sources, rows, retain, create_graph, unused, materialize_grads)
 
     if not is_grads_batched:
         return tuple(once(weights, retain_graph))
@@ -91,6 +92,9 @@ def grad(
     with Level(sizes.pop()) as level:
         made = once([enter(w, level) for w in weights], retain_graph)
         return tuple([x if x is None else leave(x, level) for x in made])
+
+
+_gradients = recorded(B.gradients, exact=True)
 
 
 def backward(

@@ -54,7 +54,9 @@ def learn(run: FirstRun, template: Template) -> None:
             kind = x._cell.kind if x is not None else run.tape.cell(run.base + of).kind
             path = t._path[len(x._path) :] if x is not None else t._path
             turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
-            template.parts[ref] = Part(of, path, turned and t._cell.kind.size == kind.size, t._base is not None)
+            whole = turned and t._cell.kind.size == kind.size
+            plain = t._counted and not t._origin and not t._inference
+            template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
     if template.call.exact or template.assigns:
         return
     ways: dict[Edge, Way | None] = {}

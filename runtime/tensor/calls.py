@@ -33,11 +33,11 @@ class Recorded:
     numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
     exact     what it does depends on the whole trace
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
-    cuts      of values that are known its result is cut at once, and is no part of a trace
+    cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
     def __init__(
-        self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: bool = False,
+        self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
         ahead: Any = None,
     ) -> None:
         self.function, self.numbers = function, frozenset(numbers)
@@ -55,7 +55,7 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
-        if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape)):
+        if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
             return self.function(*args, **kwargs)
         with tape.lock:
             if tape.count >= BOUND:
@@ -172,13 +172,15 @@ FEW = 3
 A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
 
 
-def _is_cut(args: tuple[Any, ...], tape: Tape) -> bool:
+def _is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
-    x = args[0]
+    x: Any = args[0] if args else None
     if type(x) not in tensor_types or x._is_late or x._cell.array is None:
         return False
     if tape.mode & 1 and (x._flags & LEAF or has_history(x)):
         return False
+    if which == "integers":
+        return not x._cell.kind.is_float
     if type(args[-1]) is not int or (x._storage is not None and x._storage.array is not None):
         return True
     serial, rows, values = x._rows
@@ -208,7 +210,7 @@ def take_over(tape: Any) -> None:
 
 
 def recorded(
-    function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: bool = False,
+    function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
     ahead: Any = None,
 ) -> Callable[..., Any]:
     """`function`, whose calls are events."""

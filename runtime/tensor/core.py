@@ -24,7 +24,7 @@ from .numbers import NUMBERS, checked_number, input_cell, number_of
 from .paths import Path, part_of, strided
 from .recording import record_methods
 from .slots import HISTORY, LEAF, PART, SPECIAL, TensorBase
-from .storage import CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
 from .tape import compute, force, tape_of, tapes
 
 if TYPE_CHECKING:
@@ -198,22 +198,19 @@ class Core(TensorBase):
             self._tell()
         if self._storage is None:
             tapes.tape.catch_up()
-        cell = self._cell
-        if self._storage is None:
-            self._storage = Storage(cell)
-            self._storage.version = self._storage.edition = self._seen = self._written
-            if tapes.tape.depth:
-                tapes.tape.storages.append(self)
-        return self._storage
+        if self._storage is None and self._store() and tapes.tape.depth:
+            tapes.tape.storages.append(self)
+        return self._storage  # type: ignore[return-value]
+
+    def _store(self) -> Storage:
+        self._storage = made = Storage(self._cell)
+        made.version = made.edition = self._seen = self._written
+        return made
 
     def _check_known(self) -> None:
         """Raise PyTorch's error where nobody can say what the history is."""
         if self._origin == LOST:
-            raise RuntimeError(
-                "A view was created in no_grad mode, or as one of several, and its base or another view of its base"
-                " has been modified inplace. What its gradient is, is ambiguous: do both inside the no_grad block or"
-                " both outside, or use a clone()."
-            )
+            raise RuntimeError(AMBIGUOUS)
 
     # ---- the place in the gradient graph
 

@@ -56,13 +56,11 @@ def _writes(name: str, node: str) -> Operation:
     return Operation(name, node, _replaced, "own")
 
 
-def _overwritten(input: Any, drawn: Core, operation: Operation) -> Any:
+@recorded
+def _write(input: Any, drawn: Core, operation: Operation) -> Any:
+    """Write numbers that have been drawn: that is an event of the trace, to draw them is none."""
     start_writing(input)
     return overwrite(input, apply(operation, (input, drawn)))
-
-
-_write = recorded(_overwritten)
-"""Writing numbers that have been drawn is an event of the trace; to draw them is none."""
 
 
 def _single(name: str, formula: Formula) -> Operation:
@@ -75,7 +73,7 @@ def _single(name: str, formula: Formula) -> Operation:
     return Operation(name, "", emit)
 
 
-def _moved(drawn: Any, scale: float, shift: float) -> Any:
+def _moved(drawn: Any, scale: Any, shift: Any) -> Any:
     drawn = drawn if scale == 1 else drawn * scale
     return drawn if shift == 0 else drawn + shift
 
@@ -208,15 +206,13 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
         return finish(_drawn_chances("bernoulli", p, kind.shape, kind.dtype, generator), False, out)
     check_float("bernoulli", ALL[kind.dtype])
     drawn = _drawn_chances("bernoulli", input, kind.shape, kind.dtype, generator)
-    return finish(_from(input, drawn, BERNOULLI), False, out)
+    return finish(_drawn_with(input, drawn, BERNOULLI), False, out)
 
 
-def _depending(input: Any, drawn: Core, operation: Operation) -> Tensor:
-    return apply(operation, (input, drawn)) if requires(input) else drawn  # type: ignore[return-value]
-
-
-_from = recorded(_depending)
-"""What was drawn with a parameter, which gets a gradient of zero."""
+@recorded
+def _drawn_with(input: Any, drawn: Core, operation: Operation) -> Any:
+    """What was drawn with a parameter, which gets a gradient of zero."""
+    return apply(operation, (input, drawn)) if requires(input) else drawn
 
 
 def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) -> Any:
@@ -227,7 +223,7 @@ def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) 
         if p is not input:
             check_apart(input, p, same=True)
         check_float("bernoulli_", ALL[p._kind_of().dtype])
-        p = expand(p, kind.shape)
+        p = expand(p, kind.shape)  # type: ignore[arg-type]
     drawn = _drawn_chances("bernoulli_", p, kind.shape, kind.dtype, generator)
     return _write(input, drawn, WRITES["bernoulli"])
 
@@ -257,16 +253,14 @@ def normal(
     for kind in kinds:
         check_float("normal", ALL[kind.dtype])
     drawn = randn(common_shape([k.shape for k in kinds]), generator=generator, dtype=ALL[kinds[0].dtype])
-    return finish(_normal_of(drawn, mean, std), False, out)
+    return finish(_normal(drawn, mean, std), False, out)
 
 
-def _with_parameters(drawn: Any, mean: Any, std: Any) -> Any:
+@recorded
+def _normal(drawn: Any, mean: Any, std: Any) -> Any:
     made = drawn * _constant(std) + _constant(mean)
     first = mean if isinstance(mean, Core) else std
     return made if first._read().kind is not made._read().kind else apply(NORMAL_OF, (first, made))
-
-
-_normal_of = recorded(_with_parameters)
 
 
 NORMAL_OF = _writes("normal", "NormalBackward1")
@@ -321,7 +315,7 @@ def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     check_float("poisson", ALL[kind.dtype])
     check_values(input, RATES)
     drawn = generator_of(generator, "poisson").draw(POISSON, kind.shape, kind.dtype, given=(input,))
-    return _from(input, drawn, POISSON_OF)
+    return _drawn_with(input, drawn, POISSON_OF)
 
 
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
@@ -333,7 +327,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     check_values(count, COUNTS)
     check_values(prob, CHANCES)
     drawn = generator_of(generator, "binomial").draw(BINOMIAL, shape, kind.dtype, given=(count, prob))
-    return _from(count, drawn, BINOMIAL_OF)
+    return _drawn_with(count, drawn, BINOMIAL_OF)
 
 
 __all__ = [

@@ -60,7 +60,7 @@ def kernel_for(graph: Graph, exact: bool) -> Kernel:
 OFTEN, SMALL = 16, 20_000
 """A graph that runs so often by itself is called natively; an exact one only if it has no more elements."""
 
-MANY = 200_000
+MANY = 1_000_000
 """So many random numbers take NumPy longer than it takes to compile what draws them, a hundred times as fast."""
 
 

@@ -9,7 +9,7 @@ from .call_nodes import learn
 from .cells import Cell, Kind, kind_of
 from .fragments import COTANGENT
 from .reading import SHARED, Reading, Unknown, enter, has_history, is_simple, place_of, tensor_types
-from .slots import HISTORY, LEAF, SPECIAL, TensorBase
+from .slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from .tape import Tape
 
@@ -143,9 +143,10 @@ class FirstRun:
             return
         gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]
         late = [n for n, t in enumerate(values) if isinstance(t, TensorBase) and not t._flags & HISTORY]
-        self.frees += tuple(
-            n for n in late if values[n]._number == n and (t := values[n]._node) and (t in gone or used_up(t, gone, known))
-        )
+        for n in late:
+            node = values[n]._node if values[n]._number == n else None
+            if node is not None and (node in gone or used_up(node, gone, known)):
+                self.frees += (n,)
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""
@@ -205,6 +206,8 @@ class FirstRun:
             for k, x in enumerate(self.reading.tensors)
             if x._storage is not None and any(r is not None and r._storage is x._storage for r in self._made())
         )
+        if any(self.reading.classes[-1 - ref] & OPEN for ref in t.viewed):
+            raise Unknown("returns what shares memory with NumPy")
         if t.assigns and any(what & SHARED for what in self.reading.classes):
             raise Unknown("writes where tensors share memory")
         t.steps = [(s.fragment, tuple(map(self._ref, s.numbers)), s.first - self.base, s.place) for s in self.steps]

@@ -23,6 +23,7 @@ class Once:
     """How a new trace is run: as a plan, without one.
 
     numbers, kinds  of the values that are wanted
+    joins           which views that are wanted share the memory of which values
     inputs          numbers of values that were read from outside
     """
 
@@ -36,6 +37,7 @@ class Once:
         self.inputs: list[int] = []
         self.again: tuple[int, ...] = ()
         self.held: tuple[int, ...] | None = None
+        self.joins: list[tuple[int, int]] = []
 
     @property
     def program(self) -> Once:
@@ -127,7 +129,9 @@ def _needs_nodes(tape: Any, found: Once, freed: set[int]) -> bool:
             views.add(event, again)
         elif isinstance(event, Again):
             again[state.values - 1] = again.get(event.number, event.number)
-    return not views.are_alone(found.numbers, again)
+    joins = views.joins(found.numbers, again)
+    found.joins = joins or []
+    return joins is None
 
 
 __all__ = ["Once", "once"]

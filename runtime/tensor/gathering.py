@@ -13,8 +13,9 @@ from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, wrap
 from .cuts import known_elements
+from .elements import elements, gathered
 from .fragments import Operation, widen
-from .indexing import check_indices, elements, gathered
+from .indexing import check_indices
 from .reductions import converted
 from .shapes import as_scalar, broadcast_tensors, reshape, shape_of
 

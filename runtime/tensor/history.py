@@ -19,7 +19,7 @@ from .modes import mode, watch
 from .nodes import Node
 from .operators import Operators
 from .slots import HOOKED, SPECIAL
-from .tape import tapes
+from .tape import compute, tapes
 from .views import alias
 
 UNREAD = (
@@ -50,6 +50,8 @@ class History(Operators):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
+        if self._is_late:
+            compute(self._serial)  # leaves are known
         self._read()
         if self._node is not None:
             if requires_grad:

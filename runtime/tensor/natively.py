@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...compiler.backend import recorder
 from ...compiler.backend.recorder import Give, Need, Range, words
 from .cells import Cell
-from .slots import HISTORY, LEAF, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, OPEN, SPECIAL, VIEWED
 
 if TYPE_CHECKING:
     from .calls import Reading
@@ -93,10 +93,9 @@ class _Needs:
 
     def checks(self) -> None:
         """What must have been asked of the values of arguments."""
-        template = self.call.template
-        for k, _ in template.checks:
-            self.keep.append(template)
-            self.words.append((Need.CHECK, self.call.arguments[k], id(template)))
+        for k, test in self.call.template.checks:
+            self.keep.append(test)
+            self.words.append((Need.CHECK, self.call.arguments[k], id(test)))
 
     def gradients(self) -> None:
         """What the leaves' gradients must be."""
@@ -152,7 +151,8 @@ class _Gives:
 def class_of(t: Any) -> int:
     """What native code compares of a tensor's flags."""
     history = HISTORY if t._flags & HISTORY or t._node is not None else 0
-    return t._flags & LEAF | history | (SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0)
+    shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
+    return t._flags & (LEAF | OPEN) | history | shared
 
 
 NativeCall: Any = None

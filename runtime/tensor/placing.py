@@ -17,9 +17,10 @@ from .core import apply
 from .creation import constant
 from .diagonals import SELECT_SCATTER, SLICE_SCATTER
 from .elementary import clone
+from .elements import added, elements, from_start, placed
 from .fragments import Operation
 from .gathering import check_elements, gather_along
-from .indexing import added, check_indices, elements, from_start, placed
+from .indexing import check_indices
 from .promotion import common_shape
 from .reductions import multiplied, shape_of, total
 from .scattering import cropped, grid

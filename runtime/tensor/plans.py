@@ -101,15 +101,19 @@ def numbers_in(live: bytes) -> list[int]:
 
 
 def needs_nodes(state: State, live: bytes) -> bool:
-    """Whether a value that is wanted has a history that backward has not used up, or is a view of what others see."""
+    """Whether a value that is wanted has a history that backward has not used up, or is a view of who knows what."""
+    return joins_of(state, live) is None
+
+
+def joins_of(state: State, live: bytes) -> list[tuple[int, int]] | None:
+    """Which views that are wanted share the memory of which values; None where nodes are needed."""
     known = state.info
     if known is None:
         known = state.info = {}
     if live not in known:
-        program = program_of(state)
-        numbers = numbers_in(live)
-        alone = program.views.are_alone(numbers, program.again)
-        known[live] = not alone or any(program.history.get(n, False) for n in numbers)
+        program, numbers = program_of(state), numbers_in(live)
+        used = not any(program.history.get(n, False) for n in numbers)
+        known[live] = program.views.joins(numbers, program.again) if used else None
     return known[live]
 
 
@@ -143,6 +147,7 @@ class Plan:
     numbers, kinds   of the values that are wanted
     results, places  of the values that they are, each once; and where those are, if some are wanted twice
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
+    joins            which views that are wanted share the memory of which values
     times            how often native code ran it
     """
 
@@ -154,6 +159,7 @@ class Plan:
         wanted = [program.number(n) for n in self.numbers]
         self.results = list(dict.fromkeys(wanted))
         self.places = [self.results.index(n) for n in wanted] if len(self.results) < len(wanted) else None
+        self.joins = joins_of(state, live) or []
         self.kernel: Kernel | None = None
         self.asked = self.times = 0
         self.replayed: Replay | None = None

@@ -18,7 +18,7 @@ from ...compiler.ir.types import INTEGERS, SMALL, STORED
 from .cells import Kind
 from .dtypes import DType, device
 from .fragments import Operation
-from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
 from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, State, Template
 from .tape import Tape
 
@@ -138,7 +138,7 @@ class Reading:
                 raise Unknown("has an argument that must be looked at each time")
             kind, place = place_of(t, tape)
             shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
-            what = t._flags & LEAF | has_history(t) | shared
+            what = t._flags & (LEAF | OPEN) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
                 self.key.append(_layout(t, tape))
@@ -207,11 +207,13 @@ def usable(t: Any, tape: Tape) -> bool:
         settle(t)
         storage = t._storage
     if storage is None:
+        t._flags &= ~OPEN
         return True
     if t._seen != storage.edition:
         return False
     if storage.array is not None:
         t._read()
+    t._flags = t._flags & ~OPEN | (0 if storage.array is None else OPEN)
     if t._serial == tape.serial:
         return True
     base = t._base
@@ -329,9 +331,9 @@ def check(template: Template, reading: Reading) -> None:
         if t._is_late or t._cell.array is None:
             raise Unknown("has an argument that must be looked at each time")
         cell = t._cell
-        if cell.checked is not template:
+        if cell.checked is not test:
             test(cell.array)
-            cell.checked = template
+            cell.checked = test
 
 
 def forget_forms() -> None:

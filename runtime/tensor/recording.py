@@ -21,6 +21,9 @@ CUTTING = {
 }  # fmt: skip
 """Functions whose results are cut from values that are there, and are no part of a trace."""
 
+SHAPING = {"unsqueeze", "squeeze", "reshape", "view_as_shape", "view_as", "flatten", "ravel"}
+"""Functions that do so with integers, which are mostly indices: where they are used, their values are asked for."""
+
 OTHERS = (
     "_", "record", "ones", "zeros", "empty", "full", "arange", "eye", "linspace", "is_", "set_", "get_", "manual_seed",
     "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
@@ -42,7 +45,8 @@ DUNDER = {"__hash__", "__pos__", "__setitem__", "__init__", "__new__", "__repr__
 def wrapped(function: Any) -> Any:
     """`function`, recorded, with what is known of it."""
     name = function.__name__.strip("_")
-    made = recorded(function, NUMBERS.get(name, ()), cuts=name in CUTTING)
+    cuts = "all" if name in CUTTING else "integers" if name in SHAPING else ""
+    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts)
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:
         home[function.__name__] = made  # for modules that are loaded later

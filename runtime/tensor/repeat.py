@@ -19,10 +19,10 @@ from .core import wrap
 from .fragments import Fragment
 from .modes import mode
 from .nodes import Node, reachable
-from .paths import part_of
+from .paths import Path, part_of
 from .plans import program_of
 from .reading import has_history, leave
-from .slots import HISTORY, LEAF, SPECIAL, TensorBase
+from .slots import HISTORY, LEAF, PART, SPECIAL, TensorBase
 from .states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, Program, State, events
 from .tape import Tape, tapes
 
@@ -220,7 +220,7 @@ class Record:
         """Let a tensor that is a view, of memory that only it has seen since, be one again."""
         program = program_of(self.state)
         of = program.views.of.get(number)
-        if of is None or number not in program.views.based:
+        if of is None or number not in program.views.based or number not in program.views.whole:
             return
         path, kind = program.views.paths[number], program.kinds[of]
         array = np.empty(kind.shape, kind.numpy)
@@ -259,7 +259,7 @@ class Record:
             template = call.template
             for target, new in template.assigns:
                 values[call.number(new)] = value(call.number(target))
-            if template.has_nodes and not template.call.exact:
+            if template.has_nodes or template.parts:
                 made = _run(tape, call, value)
                 _collect(call, template.gives, made, values)
             used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
@@ -276,7 +276,24 @@ def remember(tape: Tape, plan: Any) -> Record:
         known = [(n, tape.value(n)) for n in (*plan.program.inputs, *plan.program.again)]
         plan.held = tuple([
             n for n, t in known if isinstance(t, TensorBase) and (t._flags & LEAF or has_history(t))])  # fmt: skip
+    if plan.joins:
+        views = program_of(plan.state).views
+        for n, m in plan.joins:
+            _join(tape.value(n), tape.value(m), views.paths[n], n in views.based)
     return Record(plan.state, plan.held, tape.pick(plan.held))
+
+
+def _join(t: Any, owner: Any, path: Path, based: bool) -> None:
+    """Let a view, which was late, share the memory of another tensor."""
+    if t._flags & PART:
+        t._flags &= ~PART
+        storage = owner._storage or owner._store()
+        t._storage, t._seen = storage, storage.edition
+        t._steps = owner._path + path
+        if based:
+            storage.viewed, base = True, owner._base
+            t._whole, t._part = owner if base is None else base, owner._part + path
+        t._cell.home, t._cell.version = storage, storage.version
 
 
 Tape.remember = remember  # type: ignore[method-assign]

@@ -17,9 +17,10 @@ from .arithmetic import MASKED_FILL, mul
 from .axes import axis_of
 from .cells import cell_of
 from .core import Core, apply, number_of, wrap
+from .elements import added, added_at, placed
 from .fragments import Operation, widen
 from .gathering import check_elements, places_along
-from .indexing import added, added_at, check_indices, placed
+from .indexing import check_indices
 from .promotion import common_shape
 from .reductions import converted
 from .shapes import as_scalar, expand, reshape, shape_of

@@ -14,9 +14,9 @@ from .axes import axis_of
 from .core import Core, apply
 from .creation import constant, tensor
 from .dtypes import ALL
+from .elements import gathered
 from .fragments import Operation
 from .gathering import INDEX_SELECT
-from .indexing import gathered
 from .nodes import UNKNOWN
 from .outside import outside
 from .required import check_tensors

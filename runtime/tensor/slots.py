@@ -11,7 +11,7 @@ from typing import Any
 
 from ...compiler.backend import recorder
 
-LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART = 1, 2, 4, 8, 16, 32
+LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, OPEN = 1, 2, 4, 8, 16, 32, 128
 """Flags of a tensor.
 
 LEAF      it requires a gradient of its own
@@ -19,6 +19,7 @@ SPECIAL   more must be looked at than these fields: it was made in an inference 
 HOOKED    a leaf with functions of its gradient
 HISTORY   it is late, and has a node in the gradient graph
 VIEWED    there may be a late view of its memory
+OPEN      NumPy could write to its memory when that was last looked at
 PART      it is a view of memory that only it has seen since, and of what will be told when somebody asks
 """
 

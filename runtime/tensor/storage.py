@@ -17,6 +17,12 @@ OWN = "in a no_grad mode, and requires a gradient of its own"
 LOST = "in a no_grad mode or as one of several, and its memory was written to since"
 """Where views are made that must not be written to."""
 
+AMBIGUOUS = (
+    "A view was created in no_grad mode, or as one of several, and its base or another view of its base has been"
+    " modified inplace. What its gradient is, is ambiguous: do both inside the no_grad block or both outside, or"
+    " use a clone()."
+)
+
 
 class Storage(Home):
     """Memory that several tensors, or an array that the program holds, read and write.

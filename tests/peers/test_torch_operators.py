@@ -64,6 +64,7 @@ KNOWN: dict[str, str] = {
     "special.bessel_j1": "torch has 8 digits beyond 5, ours agree with SciPy's in 13",
     "special.bessel_y0": "torch has 8 digits beyond 5, ours agree with SciPy's in 13",
     "special.bessel_y1": "torch has 8 digits beyond 5, ours agree with SciPy's in 13",
+    "slice_scatter": "where all is replaced nothing is left to differentiate; torch keeps a gradient of zeros",
 }
 """Operators that are known to differ, and why."""
 

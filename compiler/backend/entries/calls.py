@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from .. import python_abi
 from ..module import Linked
+from ..once import once
 from ..process import native_callable
 from ..python_abi import DTYPES
 from . import launcher_text
@@ -64,7 +64,7 @@ def call_kernel(kernel: int | Linked, inputs: Sequence[np.ndarray],
     return SUCCESS if failure is None else failure
 
 
-@functools.cache
+@once
 def launcher(count: int, release_gil: bool = False) -> Callable[..., tuple[int, Report] | None]:
     """A function `(address, *arrays)` that runs kernels with `count` inputs and outputs.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 from ..machine import compile_object
 from ..module import Linked, link
+from ..once import once
 from ..python_abi import symbol
 from . import help_text, type_text
 
@@ -44,7 +43,7 @@ def _declarations() -> str:
     return "\n".join([*variables, *functions, *texts])
 
 
-@functools.cache
+@once
 def _module() -> Linked:
     text = _declarations() + type_text.TEXT + help_text.TEXT
     symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)}

@@ -7,10 +7,9 @@ input goes to scratch memory first.
 
 from __future__ import annotations
 
-import functools
-
 from ..machine import compile_object
 from ..module import Linked, link
+from ..once import once
 from ..process import allocator_symbols
 
 _EXPORTED = ("place", "settle")
@@ -158,7 +157,7 @@ leave:
 """
 
 
-@functools.cache
+@once
 def _module() -> Linked:
     """In memory once for the process, from the first `out=` on: its loops are worth the better code."""
     allocator = allocator_symbols()

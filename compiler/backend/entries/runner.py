@@ -9,7 +9,6 @@ A result may lie in the memory of an argument; it is then that argument.
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from .. import cache, pool
 from ..module import Linked, link
+from ..once import once
 from ..process import interpreter_symbol, python_callable
 from ..python_abi import SUPPORTED, symbol
 from .runner_text import FUNCTIONS, HEAD, INPUT, OUTPUT, TEXT
@@ -63,26 +63,26 @@ def runner(
     return _new()(ctypes.addressof(_method()), (words, keep, dtypes), None)
 
 
-@functools.cache
+@once
 def _new() -> Callable[..., Any]:
     return python_callable(
         interpreter_symbol("PyCFunction_NewEx"), ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
     )
 
 
-@functools.cache
+@once
 def _method() -> _Method:
     return _Method(b"run", _linked().address("run"), ONE_ARGUMENT, None)
 
 
-@functools.cache
+@once
 def _linked() -> Linked:
     names = ("PyList_Type", "PyArray_Type", "_Py_NoneStruct", *FUNCTIONS)
     symbols = {name: symbol(name) for name in names} | {"new_array": pool.address()}
     return link(cache.kept_object(TEXT), symbols, ["run"])
 
 
-@functools.cache
+@once
 def _callers(count: int) -> Linked:
     loads = [f"  %p{k} = getelementptr ptr, ptr %p, i64 {k}\n  %a{k} = load ptr, ptr %p{k}" for k in range(count)]
     given = ", ".join(f"ptr %a{k}" for k in range(count))

@@ -70,10 +70,11 @@ class Search:
     WORDS = 4 + LIMIT
 
 
-LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, SHARED = 1, 2, 4, 8, 16, 32, 64
+LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, SHARED, OPEN = 1, 2, 4, 8, 16, 32, 64, 128
 """Bits of a tensor's flags: it requires a gradient of its own; there is more to it than these fields; hooks wait for
-its gradient; it has a node, which is late; there may be views of it; it is a view of memory that only it has seen.
-SHARED stands in descriptors only: others may have its memory. What a call needs to know of a tensor are LEAF, HISTORY and SHARED, its *class*."""
+its gradient; it has a node, which is late; there may be views of it; it is a view of memory that only it has seen;
+NumPy may write to its memory. SHARED stands in descriptors only: others may have its memory. What a call needs to know
+of a tensor are LEAF, HISTORY, SHARED and OPEN, its *class*."""
 
 DESCRIPTOR = 32
 """Bytes of a descriptor."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 from ..cache import kept_object
 from ..module import Linked, link
+from ..once import once
 from ..process import write_word
 from ..python_abi import symbol
 from . import (
@@ -98,7 +97,7 @@ def _declarations() -> str:
     return "\n".join([*variables, *functions, _INTRINSICS, *texts])
 
 
-@functools.cache
+@once
 def _module() -> Linked:
     text = _declarations() + "".join([part.TEXT for part in _PARTS])
     exports = [name for part in _PARTS for name in getattr(part, "EXPORTED", ())]

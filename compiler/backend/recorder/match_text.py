@@ -12,6 +12,7 @@ from .layout import (
     HISTORY,
     HOOKED,
     LEAF,
+    OPEN,
     PART,
     SHARED,
     SPECIAL,
@@ -27,7 +28,7 @@ from .layout import (
 from .snippets import DESCRIPTOR_FIELDS, get, put
 
 _FLAGS = f"""
-; The class of a tensor: whether it is a leaf that requires a gradient, has history, and may share its memory.
+; The class of a tensor: whether it is a leaf that requires a gradient, has history, may share its memory, with NumPy.
 define internal i64 @class_of(ptr %tensor) nounwind alwaysinline {{
 entry:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
@@ -41,7 +42,7 @@ entry:
   %viewed = icmp ne i64 %some_views, 0
   %shares = or i1 %special, %viewed
   %shared = select i1 %shares, i64 {SHARED}, i64 0
-  %plain = and i64 %flags, {LEAF | HISTORY}
+  %plain = and i64 %flags, {LEAF | HISTORY | OPEN}
   %with_node = or i64 %plain, %known
   %class = or i64 %with_node, %shared
   ret i64 %class

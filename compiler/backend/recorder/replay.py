@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from .. import pool
 from ..cache import kept_object
 from ..kernel import Kernel, layout
 from ..module import Linked, link
+from ..once import once
 from ..python_abi import BYTES_DATA, DTYPES
 from .layout import Range, Source, words
 from .snippets import get
@@ -70,7 +70,7 @@ class Replay:
         state.live, state.plan = live, (*self.words, self, *more)  # which keeps the kernel while this is known
 
 
-@functools.cache
+@once
 def _layout(shape: tuple[int, ...], dtype: np.dtype, nbytes: int = 0) -> bytes:
     """A layout in the words of `replay_text`; it is kept for ever, and so is its dtype."""
     standard = next((each for each in DTYPES.values() if each == dtype), dtype)
@@ -86,7 +86,7 @@ def _data(block: bytes) -> int:
     return id(block) + BYTES_DATA
 
 
-@functools.cache
+@once
 def _runner(count: int) -> Linked:
     """A function that calls kernels with so many pointers, which it finds in an array."""
     loads = "\n".join([get(f"p{k}", "%pointers", 8 * k) for k in range(count)])

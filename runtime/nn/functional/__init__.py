@@ -32,8 +32,6 @@ from .activations import (
     relu,
     relu6,
     relu_,
-    rrelu,
-    rrelu_,
     selu,
     selu_,
     sigmoid,
@@ -91,6 +89,7 @@ from .pools import (
 from .regression import gaussian_nll_loss, huber_loss, kl_div, l1_loss, mse_loss, poisson_nll_loss, smooth_l1_loss
 from .resampling import interpolate, upsample, upsample_bilinear, upsample_nearest
 from .sampling import affine_grid, grid_sample
+from .slopes import rrelu, rrelu_
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 record_functions(globals())

@@ -11,7 +11,6 @@ from typing import Any
 
 from ...tensor.axes import axis_of
 from ...tensor.core import apply
-from ...tensor.draws import rand_like
 from ...tensor.elementary import logsigmoid, sigmoid, tanh
 from ...tensor.elementary import relu as _relu
 from ...tensor.elementary import silu as _silu
@@ -75,10 +74,6 @@ def _prelu(m: Any, x: Any, weight: Any) -> Any:
     return m.select(m.gt(x, 0), x, wide(m, weight, shape) * x)
 
 
-def _rrelu(m: Any, x: Any, slopes: Any) -> Any:
-    return m.select(m.gt(x, 0), x, slopes * x)
-
-
 def _threshold(m: Any, x: Any, threshold: Any, value: Any) -> Any:
     return m.select(m.le(x, threshold), value, x)
 
@@ -105,15 +100,13 @@ HARDSHRINK = Operation("hardshrink", "HardshrinkBackward0", _hardshrink, "first"
 SOFTSHRINK = Operation("softshrink", "SoftshrinkBackward0", _softshrink, "first", True)
 LEAKY = Operation("leaky_relu", "LeakyReluBackward0", _leaky, "common", True)
 PRELU = Operation("prelu", "PreluKernelBackward0", _prelu)
-RRELU = Operation("rrelu", "RreluWithNoiseBackward0", _rrelu)
-RRELU_MEAN = Operation("rrelu", "RreluWithNoiseBackward0", _leaky, "common", True)
 THRESHOLD = Operation("threshold", "ThresholdBackward0", _threshold, "first", True)
 GLU = Operation("glu", "GluBackward0", _glu)
 
 
 IN_PLACE = {
     o: Operation(o.name, o.node[:-1] + "1", o.emit, o.rule, o.spreads)  # type: ignore[arg-type]
-    for o in (CELU, ELU, LEAKY, RRELU, RRELU_MEAN, THRESHOLD)
+    for o in (CELU, ELU, LEAKY, THRESHOLD)
 }
 """The same where the result is written over the input: PyTorch then has another node, which reads the result."""
 
@@ -288,22 +281,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply(PRELU, (input, weight))
 
 
-def rrelu(
-    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """x, or x times a slope between lower and upper where x is not positive: a random one in training."""
-    return _maybe(inplace, _apply_rrelu, input, lower, upper, training, inplace)
-
-
-def _apply_rrelu(input: Tensor, lower: float, upper: float, training: bool, inplace: bool) -> Tensor:
-    _float("rrelu", input)
-    if lower > upper:
-        raise RuntimeError(f"rrelu: lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
-    if not training:
-        return apply(_either(RRELU_MEAN, inplace), (input, (lower + upper) / 2))
-    return apply(_either(RRELU, inplace), (input, rand_like(input) * (upper - lower) + lower))
-
-
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """value where x is not above the threshold, else x."""
     return _maybe(inplace, _apply_threshold, input, _either(THRESHOLD, inplace), threshold, value)
@@ -341,10 +318,10 @@ def _writing(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 relu_, elu_, selu_, celu_ = _writing(relu), _writing(elu), _writing(selu), _writing(celu)
 hardtanh_, leaky_relu_ = _writing(hardtanh), _writing(leaky_relu)
-rrelu_, threshold_ = _writing(rrelu), _writing(threshold)
+threshold_ = _writing(threshold)
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu",
+    "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "selu",
     "selu_", "sigmoid", "silu", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip

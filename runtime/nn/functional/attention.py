@@ -7,9 +7,10 @@ from math import prod
 from typing import Any
 
 from ....compiler.ops.contract import contract
+from ...tensor.calls import recorded
 from ...tensor.core import apply, apply_all, wrap
 from ...tensor.creation import zeros
-from ...tensor.draws import rand
+from ...tensor.draws import evenly
 from ...tensor.fragments import Operation
 from ...tensor.pieces import cat
 from ...tensor.promotion import common_shape
@@ -19,7 +20,7 @@ from ...tensor.softmax import _softmax as softened
 from ...tensor.tensor import Tensor
 from .linear import linear
 from .padding import pad
-from .terms import counting, need_tensor, reshaped, shape_of, size_of, total, wide
+from .terms import Shape, counting, need_tensor, reshaped, shape_of, size_of, total, wide
 
 BATCH = ((0, 0),)
 
@@ -78,19 +79,41 @@ def scaled_dot_product_attention(
     """
     for name, x in (("query", query), ("key", key), ("value", value)):
         need_tensor("scaled_dot_product_attention", name, x)
+    drawn = None
+    if dropout_p:
+        _check_attention(query, key, value, attn_mask, is_causal)
+        shapes = _repeated_shapes(query, key, value, enable_gqa)
+        shape = prod(common_shape([s[:-2] for s in shapes])), shapes[0][-2], shapes[1][-2]
+        drawn = evenly(shape, query._kind_of().dtype)
+    return _attention(query, key, value, attn_mask, drawn, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _repeated_shapes(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> list[Shape]:
+    """The shapes of queries, keys and values, with as many heads of keys as of queries if they are to be repeated."""
     shapes = [size_of(x) for x in (query, key, value)]
+    if not enable_gqa or shapes[0][-3] == shapes[1][-3]:
+        return shapes
+    if shapes[0][-3] % shapes[1][-3]:
+        raise RuntimeError(f"enable_gqa: {shapes[0][-3]} heads of queries are no multiple of {shapes[1][-3]} of keys")
+    return [(*s[:-3], shapes[0][-3], *s[-2:]) for s in shapes]
+
+
+@recorded
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, drawn: Tensor | None, dropout_p: float,
+    is_causal: bool, scale: float | None, enable_gqa: bool,
+) -> Tensor:  # fmt: skip
     _check_attention(query, key, value, attn_mask, is_causal)
-    if enable_gqa and shapes[0][-3] != shapes[1][-3]:
-        key, value = (_repeated(x, shapes[0][-3]) for x in (key, value))
-        shapes = [size_of(x) for x in (query, key, value)]
+    shapes = _repeated_shapes(query, key, value, enable_gqa)
+    key, value = (_repeated(x, s) for x, s in zip((key, value), shapes[1:], strict=True))
     lead = common_shape([s[:-2] for s in shapes])
     (rows, width), columns = shapes[0][-2:], shapes[1][-2]
     given = [query, key, value]
     if attn_mask is not None:
         common_shape([size_of(attn_mask), (*lead, rows, columns)])
         given.append(attn_mask)
-    if dropout_p:
-        given.append(rand((prod(lead), rows, columns), dtype=query.dtype))
+    if drawn is not None:
+        given.append(drawn)
     factor = 1 / math.sqrt(width) if scale is None else float(scale)
     plain = len(lead) == 2 and not dropout_p and shapes[0][-1] == shapes[2][-1] and len({s[:-2] for s in shapes}) == 1
     masked = attn_mask is not None
@@ -98,7 +121,7 @@ def scaled_dot_product_attention(
 
 
 def _check_attention(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> None:
-    kinds = [x._read().kind for x in (query, key, value)]
+    kinds = [x._kind_of() for x in (query, key, value)]
     if any(len(k.shape) < 2 for k in kinds):
         raise RuntimeError("scaled_dot_product_attention: Expected query, key, and value to all be at least 2"
                            f" dimensional, but got {', '.join(f'{len(k.shape)}D' for k in kinds)}")
@@ -107,7 +130,7 @@ def _check_attention(query: Any, key: Any, value: Any, mask: Any, causal: bool) 
                            f" {query.dtype}, {key.dtype} and {value.dtype}")
     if mask is not None and causal:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if mask is not None and mask._read().kind.dtype not in ("bool", kinds[0].dtype, "f32"):
+    if mask is not None and mask._kind_of().dtype not in ("bool", kinds[0].dtype, "f32"):
         raise RuntimeError(f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask of"
                            f" {mask.dtype} and query of {query.dtype}")
     (_, wide_q), (rows_k, wide_k), (rows_v, _) = (k.shape[-2:] for k in kinds)
@@ -116,14 +139,14 @@ def _check_attention(query: Any, key: Any, value: Any, mask: Any, causal: bool) 
                            f" {list(kinds[1].shape)} and value {list(kinds[2].shape)} do not match")
 
 
-def _repeated(x: Tensor, heads: int) -> Tensor:
+def _repeated(x: Tensor, wanted: Shape) -> Tensor:
     """Every head of keys as often as there are heads of queries for it."""
     shape = size_of(x)
-    if heads % shape[-3]:
-        raise RuntimeError(f"enable_gqa: {heads} heads of queries are no multiple of {shape[-3]} heads of keys")
-    times = heads // shape[-3]
+    if shape == wanted:
+        return x
+    times = wanted[-3] // shape[-3]
     wide_x = expand(x.unsqueeze(-3), (*shape[:-2], times, *shape[-2:]))
-    return wide_x.reshape(*shape[:-3], heads, *shape[-2:])
+    return wide_x.reshape(wanted)
 
 
 # ---- several heads
@@ -164,6 +187,30 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention of several heads over [n, batch, width]; the result, and the weights if they are needed."""
+    drawn = None
+    if training and dropout_p:
+        _check_heads(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+        shape = size_of(query)
+        keys = (key if static_k is None else static_k).size(0 if static_k is None else 1)
+        columns = keys + (bias_k is not None and bias_v is not None) + bool(add_zero_attn)
+        batch = shape[1] if len(shape) == 3 else 1
+        drawn = evenly((batch * num_heads, shape[0], columns), query._kind_of().dtype)
+    return _multi_head_attention(
+        query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn,
+        dropout_p, out_proj_weight, out_proj_bias, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight,
+        q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal, drawn,
+    )  # fmt: skip
+
+
+@recorded
+def _multi_head_attention(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, key_padding_mask: Tensor | None, need_weights: bool,
+    attn_mask: Tensor | None, use_separate_proj_weight: bool, q_proj_weight: Tensor | None,
+    k_proj_weight: Tensor | None, v_proj_weight: Tensor | None, static_k: Tensor | None, static_v: Tensor | None,
+    average_attn_weights: bool, is_causal: bool, drawn: Tensor | None,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
@@ -191,7 +238,7 @@ def multi_head_attention_forward(
         spread = expand(keys.reshape(batch, 1, 1, columns), (batch, num_heads, 1, columns))
         spread = spread.reshape(batch * num_heads, 1, columns)
         mask = spread if mask is None else mask + spread
-    made, found = heads_attend(q, k, v, mask, dropout_p if training else 0.0)
+    made, found = heads_attend(q, k, v, mask, dropout_p, drawn)
     made = made.transpose(0, 1).reshape(rows * batch, width)
     made = linear(made, out_proj_weight, out_proj_bias).reshape(rows, batch, -1)
     if need_weights:
@@ -201,13 +248,16 @@ def multi_head_attention_forward(
     return made if batched else made.squeeze(1), found if need_weights else None
 
 
-def heads_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) -> tuple[Tensor, Tensor]:
+def heads_attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, drawn: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """[heads, n, width]: the result and the weights, both with their history."""
     given: list[Any] = [] if mask is None else [mask]
-    if p:
-        given.append(rand((size_of(q)[0], size_of(q)[1], size_of(k)[1]), dtype=q.dtype))
+    if drawn is not None:
+        given.append(drawn)
+    p = 0.0 if drawn is None else float(p)
     factor = 1 / math.sqrt(size_of(q)[-1])
-    cells, node = apply_all(HEADS, (q, k, v, *given), (int(mask is not None), bool(p), factor, False, float(p)))
+    cells, node = apply_all(HEADS, (q, k, v, *given), (int(mask is not None), bool(p), factor, False, p))
     return wrap(cells[0], node), wrap(cells[1], node, 1)
 
 

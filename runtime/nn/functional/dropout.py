@@ -1,4 +1,7 @@
-"""Dropout: while training, elements or whole channels are left out at random."""
+"""Dropout: while training, elements or whole channels are left out at random.
+
+The numbers are drawn at once; leaving out what they say is recorded, so that a step with dropout is recognised.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import math
 import warnings
 from typing import Any
 
+from ...tensor.calls import recorded
 from ...tensor.core import apply
-from ...tensor.draws import rand
+from ...tensor.draws import evenly
 from ...tensor.fragments import Operation
-from ...tensor.inplace import write
+from ...tensor.inplace import start_writing, write
 from ...tensor.tape import unrepeatable
 from ...tensor.tensor import Tensor
-from .terms import Shape, need_tensor, shape_of, size_of, wide
+from ...tensor.writing import check_writable
+from .terms import Shape, need_tensor, shape_of, wide
 
 
 def _dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
@@ -31,24 +36,37 @@ def _alpha_dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
     return m.select(kept, x * a, a * SATURATED) - a * p * SATURATED
 
 
-DROPPED = Operation("dropout", "NativeDropoutBackward0", _dropped)
+DROPPED = Operation("dropout", "MulBackward0", _dropped)
 ALPHA_DROPPED = Operation("alpha_dropout", "AddBackward0", _alpha_dropped)
 CHANNELS_DROPPED = Operation("feature_dropout", "MulBackward0", _dropped)
+SINGLE_DROPPED = Operation("feature_dropout", "SqueezeBackward1", _dropped)
+"""Of one example without a batch, to which PyTorch gives a batch of one and takes it away again."""
 
 
 def _checked(input: Any, p: float) -> Shape:
     need_tensor("dropout", "input", input)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return size_of(input)
+    return input._kind_of().shape
+
+
+@recorded
+def _dropout(input: Tensor, drawn: Tensor, operation: Operation, p: float, inplace: bool) -> Tensor:
+    if inplace:
+        start_writing(input)
+    made = apply(operation, (input, drawn), (p,))
+    return write(input, made) if inplace else made
 
 
 def _drop(operation: Operation, input: Tensor, drawn: Shape, p: float, training: bool, inplace: bool) -> Tensor:
-    if not training or p == 0 or not input._read().kind.size:
+    kind = input._kind_of()
+    if not training or p == 0 or not kind.size:
         return input
-    random = rand(drawn, dtype=input.dtype)
-    made = apply(operation, (input, random), (float(p),))
-    return write(input, made) if inplace else made
+    if inplace:
+        check_writable(input)
+    if p == 1 and operation is ALPHA_DROPPED:
+        operation = DROPPED  # nothing is left, and PyTorch multiplies by zero
+    return _dropout(input, evenly(drawn, kind.dtype), operation, float(p), inplace)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -78,7 +96,8 @@ def _feature_dropout(
             stacklevel=3,
         )
     batched = len(shape) != rank + 1 if name != "dropout2d" else True
-    return _drop(CHANNELS_DROPPED, input, _channels(shape, batched), p, training, inplace)
+    operation = CHANNELS_DROPPED if batched else SINGLE_DROPPED
+    return _drop(operation, input, _channels(shape, batched), p, training, inplace)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

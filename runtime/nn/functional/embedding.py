@@ -7,12 +7,14 @@ from typing import Any
 
 from ....compiler.ops.index import scatter_add, take
 from ....compiler.ops.reduce import argmax
+from ...tensor.asking import check_values
 from ...tensor.core import apply
 from ...tensor.fragments import Operation
 from ...tensor.inplace import copy_
 from ...tensor.modes import no_grad
 from ...tensor.ranges import arange
 from ...tensor.reductions import back, converted
+from ...tensor.scattering import fill_rows
 from ...tensor.tensor import Tensor
 from .terms import counting, listed, need_tensor, shape_of, size_of, total
 
@@ -41,17 +43,20 @@ EMBEDDING = Operation("embedding", "EmbeddingBackward0", _rows, pull=_rows_pull)
 
 
 def _checked(name: str, index: Any, rows: int) -> Tensor:
-    """The indices as int64, if all are rows of the table; they are read for this."""
+    """The indices as int64, if all are rows of the table; they are asked for now for this."""
     need_tensor(name, "indices", index)
     if index._read().kind.dtype not in ("i32", "i64"):
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got"
             f" {index.dtype} instead ({name})"
         )
-    array = index._array()
-    if array.size and (array.min() < 0 or array.max() >= rows):
-        raise IndexError(f"index out of range in self: {name} of a table of {rows} rows, got indices from"
-                         f" {array.min()} to {array.max()}")
+
+    def test(array: Any) -> None:
+        if array.size and (array.min() < 0 or array.max() >= rows):
+            raise IndexError(f"index out of range in self: {name} of a table of {rows} rows, got indices from"
+                             f" {array.min()} to {array.max()}")
+
+    check_values(index, test)
     return index.long()
 
 
@@ -68,7 +73,7 @@ def _renorm(table: Tensor, index: Any, limit: float, p: float) -> None:
     with no_grad():
         size = table.detach().abs().pow(p).sum(1).pow(1 / p) if p != inf else table.detach().abs().amax(1)
         named = size.detach() * 0
-        named = named.index_fill(0, index.reshape(-1), 1.0) > 0
+        named = fill_rows(named, 0, index.reshape(-1), 1.0) > 0
         scale = (limit / (size + 1e-7)).where((size > limit) & named, 1.0)
         copy_(table, table.detach() * scale.unsqueeze(1))
 
@@ -183,13 +188,17 @@ def _bag_of(shape: tuple[int, ...], offsets: Any, include_last: bool) -> tuple[A
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if len(size_of(offsets)) != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts = offsets._array()
-    if starts.size and starts[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from"
-                           f" position 0. However, got {starts[0]}")
-    if starts.size and starts[-1] > shape[0]:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length({shape[0]}). However, got {starts[-1]}")
-    count = starts.size - include_last
+
+    def test(starts: Any) -> None:
+        if starts.size and starts[0] != 0:
+            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from"
+                               f" position 0. However, got {starts[0]}")
+        if starts.size and starts[-1] > shape[0]:
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length({shape[0]}). However, got"
+                               f" {starts[-1]}")
+
+    check_values(offsets, test)
+    count = size_of(offsets)[0] - include_last
     return apply(BAGS, (offsets.long()[:count],), (shape[0],)), count
 
 
@@ -210,18 +219,20 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     need_tensor("one_hot", "tensor", tensor)
     if tensor._read().kind.dtype != "i64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}")
-    array = tensor._array()
-    if not array.size:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    elif array.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    elif num_classes == -1:
-        num_classes = int(array.max()) + 1
+    if num_classes <= 0 and not tensor._read().kind.size:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+
+    def test(array: Any) -> None:
+        if array.size and array.min() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if array.size and array.max() >= num_classes > 0:
+            raise RuntimeError(f"Class values must be smaller than num_classes, got {array.max()} and {num_classes}")
+
+    check_values(tensor, test)
+    if num_classes == -1:
+        num_classes = int(tensor._array().max()) + 1
     elif num_classes < 1:
         raise RuntimeError(f"num_classes should be positive, got {num_classes}")
-    elif array.max() >= num_classes:
-        raise RuntimeError(f"Class values must be smaller than num_classes, got {array.max()} and {num_classes}")
     return apply(ONE_HOT, (tensor,), (num_classes,))
 
 

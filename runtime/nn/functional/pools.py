@@ -10,9 +10,10 @@ from typing import Any
 from ....compiler.ops.index import scatter_add, take
 from ...tensor.arithmetic import mul
 from ...tensor.averages import avg_pool1d, avg_pool2d, avg_pool3d, wanted_sizes
+from ...tensor.calls import recorded
 from ...tensor.core import apply, apply_all, wrap
 from ...tensor.creation import zeros
-from ...tensor.draws import rand
+from ...tensor.draws import evenly
 from ...tensor.fragments import Operation
 from ...tensor.pooling import max_pool1d, max_pool2d, max_pool3d
 from ...tensor.reductions import back, converted
@@ -268,6 +269,12 @@ FRACTIONAL = {
 }
 
 
+@recorded
+def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Shape, places: Shape) -> Any:
+    (values, where), node = apply_all(FRACTIONAL[len(kernel)], (input, samples), (kernel, places))
+    return wrap(values, node), wrap(where)
+
+
 def _fractional_function(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"fractional_max_pool{rank}d"
 
@@ -292,9 +299,9 @@ def _fractional_function(rank: int) -> tuple[Callable[..., Any], Callable[..., A
             if p + k - 1 > n or p < 1:
                 raise RuntimeError(f"{name}(): pool size {k} too large relative to input of {n} for {p} windows")
         lead = shape[:-rank] if len(shape) == rank + 2 else (1, *shape[:-rank])
-        samples = rand((*lead, rank), dtype=input.dtype) if _random_samples is None else _random_samples
-        (values, where), node = apply_all(FRACTIONAL[rank], (input, samples), (kernel, places))
-        return wrap(values, node), wrap(where)
+        if _random_samples is None:
+            _random_samples = evenly((*lead, rank), input._kind_of().dtype)
+        return _fractional_max_pool(input, _random_samples, kernel, places)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         wanted = kwargs.get("return_indices", args[4] if len(args) > 4 else False)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...tensor.calls import recorded
+from ...tensor.core import apply
 from ...tensor.draws import rand_like
-from ...tensor.scattering import scatter
+from ...tensor.fragments import Operation
+from ...tensor.reductions import converted
 from ...tensor.softmax import log_softmax as _log_softmax
 from ...tensor.softmax import softmax as _softmax
 from ...tensor.tape import unrepeatable
 from ...tensor.tensor import Tensor
-from .terms import need_tensor, size_of
+from .terms import counting, need_tensor, shape_of, size_of, wide
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -44,13 +47,27 @@ def _implied(input: Tensor, dim: int | None, name: str) -> int:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A draw from the categories that the logits say, smoothed; if `hard`, one-hot with the smooth one's gradient."""
-    noise = -(-(1 - rand_like(logits)).log()).log()
+    return _gumbel_softmax(logits, rand_like(logits), tau, hard, dim)
+
+
+def _one_hot(m: Any, x: Any, index: Any, dim: int) -> Any:
+    shape = shape_of(x)
+    if not shape:
+        return m.number(1.0, x.value.type)
+    here = m.eq(counting(m, shape, dim % len(shape)), wide(m, index, shape))
+    return converted(m, here, x.value.type.dtype)
+
+
+ONE_HOT = Operation("one_hot", "", _one_hot)
+
+
+@recorded
+def _gumbel_softmax(logits: Tensor, drawn: Tensor, tau: float, hard: bool, dim: int) -> Tensor:
+    noise = -(-(1 - drawn).log()).log()
     soft = _softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    index = soft.detach().argmax(dim, keepdim=True)
-    ones = scatter(soft.detach() * 0, dim, index, value=1.0)
-    return ones - soft.detach() + soft
-
+    smooth = soft.detach()
+    return apply(ONE_HOT, (smooth, smooth.argmax(dim, keepdim=True)), (dim,)) - smooth + soft
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]

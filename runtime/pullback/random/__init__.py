@@ -1,6 +1,6 @@
-"""The state of the random numbers; see pullback.runtime.tensor.draws."""
+"""The state of the random numbers; see pullback.runtime.tensor.generators."""
 
-from pullback.runtime.tensor.draws import (  # noqa: F401
+from pullback.runtime.tensor.generators import (  # noqa: F401
     Generator,
     default_generator,
     fork_rng,
