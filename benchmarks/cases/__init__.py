@@ -38,6 +38,7 @@ FAMILIES = (
     "unrolled",
     "tensor_steps",
     "tensor_networks",
+    "tensor_patterns",
     "tensor_recording",
     "interop",
     "imports",

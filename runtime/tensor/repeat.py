@@ -273,7 +273,9 @@ class Record:
 def remember(tape: Tape, plan: Any) -> Record:
     """What is needed of a trace that is about to end."""
     if plan.held is None:
-        known = [(n, tape.value(n)) for n in (*plan.program.inputs, *plan.program.again)]
+        calls = [s.event for s in events(plan.state) if isinstance(s.event, Call) and s.event.template.has_nodes]
+        read = {n for call in calls for n in call.arguments}  # others would keep the traces before this one alive
+        known = [(n, tape.value(n)) for n in (*plan.program.inputs, *plan.program.again) if n in read]
         plan.held = tuple([
             n for n, t in known if isinstance(t, TensorBase) and (t._flags & LEAF or has_history(t))])  # fmt: skip
     if plan.joins:

@@ -76,8 +76,8 @@ class Tape(TapeBase):
         self.serial = serials()
         self.mode = 1 | (IRREGULAR if _irregular else 0)
         if records:
-            # Of ended threads: the references are the list's, the variable's and the call's.
-            _all[:] = [tape for tape in _all if tape.count or getrefcount(tape) > 3]
+            # Of ended threads: the references are the list's, the variable's, the call's and mostly its own.
+            _all[:] = [tape for tape in _all if tape.count or getrefcount(tape) > 3 + (tape.special is not None)]
             _all.append(self)
             self.begin()
 
@@ -212,7 +212,9 @@ class Tape(TapeBase):
                 if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
                     plan = state.plan[-1]
                     plan.times += 1
-                    self._done(plan, made)
+                    if made:
+                        self._note(plan, made)
+                    self.begin()
                     return
                 if step and self.count < LONG and plans.needs_nodes(state, self.live()):
                     self.goes_on = True
@@ -247,14 +249,14 @@ class Tape(TapeBase):
                 live = self.live()
             plan = plans.plan_for(self.state, live)
         late = plan.replay(self)
-        self._done(plan, hand_over(self, plan, plan.run(self)) if late is None else late)
+        self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late)
+        self.begin()
 
-    def _done(self, plan: Any, late: list[Any]) -> None:
-        """Begin anew; of late tensors it is noted how they were made."""
+    def _note(self, plan: Any, late: list[Any]) -> None:
+        """Note of late tensors how they were made."""
         record = self.remember(plan) if late else None
         for tensor in late:
             tensor._record = record, tensor._number
-        self.begin()
 
 
 class _Tapes(threading.local):
