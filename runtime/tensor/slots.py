@@ -108,6 +108,7 @@ class TapeBase:
     def __init__(self) -> None:
         self.serial, self.count, self.mode, self.depth = 0, 0, 1, 0
         self.state: Any = None
+        self.special: Any = None
         self.values: list[Any] = []
         self.cells: list[Any] = []
 

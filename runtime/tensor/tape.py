@@ -77,7 +77,7 @@ class Tape(TapeBase):
         self.mode = 1 | (IRREGULAR if _irregular else 0)
         if records:
             # Of ended threads: the references are the list's, the variable's, the call's and mostly its own.
-            _all[:] = [tape for tape in _all if tape.count or getrefcount(tape) > 3 + (tape.special is not None)]
+            _all[:] = [t for t in _all if t.count or getrefcount(t) > 3 + (t.special is not None)]
             _all.append(self)
             self.begin()
 
