@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import pullback as torch
+from pullback.runtime.tensor.tape import open_tapes
 from tests.test_new_structures import unrecognised
 
 KEPT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
@@ -86,3 +89,43 @@ def test_a_saved_part_of_a_parameter_that_is_written_is_an_error() -> None:
             linear.weight.add_(1)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             y.sum().backward()
+
+
+def test_a_view_of_an_alias_is_joined_to_the_alias() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    d = x.detach()
+    for k in range(5):
+        loss, v, w = (x * 2).sum(), d.view(-1), d.t()
+        loss.backward()
+        loss.item()
+        assert not v.requires_grad and v._base is d and w._base is d and not w.is_contiguous()
+        d.add_(1)
+        assert v.tolist() == [2.0 + k, 3.0 + k, 4.0 + k, 5.0 + k]
+        assert x.tolist() == d.tolist() and w.tolist() == d.t().tolist()
+
+
+def test_what_is_kept_of_steps_keeps_no_earlier_step() -> None:
+    model, x, kept = torch.nn.Linear(3, 1), torch.ones(4, 3), None
+    descent = torch.optim.SGD(model.parameters(), lr=0.01)
+    for k in range(60):
+        descent.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        descent.step()
+        kept = loss.detach()
+        if k == 20:
+            gc.collect()
+            before = sum(isinstance(o, torch.Tensor) for o in gc.get_objects())
+    gc.collect()
+    assert kept is not None
+    assert sum(isinstance(o, torch.Tensor) for o in gc.get_objects()) <= before + 2
+
+
+def test_tapes_of_threads_that_ended_are_let_go_of() -> None:
+    made: list[Any] = []
+    for _ in range(20):
+        thread = threading.Thread(target=lambda: made.append((torch.ones(3) + 1).sum()))
+        thread.start()
+        thread.join()
+        assert made.pop().item() == 6.0
+    assert len(open_tapes()) < 10

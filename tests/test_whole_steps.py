@@ -234,3 +234,25 @@ def test_a_model_that_is_never_understood_slows_no_other() -> None:
         if k == 50:
             before = dict(torch.explain())
     assert dict(torch.explain())["cold"] == before["cold"]
+
+
+def test_steps_on_arrays_that_the_program_holds() -> None:
+    model, x, y = network(3, 4, 2), np.ones((5, 3), np.float32), np.array([0, 1, 1, 0, 1])
+    descent = optim.SGD(model.parameters(), lr=0.1)
+
+    def step() -> float:
+        descent.zero_grad()
+        loss = F.cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(y))
+        loss.backward()
+        descent.step()
+        return loss.item()
+
+    first = [step() for _ in range(12)]
+    before = dict(torch.explain())
+    more = [step() for _ in range(4)]
+    after = dict(torch.explain())
+    assert after["replayed"] - before["replayed"] == 4 and first + more == sorted(first + more, reverse=True)
+    x[:] = 0.0
+    with unrecognised():
+        known = F.cross_entropy(model(torch.from_numpy(x.copy())), torch.from_numpy(y)).item()
+    assert step() == pytest.approx(known, rel=1e-6)

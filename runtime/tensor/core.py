@@ -111,8 +111,7 @@ class Core(TensorBase):
         if self._flags & HISTORY:
             tape = tape_of(self._serial)
             if self._record is not None:
-                record, number = self._record
-                node, self._index = record.place(number)
+                node, self._index = self._record[0].place(self._record[1])
             elif tape is not None:
                 tape.catch_up()
                 return
@@ -123,8 +122,7 @@ class Core(TensorBase):
         """Find out what it is a view of."""
         if self._flags & PART:
             self._flags &= ~PART
-            record, number = self._record
-            record.restore(self, number)
+            self._record[0].restore(self, self._record[1])
         elif self._is_late:
             self._late_cell()
 
@@ -149,6 +147,9 @@ class Core(TensorBase):
 
     def _refresh(self, storage: Storage) -> Cell:
         """Read the storage again: somebody may have written to it through another tensor, or through NumPy."""
+        call = tapes.tape.call
+        if call is not None and self._seen == storage.edition and id(self) in call.reading.seen:
+            return self._cell  # what it was when the call began
         storage.settle()
         base, array = self._base, storage.array
         told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history

@@ -63,7 +63,10 @@ class Views:
         self.written.update([call.number(ref) for _, ref in template.assigns])
 
     def _add(self, n: int, part: Part, above: int, again: dict[int, int]) -> None:
-        of = self.of[above] if above in self.of else again.get(above, above)
+        if above in self.of:
+            of = self.of[above]
+        else:
+            of = above if above in self.read else again.get(above, above)
         if of in self.written or (part.based and above in self.of and above not in self.based):
             return  # where what is above is an alias, that would be the base
         self.of[n], self.paths[n] = of, self.paths.get(above, ()) + part.path

@@ -33,14 +33,13 @@ serials = count(1).__next__
 sequence = count().__next__
 """Numbers in the order of recording, the same for all threads."""
 
+_gathering = threading.Lock()
 _all: list[Tape] = []
-"""The tapes of all threads, and of those that ended before somebody needed their values."""
+"""The tapes of all threads, and of those that ended before somebody needed their values.  While one looks at one that only
+this list holds, it has three references, and mostly its own."""
 
-IRREGULAR = 4
-"""The bit of a tape's mode that stands for what is rarely in use, and takes part in what operations do."""
-
-LANES = 8
-"""The bit of a tape's mode that is set in a function that runs for a whole batch at once."""
+IRREGULAR, LANES = 4, 8
+"""Bits of a tape's mode: what is rarely in use takes part in what operations do; a function runs for a whole batch."""
 
 _irregular: set[str] = set()
 
@@ -76,9 +75,9 @@ class Tape(TapeBase):
         self.serial = serials()
         self.mode = 1 | (IRREGULAR if _irregular else 0)
         if records:
-            # Of ended threads: the references are the list's, the variable's, the call's and mostly its own.
-            _all[:] = [t for t in _all if t.count or getrefcount(t) > 3 + (t.special is not None)]
-            _all.append(self)
+            with _gathering:
+                _all[:] = [t for t in _all if t.count or getrefcount(t) > 3 + (t.special is not None)]
+                _all.append(self)
             self.begin()
 
     def begin(self) -> None:
@@ -212,8 +211,7 @@ class Tape(TapeBase):
                 if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
                     plan = state.plan[-1]
                     plan.times += 1
-                    if made:
-                        self._note(plan, made)
+                    self._note(plan, made)
                     self.begin()
                     return
                 if step and self.count < LONG and plans.needs_nodes(state, self.live()):
