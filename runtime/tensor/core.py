@@ -251,7 +251,7 @@ def instances_are(cls: Class) -> Class:
 
 
 _HERE = __name__.rpartition(".")[0]
-_STATE = {f"{_HERE}.{name}" for name in ("core", "slots", "history", "tensor")}
+_STATE = {f"{_HERE}.{name}" for name in ("core", "slots", "history", "tensor", "exchange")}
 """Where the methods of tensors are about their state; the others are functions."""
 
 
