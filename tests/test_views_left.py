@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as torch
@@ -129,3 +130,10 @@ def test_tapes_of_threads_that_ended_are_let_go_of() -> None:
         thread.join()
         assert made.pop().item() == 6.0
     assert len(open_tapes()) < 10
+
+
+def test_memory_that_an_array_gave_back_is_a_tensor_of_its_own_again() -> None:
+    x = torch.from_numpy(np.ones(3, np.float32))
+    for _ in range(4):
+        assert (x * 2).sum().item() == 6.0
+    assert x._storage is None and x._flags == 0

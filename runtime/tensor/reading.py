@@ -202,10 +202,9 @@ def usable(t: Any, tape: Tape) -> bool:
         t._tell()
     if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
         return False
+    if t._storage is not None and not t._steps:
+        settle(t)  # which counts references: there must be no variable for it here
     storage = t._storage
-    if storage is not None and not t._steps:
-        settle(t)
-        storage = t._storage
     if storage is None:
         t._flags &= ~OPEN
         return True
