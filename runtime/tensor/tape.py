@@ -35,8 +35,8 @@ sequence = count().__next__
 
 _gathering = threading.Lock()
 _all: list[Tape] = []
-"""The tapes of all threads, and of those that ended before somebody needed their values.  One that only this list holds has
-three references while one looks, and mostly its own."""
+"""The tapes of all threads, and of those that ended before somebody needed their values.  One that only this list holds
+has three references while one looks, and mostly its own."""
 
 IRREGULAR, LANES = 4, 8
 """Bits of a tape's mode: what is rarely in use takes part in what operations do; a function runs for a whole batch."""
