@@ -124,12 +124,13 @@ def test_what_is_kept_of_steps_keeps_no_earlier_step() -> None:
 
 def test_tapes_of_threads_that_ended_are_let_go_of() -> None:
     made: list[Any] = []
+    before = len(open_tapes())  # other tests' threads may have left values that nobody has asked for
     for _ in range(20):
         thread = threading.Thread(target=lambda: made.append((torch.ones(3) + 1).sum()))
         thread.start()
         thread.join()
         assert made.pop().item() == 6.0
-    assert len(open_tapes()) < 10
+    assert len(open_tapes()) <= before + 3
 
 
 def test_memory_that_an_array_gave_back_is_a_tensor_of_its_own_again() -> None:
