@@ -95,24 +95,32 @@ def once(tape: Any, live: bytes) -> Once | None:
     state = tape.state
     if live in state.plans:
         return None
-    path, size, freed = events(state), 0, set()
+    path, size = events(state), 0
     for at in path:
         event = at.event
         if type(event) is Call:
             size += event.template.size
-            freed.update(event.template.frees)
         elif isinstance(event, Step):
             size += sum([k.size for k in event.fragment.results])
     if size > LITTLE:
         return None
     found = Once(tape, live, path)
-    if tape.caught is not state and (tape.noded or _needs_nodes(tape, found, freed)):
+    if tape.caught is not state and (tape.noded or _needs_nodes(tape, found)):
         return None
     return found if forest.is_new(hash((state.path, live))) else None
 
 
-def _needs_nodes(tape: Any, found: Once, freed: set[int]) -> bool:
+def leaves_history(tape: Any) -> bool:
+    """Whether the trace, which may be new, makes what needs nodes: see `plans.needs_nodes`."""
+    state, live = tape.state, tape.live()
+    if state.info is not None and live in state.info:
+        return state.info[live] is None
+    return _needs_nodes(tape, Once(tape, live, events(state)))
+
+
+def _needs_nodes(tape: Any, found: Once) -> bool:
     """Whether a late tensor that is wanted has a history that is of use still, or is a view of what others see."""
+    freed = {n for state in found.path if type(state.event) is Call for n in state.event.template.frees}
     wanted = [(n, t) for n in found.numbers if isinstance(t := tape.value(n), TensorBase)]
     if any(t._flags & HISTORY and n not in freed for n, t in wanted):
         return True

@@ -16,7 +16,7 @@ from typing import Any
 from . import plans
 from .cells import Cell, DualCell, Kind, LaneCell, newest
 from .failures import failure, note_failure
-from .first_time import once
+from .first_time import leaves_history, once
 from .fragments import Fragment
 from .handing import flat, hand_over
 from .places import Place, here, place_for
@@ -214,7 +214,7 @@ class Tape(TapeBase):
                     self._note(plan, made)
                     self.begin()
                     return
-                if step and self.count < LONG and plans.needs_nodes(state, self.live()):
+                if step and self.count < LONG and leaves_history(self):
                     self.goes_on = True
                     return
             if self.call is not None:
