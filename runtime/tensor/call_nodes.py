@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .cells import Cell, Kind
-from .fragments import INPUT, RESULT, Pull
+from .fragments import COTANGENT, INPUT, RESULT, Pull
 from .modes import watch
 from .nodes import NOTHING, Edge, Kept, Node
 from .numbers import cell_of_number
@@ -31,12 +31,14 @@ Way = tuple[int, int]
 
 
 class Known(NamedTuple):
-    """A node of a call: the step that it stands for, its class, where its inputs come from, how it pulls back."""
+    """A node of a call: the step that it stands for, its class, where its inputs come from, how it pulls back, and
+    whether it saves something for that."""
 
     step: int
     name: type[Node]
     ways: tuple[Way | None, ...]
     pull: Pull
+    saves: bool
 
 
 def learn(run: FirstRun, template: Template) -> None:
@@ -114,7 +116,8 @@ def _known(run: FirstRun, at: int, node: Node, ways: dict[Edge, Way | None]) -> 
     kept = tuple([n for n, c in enumerate(node.saved) if isinstance(c, Kept)])
     if fragment is not node.fragment or pull is None or node.hooks is not None or kept != tuple(sorted(pull.loose)):
         raise LookupError
-    return Known(at, type(node), tuple([e and _way(ways, e) for e in node.edges]), pull)
+    saves = any(what != COTANGENT for what, _ in pull.reads)
+    return Known(at, type(node), tuple([e and _way(ways, e) for e in node.edges]), pull, saves)
 
 
 class Maker:
@@ -185,7 +188,7 @@ class Maker:
 
     def _saved(self, call: Call, known: Known) -> list[Any]:
         """What a node saves."""
-        template, (step, _, _, pull) = call.template, known
+        template, (step, _, _, pull, _) = call.template, known
         fragment, refs, first, _ = template.steps[step]
         saved: list[Any] = [
             self._input(call, refs[k], known, k) if what == INPUT

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from .cells import Kind, number_cell
-from .plans import count_cold, numbers_in, run_step
+from .fragments import COTANGENT
+from .plans import count_cold, numbers_in, run_fragment, run_step
+from .pulled import VALUE, Walked, whole_call
 from .sharing import Views
 from .slots import HISTORY, SPECIAL, TensorBase
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
@@ -24,7 +26,7 @@ class Once:
 
     numbers, kinds  of the values that are wanted
     joins           which views that are wanted share the memory of which values
-    inputs          numbers of values that were read from outside
+    inputs, count   numbers of values that were read from outside, and how many operations ran
     """
 
     def __init__(self, tape: Any, live: bytes, path: list[State]) -> None:
@@ -35,6 +37,7 @@ class Once:
             cell = tape.cell(n)
             self.kinds.append(tape.value(n)._kind if cell is None else cell.kind)
         self.inputs: list[int] = []
+        self.count = 0
         self.again: tuple[int, ...] = ()
         self.held: tuple[int, ...] | None = None
         self.joins: list[tuple[int, int]] = []
@@ -49,29 +52,37 @@ class Once:
 
     def run(self, tape: Any) -> list[np.ndarray]:
         """The arrays of the values that are wanted."""
+        whole = all(_reads_little(s.event) for s in self.path)
+        values = self._values(tape, whole)
+        if whole and any(values[n] is None for n in self.numbers):  # nodes keep what is hidden otherwise
+            values = self._values(tape, False)
+        count_cold(self.count)
+        return [values[n] for n in self.numbers]
+
+    def _values(self, tape: Any, whole: bool) -> list[Any]:
+        """All values, or of each call those that others may read."""
         values: list[Any] = [None] * self.state.values
-        count = 0
+        self.inputs, self.count = [], 0
         for state in self.path:
             event = state.event
             if type(event) is Call:
-                count += len(event.template.steps)
-                self._call(tape, event, values)
+                self.count += self._call(tape, event, values, whole)
             elif isinstance(event, Step):
-                count += 1
+                self.count += 1
                 run_step(event.fragment, [values[k] for k in event.numbers], values, event.first)
             elif isinstance(event, Enter):
                 self._enter(tape, state.values - 1, None, values)
             elif isinstance(event, Again):
                 self._enter(tape, state.values - 1, event.number, values)
-        count_cold(count)
-        return [values[n] for n in self.numbers]
+        return values
 
     def _enter(self, tape: Any, n: int, again: int | None, values: list[Any]) -> None:
         self.inputs.append(n)
         cell = tape.cell(n)
         values[n] = values[again] if again is not None else cell and cell.array
 
-    def _call(self, tape: Any, call: Call, values: list[Any]) -> None:
+    def _call(self, tape: Any, call: Call, values: list[Any], whole: bool) -> int:
+        """Run one call, as a `whole` if nobody reads what is hidden then; how many operations it has."""
         template, arguments, entered, base, _ = call
         for n, again, _ in entered:
             self._enter(tape, n, again, values)
@@ -81,13 +92,55 @@ class Once:
                 values[n] = number_cell(tape.value(n), dtype).array if cell is None else cell.array
         for ref, cell in template.constants:
             values[base + ref] = cell.array
-        for fragment, refs, first, _ in template.steps:
-            arrays = [
-                values[arguments[-1 - r] if r < 0 else base + r if r < ABSOLUTE else r - ABSOLUTE] for r in refs
-            ]  # what `call.number` says
-            run_step(fragment, arrays, values, base + first)
+        if type(template) is Walked:
+            return _run_back(template, values)
+        one = whole and whole_call(template)
+        if one:
+            made = run_fragment(one.fragment, [values[arguments[-1 - r] if r < 0 else base + r] for r in one.reads])
+            for ref, array in zip(one.results, made, strict=True):
+                values[base + ref] = array
+        else:
+            for fragment, refs, first, _ in template.steps:
+                arrays = [
+                    values[arguments[-1 - r] if r < 0 else base + r if r < ABSOLUTE else r - ABSOLUTE] for r in refs
+                ]  # what `call.number` says
+                run_step(fragment, arrays, values, base + first)
         for ref, other in template.aliases:
             values[base + ref] = values[call.number(other)]
+        return len(template.steps)
+
+
+def _reads_little(event: Any) -> bool:
+    """Whether an event reads no more of calls before than what `whole_call` gives."""
+    if type(event) is Call:
+        return type(event.template) is Walked or not event.template.call.exact
+    return not isinstance(event, Step)
+
+
+def _run_back(template: Walked, values: list[Any]) -> int:
+    """Run a backward, call by call."""
+    count = 0
+    for call, pulled, reads, given, first, adds in template.groups:
+        count += len(pulled.steps) + len(adds)
+        one = pulled.whole()
+        if one is None:
+            numbers, at = [*reads, *range(first, first + len(pulled.kinds))], first
+            for fragment, wanted, _ in pulled.steps:
+                run_step(fragment, [values[numbers[r]] for r in wanted], values, at)
+                at += len(fragment.results)
+        else:
+            arrays = []
+            for what, which in one.reads:
+                n = call.number(which) if what is VALUE else given[which] if what == COTANGENT else None
+                arrays.append(np.zeros(which.type.static_shape(), which.type.numpy) if n is None else values[n])
+            before = first - len(reads)
+            for n, array in zip(one.results, run_fragment(one.fragment, arrays), strict=True):
+                values[before + n] = array
+        for _, fragment, terms, total in adds:
+            run_step(fragment, [values[k] for k in terms], values, total)
+    for ref, other in template.aliases:
+        values[template.base + ref] = values[template.base + other]
+    return count
 
 
 def once(tape: Any, live: bytes) -> Once | None:

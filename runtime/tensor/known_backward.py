@@ -1,8 +1,8 @@
 """Backward through a trace of which every call is known: no node is made, and none is walked.
 
-The steps are those that `backward.run_backward` would record, in the same order, from the newest node to the oldest.
-What is unusual on the way, such as a hook, a gradient that is there already, or a tensor with an older history, is
-left to that.
+Each call is pulled back as a whole (see `pulled`), from the newest to the oldest. The steps are those that
+`backward.run_backward` would record, in the same order.  What is unusual on the way, such as a hook, a gradient that
+is there already, or a tensor with an older history, is left to that.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import ADD
-from .call_nodes import Known
 from .cells import Cell, Kind
 from .follow import instance
-from .fragments import COTANGENT, INPUT, Fragment, fragment_for
-from .nodes import NOTHING as LEADS_NOWHERE
+from .fragments import fragment_for
 from .nodes import written_over, zeros
 from .places import place_for
+from .pulled import VALUE, ZERO, Group, Pulled, Walked, ends_of
+from .pulling import pull_call
 from .reading import Reading
 from .slots import HISTORY, HOOKED, LEAF, SPECIAL
 from .states import ABSOLUTE, NOTHING, Again, Call, Enter, State, Template, events
@@ -34,20 +34,21 @@ Place = tuple[int, int]
 
 
 class Walk:
-    """A backward under way; values are named as in its template, whose own are numbered from the seed on.
+    """A backward under way.
 
     calls    those that made nodes, with the number of the first
     sources  where values come from
     flows    the cotangents of results of nodes still to come
+    base     the number of the first value that it makes
     """
 
     def __init__(self, tape: Tape, place: Any) -> None:
-        self.tape, self.place = tape, place
+        self.tape, self.place, self.base = tape, place, tape.count
         self.calls: list[tuple[Call, int]] = []
         self.sources: dict[int, Place] = {}
         self.flows: dict[Place, int] = {}
         self.kinds: list[Kind] = []
-        self.steps: list[tuple[Fragment, tuple[int, ...], int, Any]] = []
+        self.groups: list[Group] = []
         self.constants: list[tuple[int, Cell]] = []
         self.reached: set[int] = set()
         count = 0
@@ -88,63 +89,56 @@ class Walk:
             raise Unusual
         return -1 - n, 0
 
-    def give(self, to: Place, flow: int) -> None:
-        """Add to the cotangent of a result of a node."""
-        have = self.flows.get(to)
-        if have is not None:
-            fragment = fragment_for((ADD, (), self.kinds[have], self.kinds[flow]))
-            flow = self._record(fragment, (have, flow), self.place)
-        self.flows[to] = flow
-
-    def _record(self, fragment: Fragment, refs: tuple[int, ...], place: Any) -> int:
-        first = len(self.kinds)
-        self.kinds += fragment.results
-        self.steps.append((fragment, refs, first, place))
-        return first
-
     def constant(self, cell: Cell) -> int:
         """A value that is the same always."""
-        ref = len(self.kinds)
         self.kinds.append(cell.kind)
-        self.constants.append((ref, cell))
-        return ref
+        self.constants.append((len(self.kinds) - 1, cell))
+        return self.base + len(self.kinds) - 1
 
     def run(self) -> None:
         """Carry the cotangents to the leaves."""
-        flows, reached = self.flows, self.reached
+        pop = self.flows.pop
         for call, begin in reversed(self.calls):
             template = call.template
-            number = begin + len(template.nodes)  # type: ignore[arg-type]
-            for known in reversed(template.nodes):  # type: ignore[arg-type]
-                number -= 1
-                count = len(template.steps[known.step][0].results)
-                given = [flows.pop((number, k), None) for k in range(count)]
-                if given != [None] * count:
-                    reached.add(number)
-                    if known.pull is not LEADS_NOWHERE:
-                        self._pull(call, begin, known, given)
+            pulls = template.pulls
+            if pulls is None:
+                pulls = template.pulls = {}, ends_of(template)
+            given = [pop((begin + number, k), None) for number, k in pulls[1]]
+            present = tuple([g is not None for g in given])
+            if True in present:
+                pulled = pulls[0].get(present)
+                if pulled is None:
+                    pulled = pulls[0][present] = pull_call(template, present)
+                self._pull(call, begin, pulled, given)
 
-    def _pull(self, call: Call, begin: int, known: Known, given: list[int | None]) -> None:
-        step, _, ways, pull = known
-        fragment, refs, first, place = call.template.steps[step]
-        reads = []
-        for what, k in pull.reads:
-            if what == COTANGENT:
-                ref = given[k]
-                if ref is None:
-                    ref = self.constant(zeros(fragment.results[k]))
-            else:
-                ref = ABSOLUTE + call.number(refs[k] if what == INPUT else first + k)
-                cell = self.tape.cell(ref - ABSOLUTE)
+    def _pull(self, call: Call, begin: int, pulled: Pulled, given: list[int | None]) -> None:
+        """Pull one call back, and add what it gives to the cotangents of where that goes."""
+        tape, flows, base = self.tape, self.flows, self.base
+        reads: list[Any] = []
+        for what, which in pulled.reads:
+            if what is VALUE:
+                n = call.number(which)
+                cell = tape.cell(n)
                 if cell is not None and written_over(cell) is not None:
                     raise Unusual
-            reads.append(ref)
-        made = self._record(pull.fragment, tuple(reads), call.place or place)
-        for k, n in pull.gives:
-            way = ways[k]
-            if way is not None:
-                self.give(self._to(call, way, begin), made + n)
-
+                reads.append(n)
+            else:
+                reads.append(self.constant(zeros(which)) if what is ZERO else given[which])
+        first = base + len(self.kinds)
+        self.kinds += pulled.kinds
+        self.reached.update([begin + number for number in pulled.reached])
+        count, adds = len(reads), []
+        for after, way, n in pulled.gives:
+            flow = reads[n] if n < count else first + n - count
+            to = self._to(call, way, begin)
+            have = flows.get(to)
+            if have is not None:
+                fragment = fragment_for((ADD, (), self.kinds[have - base], self.kinds[flow - base]))
+                adds.append((after, fragment, (have, flow), base + len(self.kinds)))
+                flow = base + len(self.kinds)
+                self.kinds += fragment.results
+            flows[to] = flow
+        self.groups.append(Group(call, pulled, reads, given, first, adds))
 
     def used_up(self) -> set[int]:
         """The nodes through which no backward can go any more: what they saved is freed, or all that they lead to is
@@ -152,8 +146,7 @@ class Walk:
         found: set[int] = set()
         for call, begin in self.calls:
             for number, known in enumerate(call.template.nodes, begin):  # type: ignore[arg-type]
-                saves = any(what != COTANGENT for what, _ in known.pull.reads)
-                if saves and number in self.reached:
+                if number in self.reached and known.saves:
                     found.add(number)
                     continue
                 ways = [self._where(call, way, begin) for way in known.ways if way is not None]
@@ -181,7 +174,7 @@ def follow_back(tape: Tape, reading: Reading) -> State | None:
         to = walk.sources.get(reading.places[0])
         if to is None or to[0] < 0:
             return None
-        walk.give(to, walk.constant(Cell(kind, np.ones(kind.shape, kind.type.numpy))))
+        walk.flows[to] = walk.constant(Cell(kind, np.ones(kind.shape, kind.type.numpy)))
         walk.run()
         return instance(_template(walk, reading), tape, reading)
     except Unusual:
@@ -190,14 +183,14 @@ def follow_back(tape: Tape, reading: Reading) -> State | None:
 
 def _template(walk: Walk, reading: Reading) -> Template:
     """What the walk did, in the words of a call."""
-    t, form = Template(), reading.form
+    t, form, base = Walked(), reading.form, walk.base
     t.call, t.function, t.mode, t.form = form.recorded, form.recorded.function, form.mode, form.arguments
-    t.kinds, t.steps, t.dtypes, t.gives = walk.kinds, walk.steps, [], (NOTHING,)
-    t.constants = walk.constants
+    t.kinds, t.groups, t.dtypes, t.gives = walk.kinds, walk.groups, [], (NOTHING,)
+    t.base, t.place, t.constants = base, walk.place, walk.constants
     t.aliases, t.results, t.grads = [], [], []
     owned: set[int] = set()
     for (leaf, _), flow in walk.flows.items():
-        ref = flow
+        ref = flow = flow - base
         if flow in owned:
             ref = len(t.kinds)
             t.kinds.append(t.kinds[flow])

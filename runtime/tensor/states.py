@@ -73,12 +73,13 @@ class Template:
     dense      results that are views whose elements follow each other in memory
     parts      of results that share the memory of one argument, by ref
     within     saved values that are parts of an argument's memory: which one's
+    pulls      its pullbacks, by which of its ends have a cotangent, and those ends; whole its steps as one fragment
     """
 
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size",
+        "within", "size", "pulls", "whole",
     )  # fmt: skip
 
     call: Any
@@ -105,6 +106,11 @@ class Template:
     parts: dict[int, Part]
     within: dict[int, int]
     size: int
+    pulls: Any
+    whole: Any
+
+    def __init__(self) -> None:
+        self.pulls = self.whole = None
 
 
 class Call(NamedTuple):

@@ -1,0 +1,229 @@
+"""The pullback of a whole call: what backward does of its nodes, which is the same wherever the call stands.
+
+    linear          t, view, addmm, view of arguments x, w, b
+    its pullback    reads the cotangent of the result, x and w; gives cotangents of b, x and w
+
+The steps are those that backward records as it goes from node to node.  As one fragment they are quicker where they run
+once, and read arguments in place of what the call only moved about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .cells import Kind
+from .composed import Part, compose
+from .fragments import COTANGENT, INPUT, Fragment
+from .states import ABSOLUTE, Call, Template
+
+VALUE, ZERO = "value", "zero"
+
+FEW = 24
+"""Calls of so many steps at most are made one fragment each."""
+
+MOVES = frozenset({"reshape", "transpose", "spread"})
+"""Primitives of steps that are worth no memory: who reads their results can do them again."""
+
+Read = tuple[Any, Any]
+"""What a pullback reads: (COTANGENT, which of the call's ends), (VALUE, ref), or (ZERO, kind)."""
+
+
+class Whole(NamedTuple):
+    """Steps as one fragment; its results are those steps' values of these numbers."""
+
+    fragment: Fragment
+    reads: tuple[Any, ...]
+    results: tuple[int, ...]
+
+
+class Pulled:
+    """The pullback of calls that follow a template, for those of its ends that have a cotangent.
+
+    reads    what the steps read; their values are numbered in this order, and then come their results
+    steps    (fragment, numbers, which step of the call it pulls back through or -1)
+    gives    (after how many steps, where a cotangent goes that is outside of the call, its number)
+    kinds    of the results
+    reached  the numbers of the nodes that backward passes
+    """
+
+    __slots__ = ("template", "reads", "steps", "gives", "kinds", "reached", "_whole")
+
+    def __init__(
+        self, template: Template, reads: Sequence[Read], steps: Sequence[Any], gives: Sequence[Any],
+        kinds: Sequence[Kind], reached: set[int],
+    ) -> None:  # fmt: skip
+        self.template, self.reads, self.steps, self.gives = template, tuple(reads), tuple(steps), tuple(gives)
+        self.kinds, self.reached = tuple(kinds), frozenset(reached)
+        self._whole: Any = None
+
+    def whole(self) -> Whole | None:
+        """The steps as one fragment, where that differs from them."""
+        if self._whole is None:
+            self._whole = 0
+            moved = any(what is VALUE and moves_before(self.template, ref) for what, ref in self.reads)
+            if is_small(self.template) and (len(self.steps) > 1 or moved):
+                self._whole = _whole(self.template, self.reads, self.steps, sorted({n for _, _, n in self.gives}))
+        return self._whole or None
+
+
+def is_small(template: Template) -> bool:
+    """Whether calls may be run as one fragment each, and pulled back so."""
+    inside = not any(r >= ABSOLUTE for s in template.steps for r in s[1])
+    return len(template.steps) <= FEW and len(template.nodes or ()) <= FEW and inside
+
+
+def ends_of(template: Template) -> tuple[tuple[int, int], ...]:
+    """The nodes' results that cotangents from outside may come to."""
+    return tuple(dict.fromkeys([way for _, way in template.ends if way[0] >= 0]))
+
+
+def kind_of_read(template: Template, read: Read) -> Kind:
+    """The kind of what a pullback reads."""
+    what, which = read
+    if what is ZERO:
+        return which
+    if what is VALUE:
+        return kind_of_ref(template, which)
+    number, index = ends_of(template)[which]
+    return template.steps[template.nodes[number].step][0].results[index]  # type: ignore[index]
+
+
+def kind_of_ref(template: Template, ref: int) -> Kind:
+    """The kind of a value of a call, which one of its steps reads or makes."""
+    if 0 <= ref < len(template.kinds):
+        return template.kinds[ref]
+    for fragment, refs, _, _ in template.steps:
+        if ref in refs:
+            return fragment.inputs[refs.index(ref)]
+    raise LookupError(ref)
+
+
+def _whole(template: Template, reads: Sequence[Read], steps: Sequence[Any], results: Sequence[int]) -> Whole:
+    """The steps as one, which moves arguments about itself."""
+    outside: dict[Read, int] = {}
+    moved: dict[int, tuple[int, Fragment, tuple[int, ...]]] = {}
+    for what, ref in reads:
+        before = moves_before(template, ref) if what is VALUE else None
+        for first, fragment, refs in before or ():
+            moved[first] = first, fragment, refs
+            for r in refs:
+                if r < 0:
+                    outside.setdefault((VALUE, r), len(outside))
+        if before is None:
+            outside.setdefault((what, ref), len(outside))
+    parts: list[Part] = []
+    numbers: dict[Any, int] = {read: k for k, read in enumerate(outside)}
+    count = len(outside)
+    for first, fragment, refs in sorted(moved.values()):
+        parts.append((fragment, tuple([numbers[VALUE, r] for r in refs])))
+        for k in range(len(fragment.results)):
+            numbers[VALUE, first + k] = count
+            count += 1
+    places = [numbers[read] for read in reads]
+    for fragment, refs, _ in steps:
+        parts.append((fragment, tuple([places[r] for r in refs])))
+        places += range(count, count + len(fragment.results))
+        count += len(fragment.results)
+    kinds = [kind_of_read(template, read) for read in outside]
+    name = f"{template.function.__name__}_pull"
+    return Whole(compose(name, kinds, parts, [places[n] for n in results]), tuple(outside), tuple(results))
+
+
+def moves_before(template: Template, ref: int) -> list[tuple[int, Fragment, tuple[int, ...]]] | None:
+    """The steps that make a value of the call's own by moving an argument about, in order; None if there are others."""
+    found: list[tuple[int, Fragment, tuple[int, ...]]] = []
+    while ref >= 0:
+        step = next((s for s in template.steps if s[2] <= ref < s[2] + len(s[0].results)), None)
+        if step is None or len(step[1]) != 1 or any(op.prim.name not in MOVES for op in step[0].graph.body):
+            return None
+        found.append((step[2], step[0], step[1]))
+        ref = step[1][0]
+    return found[::-1] if found else None
+
+
+def whole_call(template: Template) -> Whole | None:
+    """All that a call does as one fragment of the values that others may read; None where it does one thing only."""
+    found = template.whole
+    if found is None:
+        few = len(template.steps) > 1 and not template.call.exact and is_small(template)
+        found = template.whole = _whole_call(template) if few else 0
+    return found or None
+
+
+def _whole_call(template: Template) -> Whole:
+    steps = template.steps
+    made = {s[2] + k for s in steps for k in range(len(s[0].results))}
+    wanted = {ref for ref, _, _ in template.results} | {ref for _, ref in template.assigns}
+    wanted |= {other for _, other in template.aliases}
+    for known in template.nodes or ():
+        fragment, refs, first, _ = steps[known.step]
+        reads = [refs[k] if what == INPUT else first + k for what, k in known.pull.reads if what != COTANGENT]
+        wanted.update(r for r in reads if r in made and moves_before(template, r) is None)
+    wanted &= made
+    outside = sorted({r for _, refs, _, _ in steps for r in refs if r not in made})
+    numbers = {r: k for k, r in enumerate(outside)}
+    parts: list[Part] = []
+    for fragment, refs, first, _ in steps:
+        parts.append((fragment, tuple([numbers[r] for r in refs])))
+        for k in range(len(fragment.results)):
+            numbers[first + k] = len(numbers)
+    kinds = [kind_of_ref(template, r) for r in outside]
+    results = sorted(wanted)
+    made_of = compose(template.function.__name__, kinds, parts, [numbers[r] for r in results])
+    return Whole(made_of, tuple(outside), tuple(results))
+
+
+class Group(NamedTuple):
+    """A call that is pulled back.
+
+    reads   numbers of what its steps read, and then of their results, of which `first` is the first
+    adds    (after how many steps, fragment, numbers, first): sums of its cotangents with others
+    """
+
+    call: Call
+    pulled: Pulled
+    reads: list[int]
+    cotangents: list[int | None]
+    first: int
+    adds: list[tuple[int, Fragment, tuple[int, int], int]]
+
+
+class Walked(Template):
+    """What a backward does; its steps are written out when they are asked for."""
+
+    __slots__ = ("groups", "base", "place")
+
+    groups: list[Group]
+    base: int
+    place: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "steps":
+            raise AttributeError(name)
+        self.steps = self._written_out()
+        return self.steps
+
+    def _written_out(self) -> list[tuple[Fragment, tuple[int, ...], int, Any]]:
+        base, made = self.base, []
+
+        def ref(n: int) -> int:
+            return n - base if n >= base else ABSOLUTE + n
+
+        for call, pulled, reads, _, first, adds in self.groups:
+            numbers = [*reads, *range(first, first + len(pulled.kinds))]
+            at, sums = first, iter([*adds, (-1, None, (), 0)])
+            after, fragment, terms, total = next(sums)
+            for k, (what, wanted, step) in enumerate(pulled.steps, 1):
+                place = self.place if step < 0 else call.place or call.template.steps[step][3]
+                made.append((what, tuple([ref(numbers[r]) for r in wanted]), at - base, place))
+                at += len(what.results)
+                while after == k:
+                    made.append((fragment, tuple(map(ref, terms)), total - base, self.place))
+                    after, fragment, terms, total = next(sums)
+        return made
+
+
+__all__ = [
+    "VALUE", "ZERO", "Group", "Pulled", "Read", "Walked", "Whole", "ends_of", "kind_of_read", "whole_call",
+]  # fmt: skip
