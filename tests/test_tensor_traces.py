@@ -270,12 +270,12 @@ def test_an_interrupt_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Fragment, arrays: Any) -> Any:
         raise KeyboardInterrupt
 
-    a = torch.ones(3) + 1
+    a = torch.ones(1, 7, 3, 1) + 1  # which no other test has run so often that it is called natively
     with monkeypatch.context() as patch:
         patch.setattr(Fragment, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             a.tolist()
-    assert (a * 2).tolist() == [4.0, 4.0, 4.0] and a.tolist() == [2.0, 2.0, 2.0]
+    assert (a * 2).ravel().tolist() == [4.0] * 21 and a.ravel().tolist() == [2.0] * 21
 
 
 def in_threads(count: int, run: Callable[[int], None]) -> None:

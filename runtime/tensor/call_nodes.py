@@ -18,7 +18,7 @@ from .modes import watch
 from .nodes import NOTHING, Edge, Kept, Node
 from .numbers import cell_of_number
 from .sharing import Part
-from .slots import HISTORY, LEAF, SPECIAL
+from .slots import DENSE, HISTORY, LEAF, SPECIAL
 from .states import Again, Call, State, Template
 from .storage import Storage
 
@@ -48,7 +48,9 @@ def learn(run: FirstRun, template: Template) -> None:
     made = [(ref, run.tape.value(run.base + ref)) for ref, _, _ in run.results]
     shared = [(ref, t) for ref, t in made if t._storage is not None]
     template.dense = frozenset([ref for ref, t in shared if not t._path or t._is_dense()])
+    template.results = [(ref, k, what | DENSE if ref in template.dense else what) for ref, k, what in template.results]
     template.parts, template.within = {}, _within(run)
+    template.views = tuple([ref for ref, _, what in template.results if what & SPECIAL])
     for ref, t in shared:
         of = _owner(run, t)
         if of is not None:

@@ -18,6 +18,7 @@ from . import plans
 from .first_run import FirstRun
 from .follow import follow, grads_fit, instance
 from .natively import NativeCall, native_types, tell
+from .patterns import forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms, has_history, leave, tensor_types, usable
 from .slots import LEAF
 from .states import Call, State, forest
@@ -33,6 +34,7 @@ class Recorded:
     numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
     exact     what it does depends on the whole trace
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
+    patterns  what native code was told of its calls wherever they stand
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
@@ -45,6 +47,7 @@ class Recorded:
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
+        self.patterns: list[Any] = []
 
     def forget_numbers(self) -> None:
         """From now on numbers are told by their values."""
@@ -116,6 +119,8 @@ class Recorded:
             found = self.ahead and self.ahead(tape, reading)
         else:
             found = template and instance(template, tape, reading)
+            if template is not None:
+                tell_pattern(reading, template, tape)
         return found and before.add(key, found, kept=False)
 
     def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -159,6 +164,7 @@ class Recorded:
 
 def forget_calls() -> None:
     """Recognise nothing that was learned so far, because what it depended on has changed: the default dtype."""
+    forget_patterns()
     for tape in open_tapes():
         with tape.lock:
             tape.catch_up()

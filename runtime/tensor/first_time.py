@@ -30,7 +30,7 @@ class Once:
     """
 
     def __init__(self, tape: Any, live: bytes, path: list[State]) -> None:
-        self.state, self.path = tape.state, path
+        self.state, self.live, self.path = tape.state, live, path
         self.numbers = numbers_in(live)
         self.kinds: list[Kind] = []
         for n in self.numbers:
@@ -145,11 +145,13 @@ def _run_back(template: Walked, values: list[Any]) -> int:
 
 def once(tape: Any, live: bytes) -> Once | None:
     """How to run a trace that is new, and so small that its values may stay; None for others."""
-    state = tape.state
+    state, (known, found, needed), tape.looked = tape.state, tape.looked, NOT_LOOKED
     if live in state.plans:
         return None
-    path, size = events(state), 0
-    for at in path:
+    if known is not state or found.live != live:
+        found, needed = Once(tape, live, events(state)), None
+    size = 0
+    for at in found.path:
         event = at.event
         if type(event) is Call:
             size += event.template.size
@@ -157,10 +159,13 @@ def once(tape: Any, live: bytes) -> Once | None:
             size += sum([k.size for k in event.fragment.results])
     if size > LITTLE:
         return None
-    found = Once(tape, live, path)
-    if tape.caught is not state and (tape.noded or _needs_nodes(tape, found)):
+    if tape.caught is not state and (tape.noded or (_needs_nodes(tape, found) if needed is None else needed)):
         return None
     return found if forest.is_new(hash((state.path, live))) else None
+
+
+NOT_LOOKED = None, None, None
+"""Before `leaves_history` has looked: the state, how it is run once, and whether it needs nodes."""
 
 
 def leaves_history(tape: Any) -> bool:
@@ -168,7 +173,10 @@ def leaves_history(tape: Any) -> bool:
     state, live = tape.state, tape.live()
     if state.info is not None and live in state.info:
         return state.info[live] is None
-    return _needs_nodes(tape, Once(tape, live, events(state)))
+    found = Once(tape, live, events(state))
+    needed = _needs_nodes(tape, found)
+    tape.looked = state, found, needed
+    return needed
 
 
 def _needs_nodes(tape: Any, found: Once) -> bool:
@@ -195,4 +203,4 @@ def _needs_nodes(tape: Any, found: Once) -> bool:
     return joins is None
 
 
-__all__ = ["Once", "once"]
+__all__ = ["NOT_LOOKED", "Once", "leaves_history", "once"]

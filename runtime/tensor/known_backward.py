@@ -7,6 +7,7 @@ is there already, or a tensor with an older history, is left to that.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .arithmetic import ADD
 from .cells import Cell, Kind
 from .follow import instance
-from .fragments import fragment_for
+from .fragments import Fragment, fragment_for
 from .nodes import written_over, zeros
 from .places import place_for
 from .pulled import VALUE, ZERO, Group, Pulled, Walked, ends_of
@@ -36,10 +37,11 @@ Place = tuple[int, int]
 class Walk:
     """A backward under way.
 
-    calls    those that made nodes, with the number of the first
+    calls    those that made nodes, with the number of the first; nodes of them all
     sources  where values come from
     flows    the cotangents of results of nodes still to come
     base     the number of the first value that it makes
+    reached  how many nodes it has passed
     """
 
     def __init__(self, tape: Tape, place: Any) -> None:
@@ -49,9 +51,10 @@ class Walk:
         self.flows: dict[Place, int] = {}
         self.kinds: list[Kind] = []
         self.groups: list[Group] = []
+        self.begins: list[int] = []
+        self.sums: dict[tuple[Kind, Kind], Fragment] = {}
         self.constants: list[tuple[int, Cell]] = []
-        self.reached: set[int] = set()
-        count = 0
+        self.reached = count = 0
         for state in events(tape.state):
             event = state.event
             if type(event) is not Call:
@@ -68,6 +71,7 @@ class Walk:
             if template.nodes:
                 self.calls.append((event, count))
                 count += len(template.nodes)
+        self.nodes = count
 
     def _to(self, call: Call, way: tuple[int, int], begin: int) -> Place:
         """The place where a cotangent goes."""
@@ -126,33 +130,44 @@ class Walk:
                 reads.append(self.constant(zeros(which)) if what is ZERO else given[which])
         first = base + len(self.kinds)
         self.kinds += pulled.kinds
-        self.reached.update([begin + number for number in pulled.reached])
+        self.reached += len(pulled.reached)
         count, adds = len(reads), []
         for after, way, n in pulled.gives:
             flow = reads[n] if n < count else first + n - count
             to = self._to(call, way, begin)
             have = flows.get(to)
             if have is not None:
-                fragment = fragment_for((ADD, (), self.kinds[have - base], self.kinds[flow - base]))
+                fragment = self._sum_of(self.kinds[have - base], self.kinds[flow - base])
                 adds.append((after, fragment, (have, flow), base + len(self.kinds)))
                 flow = base + len(self.kinds)
                 self.kinds += fragment.results
             flows[to] = flow
         self.groups.append(Group(call, pulled, reads, given, first, adds))
+        self.begins.append(begin)
 
-    def used_up(self) -> set[int]:
-        """The nodes through which no backward can go any more: what they saved is freed, or all that they lead to is
-        used up."""
+    def _sum_of(self, a: Kind, b: Kind) -> Fragment:
+        """The sum of two cotangents."""
+        found = self.sums.get((a, b))
+        if found is None:
+            found = self.sums[a, b] = fragment_for((ADD, (), a, b))
+        return found
+
+    def gone(self) -> Container[int]:
+        """The nodes through which no backward can go any more: those passed, those whose saved values are freed, and
+        those that lead to none but such."""
+        if self.reached == self.nodes:
+            return range(self.nodes)
+        passed = {begin + k for g, begin in zip(self.groups, self.begins, strict=True) for k in g.pulled.reached}
         found: set[int] = set()
         for call, begin in self.calls:
             for number, known in enumerate(call.template.nodes, begin):  # type: ignore[arg-type]
-                if number in self.reached and known.saves:
+                if number in passed and known.saves:
                     found.add(number)
                     continue
                 ways = [self._where(call, way, begin) for way in known.ways if way is not None]
                 if ways and all(to in found for to in ways):
                     found.add(number)
-        return found
+        return found | passed
 
     def _where(self, call: Call, way: tuple[int, int], begin: int) -> int:
         """The node that something leads to; -1 where it is a leaf or not known."""
@@ -198,7 +213,7 @@ def _template(walk: Walk, reading: Reading) -> Template:
         owned.add(ref)
         t.results.append((ref, t.kinds[ref], 0))
         t.grads.append((ABSOLUTE - 1 - leaf, None, ref))
-    gone = walk.reached | walk.used_up()
+    gone = walk.gone()
     t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in gone])
     t.assigns, t.viewed, t.has_nodes, t.checks = [], (), False, []
     t.size = sum([k.size for k in t.kinds])

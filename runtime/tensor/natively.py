@@ -16,7 +16,6 @@ from .cells import Cell
 from .slots import HISTORY, LEAF, OPEN, SPECIAL, VIEWED
 
 if TYPE_CHECKING:
-    from .calls import Reading
     from .states import Call, State
 
 CHILDREN = 8
@@ -30,35 +29,44 @@ _RANGES = {"i32": Range.I32, "i64": Range.I64, "f32": Range.F32, "f64": Range.F6
 Words = tuple[int, ...]
 
 
-def tell(state: State, reading: Reading) -> None:
-    """Let native code recognise the call that led to a state."""
+def tell(state: State, reading: Any) -> None:
+    """Let native code recognise the call that led to a state; a `reading` tells its form and the classes of its
+    tensors."""
     parent: Any = state.parent
     recorded = reading.recorded.native
     told, at = 0, parent.first
     while at is not None:
         told, at = told + (at.call is recorded), at.sibling
     event: Any = state.event
-    if told >= CHILDREN or not set(event.template.dtypes) <= {*_RANGES, "bool"}:
+    if told >= CHILDREN or not can_be_told(event.template):
         return
-    positional, named = reading.form.arguments
-    needs = _Needs(event, reading)
-    for form in (*positional, *named.values()):
-        needs.argument(form)
-    needs.gradients()
-    needs.checks()
-    gives = _Gives(event)
-    state.needs, state.gives = words(*needs.words), words(*gives.words)
-    state.keep = reading.form.arguments, needs.keep, gives.keep
-    state.count, state.mode = len(positional) + len(named), reading.form.mode
-    state.names = tuple(named) or None
+    describe(state, Needs(event, reading), Gives(event), reading.form)
     state.call = recorded
     state.sibling, parent.first = parent.first, state
 
 
-class _Needs:
+def describe(state: State, needs: Needs, gives: Gives, form: Any) -> None:
+    """Write down in a state what a call of this form needs and gives."""
+    positional, named = form.arguments
+    for part in (*positional, *named.values()):
+        needs.argument(part)
+    needs.gradients()
+    needs.checks()
+    state.needs, state.gives = words(*needs.words), words(*gives.words)
+    state.keep = form.arguments, needs.keep, gives.keep
+    state.count, state.mode = len(positional) + len(named), form.mode
+    state.names = tuple(named) or None
+
+
+def can_be_told(template: Any) -> bool:
+    """Whether native code knows all numbers that a call takes."""
+    return set(template.dtypes) <= {*_RANGES, "bool"}
+
+
+class Needs:
     """The descriptors of a call's arguments; a tensor is entered where it is met first."""
 
-    def __init__(self, call: Call, reading: Reading) -> None:
+    def __init__(self, call: Call, reading: Any) -> None:
         self.call, self.reading = call, reading
         self.to_enter = {n: (again, kind) for n, again, kind in call.entered}
         self.words: list[Words] = []
@@ -71,8 +79,8 @@ class _Needs:
         elif what is NUMBER:
             dtype = self.call.template.dtypes[form[1]]
             cls = self.reading.form.numbers[form[1]]
-            n = self.call.arguments[form[1] - len(self.call.template.dtypes)]
-            self.words.append((Need.NUMBER, n, id(cls), Range.ANY if cls is bool else _RANGES.get(dtype, Range.ANY)))
+            fits = Range.ANY if cls is bool else _RANGES.get(dtype, Range.ANY)
+            self.words.append((*self._number(form[1]), id(cls), fits))
         elif what is SEQUENCE:
             self.keep.append(form[1])
             self.words.append((Need.SEQUENCE, id(form[1]), len(form[2])))
@@ -80,6 +88,9 @@ class _Needs:
                 self.argument(part)
         else:
             self.words.append((Need.STATIC, id(form[1])))
+
+    def _number(self, k: int) -> tuple[int, int]:
+        return Need.NUMBER, self.call.arguments[k - len(self.call.template.dtypes)]
 
     def _tensor(self, n: int, flags: int) -> None:
         entered = self.to_enter.pop(n, None)
@@ -110,7 +121,7 @@ class _Needs:
                 self._tensor(n, 0 if n in self.to_enter else class_of(have))
 
 
-class _Gives:
+class Gives:
     """The descriptors of what a call gives."""
 
     def __init__(self, call: Call) -> None:

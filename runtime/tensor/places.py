@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
 from ...compiler.ir.graph import Where
 
 _HERE = __name__.rpartition(".tensor.")[0]
+_FOLDER = str(Path(sys._getframe().f_code.co_filename).parents[1])
+"""The same as a name of modules, and as the folder of their code."""
 
 
 class Place(NamedTuple):
@@ -54,6 +57,31 @@ def _innermost(depth: int) -> tuple[int, Place]:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_HERE):
         frame, depth = frame.f_back, depth + 1
     return depth, Place(frame.f_code, frame.f_lasti)
+
+
+class Codes:
+    """Code by its address, kept so that the address stays its own; and whether it is this package's."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, CodeType] = {}
+        self.places: dict[tuple[int, int], Place] = {}
+
+    def inside(self, code: CodeType) -> bool:
+        """Whether code is of this package; it is kept."""
+        self.known[id(code)] = code
+        return code.co_filename.startswith(_FOLDER)
+
+    def place(self, address: int, instruction: int) -> Place | None:
+        """The place in code that was asked about; 0 is no code's address."""
+        found = self.places.get((address, instruction))
+        if found is None and address:
+            found = self.places[address, instruction] = Place(self.known[address], instruction)
+        return found
+
+    def forget(self) -> None:
+        """Let the code go."""
+        self.known.clear()
+        self.places.clear()
 
 
 def here() -> Place:

@@ -25,7 +25,7 @@ from .background import maker
 from .cells import number_cell
 from .engine import Kernel, compile_graph
 from .fragments import Fragment
-from .states import Program, State, forest
+from .states import NONE, Program, State, forest
 
 KEPT = 256
 """How many plans are kept; the one unused for longest goes first."""
@@ -124,6 +124,8 @@ def plan_for(state: State, live: bytes) -> Plan:
         plan = Plan(state, live)
         if forest.is_new(hash((state.path, live))):
             return plan
+        if state.plans is NONE:
+            state.plans = {}
         state.plans[live] = plan
         with _lock:
             while len(_plans) >= KEPT:

@@ -234,6 +234,11 @@ def _layout(t: Any, tape: Tape) -> Any:
     return None if ref in event.template.dense else (event.template, ref)
 
 
+def lies_dense(t: Any, tape: Tape) -> bool:
+    """Whether the elements of a tensor follow each other in memory."""
+    return not (t._storage is not None or t._flags & (SPECIAL | VIEWED)) or _layout(t, tape) is None
+
+
 def leave(t: Any, tape: Tape) -> None:
     """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
     if t._flags & VIEWED:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .paths import Path
-from .slots import SPECIAL
 
 if TYPE_CHECKING:
     from .states import Call
@@ -51,16 +50,18 @@ class Views:
     def add(self, call: Call, again: dict[int, int]) -> None:
         """Note what the results of a call share; `again` are values that are others again."""
         template = call.template
-        self.read.update([n for n, _, _ in call.entered])
-        self.written.update([call.number(ref) for ref, _ in template.constants])
-        for ref, _, flags in template.results:
-            if flags & SPECIAL:
-                n = call.number(ref)
-                self.of[n] = None
-                part = template.parts.get(ref)
-                if part is not None and part.plain:
-                    self._add(n, part, call.number(part.of), again)
-        self.written.update([call.number(ref) for _, ref in template.assigns])
+        if call.entered:
+            self.read.update([n for n, _, _ in call.entered])
+        if template.constants:
+            self.written.update([call.number(ref) for ref, _ in template.constants])
+        for ref in template.views:
+            n = call.number(ref)
+            self.of[n] = None
+            part = template.parts.get(ref)
+            if part is not None and part.plain:
+                self._add(n, part, call.number(part.of), again)
+        if template.assigns:
+            self.written.update([call.number(ref) for _, ref in template.assigns])
 
     def _add(self, n: int, part: Part, above: int, again: dict[int, int]) -> None:
         if above in self.of:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...compiler.backend import recorder
 
-LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, OPEN = 1, 2, 4, 8, 16, 32, 128
+LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, OPEN, DENSE = 1, 2, 4, 8, 16, 32, 128, 256
 """Flags of a tensor.
 
 LEAF      it requires a gradient of its own
@@ -20,6 +20,7 @@ HOOKED    a leaf with functions of its gradient
 HISTORY   it is late, and has a node in the gradient graph
 VIEWED    there may be a late view of its memory
 OPEN      NumPy could write to its memory when that was last looked at
+DENSE     it was made as a late view whose elements follow each other in memory
 PART      it is a view of memory that only it has seen since, and of what will be told when somebody asks
 """
 

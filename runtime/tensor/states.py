@@ -71,7 +71,7 @@ class Template:
     plain      it makes no more than values and nodes
     size       how many elements its values have in all
     dense      results that are views whose elements follow each other in memory
-    parts      of results that share the memory of one argument, by ref
+    views      results that are late views, and parts whose memory they share, by ref
     within     saved values that are parts of an argument's memory: which one's
     pulls      its pullbacks, by which of its ends have a cotangent, and those ends; whole its steps as one fragment
     """
@@ -79,7 +79,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole",
+        "within", "size", "pulls", "whole", "views",
     )  # fmt: skip
 
     call: Any
@@ -103,6 +103,7 @@ class Template:
     ends: tuple[tuple[int, tuple[int, int]], ...]
     plain: bool
     dense: frozenset[int]
+    views: tuple[int, ...]
     parts: dict[int, Part]
     within: dict[int, int]
     size: int
@@ -111,6 +112,7 @@ class Template:
 
     def __init__(self) -> None:
         self.pulls = self.whole = None
+        self.views = ()
 
 
 class Call(NamedTuple):
@@ -168,6 +170,10 @@ class Forest:
         return True
 
 
+NONE: dict[Any, Any] = {}
+"""What follows a state of a trace that comes once, and what runs it: nothing, which is quicker to make once."""
+
+
 class State(StateBase):
     """A state of the tree: the event that led to it, the state before, those that follow.
 
@@ -191,8 +197,8 @@ class State(StateBase):
 
     def __init__(self, parent: State | None, event: Event | None, values: int) -> None:
         self.parent, self.event, self.values = parent, event, values
-        self.children: dict[Any, list[State]] = {}
-        self.plans: dict[bytes, Any] = {}
+        self.children: dict[Any, list[State]] = NONE
+        self.plans: dict[bytes, Any] = NONE
         self.blurred = parent is not None and parent.blurred
         self.path = 0
 
@@ -201,6 +207,8 @@ class State(StateBase):
         path = state.path = hash((self.path, key))
         if kept or not forest.is_new(path):
             forest.states += 1
+            if self.children is NONE:
+                self.children = {}
             self.children.setdefault(key, []).append(state)
         return state
 

@@ -13,18 +13,19 @@ from itertools import count
 from sys import getrefcount
 from typing import Any
 
+from ...compiler.backend.recorder import BOUND
 from . import plans
 from .cells import Cell, DualCell, Kind, LaneCell, newest
 from .failures import failure, note_failure
-from .first_time import leaves_history, once
+from .first_time import NOT_LOOKED, leaves_history, once
 from .fragments import Fragment
 from .handing import flat, hand_over
 from .places import Place, here, place_for
 from .slots import TapeBase
 from .states import Again, Call, State, Step, forest
 
-BOUND, LONG = 8192, 1024
-"""A trace with so many values is run, so that memory stays bounded; with fewer it ends where a training step does."""
+LONG = 1024
+"""A trace with fewer values ends where a training step does; one with BOUND is run in the middle."""
 
 STATES = 30_000
 """When there are more states, all are forgotten."""
@@ -70,6 +71,7 @@ class Tape(TapeBase):
         self.owner = threading.get_ident()
         self.call: Any = None
         self.again: Any = None
+        self.looked: Any = NOT_LOOKED
         self.place: Place | None = None
         self.storages: list[Any] = []
         self.serial = serials()

@@ -7,6 +7,9 @@ with an edge to a child leads there, and its results are *late* tensors: a numbe
     x = linear(x, w)        root --linear(INPUT, INPUT)--> S1        x is value 3
     y = x + 1.0               S1 --add(VALUE 3, NUMBER)--> S2        y is value 5
 
+A call after which the trace is another one than ever before is recognised by a *pattern*, and noted; its state is made
+when somebody asks for the tape's.
+
 Everything else is Python: what a call means when it comes for the first time, what a late tensor's cell is when
 somebody asks, and how the values of a state are computed.
 
@@ -15,11 +18,12 @@ somebody asks, and how the values of a state are computed.
     replay        kernels that run whole traces on the tape's values
     types         the same as heap types of the interpreter
     library       the LLVM text as code in memory
-    *_text        the text: collect (garbage), tensor, late, tape and tape_methods; compare and match (is it that
-                  call?), give (what it does), call, operator; inputs, results, replay, rerun; gradients
+    *_text        the text: collect (garbage), tensor, late, tape, tape_methods and notes; compare, class, any and match
+                  (is it that call?), give (what it does), place, pattern, call, operator; inputs, results, replay,
+                  rerun; gradients
 """
 
-from .layout import Give, Need, Range, Source, words
+from .layout import BOUND, Give, Need, Range, Search, Source, words
 from .native import (
     SUPPORTED,
     CellBase,
@@ -27,7 +31,9 @@ from .native import (
     StateBase,
     TapeBase,
     TensorBase,
+    find_places,
     forget_gradients,
+    forget_places,
     gradients_of,
     install,
     installed,
@@ -38,6 +44,7 @@ from .native import (
 from .replay import Input, Replay
 
 __all__ = [
+    "BOUND",
     "SUPPORTED",
     "CellBase",
     "Give",
@@ -46,11 +53,14 @@ __all__ = [
     "Range",
     "RecordedBase",
     "Replay",
+    "Search",
     "Source",
     "StateBase",
     "TapeBase",
     "TensorBase",
+    "find_places",
     "forget_gradients",
+    "forget_places",
     "gradients_of",
     "install",
     "installed",

@@ -1,7 +1,7 @@
 """LLVM text of a call that may have been recorded before.
 
     the thread is the tape's, and no recorded function is running     else: the slow way, or the function itself
-    a child of the tape's state was this call (`@find`)               else: the slow way
+    a child of the tape's state was this call (`@find`)               else: `@call_anywhere`, or the slow way
     new tensors stand for its results (`@give`); the tape is in that child's state
 
 What could run code of the program, or fail, comes before anything has been done (spare tensors are prepared, Python
@@ -33,7 +33,10 @@ entry:
 {get("before", "%tape", Tape.COUNT, "i64")}
 {get("mode", "%tape", Tape.MODE, "i64")}
   %known = call i1 @is_state(ptr %state)
-  br i1 %known, label %children, label %none
+{get("noted", "%tape", Tape.NOTED, "i64")}
+  %all = icmp eq i64 %noted, 0
+  %there = and i1 %known, %all
+  br i1 %there, label %children, label %none
 children:
 {get("first", "%state", State.FIRST)}
   br label %each
@@ -199,7 +202,17 @@ unknown:
   %outcome = phi i32 [ %status, %improve ], [ 0, %still ]
   call void @forget_checked(ptr %search)
   %raised = icmp slt i32 %outcome, 0
-  br i1 %raised, label %error, label %slow
+  br i1 %raised, label %error, label %anywhere
+anywhere:
+  %noted = call ptr @call_anywhere(ptr %search, ptr %self, ptr %args, i64 %count, ptr %names)
+  %no_pattern = icmp eq ptr %noted, null
+  br i1 %no_pattern, label %how, label %note
+note:
+  ret ptr %noted
+how:
+  %exception = call ptr @PyErr_Occurred()
+  %failed = icmp ne ptr %exception, null
+  br i1 %failed, label %error, label %slow
 slow:
 {get("python", "%self", Recorded.SLOW)}
   %slow_result = call ptr @call_other(ptr %python, ptr %args, i64 %nargsf, ptr %names)

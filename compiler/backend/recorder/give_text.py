@@ -47,7 +47,7 @@ viewed:
   call void @set_viewed(ptr %tape, i64 %a)
   br label %each
 answer:
-  %returned = call ptr @answer(ptr %tape, ptr %begin, ptr %end)
+  %returned = call ptr @answer(ptr %tape, ptr %begin, ptr %end, ptr null)
   call void @Py_DecRef(ptr %state)
   ret ptr %returned
 }}
@@ -136,22 +136,23 @@ put:
 """
 
 _ANSWER = f"""
-; What the call returns. Tensors are held before the first tuple is made, which may start the collector.
-define internal ptr @answer(ptr %tape, ptr %words, ptr %end) nounwind alwaysinline {{
+; What the call returns; places are a pattern's if there is a %search. Tensors are held before the first tuple is
+; made, which may start the collector.
+define internal ptr @answer(ptr %tape, ptr %words, ptr %end, ptr %search) nounwind alwaysinline {{
 entry:
   %tag = load i64, ptr %words
   %several = icmp eq i64 %tag, {Give.TUPLE}
   br i1 %several, label %sequence, label %single
 single:
-  %object = call ptr @one(ptr %tape, ptr %words)
+  %object = call ptr @one(ptr %tape, ptr %words, ptr %search)
   ret ptr %object
 sequence:
-  %made = call ptr @several(ptr %tape, ptr %words, ptr %end)
+  %made = call ptr @several(ptr %tape, ptr %words, ptr %end, ptr %search)
   ret ptr %made
 }}
 
 ; A new reference to what one descriptor says: a tensor of the table, or None.
-define internal ptr @one(ptr %tape, ptr %words) nounwind alwaysinline {{
+define internal ptr @one(ptr %tape, ptr %words, ptr %search) nounwind alwaysinline {{
 entry:
   %tag = load i64, ptr %words
 {get("a", "%words", 8, "i64")}
@@ -159,7 +160,8 @@ entry:
   %none = icmp eq i64 %tag, {Give.NONE}
   br i1 %none, label %give, label %load
 load:
-  %value_at = getelementptr ptr, ptr %values, i64 %a
+  %n = call i64 @place_of(ptr %search, i64 %a)
+  %value_at = getelementptr ptr, ptr %values, i64 %n
   %value = load ptr, ptr %value_at
   %unset = icmp eq ptr %value, null
   %there = select i1 %unset, ptr @_Py_NoneStruct, ptr %value
@@ -171,7 +173,7 @@ give:
 }}
 
 ; Tuples and lists, perhaps in each other: first an array of what stands in them, then they are built around it.
-define internal ptr @several(ptr %tape, ptr %words, ptr %end) nounwind {{
+define internal ptr @several(ptr %tape, ptr %words, ptr %end, ptr %search) nounwind {{
 entry:
   %cursors = alloca [2 x ptr]
   %first = ptrtoint ptr %words to i64
@@ -197,7 +199,7 @@ look:
 sequence:
   br label %each
 item:
-  %object = call ptr @one(ptr %tape, ptr %at)
+  %object = call ptr @one(ptr %tape, ptr %at, ptr %search)
   %item_at = getelementptr ptr, ptr %items, i64 %n
   store ptr %object, ptr %item_at
   %after = add i64 %n, 1

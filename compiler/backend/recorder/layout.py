@@ -45,36 +45,57 @@ class State:
 
 
 class Recorded:
-    """A function whose calls are recognised, and what is called where one is not."""
+    """A function whose calls are recognised, and what is called where one is not. PATTERN is the newest of the states
+    that say what its calls do wherever they stand."""
 
-    VECTORCALL, FUNCTION, SLOW = 16, 24, 32
-    SIZE = 40
-    OBJECTS = (FUNCTION, SLOW)
+    VECTORCALL, FUNCTION, SLOW, PATTERN = 16, 24, 32, 40
+    SIZE = 48
+    OBJECTS = (FUNCTION, SLOW, PATTERN)
 
 
 class Tape:
-    """The trace that a thread records: the state it is in, and tables with ROOM for its tensors, numbers and cells."""
+    """The trace that a thread records: the state it is in, and tables with ROOM for its tensors, numbers and cells.
+
+    NOTES are words on calls that came after the state, which no state follows yet: NOTED of them, with room for PAGE.
+    """
 
     SERIAL, COUNT, MODE, DEPTH, OWNER = 16, 24, 32, 40, 48
-    STATE, ROOT, SPECIAL, VALUES, CELLS, ROOM = range(56, 104, 8)
-    SIZE = 104
+    STATE, ROOT, SPECIAL, VALUES, CELLS, ROOM, NOTES, NOTED, PAGE = range(56, 128, 8)
+    SIZE = 128
     OBJECTS = (STATE, ROOT, SPECIAL)
 
 
 class Search:
     """One search for a call among those recorded: the tape, a special tensor that it met, how many tensors the call
-    may make if there are too few spare ones, and the special tensors that Python has looked at."""
+    may make if there are too few spare ones, and the special tensors that Python has looked at.
+
+    Of a call that is compared with a pattern, too: the number that what it reads next would get, the first number of
+    its own, how many tensors and numbers were met, the numbers of those tensors, which values they are again (or FIRST,
+    or THERE for those that stood on the trace), and the objects of those numbers.
+    """
 
     TAPE, MET, SHORT, COUNT, CHECKED = range(0, 40, 8)
     LIMIT = 8
-    WORDS = 4 + LIMIT
+    NEXT, BASE, TENSORS, NUMBERS = range(96, 128, 8)
+    MOST, FEW = 32, 8
+    ARGUMENTS = 128
+    AGAIN = ARGUMENTS + 8 * MOST
+    OBJECTS = AGAIN + 8 * MOST
+    CODE = OBJECTS + 8 * FEW
+    INSTRUCTION = CODE + 8
+    WORDS = INSTRUCTION // 8 + 1
+    FIRST, THERE = -1, -2
 
 
-LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, SHARED, OPEN = 1, 2, 4, 8, 16, 32, 64, 128
+LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, SHARED, OPEN, DENSE = 1, 2, 4, 8, 16, 32, 64, 128, 256
 """Bits of a tensor's flags: it requires a gradient of its own; there is more to it than these fields; hooks wait for
 its gradient; it has a node, which is late; there may be views of it; it is a view of memory that only it has seen;
-NumPy may write to its memory. SHARED stands in descriptors only: others may have its memory. What a call needs to know
-of a tensor are LEAF, HISTORY, SHARED and OPEN, its *class*."""
+NumPy may write to its memory; it was made as a late view whose elements follow each other in memory. SHARED stands in
+descriptors only: others may have its memory. What a call needs to know of a tensor are LEAF, HISTORY, SHARED and OPEN,
+its *class*."""
+
+BOUND = 8192
+"""A trace with so many values is run, so that memory stays bounded."""
 
 DESCRIPTOR = 32
 """Bytes of a descriptor."""
@@ -94,9 +115,18 @@ class Need:
     GRAD      a                            the gradient that value a holds is what the next descriptor says
     ALIAS     a, b, c = class              another tensor with the cell of value b; it becomes value a
     CHECK     a, b = address of an object  the cell of value a has been checked for this
+
+    In patterns, where arguments are counted, tensors and numbers each by themselves:
+
+    ANY       a, b = address of a kind, c = class
+                                           tensor a, which is on the trace or computed, and none of those before
+    SAME      a                            tensor a once more
+    SOME      a, b = address of a type, c = range
+                                           number a
+    TESTED    a, b = address of an object  the cell of tensor a has been checked for this
     """
 
-    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK = range(8)
+    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK, ANY, SAME, SOME, TESTED = range(12)
 
 
 class Range:
@@ -115,6 +145,8 @@ class Give:
     ASSIGN    a, b, c = address of a kind              the tensor that was value a has been written to and is value b
     PUT_GRAD  a, b, c = address of a kind              value b, made if it is not there, is the gradient of value a
     VIEWED    a                                        there may be views of the tensor that is value a
+
+    In patterns values of the call's own are counted from 0, and -1 - k is tensor k.
     """
 
     RESULT, VALUE, NONE, TUPLE, ASSIGN, PUT_GRAD, VIEWED = range(7)

@@ -8,7 +8,9 @@ from ..once import once
 from ..process import write_word
 from ..python_abi import symbol
 from . import (
+    any_text,
     call_text,
+    class_text,
     collect_text,
     compare_text,
     give_text,
@@ -16,7 +18,10 @@ from . import (
     inputs_text,
     late_text,
     match_text,
+    notes_text,
     operator_text,
+    pattern_text,
+    place_text,
     replay_text,
     rerun_text,
     results_text,
@@ -26,9 +31,9 @@ from . import (
 )
 
 _PARTS = (
-    collect_text, tensor_text, late_text, tape_text, tape_methods_text, compare_text, match_text, give_text, call_text,
-    operator_text, inputs_text, results_text, replay_text, rerun_text,
-    gradients_text,
+    collect_text, tensor_text, late_text, tape_text, tape_methods_text, notes_text, compare_text, class_text, any_text,
+    match_text, give_text, place_text, pattern_text, call_text, operator_text, inputs_text, results_text, replay_text,
+    rerun_text, gradients_text,
 )  # fmt: skip
 
 _VARIABLES = (
@@ -43,9 +48,13 @@ _FUNCTIONS = {
     "PyErr_NoMemory": "ptr ()",
     "PyErr_Occurred": "ptr ()",
     "PyErr_SetString": "void (ptr, ptr)",
+    "PyEval_GetFrame": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)",
     "PyEval_SaveThread": "ptr ()",
     "PyFloat_AsDouble": "double (ptr)",
+    "PyFrame_GetBack": "ptr (ptr)",
+    "PyFrame_GetCode": "ptr (ptr)",
+    "PyFrame_GetLasti": "i32 (ptr)",
     "PyList_Append": "i32 (ptr, ptr)",
     "PyList_AsTuple": "ptr (ptr)",
     "PyList_New": "ptr (i64)",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import python_abi
 from ..process import python_callable, read_word, write_word
-from . import library, operator_text, types
+from . import library, operator_text, place_text, types
 
 TensorBase: Any = None
 CellBase: Any = None
@@ -40,7 +40,8 @@ if SUPPORTED:
     SUPPORTED = read_word(id(TensorBase) + python_abi.TYPE_DEALLOC) == library.address("tensor_dealloc")
 
 _installed: list[Any] = []  # the tape and the classes that calls are recognised for
-_operators: dict[str, object] = {}  # native code refers to what is here without counting
+_inside: list[Any] = []  # native code refers to what is here, and below, without counting
+_operators: dict[str, object] = {}
 
 
 def mark(cls: type) -> None:
@@ -79,6 +80,18 @@ def install(tape: Any, state: type, cell: type, tensor: type, parameter: type) -
 def installed() -> tuple[Any, ...]:
     """What `install` was called with last; empty before."""
     return tuple(_installed)
+
+
+def find_places(inside: Callable[[Any], bool]) -> None:
+    """Let `inside(code)` tell whether code is the library's that records; it keeps all code that it is asked of."""
+    _inside[:] = [inside]
+    library.assign("inside", id(inside))
+
+
+def forget_places() -> None:
+    """Ask again of all code; what was kept may go."""
+    for k in range(2 * place_text.KNOWN):
+        library.assign("codes", 0, k)
 
 
 def operators(functions: Mapping[str, Callable[..., Any] | None]) -> dict[str, Any]:

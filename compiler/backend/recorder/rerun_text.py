@@ -50,7 +50,10 @@ define ptr @tape_rerun(ptr %tape, ptr %unused) nounwind {{
 entry:
 {get("state", "%tape", Tape.STATE)}
   %is = call i1 @is_state(ptr %state)
-  br i1 %is, label %look, label %no
+{get("noted", "%tape", Tape.NOTED, "i64")}
+  %all = icmp eq i64 %noted, 0
+  %known_state = and i1 %is, %all
+  br i1 %known_state, label %look, label %no
 look:
 {get("live", "%state", State.LIVE)}
 {get("plan", "%state", State.PLAN)}

@@ -6,10 +6,15 @@ from ..python_abi import BYTES_DATA, SIZE, TUPLE_ITEMS, TYPE
 from .layout import Cell, Tape, Tensor
 from .snippets import get
 
-METHODS = {"put": 3, "pick": 1, "value": 1, "cell": 1, "restart": 2, "replay": 5, "rerun": 0, "live": 0, "tensors": 0}
+METHODS = {
+    "put": 3, "pick": 1, "value": 1, "cell": 1, "restart": 2, "replay": 5, "rerun": 0, "live": 0, "tensors": 0,
+    "notes": 0, "settled": 2}
 """The methods, and how many arguments each takes."""
 
-EXPORTED = tuple(f"tape_{name}" for name in METHODS if name not in ("replay", "rerun"))
+ELSEWHERE = ("replay", "rerun", "notes", "settled")
+"""Methods of which other texts tell."""
+
+EXPORTED = tuple(f"tape_{name}" for name in METHODS if name not in ELSEWHERE)
 
 _READING = f"""
 ; The number that is the first argument; -1 with an exception if it is none of the values.

@@ -168,6 +168,7 @@ entry:
   store ptr null, ptr %cells.at
   store i64 0, ptr %room.at
   store i64 0, ptr %count.at
+{put("noted", "%tape", Tape.NOTED, "i64 0")}
 {put("serial", "%tape", Tape.SERIAL, "i64 %serial")}
   call void @Py_IncRef(ptr %state)
   store ptr %state, ptr %old_state.at
@@ -218,6 +219,8 @@ entry:
 {get("cells", "%tape", Tape.CELLS)}
   call void @PyMem_Free(ptr %values)
   call void @PyMem_Free(ptr %cells)
+{get("notes", "%tape", Tape.NOTES)}
+  call void @PyMem_Free(ptr %notes)
   call void @release(ptr %tape)
   ret void
 }}

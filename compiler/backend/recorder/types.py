@@ -121,7 +121,7 @@ def recorded_type() -> type:
     """RecordedBase(function, slow): a function whose calls are recognised."""
     return _made(
         "RecordedBase", "The native part of a recorded function.", Recorded.SIZE, "recorded",
-        _members({}, {"function": Recorded.FUNCTION, "slow": Recorded.SLOW},
+        _members({}, {"function": Recorded.FUNCTION, "slow": Recorded.SLOW, "pattern": Recorded.PATTERN},
                  {"__vectorcalloffset__": Recorded.VECTORCALL}),
         (python_abi.SLOT_NEW, library.address("recorded_new")),
         (python_abi.SLOT_INIT, library.address("recorded_init")),
@@ -131,12 +131,15 @@ def recorded_type() -> type:
 
 
 def tape_type() -> type:
-    """TapeBase: the trace that a thread records."""
+    """TapeBase: the trace that a thread records. Whoever reads `state` has `settle()` called where there are notes;
+    `known` is the state before those."""
     integers = {"serial": Tape.SERIAL, "count": Tape.COUNT, "mode": Tape.MODE, "depth": Tape.DEPTH,
                 "owner": Tape.OWNER}
     methods = [
         (name.encode(), library.address(f"tape_{name}"), python_abi.FASTCALL if arguments else _NO_ARGUMENTS, None)
         for name, arguments in tape_methods_text.METHODS.items()]
+    state = [(b"state", library.address("tape_state_get"), library.address("tape_state_set"), None, None)]
     return _made("TapeBase", "The native part of the trace that a thread records.", Tape.SIZE, "tape",
-                 _members(integers, {"state": Tape.STATE, "root": Tape.ROOT, "special": Tape.SPECIAL}),
+                 _members(integers, {"known": Tape.STATE, "root": Tape.ROOT, "special": Tape.SPECIAL}),
+                 (python_abi.SLOT_GETSET, _table(_Property, state)),
                  (python_abi.SLOT_METHODS, _table(_Method, methods)))
