@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .cells import Kind, number_cell
-from .fragments import COTANGENT
-from .plans import count_cold, numbers_in, run_fragment, run_step
-from .pulled import VALUE, Walked, whole_call
+from .plans import count_cold, numbers_in, run_step
+from .pulled import Walked, Whole, whole_call
 from .sharing import Views
 from .slots import HISTORY, SPECIAL, TensorBase
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
@@ -94,20 +93,31 @@ class Once:
             values[base + ref] = cell.array
         if type(template) is Walked:
             return _run_back(template, values)
-        one = whole and whole_call(template)
-        if one:
-            made = run_fragment(one.fragment, [values[arguments[-1 - r] if r < 0 else base + r] for r in one.reads])
-            for ref, array in zip(one.results, made, strict=True):
-                values[base + ref] = array
-        else:
+        one = (template.whole or whole_call(template)) if whole else None
+        if one is None:
             for fragment, refs, first, _ in template.steps:
                 arrays = [
                     values[arguments[-1 - r] if r < 0 else base + r if r < ABSOLUTE else r - ABSOLUTE] for r in refs
                 ]  # what `call.number` says
                 run_step(fragment, arrays, values, base + first)
+        else:
+            numbers: Any = arguments
+            if not one.plain or len(one.reads) < len(arguments):
+                numbers = [arguments[-1 - r] if r < 0 else base + r for r in one.reads]
+            _place(one, [values[n] for n in numbers], values, base)
         for ref, other in template.aliases:
             values[base + ref] = values[call.number(other)]
         return len(template.steps)
+
+
+def _place(one: Whole, arrays: list[Any], values: list[Any], base: int) -> None:
+    """Run steps as one, and put the results where they belong."""
+    made, results = one.run(arrays), one.results
+    if len(results) == 1:
+        values[base + results[0]] = made[0]
+    else:
+        for ref, array in zip(results, made, strict=True):
+            values[base + ref] = array
 
 
 def _reads_little(event: Any) -> bool:
@@ -120,7 +130,7 @@ def _reads_little(event: Any) -> bool:
 def _run_back(template: Walked, values: list[Any]) -> int:
     """Run a backward, call by call."""
     count = 0
-    for call, pulled, reads, given, first, adds in template.groups:
+    for call, pulled, reads, first, adds in template.groups:
         count += len(pulled.steps) + len(adds)
         one = pulled.whole()
         if one is None:
@@ -129,15 +139,10 @@ def _run_back(template: Walked, values: list[Any]) -> int:
                 run_step(fragment, [values[numbers[r]] for r in wanted], values, at)
                 at += len(fragment.results)
         else:
-            arrays = []
-            for what, which in one.reads:
-                n = call.number(which) if what is VALUE else given[which] if what == COTANGENT else None
-                arrays.append(np.zeros(which.type.static_shape(), which.type.numpy) if n is None else values[n])
-            before = first - len(reads)
-            for n, array in zip(one.results, run_fragment(one.fragment, arrays), strict=True):
-                values[before + n] = array
-        for _, fragment, terms, total in adds:
-            run_step(fragment, [values[k] for k in terms], values, total)
+            numbers = reads if one.plain else [reads[r] if r >= 0 else call.arguments[-1 - r] for r in one.reads]
+            _place(one, [values[n] for n in numbers], values, first - len(reads))
+        for _, fragment, (a, b), total in adds:
+            run_step(fragment, [values[a], values[b]], values, total)
     for ref, other in template.aliases:
         values[template.base + ref] = values[template.base + other]
     return count

@@ -109,41 +109,45 @@ class Walk:
                 pulls = template.pulls = {}, ends_of(template)
             given = [pop((begin + number, k), None) for number, k in pulls[1]]
             present = tuple([g is not None for g in given])
-            if True in present:
-                pulled = pulls[0].get(present)
-                if pulled is None:
-                    pulled = pulls[0][present] = pull_call(template, present)
-                self._pull(call, begin, pulled, given)
+            if True not in present:
+                continue
+            pulled = pulls[0].get(present)
+            if pulled is None:
+                pulled = pulls[0][present] = pull_call(template, present)
+            self._pull(call, pulled, given)
+            self.begins.append(begin)
+            self.reached += len(pulled.reached)
 
-    def _pull(self, call: Call, begin: int, pulled: Pulled, given: list[int | None]) -> None:
-        """Pull one call back, and add what it gives to the cotangents of where that goes."""
-        tape, flows, base = self.tape, self.flows, self.base
+    def _pull(self, call: Call, pulled: Pulled, given: list[int | None]) -> None:
+        """Pull one call back, and add what that gives to the cotangents of where it goes."""
+        _, arguments, _, own, _ = call
+        base, kinds, flows, sources, cell_of = self.base, self.kinds, self.flows, self.sources, self.tape.cell
         reads: list[Any] = []
         for what, which in pulled.reads:
             if what is VALUE:
-                n = call.number(which)
-                cell = tape.cell(n)
-                if cell is not None and written_over(cell) is not None:
+                n = arguments[-1 - which] if which < 0 else own + which
+                cell = cell_of(n)
+                if cell is not None and (cell.stale or cell.home is not None) and written_over(cell) is not None:
                     raise Unusual
                 reads.append(n)
             else:
                 reads.append(self.constant(zeros(which)) if what is ZERO else given[which])
-        first = base + len(self.kinds)
-        self.kinds += pulled.kinds
-        self.reached += len(pulled.reached)
-        count, adds = len(reads), []
-        for after, way, n in pulled.gives:
-            flow = reads[n] if n < count else first + n - count
-            to = self._to(call, way, begin)
+        first = base + len(kinds)
+        kinds += pulled.kinds
+        before, adds = first - len(reads), []
+        for after, (argument, _), number in pulled.gives:
+            flow, n = before + number, arguments[-1 - argument]
+            to = sources.get(n)
+            if to is None:
+                to = sources[n] = self._leaf(n)
             have = flows.get(to)
             if have is not None:
-                fragment = self._sum_of(self.kinds[have - base], self.kinds[flow - base])
-                adds.append((after, fragment, (have, flow), base + len(self.kinds)))
-                flow = base + len(self.kinds)
-                self.kinds += fragment.results
+                fragment = self._sum_of(kinds[have - base], kinds[flow - base])
+                flow = base + len(kinds)
+                adds.append((after, fragment, (have, before + number), flow))
+                kinds += fragment.results
             flows[to] = flow
-        self.groups.append(Group(call, pulled, reads, given, first, adds))
-        self.begins.append(begin)
+        self.groups.append((call, pulled, reads, first, adds))
 
     def _sum_of(self, a: Kind, b: Kind) -> Fragment:
         """The sum of two cotangents."""
@@ -157,7 +161,7 @@ class Walk:
         those that lead to none but such."""
         if self.reached == self.nodes:
             return range(self.nodes)
-        passed = {begin + k for g, begin in zip(self.groups, self.begins, strict=True) for k in g.pulled.reached}
+        passed = {begin + k for group, begin in zip(self.groups, self.begins, strict=True) for k in group[1].reached}
         found: set[int] = set()
         for call, begin in self.calls:
             for number, known in enumerate(call.template.nodes, begin):  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ them, and the states come when somebody asks for the tape's: for backward, or to
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from ...compiler.backend import recorder
@@ -34,28 +33,31 @@ class Pattern:
     """What all calls of a form do.
 
     state    what native code reads: it has no parent, and stands in no tree
-    tensors  how many the calls read; `numbers` likewise
+    tensors  how many the calls read; `numbers` likewise; and how many values are made
+    there    what is noted of the tensors if all are on the trace
     classes  of the tensors, by which states are told
     """
 
-    __slots__ = ("recorded", "form", "template", "classes", "kinds", "tensors", "numbers", "state")
+    __slots__ = ("recorded", "form", "template", "classes", "kinds", "tensors", "there", "numbers", "values", "state")
 
     def __init__(self, reading: Reading, template: Template) -> None:
         self.recorded, self.form, self.template = reading.recorded, reading.form, template
         self.classes = tuple(reading.classes)
         self.kinds = tuple([t._kind if t._is_late else t._cell.kind for t in reading.tensors])
         self.tensors, self.numbers = len(reading.tensors), len(reading.numbers)
-        self.state = State(None, None, len(template.kinds))
+        self.there, self.values = (Search.THERE,) * self.tensors, len(template.kinds)
+        self.state = State(None, None, self.values)
         count = self.tensors + self.numbers
         any_call = Call(template, tuple(range(-1, -1 - count, -1)), (), 0)
         describe(self.state, _AnyNeeds(any_call, self), Gives(any_call), self.form)
 
-    def after(self, before: State, base: int, where: Place | None, numbers: list[int], agains: list[int]) -> State:
+    def after(
+        self, before: State, base: int, where: Place | None, numbers: tuple[int, ...], agains: tuple[int, ...]
+    ) -> State:
         """The state after a call whose tensors have these numbers."""
-        first = base - self.numbers
         entered: tuple[Any, ...] = ()
         key: tuple[Any, ...] = (self.form, *numbers)
-        if numbers and max(agains) >= Search.FIRST:
+        if agains != self.there:
             places: list[Any] = list(numbers)
             found = []
             for k, again in enumerate(agains):
@@ -70,8 +72,9 @@ class Pattern:
             if state.call is None:
                 tell(state, self)
             return state
-        call = Call(self.template, (*numbers, *range(first, base)), entered, base, where)
-        return before.add(key, State(before, call, base + self.state.values), kept=False)
+        arguments = numbers if not self.numbers else (*numbers, *range(base - self.numbers, base))
+        call = Call(self.template, arguments, entered, base, where)
+        return before.add(key, State(before, call, base + self.values), kept=False)
 
 
 class _AnyNeeds(Needs):
@@ -142,13 +145,15 @@ def settle(tape: Any) -> None:
     """
     with tape.lock:
         while notes := tape.notes():
-            state, words = tape.known, iter(notes)
-            for address in words:
-                pattern = _patterns[address]
-                base, count = next(words), pattern.tensors
-                where = codes.place(next(words), next(words))
-                state = pattern.after(state, base, where, [*islice(words, count)], [*islice(words, count)])
-            if tape.settled(len(notes), state):
+            state, at, end = tape.known, 0, len(notes)
+            while at < end:
+                pattern = _patterns[notes[at]]
+                base, where = notes[at + 1], codes.place(notes[at + 2], notes[at + 3])
+                middle = at + 4 + pattern.tensors
+                after = middle + pattern.tensors
+                state = pattern.after(state, base, where, notes[at + 4 : middle], notes[middle:after])
+                at = after
+            if tape.settled(end, state):
                 break
         if len(codes.known) > CODES:
             forget_places()

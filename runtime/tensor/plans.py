@@ -282,16 +282,12 @@ class Interpreted:
         return self.plan._run_cold(arrays)
 
 
-def run_fragment(fragment: Fragment, arrays: list[Any]) -> list[Any]:
-    """What a fragment makes of arrays of its kinds."""
-    quick = fragment.alone.quick
-    made = quick(arrays) if quick is not None else None
-    return made if type(made) is list else fragment.run(arrays)  # which raises the error if there was one
-
-
 def run_step(fragment: Fragment, arrays: list[Any], values: list[Any], first: int) -> None:
     """Run one step; its results become values from `first` on."""
-    made = run_fragment(fragment, arrays)
+    quick = fragment.alone.quick
+    made = quick(arrays) if quick is not None else None
+    if type(made) is not list:
+        made = fragment.run(arrays)  # which raises the error if there was one
     if len(made) == 1:
         values[first] = made[0]
     else:

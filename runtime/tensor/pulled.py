@@ -10,7 +10,7 @@ once, and read arguments in place of what the call only moved about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .cells import Kind
 from .composed import Part, compose
@@ -29,12 +29,24 @@ Read = tuple[Any, Any]
 """What a pullback reads: (COTANGENT, which of the call's ends), (VALUE, ref), or (ZERO, kind)."""
 
 
-class Whole(NamedTuple):
-    """Steps as one fragment; its results are those steps' values of these numbers."""
+class Whole:
+    """Steps as one fragment; its results are those steps' values of these numbers.
 
-    fragment: Fragment
-    reads: tuple[Any, ...]
-    results: tuple[int, ...]
+    reads  what it reads, as refs of a call; of a pullback they are places among what its steps read, or of arguments
+    plain  all that is read, in that order: the arguments, or what the steps of a pullback read
+    """
+
+    __slots__ = ("fragment", "alone", "reads", "results", "plain")
+
+    def __init__(self, fragment: Fragment, reads: Sequence[int], results: Sequence[int], plain: bool) -> None:
+        self.fragment, self.alone, self.plain = fragment, fragment.alone, plain
+        self.reads, self.results = tuple(reads), tuple(results)
+
+    def run(self, arrays: list[Any]) -> list[Any]:
+        """The results for arrays of what it reads."""
+        quick = self.alone.quick
+        made = quick(arrays) if quick is not None else None
+        return made if type(made) is list else self.fragment.run(arrays)  # which raises the error if there was one
 
 
 class Pulled:
@@ -58,13 +70,19 @@ class Pulled:
         self._whole: Any = None
 
     def whole(self) -> Whole | None:
-        """The steps as one fragment, where that differs from them."""
-        if self._whole is None:
-            self._whole = 0
-            moved = any(what is VALUE and moves_before(self.template, ref) for what, ref in self.reads)
-            if is_small(self.template) and (len(self.steps) > 1 or moved):
-                self._whole = _whole(self.template, self.reads, self.steps, sorted({n for _, _, n in self.gives}))
-        return self._whole or None
+        """The steps as one fragment; None if they are too many, or none."""
+        found = self._whole
+        if found is None:
+            found = self._whole = is_small(self.template) and bool(self.steps) and self._made_whole()
+        return found or None
+
+    def _made_whole(self) -> Whole:
+        template, steps, count = self.template, self.steps, len(self.reads)
+        moved = any(what is VALUE and moves_before(template, ref) for what, ref in self.reads)
+        if len(steps) == 1 and not moved:
+            fragment, reads, _ = steps[0]
+            return Whole(fragment, reads, range(count, count + len(fragment.results)), reads == tuple(range(count)))
+        return _whole(template, self.reads, steps, sorted({n for _, _, n in self.gives}))
 
 
 def is_small(template: Template) -> bool:
@@ -126,8 +144,9 @@ def _whole(template: Template, reads: Sequence[Read], steps: Sequence[Any], resu
         places += range(count, count + len(fragment.results))
         count += len(fragment.results)
     kinds = [kind_of_read(template, read) for read in outside]
-    name = f"{template.function.__name__}_pull"
-    return Whole(compose(name, kinds, parts, [places[n] for n in results]), tuple(outside), tuple(results))
+    fragment = compose(f"{template.function.__name__}_pull", kinds, parts, [places[n] for n in results])
+    where = [reads.index(read) if read in reads else read[1] for read in outside]
+    return Whole(fragment, where, results, where == [*range(len(reads))])
 
 
 def moves_before(template: Template, ref: int) -> list[tuple[int, Fragment, tuple[int, ...]]] | None:
@@ -143,16 +162,19 @@ def moves_before(template: Template, ref: int) -> list[tuple[int, Fragment, tupl
 
 
 def whole_call(template: Template) -> Whole | None:
-    """All that a call does as one fragment of the values that others may read; None where it does one thing only."""
+    """All that a call does as one fragment of the values that others may read; None if it is too much, or nothing."""
     found = template.whole
     if found is None:
-        few = len(template.steps) > 1 and not template.call.exact and is_small(template)
-        found = template.whole = _whole_call(template) if few else 0
+        few = bool(template.steps) and not template.call.exact and is_small(template)
+        found = template.whole = few and _whole_call(template)
     return found or None
 
 
 def _whole_call(template: Template) -> Whole:
     steps = template.steps
+    if len(steps) == 1:
+        fragment, refs, first, _ = steps[0]
+        return Whole(fragment, refs, range(first, first + len(fragment.results)), _are_arguments(refs))
     made = {s[2] + k for s in steps for k in range(len(s[0].results))}
     wanted = {ref for ref, _, _ in template.results} | {ref for _, ref in template.assigns}
     wanted |= {other for _, other in template.aliases}
@@ -161,7 +183,7 @@ def _whole_call(template: Template) -> Whole:
         reads = [refs[k] if what == INPUT else first + k for what, k in known.pull.reads if what != COTANGENT]
         wanted.update(r for r in reads if r in made and moves_before(template, r) is None)
     wanted &= made
-    outside = sorted({r for _, refs, _, _ in steps for r in refs if r not in made})
+    outside = sorted({r for _, refs, _, _ in steps for r in refs if r not in made}, reverse=True)
     numbers = {r: k for k, r in enumerate(outside)}
     parts: list[Part] = []
     for fragment, refs, first, _ in steps:
@@ -170,23 +192,17 @@ def _whole_call(template: Template) -> Whole:
             numbers[first + k] = len(numbers)
     kinds = [kind_of_ref(template, r) for r in outside]
     results = sorted(wanted)
-    made_of = compose(template.function.__name__, kinds, parts, [numbers[r] for r in results])
-    return Whole(made_of, tuple(outside), tuple(results))
+    fragment = compose(template.function.__name__, kinds, parts, [numbers[r] for r in results])
+    return Whole(fragment, outside, results, _are_arguments(outside))
 
 
-class Group(NamedTuple):
-    """A call that is pulled back.
+def _are_arguments(refs: Sequence[int]) -> bool:
+    return list(refs) == [-1 - k for k in range(len(refs))]
 
-    reads   numbers of what its steps read, and then of their results, of which `first` is the first
-    adds    (after how many steps, fragment, numbers, first): sums of its cotangents with others
-    """
 
-    call: Call
-    pulled: Pulled
-    reads: list[int]
-    cotangents: list[int | None]
-    first: int
-    adds: list[tuple[int, Fragment, tuple[int, int], int]]
+Group = tuple[Call, Pulled, list[int], int, list[tuple[int, Fragment, tuple[int, int], int]]]
+"""A call that is pulled back: the call, how, the numbers of what its steps read, the first number of their results, and
+sums of its cotangents with others (after how many steps, fragment, numbers, first)."""
 
 
 class Walked(Template):
@@ -210,7 +226,7 @@ class Walked(Template):
         def ref(n: int) -> int:
             return n - base if n >= base else ABSOLUTE + n
 
-        for call, pulled, reads, _, first, adds in self.groups:
+        for call, pulled, reads, first, adds in self.groups:
             numbers = [*reads, *range(first, first + len(pulled.kinds))]
             at, sums = first, iter([*adds, (-1, None, (), 0)])
             after, fragment, terms, total = next(sums)

@@ -80,6 +80,8 @@ _FUNCTIONS = {
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyThread_get_thread_ident": "i64 ()",
     "PyTuple_GetItem": "ptr (ptr, i64)",
+    "PyTuple_New": "ptr (i64)",
+    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
     "PyType_GenericAlloc": "ptr (ptr, i64)",
     "PyType_GenericNew": "ptr (ptr, ptr, ptr)",
     "PyType_IsSubtype": "i32 (ptr, ptr)",

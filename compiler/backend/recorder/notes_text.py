@@ -110,11 +110,11 @@ entry:
   ret i32 0
 }}
 
-; notes() -> list of the words on calls that no state follows yet
+; notes() -> tuple of the words on calls that no state follows yet
 define ptr @tape_notes(ptr %tape, ptr %unused) nounwind {{
 entry:
 {get("noted", "%tape", Tape.NOTED, "i64")}
-  %made = call ptr @PyList_New(i64 %noted)
+  %made = call ptr @PyTuple_New(i64 %noted)
   %failed = icmp eq ptr %made, null
   br i1 %failed, label %error, label %each
 each:
@@ -130,7 +130,7 @@ one:
   %no_number = icmp eq ptr %number, null
   br i1 %no_number, label %drop, label %set
 set:
-  %status = call i32 @PyList_SetItem(ptr %made, i64 %k, ptr %number)
+  %status = call i32 @PyTuple_SetItem(ptr %made, i64 %k, ptr %number)
   br label %each
 done:
   ret ptr %made
