@@ -11,7 +11,7 @@ import numpy as np
 
 from .cells import Kind, number_cell
 from .plans import count_cold, numbers_in, run_step
-from .pulled import Walked, Whole, whole_call
+from .pulled import Pulled, Walked, whole_call
 from .sharing import Views
 from .slots import HISTORY, SPECIAL, TensorBase
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
@@ -104,20 +104,10 @@ class Once:
             numbers: Any = arguments
             if not one.plain or len(one.reads) < len(arguments):
                 numbers = [arguments[-1 - r] if r < 0 else base + r for r in one.reads]
-            _place(one, [values[n] for n in numbers], values, base)
+            one.run(values, numbers, base)
         for ref, other in template.aliases:
             values[base + ref] = values[call.number(other)]
         return len(template.steps)
-
-
-def _place(one: Whole, arrays: list[Any], values: list[Any], base: int) -> None:
-    """Run steps as one, and put the results where they belong."""
-    made, results = one.run(arrays), one.results
-    if len(results) == 1:
-        values[base + results[0]] = made[0]
-    else:
-        for ref, array in zip(results, made, strict=True):
-            values[base + ref] = array
 
 
 def _reads_little(event: Any) -> bool:
@@ -132,20 +122,30 @@ def _run_back(template: Walked, values: list[Any]) -> int:
     count = 0
     for call, pulled, reads, first, adds in template.groups:
         count += len(pulled.steps) + len(adds)
-        one = pulled.whole()
-        if one is None:
-            numbers, at = [*reads, *range(first, first + len(pulled.kinds))], first
-            for fragment, wanted, _ in pulled.steps:
-                run_step(fragment, [values[numbers[r]] for r in wanted], values, at)
-                at += len(fragment.results)
-        else:
+        before, sums = first - len(reads), ()
+        if adds and len(pulled.steps) > 1:  # which are compiled for this call anyway
+            sums = tuple([(fragment, -1 if a < first else a - before, b - before) for _, fragment, (a, b), _ in adds])
+            reads = [*reads, *[a for _, _, (a, _), _ in adds if a < first]]
+        one = pulled.whole(sums)
+        if one is not None:
             numbers = reads if one.plain else [reads[r] if r >= 0 else call.arguments[-1 - r] for r in one.reads]
-            _place(one, [values[n] for n in numbers], values, first - len(reads))
+            one.run(values, numbers, before)
+            if sums:
+                continue
+        else:
+            _run_steps(pulled, reads, values, first)
         for _, fragment, (a, b), total in adds:
             run_step(fragment, [values[a], values[b]], values, total)
     for ref, other in template.aliases:
         values[template.base + ref] = values[template.base + other]
     return count
+
+
+def _run_steps(pulled: Pulled, reads: list[int], values: list[Any], first: int) -> None:
+    numbers, at = [*reads[: len(pulled.reads)], *range(first, first + len(pulled.kinds))], first
+    for fragment, wanted, _ in pulled.steps:
+        run_step(fragment, [values[numbers[r]] for r in wanted], values, at)
+        at += len(fragment.results)
 
 
 def once(tape: Any, live: bytes) -> Once | None:

@@ -116,7 +116,7 @@ def tell_pattern(reading: Reading, template: Template, tape: Tape) -> None:
     told = recorded.patterns
     if recorded.native is None or len(told) >= FEW or any(p.form is form for p in told) or not can_be_told(template):
         return
-    if recorded.exact or template.assigns or template.grads or form.mode > 1:
+    if recorded.exact or template.grads or form.mode > 1:
         return
     if len(reading.tensors) > Search.MOST or len(reading.numbers) > Search.FEW or len(template.results) > MOST_RESULTS:
         return

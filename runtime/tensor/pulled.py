@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...compiler.backend.recorder import launch
 from .cells import Kind
 from .composed import Part, compose
 from .fragments import COTANGENT, INPUT, Fragment
@@ -29,6 +30,11 @@ Read = tuple[Any, Any]
 """What a pullback reads: (COTANGENT, which of the call's ends), (VALUE, ref), or (ZERO, kind)."""
 
 
+Sums = tuple[tuple[Fragment, int, int], ...]
+"""Sums of what a pullback gives, as numbers that go on after those of its steps: (fragment, -1 or a number, a number),
+where -1 is a term from elsewhere."""
+
+
 class Whole:
     """Steps as one fragment; its results are those steps' values of these numbers.
 
@@ -42,11 +48,13 @@ class Whole:
         self.fragment, self.alone, self.plain = fragment, fragment.alone, plain
         self.reads, self.results = tuple(reads), tuple(results)
 
-    def run(self, arrays: list[Any]) -> list[Any]:
-        """The results for arrays of what it reads."""
+    def run(self, values: list[Any], numbers: Sequence[int], base: int) -> None:
+        """Run on the values of these numbers; the results become values, counted from `base`."""
         quick = self.alone.quick
-        made = quick(arrays) if quick is not None else None
-        return made if type(made) is list else self.fragment.run(arrays)  # which raises the error if there was one
+        if quick is None or not launch(quick, values, numbers, self.results, base):
+            made = self.fragment.run([values[n] for n in numbers])  # which raises the error if there was one
+            for ref, array in zip(self.results, made, strict=True):
+                values[base + ref] = array
 
 
 class Pulled:
@@ -59,7 +67,7 @@ class Pulled:
     reached  the numbers of the nodes that backward passes
     """
 
-    __slots__ = ("template", "reads", "steps", "gives", "kinds", "reached", "_whole")
+    __slots__ = ("template", "reads", "steps", "gives", "kinds", "reached", "_wholes")
 
     def __init__(
         self, template: Template, reads: Sequence[Read], steps: Sequence[Any], gives: Sequence[Any],
@@ -67,22 +75,27 @@ class Pulled:
     ) -> None:  # fmt: skip
         self.template, self.reads, self.steps, self.gives = template, tuple(reads), tuple(steps), tuple(gives)
         self.kinds, self.reached = tuple(kinds), frozenset(reached)
-        self._whole: Any = None
+        self._wholes: dict[Sums, Any] = {}
 
-    def whole(self) -> Whole | None:
-        """The steps as one fragment; None if they are too many, or none."""
-        found = self._whole
+    def whole(self, sums: Sums = ()) -> Whole | None:
+        """The steps, and some sums of what they give, as one fragment; None if they are too many, or none.
+
+        It reads, besides what the steps read, the terms of sums that come from elsewhere.
+        """
+        found = self._wholes.get(sums)
         if found is None:
-            found = self._whole = is_small(self.template) and bool(self.steps) and self._made_whole()
+            found = self._wholes[sums] = is_small(self.template) and bool(self.steps) and self._made_whole(sums)
         return found or None
 
-    def _made_whole(self) -> Whole:
+    def _made_whole(self, sums: Sums) -> Whole:
         template, steps, count = self.template, self.steps, len(self.reads)
         moved = any(what is VALUE and moves_before(template, ref) for what, ref in self.reads)
-        if len(steps) == 1 and not moved:
+        if len(steps) == 1 and not moved and not sums:
             fragment, reads, _ = steps[0]
             return Whole(fragment, reads, range(count, count + len(fragment.results)), reads == tuple(range(count)))
-        return _whole(template, self.reads, steps, sorted({n for _, _, n in self.gives}))
+        totals = count + len(self.kinds)
+        results = {n for _, _, n in self.gives} | {*range(totals, totals + len(sums))}
+        return _whole(template, self.reads, steps, sums, sorted(results - {n for _, *terms in sums for n in terms}))
 
 
 def is_small(template: Template) -> bool:
@@ -117,8 +130,10 @@ def kind_of_ref(template: Template, ref: int) -> Kind:
     raise LookupError(ref)
 
 
-def _whole(template: Template, reads: Sequence[Read], steps: Sequence[Any], results: Sequence[int]) -> Whole:
-    """The steps as one, which moves arguments about itself."""
+def _whole(
+    template: Template, reads: Sequence[Read], steps: Sequence[Any], sums: Sums, results: Sequence[int]
+) -> Whole:
+    """The steps and sums as one, which moves arguments about itself."""
     outside: dict[Read, int] = {}
     moved: dict[int, tuple[int, Fragment, tuple[int, ...]]] = {}
     for what, ref in reads:
@@ -132,7 +147,8 @@ def _whole(template: Template, reads: Sequence[Read], steps: Sequence[Any], resu
             outside.setdefault((what, ref), len(outside))
     parts: list[Part] = []
     numbers: dict[Any, int] = {read: k for k, read in enumerate(outside)}
-    count = len(outside)
+    others = [fragment.inputs[0] for fragment, a, _ in sums if a < 0]
+    term, count = len(outside), len(outside) + len(others)
     for first, fragment, refs in sorted(moved.values()):
         parts.append((fragment, tuple([numbers[VALUE, r] for r in refs])))
         for k in range(len(fragment.results)):
@@ -143,10 +159,15 @@ def _whole(template: Template, reads: Sequence[Read], steps: Sequence[Any], resu
         parts.append((fragment, tuple([places[r] for r in refs])))
         places += range(count, count + len(fragment.results))
         count += len(fragment.results)
-    kinds = [kind_of_read(template, read) for read in outside]
+    for fragment, a, b in sums:
+        parts.append((fragment, (term if a < 0 else places[a], places[b])))
+        places.append(count)
+        term, count = term + (a < 0), count + 1
+    kinds = [*[kind_of_read(template, read) for read in outside], *others]
     fragment = compose(f"{template.function.__name__}_pull", kinds, parts, [places[n] for n in results])
     where = [reads.index(read) if read in reads else read[1] for read in outside]
-    return Whole(fragment, where, results, where == [*range(len(reads))])
+    where += range(len(reads), len(reads) + len(others))
+    return Whole(fragment, where, results, where == [*range(len(reads) + len(others))])
 
 
 def moves_before(template: Template, ref: int) -> list[tuple[int, Fragment, tuple[int, ...]]] | None:

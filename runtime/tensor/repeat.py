@@ -273,16 +273,24 @@ class Record:
 def remember(tape: Tape, plan: Any) -> Record:
     """What is needed of a trace that is about to end."""
     if plan.held is None:
-        calls = [s.event for s in events(plan.state) if isinstance(s.event, Call) and s.event.template.has_nodes]
-        read = {n for call in calls for n in call.arguments}  # others would keep the traces before this one alive
-        known = [(n, tape.value(n)) for n in (*plan.program.inputs, *plan.program.again) if n in read]
-        plan.held = tuple([
-            n for n, t in known if isinstance(t, TensorBase) and (t._flags & LEAF or has_history(t))])  # fmt: skip
+        plan.held = _held(tape, plan)
     if plan.joins:
         views = program_of(plan.state).views
         for n, m in plan.joins:
             _join(tape.value(n), tape.value(m), views.paths[n], n in views.based)
     return Record(plan.state, plan.held, tape.pick(plan.held))
+
+
+def _held(tape: Tape, plan: Any) -> tuple[int, ...]:
+    """The numbers of tensors from outside at which nodes begin.  Those with a history that no node needs would keep the
+    traces before this one alive."""
+    numbers = *plan.program.inputs, *plan.program.again
+    tensors = [(n, t) for n in numbers if isinstance(t := tape.value(n), TensorBase)]
+    older = {n for n, t in tensors if has_history(t)}
+    if older:
+        calls = [s.event for s in events(plan.state) if isinstance(s.event, Call) and s.event.template.has_nodes]
+        older.intersection_update([n for call in calls for n in call.arguments])
+    return tuple([n for n, t in tensors if n in older or (t._flags & LEAF and not has_history(t))])
 
 
 def _join(t: Any, owner: Any, path: Path, based: bool) -> None:

@@ -20,7 +20,7 @@ somebody asks, and how the values of a state are computed.
     library       the LLVM text as code in memory
     *_text        the text: collect (garbage), tensor, late, tape, tape_methods and notes; compare, class, any and match
                   (is it that call?), give (what it does), place, pattern, call, operator; inputs, results, replay,
-                  rerun; gradients
+                  rerun, launch; gradients
 """
 
 from .layout import BOUND, Give, Need, Range, Search, Source, words
@@ -38,6 +38,7 @@ from .native import (
     install,
     installed,
     is_operator,
+    launch,
     mark,
     operators,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "install",
     "installed",
     "is_operator",
+    "launch",
     "mark",
     "operators",
     "words",

@@ -17,6 +17,7 @@ from . import (
     gradients_text,
     inputs_text,
     late_text,
+    launch_text,
     match_text,
     notes_text,
     operator_text,
@@ -33,7 +34,7 @@ from . import (
 _PARTS = (
     collect_text, tensor_text, late_text, tape_text, tape_methods_text, notes_text, compare_text, class_text, any_text,
     match_text, give_text, place_text, pattern_text, call_text, operator_text, inputs_text, results_text, replay_text,
-    rerun_text, gradients_text,
+    rerun_text, launch_text, gradients_text,
 )  # fmt: skip
 
 _VARIABLES = (
@@ -93,6 +94,7 @@ _FUNCTIONS = {
 _INTRINSICS = """
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.fshr.i64(i64, i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.vector.reduce.or.v4i64(<4 x i64>)

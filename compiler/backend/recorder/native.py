@@ -28,6 +28,21 @@ def forget_gradients(tensors: list[Any]) -> None:
         t._grad = None
 
 
+def launch(
+    kernel: Callable[[list[Any]], Any], values: list[Any], numbers: Sequence[int], results: Sequence[int], base: int
+) -> bool:
+    """Run a kernel on some values of a list; its results become the values of base + `results`.
+
+    Whether it ran: it may return something else than a list of results.
+    """
+    made = kernel([values[n] for n in numbers])
+    if type(made) is not list:
+        return False
+    for ref, array in zip(results, made, strict=True):
+        values[base + ref] = array
+    return True
+
+
 SUPPORTED: bool = python_abi.SUPPORTED
 """Whether there are native classes for this interpreter."""
 
@@ -35,6 +50,7 @@ if SUPPORTED:
     TensorBase, CellBase = types.tensor_type(), types.cell_type()
     StateBase, RecordedBase, TapeBase = types.state_type(), types.recorded_type(), types.tape_type()
     gradients_of, forget_gradients = types.function("gradients_of"), types.function("forget_gradients")
+    launch = types.function("launch", several=True)
     library.assign("tensor_base", id(TensorBase))
     library.assign("cell_base", id(CellBase))
     SUPPORTED = read_word(id(TensorBase) + python_abi.TYPE_DEALLOC) == library.address("tensor_dealloc")

@@ -87,13 +87,18 @@ entry:
   %end = getelementptr i8, ptr %begin, i64 %size
   br label %each
 each:
-  %words = phi ptr [ %begin, %entry ], [ %more, %result ], [ %more, %viewed ], [ %more, %read ]
+  %words = phi ptr [ %begin, %entry ], [ %more, %result ], [ %more, %assign ], [ %more, %viewed ], [ %more, %read ]
   %last = icmp uge ptr %words, %end
   br i1 %last, label %answer, label %read
 read:
 {DESCRIPTOR_FIELDS}
   %n = call i64 @place_of(ptr %search, i64 %a)
-  switch i64 %tag, label %each [ i64 {Give.RESULT}, label %result   i64 {Give.VIEWED}, label %viewed ]
+  switch i64 %tag, label %each [
+    i64 {Give.RESULT}, label %result   i64 {Give.ASSIGN}, label %assign   i64 {Give.VIEWED}, label %viewed ]
+assign:
+  %new = call i64 @place_of(ptr %search, i64 %b)
+  call void @assign(ptr %tape, i64 %n, i64 %new, i64 %c)
+  br label %each
 result:
   %made = call ptr @make(ptr %tape, i64 %n, i64 %b, i64 %c)
   br label %each

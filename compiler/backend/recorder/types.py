@@ -75,9 +75,10 @@ def _made(name: str, doc: str, size: int, native: str, *slots: tuple[int, int], 
     return make(ctypes.addressof(spec))
 
 
-def function(name: str) -> Any:
-    """A function of one argument."""
-    table = _table(_Method, [(name.encode(), library.address(name), _ONE_ARGUMENT, None)])
+def function(name: str, several: bool = False) -> Any:
+    """A function of one argument, or of several."""
+    how = python_abi.FASTCALL if several else _ONE_ARGUMENT
+    table = _table(_Method, [(name.encode(), library.address(name), how, None)])
     make = python_callable(interpreter_symbol("PyCFunction_NewEx"), ctypes.py_object, *[ctypes.c_void_p] * 3)
     return make(table, None, None)
 
