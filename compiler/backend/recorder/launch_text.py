@@ -1,4 +1,4 @@
-"""LLVM text that runs one kernel on values of a list and puts its results there: all that traces are which come once."""
+"""LLVM text that runs a kernel on values of a list and puts its results there: traces that come once are just that."""
 
 from __future__ import annotations
 
