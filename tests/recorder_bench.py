@@ -16,7 +16,7 @@ class Kind:
 
 
 class Cell(recorder.CellBase):
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
 
 
 class State(recorder.StateBase):

@@ -212,7 +212,7 @@ def test_replays_leak_nothing(bench):
                     [(3, bench.kind), (4, bench.kind)])
     x, y, number = np.ones((2, 3)), np.ones((2, 3)), 1.25
     watched = x, y, number, bench.kind, None, Cell
-    spare = [Tensor() for _ in range(2100)]  # dead tensors are kept, but not more than these
+    spare = [Tensor() for _ in range(2100)], [Cell(None, None) for _ in range(2100)]  # dead ones are kept, but no more
     del spare
 
     def run() -> None:
@@ -240,18 +240,20 @@ def test_a_state_remembers_the_run_that_ended_in_it(bench):
     x, y = bench.tensor(array=np.ones(4)), bench.tensor(array=np.ones(4))
     bench.restart()
     z = bench.f(x, y)
-    assert bench.tape.rerun() is NotImplemented
-    replay.stay(state, bench.tape.live(), "more")
+    root = bench.root
+    assert bench.tape.rerun(root, True) is NotImplemented
+    replay.stay(state, bench.tape.live(), None, "more")
     assert state.plan[-1] == "more"
-    assert replay.settled(bench.tape.rerun()) == [] and z._cell.array.tolist() == [0.0] * 4
+    assert bench.tape.rerun(root, True) is True and z._cell.array.tolist() == [0.0] * 4
+    assert state.runs == 1 and bench.tape.count == 0 and bench.tape.state is root
     bench.restart()
     bench.f(x, y)  # whose result nobody wants
-    assert bench.tape.rerun() is NotImplemented and replay.settled(NotImplemented) is None
+    assert bench.tape.rerun(root, True) is NotImplemented and replay.settled(NotImplemented) is None
     bench.restart()
     z = bench.f(x, y)
     y._cell.array = np.zeros(3)
-    assert bench.tape.rerun() is NotImplemented and z._is_late
+    assert bench.tape.rerun(root, True) is NotImplemented and z._is_late
     state.live = state.plan = 3
-    assert bench.tape.rerun() is NotImplemented
+    assert bench.tape.rerun(root, True) is NotImplemented
     bench.tape.restart(bench.serial, None)
-    assert bench.tape.rerun() is NotImplemented
+    assert bench.tape.rerun(root, True) is NotImplemented

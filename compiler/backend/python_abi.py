@@ -14,6 +14,7 @@ import ctypes
 import struct
 import sys
 import sysconfig
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -40,7 +41,9 @@ ARRAY_STRIDES = 40
 ARRAY_BASE = 48
 ARRAY_DTYPE = 56
 ARRAY_FLAGS = 64
+ARRAY_WEAK = 72
 TYPE_DEALLOC = 48
+TYPE_GETATTR = 144
 TYPE_FLAGS = 168
 CELL_CONTENTS = 16
 FUNCTION_CODE = 48
@@ -49,6 +52,7 @@ FUNCTION_KEYWORD_DEFAULTS = 64
 
 # Bits of an array's flags.
 C_CONTIGUOUS = 0x1
+F_CONTIGUOUS = 0x2
 OWNS_DATA = 0x4
 ALIGNED = 0x100
 WRITEABLE = 0x400
@@ -104,11 +108,16 @@ def _header_agrees() -> bool:
     class Plain:
         pass
 
+    class Asked:
+        def __getattr__(self, name: str) -> None: ...
+
     fresh = Plain()
+    ways = [_field("<Q", cls, TYPE_GETATTR) for cls in (object, Plain, Asked)]
     before = _field("<I", fresh, REFERENCES)
     more = [fresh] * 5
     return (_field("<I", fresh, REFERENCES) == before + len(more)
             and _field("<Q", fresh, TYPE) == id(Plain)
+            and ways[0] == ways[1] != ways[2]
             and _field("<Q", Plain, TYPE_FLAGS) == Plain.__flags__
             and _field("<Q", int, TYPE_FLAGS) == int.__flags__)
 
@@ -140,7 +149,8 @@ def _dicts_agree() -> bool:
 def _arrays_agree() -> bool:
     whole = np.zeros((4, 10), np.float32)
     array = whole[::2, 1::2]
-    if _field("<Q", array, ARRAY_DATA) != array.__array_interface__["data"][0]:
+    watched = weakref.ref(whole)
+    if watched() is not whole or _field("<Q", array, ARRAY_DATA) != array.__array_interface__["data"][0]:
         return False
     shape = read_bytes(read_word(id(array) + ARRAY_SHAPE), 16)
     strides = read_bytes(read_word(id(array) + ARRAY_STRIDES), 16)
@@ -149,6 +159,7 @@ def _arrays_agree() -> bool:
             and struct.unpack("<qq", strides) == array.strides
             and _field("<Q", array, ARRAY_BASE) == id(whole) and _field("<Q", whole, ARRAY_BASE) == 0
             and whole.flags.num & OWNS_DATA and not array.flags.num & OWNS_DATA
+            and _field("<Q", array, ARRAY_WEAK) == 0 != _field("<Q", whole, ARRAY_WEAK)
             and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(DTYPES["f32"])
             and all(_field("<i", x, ARRAY_FLAGS) == x.flags.num for x in (array, array.copy()))
             and np.zeros(3).flags.num & (C_CONTIGUOUS | ALIGNED) == C_CONTIGUOUS | ALIGNED

@@ -29,7 +29,10 @@ from .program import (
 )
 
 LONG = 200_000
-"""Elements above which a call lets other threads run Python."""
+"""Elements above which a call lets other threads run Python, if it does not make them in a moment."""
+
+MOMENT = 20_000
+"""Nanoseconds that other threads can wait: to let them run, and to wait for one's turn again, costs some hundred."""
 
 ROUNDS = 16
 """Rounds that a loop is taken to run where their number is not known."""
@@ -198,7 +201,7 @@ def is_long(program: Program) -> bool:
     if has_regions(program):
         loops = [s for s in inside(program.body) if isinstance(s, Loop)]
         return any(not isinstance(s.count, Number) for s in loops) or time(program.body) > LONG / 4
-    return sum(map(_volume, program.body)) > LONG
+    return sum(map(_volume, program.body)) > LONG and time(program.body) > MOMENT
 
 
 def _volume(s: Statement) -> int:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Signature, signature
+from types import MethodType
 from typing import Any
 
+from ...compiler.backend.recorder import ModuleBase, hooks_exist
 from ..tensor.core import Core, requires
 from ..tensor.custom import Function
 from ..tensor.hooks import Hook, RemovableHandle, Table, attach
@@ -21,6 +24,10 @@ class Hooks:
     saving, saved    of state_dict: before, and after (pairs with whether the hook may give another dictionary)
     loading, loaded  of load_state_dict
     """
+
+    def __new__(cls) -> Hooks:
+        hooks_exist()  # also where they come out of a file
+        return super().__new__(cls)
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[Hook, bool]] = {}
@@ -79,8 +86,20 @@ EVERY = Hooks()
 """The hooks of all modules; they run before those of one."""
 
 
-class Hookable:
+class _Signature:
+    """What `inspect.signature` finds where a module is called natively: the parameters of `__call__`."""
+
+    def __get__(self, module: Any, cls: type) -> Signature:
+        if module is None:
+            raise AttributeError("__signature__")  # that of the class is its constructor's
+        call = cls.__call__
+        return signature(module._call_impl if call is ModuleBase.__call__ else MethodType(call, module))
+
+
+class Hookable(ModuleBase):
     """What modules have for hooks."""
+
+    __signature__ = _Signature()
 
     _hooks: Hooks | None = None
 
@@ -89,6 +108,11 @@ class Hookable:
             object.__setattr__(self, "_hooks", Hooks())
         assert self._hooks is not None
         return self._hooks
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call of the module is; one that is without hooks and names is `forward` at once."""
+        module: Any = self
+        return module.forward(*args, **kwargs) if self._hooks is None else self._hooks.call(self, args, kwargs)
 
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
@@ -118,6 +142,7 @@ class Hookable:
 def _of_all(table: dict[int, Any], hook: Any) -> RemovableHandle:
     """From now on modules without hooks of their own look at those of all."""
     Hookable._hooks = EVERY_ONE
+    hooks_exist()
     return attach(table, hook)
 
 

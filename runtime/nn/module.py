@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from ...compiler.backend.recorder import attributes_stand_in_instances
 from ..tensor.core import Core
 from ..tensor.tensor import Tensor
 from .converting import Convertible
@@ -24,13 +25,18 @@ class Module(Convertible):
         if args or kwargs:
             raise TypeError(f"{type(self).__name__}.__init__() takes no arguments that Module knows: got"
                             f" {(*args, *kwargs)}")
-        object.__setattr__(self, "training", True)
+        self._hold({"training": True})
         for name in TABLES:
             object.__setattr__(self, name, Table(self))
         object.__setattr__(self, "_non_persistent_buffers_set", set())
 
+    def _hold(self, attributes: dict[str, Any]) -> None:
+        """Add attributes, in a dict of its own: where instances share their keys, the interpreter does not remember
+        where attributes stand."""
+        object.__setattr__(self, "__dict__", {**self.__dict__, **attributes})
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self._hold(state)
         for name in TABLES:
             self.__dict__[name] = Table(self, state.get(name))
 
@@ -39,8 +45,9 @@ class Module(Convertible):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs) if self._hooks is None else self._hooks.call(self, args, kwargs)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _read_quickly(cls)
 
     # ---- attributes
 
@@ -287,3 +294,13 @@ class Module(Convertible):
             module.apply(fn)
         fn(self)
         return self
+
+
+def _read_quickly(cls: type[Module]) -> None:
+    """What the tables hold stands in the instances, so where nobody else has written one `__getattr__` is only a name
+    that `super()` finds."""
+    if cls.__getattr__ is Module.__getattr__ and cls.__getattribute__ is object.__getattribute__:
+        attributes_stand_in_instances(cls)
+
+
+_read_quickly(Module)

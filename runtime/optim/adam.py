@@ -8,7 +8,7 @@ from typing import Any
 from ..tensor.core import Core
 from ..tensor.creation import zeros_like
 from ..tensor.fragments import Operation
-from .optimizer import Optimizer, Plan, alike, fractions, not_negative, plain, way_of
+from .optimizer import Optimizer, Plan, alike, fractions, move, not_negative, plain, way_of
 
 
 def _adam(m: Any, p: Any, g: Any, mean: Any, square: Any, *rest: Any) -> Any:
@@ -75,15 +75,16 @@ class Adam(Optimizer):
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         states = [self.state[p] for p in params]
-        age, remembered = states[0].get("step", -1), []
+        age, amsgrad, remembered = states[0].get("step", -1), group["amsgrad"], []
         for state in states:
             if age < 0 or state.get("step") != age:
                 super()._step(group, params, grads)
                 return
-            remembered += self._remembered(group, state)
+            remembered += self._remembered(group, state) if amsgrad else (state["exp_avg"], state["exp_avg_sq"])
+        n = age + 1
         for state in states:
-            state["step"] = age + 1
-        self._move(self._choices(group), params, grads, remembered, self._numbers(group, age + 1))
+            state["step"] = n
+        move(self.formula, self._choices(group), params, grads, remembered, self._numbers(group, n))
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         state = self.state[p]
@@ -92,24 +93,25 @@ class Adam(Optimizer):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_like(p)
         n = state["step"] = state["step"] + 1
-        return Plan(self._remembered(group, state), self._numbers(group, n), self._choices(group))
+        return Plan(self._remembered(group, state), tuple(self._numbers(group, n)), self._choices(group))
 
     def _remembered(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         both = state["exp_avg"], state["exp_avg_sq"]
         return (*both, state["max_exp_avg_sq"]) if group["amsgrad"] else both
 
-    def _numbers(self, group: dict[str, Any], n: int) -> tuple[float, ...]:
+    def _numbers(self, group: dict[str, Any], n: int) -> list[float]:
+        """The numbers of step `n`, each an object of its own."""
         first, second = group["betas"]
         rate, decay = plain(group["lr"]), group["weight_decay"]
-        return (
-            1 - first,
-            second,
-            1 - second,
-            rate / (1 - first**n),
-            sqrt(1 - second**n),
-            group["eps"],
-            rate * decay if group["decoupled_weight_decay"] else decay,
-        )
+        return [
+            1.0 - first,
+            second * 1.0,
+            1.0 - second,
+            rate / (1.0 - first**n),
+            sqrt(1.0 - second**n),
+            group["eps"] * 1.0,
+            (rate * decay if group["decoupled_weight_decay"] else decay) * 1.0,
+        ]
 
     def _choices(self, group: dict[str, Any]) -> tuple[bool, ...]:
         return group["decoupled_weight_decay"], group["weight_decay"] != 0, group["amsgrad"], group["maximize"]

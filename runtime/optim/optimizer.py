@@ -17,7 +17,7 @@ from ..tensor.calls import recorded
 from ..tensor.cells import Cell
 from ..tensor.core import Core, input_cell
 from ..tensor.fragments import Operation, fragment_for, widen
-from ..tensor.modes import ENABLED, enable_grad
+from ..tensor.modes import enable_grad
 from ..tensor.tape import record, tapes
 from ..tensor.writing import assign
 from .hooks import hooked
@@ -96,7 +96,7 @@ class Optimizer(Stateful):
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got"
                 f" {type(params).__name__}"
             )
-        self.defaults = defaults
+        self._hooks, self.defaults = None, defaults
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -160,7 +160,7 @@ class Optimizer(Stateful):
             with enable_grad():
                 loss = closure()
         tape = tapes.tape
-        mode, tape.mode = tape.mode, tape.mode & ~ENABLED
+        mode = tape.still()
         try:
             for group in self.param_groups:
                 params, grads = gradients_of(group["params"])
@@ -168,7 +168,7 @@ class Optimizer(Stateful):
                     self._step(group, params, grads)
         finally:
             tape.mode = mode
-        tape.flush(step=True)
+        tape.flush(True)
         return loss
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:

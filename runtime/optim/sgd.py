@@ -62,10 +62,13 @@ class SGD(Optimizer):
         if group["momentum"] != 0:
             super()._step(group, params, grads)
             return
-        rate, decay = plain(group["lr"]), plain(group["weight_decay"])
+        rate, decay = group["lr"], group["weight_decay"]
+        if type(rate) is not float or decay != 0:
+            rate, decay = plain(rate), plain(decay)
         choices = False, False, False, decay != 0, group["maximize"]
-        # Without momentum nothing is remembered, and one call moves all. Each number is an object of its own.
-        move(self.formula, choices, params, grads, [], [rate * 1.0, 0.0, 1.0 - group["dampening"], decay * 1.0])
+        # Without momentum nothing is remembered, and one call moves all: by the rate and the decay, each an object of
+        # its own; the other two numbers are not used.
+        move(self.formula, choices, params, grads, [], [rate * 1.0, 0.0, 1.0, decay * 1.0])
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         momentum, decay = group["momentum"], plain(group["weight_decay"])

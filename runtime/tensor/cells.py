@@ -63,7 +63,7 @@ class Cell(CellBase):
     values: where `home.version` has gone on, the cell is what the memory held before.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
 
     home: Home | None
 

@@ -21,7 +21,7 @@ from .modes import mode, watch
 from .natively import native_operators
 from .nodes import AccumulateGrad, Edge, Node, emit
 from .numbers import NUMBERS, checked_number, input_cell, number_of
-from .paths import Path, part_of, strided
+from .paths import Path, is_dense, part_of
 from .recording import record_methods
 from .slots import HISTORY, LEAF, PART, SPECIAL, TensorBase
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
@@ -57,8 +57,6 @@ class Core(TensorBase):
     _counted = True
     #: the trace in which rows were read last, how many between its values, and how many values it had
     _rows = 0, 0, 0
-    #: what can make the node of a tensor whose trace has run, and that of which it is a view; and its number there
-    _record: Any = None
 
     @property
     def _requires(self) -> bool:
@@ -111,7 +109,7 @@ class Core(TensorBase):
         if self._flags & HISTORY:
             tape = tape_of(self._serial)
             if self._record is not None:
-                node, self._index = self._record[0].place(self._record[1])
+                node, self._index = tapes.tape.recall(self._record).place(self._place)
             elif tape is not None:
                 tape.catch_up()
                 return
@@ -122,7 +120,7 @@ class Core(TensorBase):
         """Find out what it is a view of."""
         if self._flags & PART:
             self._flags &= ~PART
-            self._record[0].restore(self, self._record[1])
+            tapes.tape.recall(self._record).restore(self, self._place)
         elif self._is_late:
             self._late_cell()
 
@@ -131,10 +129,10 @@ class Core(TensorBase):
         return self._kind if self._is_late else self._read().kind
 
     def _is_dense(self) -> bool:
-        """Whether its elements follow each other in the memory that it is a part of."""
+        """Whether its elements follow each other in the memory that it is a part of; it is known which part."""
         storage = self._storage
         whole = storage.array.shape if storage.array is not None else storage.known().kind.shape  # type: ignore[union-attr]
-        return strided(whole, self._path).flags.c_contiguous
+        return is_dense(whole, self._steps)
 
     # ---- the value
 

@@ -144,6 +144,12 @@ def strided(shape: tuple[int, ...], path: Path = ()) -> np.ndarray:
     return part_of(base, path)
 
 
+@lru_cache(maxsize=4096)
+def is_dense(shape: tuple[int, ...], path: Path) -> bool:
+    """Whether the elements of the part follow each other in memory."""
+    return strided(shape, path).flags.c_contiguous
+
+
 def overlap(shape: tuple[int, ...], a: Path, b: Path, even_equal: bool = False) -> bool:
     """Whether two parts that are dense in memory share elements; the same part twice counts only if `even_equal`."""
     base = strided(shape)

@@ -62,6 +62,7 @@ def explain() -> Report:
     with _lock:
         made = Report(_counts)
         for plan in _plans:
+            settle(plan.state)
             plan.count(made)
     return made
 
@@ -130,9 +131,11 @@ def plan_for(state: State, live: bytes) -> Plan:
         with _lock:
             while len(_plans) >= KEPT:
                 old, _ = _plans.popitem(last=False)
+                settle(old.state)
                 old.count(_counts)
                 old.state.plans.pop(old.live, None)
-                old.state.live = old.state.plan = None
+                if running(old.state) is old:
+                    old.state.live = old.state.plan = None
             _plans[plan] = None
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
@@ -141,6 +144,19 @@ def plan_for(state: State, live: bytes) -> Plan:
             plan.asked = maker.generation
             maker.ask(plan.compile)
     return plan
+
+
+def running(state: State) -> Plan | None:
+    """The plan by which native code runs traces that end in this state."""
+    return None if state.plan is None else state.plan[-1]
+
+
+def settle(state: State) -> None:
+    """Tell the plan how often native code ran it."""
+    plan = running(state)
+    if plan is not None:
+        plan.times += state.runs
+    state.runs = 0
 
 
 class Plan:
@@ -179,8 +195,11 @@ class Plan:
         if late is not None:
             self.times += 1
             _plans.move_to_end(self)
-            if self.state.plan is None and not needs_nodes(self.state, self.live):
-                self.replayed.stay(self.state, self.live, self)
+            if running(self.state) is not self and not needs_nodes(self.state, self.live):
+                settle(self.state)
+                if not self.joins:
+                    tape.remember(self)
+                self.replayed.stay(self.state, self.live, None if self.joins else self.held, self)
         return late
 
     def count(self, counts: dict[str, int]) -> None:

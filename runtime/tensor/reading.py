@@ -200,25 +200,30 @@ def usable(t: Any, tape: Tape) -> bool:
         return t._serial == tape.serial
     if t._flags & PART:
         t._tell()
+    flags = t._flags
     if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
         return False
-    if t._storage is not None and not t._steps:
+    steps = t._steps
+    if not steps and t._storage is not None:
         settle(t)  # which counts references: there must be no variable for it here
+        flags = t._flags
     storage = t._storage
     if storage is None:
-        t._flags &= ~OPEN
+        t._flags = flags & ~OPEN
         return True
     if t._seen != storage.edition:
         return False
     if storage.array is not None:
         t._read()
-    t._flags = t._flags & ~OPEN | (0 if storage.array is None else OPEN)
+        t._flags |= OPEN
+    elif flags & OPEN:
+        t._flags = flags & ~OPEN
     if t._serial == tape.serial:
         return True
-    base = t._base
+    base = t._whole
     if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
         return False
-    return not t._steps or t._is_dense()
+    return not steps or t._is_dense()
 
 
 def _layout(t: Any, tape: Tape) -> Any:

@@ -270,15 +270,23 @@ class Record:
         return nodes
 
 
-def remember(tape: Tape, plan: Any) -> Record:
-    """What is needed of a trace that is about to end."""
+def remember(tape: Tape, plan: Any) -> list[Any]:
+    """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ..."""
     if plan.held is None:
         plan.held = _held(tape, plan)
     if plan.joins:
         views = program_of(plan.state).views
         for n, m in plan.joins:
             _join(tape.value(n), tape.value(m), views.paths[n], n in views.based)
-    return Record(plan.state, plan.held, tape.pick(plan.held))
+    return [plan.state, plan.held, *tape.pick(plan.held)]
+
+
+def recall(_: Tape, record: list[Any]) -> Record:
+    """The record of a trace, made when it is first asked for."""
+    if type(record[0]) is not Record:
+        state, numbers, *tensors = record
+        record[:] = [Record(state, numbers, tensors)]
+    return record[0]
 
 
 def _held(tape: Tape, plan: Any) -> tuple[int, ...]:
@@ -306,7 +314,7 @@ def _join(t: Any, owner: Any, path: Path, based: bool) -> None:
         t._cell.home, t._cell.version = storage, storage.version
 
 
-Tape.remember = remember  # type: ignore[method-assign]
+Tape.remember, Tape.recall = remember, recall  # type: ignore[method-assign]
 
 
 def stand_in(tape: Tape, n: int, program: Program, t: Any) -> Any:

@@ -31,6 +31,7 @@ class TensorBase:
     _serial, _number   the trace that it is on, and its number there
     _written           how often it was written to
     _kind              its dtype and shape, where it was late at first
+    _record, _place    what the trace was at the end of which it was late, and its number there
     """
 
     _serial = 0
@@ -42,6 +43,8 @@ class TensorBase:
     _grad: Any = None
     _storage: Any = None
     _kind: Any = None
+    _record: Any = None
+    _place = 0
 
     def __getattr__(self, name: str) -> Any:
         if name == "_cell":
@@ -74,7 +77,7 @@ class CellBase:
     checked   what says that its values are what a recognised call needs
     """
 
-    __slots__ = ("serial", "number", "stale", "kind", "array", "checked", "home", "version")
+    __slots__ = ("serial", "number", "stale", "kind", "array", "checked", "home", "version", "__weakref__")
 
     def __init__(self, kind: Any = None, array: Any = None, serial: int = 0, number: int = 0) -> None:
         self.kind, self.array, self.serial, self.number, self.stale = kind, array, serial, number, 0
@@ -88,9 +91,10 @@ class StateBase:
     call     the recorded function of the event, its keyword names, number of arguments and mode
     needs    descriptors of its arguments, gives of its effects; keep holds the objects that they name
     first    the newest state that follows, sibling the parent's follower before this one
+    runs     how often native code ran a trace that ended here
     """
 
-    values = count = mode = 0
+    values = count = mode = runs = 0
     first: Any = None
     sibling: Any = None
     call: Any = None
@@ -109,6 +113,7 @@ class TapeBase:
     def __init__(self) -> None:
         self.serial, self.count, self.mode, self.depth = 0, 0, 1, 0
         self.state: Any = None
+        self.caught: Any = None
         self.special: Any = None
         self.values: list[Any] = []
         self.cells: list[Any] = []
@@ -130,9 +135,14 @@ class TapeBase:
         """The values of these numbers."""
         return [self.values[n] for n in numbers]
 
-    def rerun(self) -> Any:
-        """Run what ended in the same state the last time: something that native tapes can do."""
+    def rerun(self, state: Any, locked: bool) -> Any:
+        """Run what ended in the same state the last time, and restart: something that native tapes can do."""
         return NotImplemented
+
+    def still(self) -> int:
+        """The mode; from now on no gradients are kept."""
+        mode, self.mode = self.mode, self.mode & ~1
+        return mode
 
     def put_cell(self, number: int, cell: Any) -> None:
         self.put(number, self.values[number] if number < len(self.values) else None, cell)
@@ -156,7 +166,7 @@ class TapeBase:
 
     def restart(self, serial: int, state: Any) -> None:
         """Begin another trace and let go of the values of this one."""
-        self.serial, self.state, self.count = serial, state, 0
+        self.serial, self.state, self.caught, self.count = serial, state, state, 0
         self.values, self.cells = [], []
 
 

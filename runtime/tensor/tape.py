@@ -8,12 +8,12 @@ to any more are not handed out.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from sys import getrefcount
 from typing import Any
 
-from ...compiler.backend.recorder import BOUND
+from ...compiler.backend.recorder import BOUND, serials
 from . import plans
 from .cells import Cell, DualCell, Kind, LaneCell, newest
 from .failures import failure, note_failure
@@ -30,7 +30,6 @@ LONG = 1024
 STATES = 30_000
 """When there are more states, all are forgotten."""
 
-serials = count(1).__next__
 sequence = count().__next__
 """Numbers in the order of recording, the same for all threads."""
 
@@ -62,7 +61,13 @@ class Tape(TapeBase):
     place    where the last operation was recorded
     noded    whether there are nodes of this trace in earnest
     goes_on  whether a step has ended and the trace has not
+
+    repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
+
+    catch_up: Callable[[], None]
+    remember: Callable[[Any], list[Any]]
+    recall: Callable[[list[Any]], Any]
 
     def __init__(self, records: bool = True) -> None:
         super().__init__()
@@ -87,7 +92,10 @@ class Tape(TapeBase):
         if forest.states > STATES:
             forest.forget()
         self.restart(serials(), forest.root)
-        self.caught, self.noded, self.goes_on = self.state, False, False
+        self._begun()
+
+    def _begun(self) -> None:
+        self.noded = self.goes_on = False
         if self.done:
             self.done = set()
 
@@ -172,10 +180,6 @@ class Tape(TapeBase):
             self.go(self.state.after_step(fragment, numbers, place))
         return made
 
-    def catch_up(self) -> None:
-        """Give late tensors, in order, the nodes that they would have if nothing had been recognised."""
-        raise NotImplementedError  # repeat.py has it
-
     def forget_storages(self, made: Any) -> None:
         """Let tensors that a call made share memory be as before, if nothing that it returned shares it."""
         shared, self.storages = self.storages, []
@@ -194,10 +198,6 @@ class Tape(TapeBase):
         if self.count and self.call is None and self.again is None:
             self.go(self.state.blur())
 
-    def remember(self, plan: Any) -> Any:
-        """What makes nodes of late tensors after the trace has run."""
-        raise NotImplementedError  # repeat.py has it
-
     # ---- running
 
     def flush(self, step: bool = False) -> None:
@@ -205,17 +205,19 @@ class Tape(TapeBase):
 
         After a training `step` the trace goes on where history is left that backward has not used up.
         """
+        if self.call is None and not self.noded and self.rerun(forest.root, False) is True:
+            return self._begun() if self.goes_on or self.done else None
         with self.lock:
             if not self.count:
                 return
             if self.call is None and not self.noded:
-                state, made = self.state, self.rerun()
+                state, made = self.state, self.rerun(forest.root, True)
+                if made is True:
+                    return self._begun()
                 if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
-                    plan = state.plan[-1]
-                    plan.times += 1
-                    self._note(plan, made)
-                    self.begin()
-                    return
+                    state.runs += 1
+                    self._note(state.plan[-1], made)
+                    return self.begin()
                 if step and self.count < LONG and leaves_history(self):
                     self.goes_on = True
                     return
@@ -240,8 +242,7 @@ class Tape(TapeBase):
     def _run(self) -> None:
         live = self.live()
         if not any(live):
-            self.begin()
-            return
+            return self.begin()
         plan: Any = once(self, live)
         if plan is None:
             if self.caught is not self.state and (self.noded or plans.needs_nodes(self.state, live)):
@@ -256,7 +257,7 @@ class Tape(TapeBase):
         """Note of late tensors how they were made."""
         record = self.remember(plan) if late else None
         for tensor in late:
-            tensor._record = record, tensor._number
+            tensor._record, tensor._place = record, tensor._number
 
 
 class _Tapes(threading.local):
@@ -326,7 +327,7 @@ def unrepeatable() -> None:
 
 def open_tapes() -> list[Tape]:
     """The tapes of all threads."""
-    return list(_all)
+    return [*_all]
 
 
 def tape_of(serial: int) -> Tape | None:
@@ -345,6 +346,5 @@ def place_of(cell: Cell) -> Place | None:
 
 
 __all__ = [
-    "Place", "Tape", "compute", "flush", "force", "here", "place_of", "record", "sequence", "tape_of",
-    "tapes", "unrepeatable",
+    "Place", "Tape", "compute", "flush", "force", "here", "place_of", "record", "sequence", "tape_of", "tapes",
 ]  # fmt: skip

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.backend.recorder import number_in
 from ...compiler.frontend.tree import CALLS, EAGER, FOLLOWED, STACKS, register_leaf
 from .arithmetic import eq
 from .axes import axis_of, sizes
 from .batched import vmap
 from .called import call_node
-from .cells import Cell, StandIn, cell_of
+from .cells import StandIn, cell_of
 from .compiled_calls import call_followed
 from .core import Core, instances_are
 from .creation import tensor
@@ -29,7 +30,6 @@ from .pieces import stack, unbind
 from .printing import text_of
 from .recording import wrapped
 from .shapes import whole_of
-from .tape import tapes
 
 _rows = wrapped(unbind)
 
@@ -94,10 +94,9 @@ class Tensor(Exchange):
     # ---- its value
 
     def item(self) -> Any:
-        if self._storage is None and not self._is_late and tapes.tape.call is None:
-            cell = self._cell
-            if type(cell) is Cell and cell.array is not None and cell.array.size == 1:
-                return cell.array.item()  # which a training step asks for each time
+        number = number_in(self)  # which a training step asks for each time
+        if number is not NotImplemented:
+            return number
         check_one(self)
         array = self._array()
         if array.size != 1:

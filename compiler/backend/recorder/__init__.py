@@ -18,29 +18,35 @@ somebody asks, and how the values of a state are computed.
     replay        kernels that run whole traces on the tape's values
     types         the same as heap types of the interpreter
     library       the LLVM text as code in memory
-    *_text        the text: collect (garbage), tensor, late, tape, tape_methods and notes; compare, class, any and match
-                  (is it that call?), give (what it does), place, pattern, call, operator; inputs, results, replay,
-                  rerun, launch; gradients
+    *_text        the text: collect (garbage), tensor, cell, arrays (of dead cells), late, tape, tape_methods and notes;
+                  compare, class, any and match (is it that call?), give (what it does), place, pattern, call, operator;
+                  inputs, results, replay, rerun, launch; gradients (for optimisers), item (a tensor's number), forward
+                  (calls of modules)
 """
 
 from .layout import BOUND, Give, Need, Range, Search, Source, words
 from .native import (
     SUPPORTED,
     CellBase,
+    ModuleBase,
     RecordedBase,
     StateBase,
     TapeBase,
     TensorBase,
+    attributes_stand_in_instances,
     find_places,
     forget_gradients,
     forget_places,
     gradients_of,
+    hooks_exist,
     install,
     installed,
     is_operator,
     launch,
     mark,
+    number_in,
     operators,
+    serials,
 )
 from .replay import Input, Replay
 
@@ -50,6 +56,7 @@ __all__ = [
     "CellBase",
     "Give",
     "Input",
+    "ModuleBase",
     "Need",
     "Range",
     "RecordedBase",
@@ -59,15 +66,19 @@ __all__ = [
     "StateBase",
     "TapeBase",
     "TensorBase",
+    "attributes_stand_in_instances",
     "find_places",
     "forget_gradients",
     "forget_places",
     "gradients_of",
+    "hooks_exist",
     "install",
     "installed",
     "is_operator",
     "launch",
     "mark",
+    "number_in",
     "operators",
+    "serials",
     "words",
 ]

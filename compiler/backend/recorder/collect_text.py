@@ -12,11 +12,11 @@ from .snippets import get
 FIELDS = {
     "tensor": Tensor.OBJECTS, "cell": Cell.OBJECTS, "state": State.OBJECTS, "recorded": Recorded.OBJECTS,
     "tape": Tape.OBJECTS}
-PLAIN = ("cell", "state", "recorded")
-"""Types with nothing but fields; for tensors and tapes there is more to do."""
+PLAIN = ("state", "recorded")
+"""Types with nothing but fields; there is more to do when others die."""
 
 EXPORTED = (
-    *[f"{name}_{what}" for name in ("tensor", *PLAIN) for what in ("traverse", "clear")],
+    *[f"{name}_{what}" for name in ("tensor", "cell", *PLAIN) for what in ("traverse", "clear")],
     *[f"{name}_dealloc" for name in PLAIN])
 
 _SHARED = f"""

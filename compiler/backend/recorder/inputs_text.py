@@ -1,6 +1,7 @@
 """LLVM text that gathers the inputs of a kernel: the arrays of cells, constants, and Python numbers.
 
-A layout is the words: address of a dtype, its number, rank, address of what makes arrays (0 for NumPy), sizes.
+A layout is the words: address of a dtype, its number, rank, address of what makes arrays (0 for NumPy), address of
+where arrays are kept that nobody uses any more (0 for nowhere), sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..python_abi import (
 from .layout import Cell, Range, Source, Tape
 from .snippets import DESCRIPTOR_FIELDS, get
 
-DTYPE, DTYPE_NUMBER, RANK, MAKER, SIZES = range(0, 40, 8)
+DTYPE, DTYPE_NUMBER, RANK, MAKER, SPARES, SIZES = range(0, 48, 8)
 """Where the words of a layout are."""
 
 TEXT = f"""

@@ -1,4 +1,4 @@
-"""LLVM text of cells, and of the fields of a tensor that are made when somebody asks.
+"""LLVM text of the fields of a tensor that are made when somebody asks.
 
 A tensor's `_cell` and `_node` are attributes that call `self._late_cell()` and `self._late_node()` where the field is
 empty; those make what the slow way would have made.
@@ -6,11 +6,11 @@ empty; those make what the slow way would have made.
 
 from __future__ import annotations
 
-from ..python_abi import SIZE, TUPLE_ITEMS, TYPE
-from .layout import Cell, Tensor
-from .snippets import get, put
+from ..python_abi import TYPE
+from .layout import Tensor
+from .snippets import get
 
-EXPORTED = ("cell_base", "cell_type", "cell_init", "cell_get", "cell_set", "node_get", "node_set", "late_get")
+EXPORTED = ("cell_get", "cell_set", "node_get", "node_set", "late_get")
 
 _ATTRIBUTE = """
 define ptr @NAME_get(ptr %self, ptr %unused) nounwind {
@@ -106,67 +106,13 @@ entry:
 def _attribute(name: str, offset: int, check: str) -> str:
     return _ATTRIBUTE.replace("NAME", name).replace("OFFSET", str(offset)).replace("CHECK", check)
 
-_CELL = f"""
-@cell_base = global ptr null
-@cell_type = global ptr null
-
-; Cell(kind, array, serial=0, number=0)
-define i32 @cell_init(ptr %self, ptr %args, ptr %names) nounwind {{
-entry:
-{get("given", "%args", SIZE, "i64")}
-  %place = getelementptr i8, ptr %args, i64 {TUPLE_ITEMS}
-  %unnamed = icmp eq ptr %names, null
-  %beyond = sub i64 %given, 2
-  %two = icmp eq i64 %beyond, 0
-  %four = icmp eq i64 %beyond, 2
-  %counted = or i1 %two, %four
-  %good = and i1 %counted, %unnamed
-  br i1 %good, label %numbers, label %wrong
-numbers:
-  br i1 %four, label %convert, label %fill
-convert:
-{get("serial_object", "%place", 16)}
-{get("number_object", "%place", 24)}
-  %given_serial = call i64 @PyLong_AsSsize_t(ptr %serial_object)
-  %given_number = call i64 @PyLong_AsSsize_t(ptr %number_object)
-  %raised = call ptr @PyErr_Occurred()
-  %failed = icmp ne ptr %raised, null
-  br i1 %failed, label %error, label %fill
-fill:
-  %serial = phi i64 [ 0, %numbers ], [ %given_serial, %convert ]
-  %number = phi i64 [ 0, %numbers ], [ %given_number, %convert ]
-  %kind = load ptr, ptr %place
-{get("array", "%place", 8)}
-  call void @Py_IncRef(ptr %kind)
-  call void @Py_IncRef(ptr %array)
-{put("serial", "%self", Cell.SERIAL, "i64 %serial")}
-{put("number", "%self", Cell.NUMBER, "i64 %number")}
-{put("stale", "%self", Cell.STALE, "i64 0")}
-{get("old_kind", "%self", Cell.KIND)}
-{get("old_array", "%self", Cell.ARRAY)}
-  store ptr %kind, ptr %old_kind.at
-  store ptr %array, ptr %old_array.at
-  call void @Py_DecRef(ptr %old_kind)
-  call void @Py_DecRef(ptr %old_array)
-  ret i32 0
-wrong:
-  %type_error = load ptr, ptr @PyExc_TypeError
-  call void @PyErr_SetString(ptr %type_error, ptr @cell_wrong)
-  br label %error
-error:
-  ret i32 -1
-}}
-"""
-
-TEXT = (_CELL + _LATE + _attribute("cell", Tensor.CELL, _CELLS_ONLY)
-        + _attribute("node", Tensor.NODE, _ANYTHING))
+TEXT = _LATE + _attribute("cell", Tensor.CELL, _CELLS_ONLY) + _attribute("node", Tensor.NODE, _ANYTHING)
 
 STRINGS = {
     "cell_late": "_late_cell",
     "node_late": "_late_node",
     "cell_missing": "this tensor's _cell is not set, and _late_cell() did not set it",
     "node_missing": "this tensor's _node is not set, and _late_node() did not set it",
-    "cell_wrong": "Cell(kind, array) or Cell(kind, array, serial, number) expected",
     "cell_refused": "a tensor's _cell must be a Cell",
     "node_refused": "a tensor's _node cannot be this",
 }

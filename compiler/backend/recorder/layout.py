@@ -16,31 +16,34 @@ import struct
 
 
 class Tensor:
-    """A tensor. Without a cell it is *late*: value NUMBER of the trace SERIAL, and nothing else has been made."""
+    """A tensor. Without a cell it is *late*: value NUMBER of the trace SERIAL, and nothing else has been made. Where it
+    was that when the trace ended, RECORD says what the trace was, and PLACE which value."""
 
     SERIAL, NUMBER, FLAGS, WRITTEN = 16, 24, 32, 40
-    CELL, NODE, GRAD, STORAGE, KIND, DICT, WEAK = range(48, 104, 8)
-    SIZE = 104
-    OBJECTS = (CELL, NODE, GRAD, STORAGE, KIND, DICT)
+    CELL, NODE, GRAD, STORAGE, KIND, DICT, WEAK, RECORD, PLACE = range(48, 120, 8)
+    SIZE = 120
+    OBJECTS = (CELL, NODE, GRAD, STORAGE, KIND, DICT, RECORD)
 
 
 class Cell:
     """A value: the number that it has on a trace, its kind, and its array when it has been computed. Where a tensor
     has been written to since, STALE is the version that it had then. CHECKED says what its elements are known to be.
-    HOME is the memory whose value it is, in its VERSION."""
+    HOME is the memory whose value it is, in its VERSION. LAYOUT is the address of that of its array, if a kernel made
+    it for the cell."""
 
-    SERIAL, NUMBER, STALE, VERSION, KIND, ARRAY, CHECKED, HOME = range(16, 80, 8)
-    SIZE = 80
+    SERIAL, NUMBER, STALE, VERSION, KIND, ARRAY, CHECKED, HOME, WEAK, LAYOUT = range(16, 96, 8)
+    SIZE = 96
     OBJECTS = (KIND, ARRAY, CHECKED, HOME)
 
 
 class State:
     """A prefix of traces. CALL with its fields is the event that led here from the parent; FIRST is the newest child,
-    SIBLING the parent's child before this one."""
+    SIBLING the parent's child before this one. Traces that ended here were run RUNS times as PLAN says."""
 
     VALUES, COUNT, MODE = 16, 24, 32
     FIRST, SIBLING, CALL, NAMES, NEEDS, GIVES, KEEP, INFO, PLAN, LIVE = range(40, 120, 8)
-    SIZE = 120
+    RUNS = 120
+    SIZE = 128
     OBJECTS = (FIRST, SIBLING, CALL, NAMES, NEEDS, GIVES, KEEP, INFO, PLAN, LIVE)
 
 
@@ -54,15 +57,16 @@ class Recorded:
 
 
 class Tape:
-    """The trace that a thread records: the state it is in, and tables with ROOM for its tensors, numbers and cells.
+    """The trace that a thread records: the state it is in, and tables with ROOM for its tensors, numbers and cells. Up
+    to the state CAUGHT all tensors have what they need for backward.
 
     NOTES are words on calls that came after the state, which no state follows yet: NOTED of them, with room for PAGE.
     """
 
     SERIAL, COUNT, MODE, DEPTH, OWNER = 16, 24, 32, 40, 48
-    STATE, ROOT, SPECIAL, VALUES, CELLS, ROOM, NOTES, NOTED, PAGE = range(56, 128, 8)
-    SIZE = 128
-    OBJECTS = (STATE, ROOT, SPECIAL)
+    STATE, ROOT, SPECIAL, CAUGHT, VALUES, CELLS, ROOM, NOTES, NOTED, PAGE = range(56, 136, 8)
+    SIZE = 136
+    OBJECTS = (STATE, ROOT, SPECIAL, CAUGHT)
 
 
 class Search:

@@ -9,13 +9,17 @@ from ..process import write_word
 from ..python_abi import symbol
 from . import (
     any_text,
+    arrays_text,
     call_text,
+    cell_text,
     class_text,
     collect_text,
     compare_text,
+    forward_text,
     give_text,
     gradients_text,
     inputs_text,
+    item_text,
     late_text,
     launch_text,
     match_text,
@@ -32,9 +36,9 @@ from . import (
 )
 
 _PARTS = (
-    collect_text, tensor_text, late_text, tape_text, tape_methods_text, notes_text, compare_text, class_text, any_text,
-    match_text, give_text, place_text, pattern_text, call_text, operator_text, inputs_text, results_text, replay_text,
-    rerun_text, launch_text, gradients_text,
+    collect_text, tensor_text, cell_text, arrays_text, late_text, tape_text, tape_methods_text, notes_text,
+    compare_text, class_text, any_text, match_text, give_text, place_text, pattern_text, call_text, operator_text,
+    inputs_text, results_text, replay_text, rerun_text, launch_text, gradients_text, item_text, forward_text,
 )  # fmt: skip
 
 _VARIABLES = (
@@ -53,6 +57,7 @@ _FUNCTIONS = {
     "PyEval_RestoreThread": "void (ptr)",
     "PyEval_SaveThread": "ptr ()",
     "PyFloat_AsDouble": "double (ptr)",
+    "PyFloat_FromDouble": "ptr (double)",
     "PyFrame_GetBack": "ptr (ptr)",
     "PyFrame_GetCode": "ptr (ptr)",
     "PyFrame_GetLasti": "i32 (ptr)",
@@ -67,6 +72,7 @@ _FUNCTIONS = {
     "PyLong_FromLongLong": "ptr (i64)",
     "PyMem_Free": "void (ptr)",
     "PyMem_Realloc": "ptr (ptr, i64)",
+    "PyObject_Call": "ptr (ptr, ptr, ptr)",
     "PyObject_CallFinalizerFromDealloc": "i32 (ptr)",
     "PyObject_CallNoArgs": "ptr (ptr)",
     "PyObject_CallOneArg": "ptr (ptr, ptr)",
@@ -79,6 +85,7 @@ _FUNCTIONS = {
     "PyObject_IsTrue": "i32 (ptr)",
     "PyObject_RichCompareBool": "i32 (ptr, ptr, i32)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyObject_VectorcallMethod": "ptr (ptr, ptr, i64, ptr)",
     "PyThread_get_thread_ident": "i64 ()",
     "PyTuple_GetItem": "ptr (ptr, i64)",
     "PyTuple_New": "ptr (i64)",

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from sys import intern
 from typing import Any
 
 from .. import python_abi
 from ..process import python_callable, read_word, write_word
-from . import library, operator_text, place_text, types
+from . import item_text, library, operator_text, place_text, types
 
 TensorBase: Any = None
 CellBase: Any = None
 StateBase: Any = None
 RecordedBase: Any = None
 TapeBase: Any = None
+
 
 def gradients_of(tensors: list[Any]) -> Sequence[list[Any]]:
     """Those of the tensors that have a gradient, and their gradients."""
@@ -26,6 +29,22 @@ def forget_gradients(tensors: list[Any]) -> None:
     """Let no tensor have a gradient any more."""
     for t in tensors:
         t._grad = None
+
+
+serials: Callable[[], int] = count(1).__next__
+"""A number that no trace has had."""
+
+
+class ModuleBase:
+    """What is called by its method `forward`, or by `_call_impl` where hooks are to run as well."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call_impl(*args, **kwargs)  # type: ignore[attr-defined]
+
+
+def number_in(tensor: Any) -> Any:
+    """The number in a computed tensor of one element, or NotImplemented where that is not so plain."""
+    return NotImplemented
 
 
 def launch(
@@ -49,12 +68,21 @@ SUPPORTED: bool = python_abi.SUPPORTED
 if SUPPORTED:
     TensorBase, CellBase = types.tensor_type(), types.cell_type()
     StateBase, RecordedBase, TapeBase = types.state_type(), types.recorded_type(), types.tape_type()
+    serials = types.function("serials", 0)
     gradients_of, forget_gradients = types.function("gradients_of"), types.function("forget_gradients")
-    launch = types.function("launch", several=True)
+    launch = types.function("launch", arguments=5)
+    number_in = types.function("number_in")
+    for place, dtype in enumerate(item_text.DTYPES):
+        library.assign("dtypes", id(python_abi.DTYPES[dtype]), place)
     library.assign("tensor_base", id(TensorBase))
     library.assign("cell_base", id(CellBase))
     SUPPORTED = read_word(id(TensorBase) + python_abi.TYPE_DEALLOC) == library.address("tensor_dealloc")
 
+_names = [intern(name) for name in ("forward", "_hooks", "_call_impl")]
+if SUPPORTED:
+    ModuleBase = types.module_type()
+    for each, name in zip(("forward_name", "hooks_name", "call_name"), _names, strict=True):
+        library.assign(each, id(name))
 _installed: list[Any] = []  # the tape and the classes that calls are recognised for
 _inside: list[Any] = []  # native code refers to what is here, and below, without counting
 _operators: dict[str, object] = {}
@@ -70,23 +98,41 @@ def mark(cls: type) -> None:
     flags.value |= python_abi.HAVE_VECTORCALL | python_abi.METHOD_DESCRIPTOR
 
 
+def hooks_exist() -> None:
+    """From now on modules are asked for their `_hooks` when they are called."""
+    if SUPPORTED:
+        library.assign("hooks_exist", 1)
+
+
+def attributes_stand_in_instances(cls: type) -> None:
+    """Let attributes be read without a thought of `__getattr__`: it has nothing to add to what the instances hold.
+
+    The interpreter reads those of a class without that method in a few nanoseconds, others in fifty. Whoever assigns a
+    `__getattr__` to the class later, or to one that it derives from, has it called all the same.
+    """
+    if SUPPORTED:
+        write_word(id(cls) + python_abi.TYPE_GETATTR, read_word(id(object) + python_abi.TYPE_GETATTR))
+
+
 def install(tape: Any, state: type, cell: type, tensor: type, parameter: type) -> None:
     """Recognise calls on this tape, between states of this class, with arguments of the last two; results are of the
     first of these, and get cells of the class given.
 
-    Dead tensors are used again, so a class that adds fields or a `__del__` is refused.
+    Dead tensors and cells are used again, so a class that adds fields or a `__del__` is refused.
     """
     for cls in (tensor, parameter):
         if not issubclass(cls, TensorBase) or cls.__basicsize__ != TensorBase.__basicsize__:
             raise TypeError(f"{cls.__name__} is to be a subclass of TensorBase without __slots__ of its own")
-    if hasattr(tensor, "__del__"):
-        raise TypeError(f"{tensor.__name__} has a __del__, which its instances could not keep")
-    if not issubclass(cell, CellBase) or cell.__itemsize__:
-        raise TypeError(f"{cell.__name__} is to be a subclass of CellBase")
+    if not issubclass(cell, CellBase) or cell.__basicsize__ != CellBase.__basicsize__:
+        raise TypeError(f"{cell.__name__} is to be a subclass of CellBase without fields of its own")
+    for cls in (tensor, cell):
+        if hasattr(cls, "__del__"):
+            raise TypeError(f"{cls.__name__} has a __del__, which its instances could not keep")
     if not isinstance(tape, TapeBase) or not issubclass(state, StateBase) or state is StateBase:
         raise TypeError(f"a TapeBase and a subclass of StateBase are expected, not {tape!r} and {state.__name__}")
     python_callable(library.address("free_spares"), None)()
-    write_word(id(tensor) + python_abi.TYPE_DEALLOC, library.address("tensor_dealloc"))
+    for cls, dealloc in ((tensor, "tensor_dealloc"), (cell, "cell_dealloc")):
+        write_word(id(cls) + python_abi.TYPE_DEALLOC, library.address(dealloc))
     names = "tape", "state_type", "cell_type", "tensor_type", "parameter_type"
     for name, each in zip(names, (tape, state, cell, tensor, parameter), strict=True):
         library.assign(name, id(each))

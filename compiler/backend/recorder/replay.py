@@ -18,6 +18,7 @@ from ..kernel import Kernel, layout
 from ..module import Linked, link
 from ..once import once
 from ..python_abi import BYTES_DATA, DTYPES
+from .arrays_text import BYTES, WORDS
 from .layout import Range, Source, words
 from .snippets import get
 
@@ -64,10 +65,13 @@ class Replay:
             raise self.kernel.error(made[0], made[1:])
         return None if made is NotImplemented else made
 
-    def stay(self, state: Any, live: bytes, *more: Any) -> None:
-        """Let `tape.rerun()` run this, if the trace ends in this state again and the same values are wanted; `more`
-        stands at the end of `state.plan`."""
-        state.live, state.plan = live, (*self.words, self, *more)  # which keeps the kernel while this is known
+    def stay(self, state: Any, live: bytes, held: tuple[int, ...] | None, *more: Any) -> None:
+        """Let `tape.rerun()` run this, if the trace ends in this state again and the same values are wanted.
+
+        held   of which values tensors with late nodes get a record; None where Python is to say what they get
+        more   stands at the end of `state.plan`
+        """
+        state.live, state.plan = live, (*self.words, self, held, *more)  # which keeps the kernel while this is known
 
 
 @once
@@ -76,9 +80,19 @@ def _layout(shape: tuple[int, ...], dtype: np.dtype, nbytes: int = 0) -> bytes:
     standard = next((each for each in DTYPES.values() if each == dtype), dtype)
     _dtypes.append(standard)
     maker = pool.address() if nbytes >= pool.LARGE else 0
-    return struct.pack(f"<{4 + len(shape)}q", id(standard), standard.num, len(shape), maker, *shape)
+    kept = _place_of_arrays(nbytes) if 0 < nbytes < pool.LARGE else 0
+    return struct.pack(f"<{5 + len(shape)}q", id(standard), standard.num, len(shape), maker, kept, *shape)
 
 
+def _place_of_arrays(nbytes: int) -> int:
+    """The address of words where native code keeps arrays of so many bytes."""
+    place = np.zeros(WORDS, np.int64)
+    place[BYTES // 8] = nbytes
+    _places.append(place)
+    return place.ctypes.data
+
+
+_places: list[np.ndarray] = []
 _dtypes: list[np.dtype] = []
 
 

@@ -21,6 +21,13 @@ TEXT = f"""
 ; NotImplemented if an input is not as it should be, or a list of numbers that say how the kernel failed, in a tuple
 define ptr @tape_replay(ptr %tape, ptr %args, i64 %nargs) nounwind {{
 entry:
+  %made = call ptr @replay(ptr %tape, ptr %args, i64 %nargs, ptr null)
+  ret ptr %made
+}}
+
+; The same; but those tensors get a record, if one is given, and what is returned is True.
+define internal ptr @replay(ptr %tape, ptr %args, i64 %nargs, ptr %record) nounwind {{
+entry:
   %report = alloca [{REPORT} x i64]
   %five = icmp eq i64 %nargs, 5
   br i1 %five, label %convert, label %wrong
@@ -50,43 +57,62 @@ places:
   %all = add i64 %ins, %outs
   %words_in = getelementptr i8, ptr %sources, i64 {BYTES_DATA}
   %words_out = getelementptr i8, ptr %results, i64 {BYTES_DATA}
-  %held = alloca ptr, i64 %all
+  %room = add i64 %all, %outs
+  %held = alloca ptr, i64 %room
+  %olds = getelementptr ptr, ptr %held, i64 %all
   %pointers = alloca ptr, i64 %all
   %spares = alloca ptr, i64 %outs
   %memory = alloca i64, i64 %ins
 {get("serial", "%tape", Tape.SERIAL, "i64")}
-  %late = call ptr @PyList_New(i64 0)
-  %no_list = icmp eq ptr %late, null
+{get("count", "%tape", Tape.COUNT, "i64")}
+  %unnoted = icmp eq ptr %record, null
+  br i1 %unnoted, label %list, label %empty
+list:
+  %new_list = call ptr @PyList_New(i64 0)
+  %no_list = icmp eq ptr %new_list, null
   br i1 %no_list, label %error, label %empty
 empty:
-  %e = phi i64 [ 0, %places ], [ %e_next, %empty_one ]
-  %e_end = icmp eq i64 %e, %all
-  br i1 %e_end, label %cells, label %empty_one
+  %e = phi i64 [ 0, %places ], [ 0, %list ], [ %e_next, %empty_one ]
+  %late = phi ptr [ null, %places ], [ %new_list, %list ], [ %late, %empty_one ]
+  %e_end = icmp eq i64 %e, %room
+  br i1 %e_end, label %prepare, label %empty_one
 empty_one:
   %e_at = getelementptr ptr, ptr %held, i64 %e
   store ptr null, ptr %e_at
   %e_next = add i64 %e, 1
   br label %empty
-cells:
-  %c = phi i64 [ 0, %empty ], [ %c_next, %cell_made ]
-  %c_end = icmp eq i64 %c, %outs
-  br i1 %c_end, label %unchanged, label %cell_one
-cell_one:
-  %cell_type = load ptr, ptr @cell_type
-  %spare = call ptr @PyType_GenericAlloc(ptr %cell_type, i64 0)
-  %spare_at = getelementptr ptr, ptr %spares, i64 %c
-  store ptr %spare, ptr %spare_at
-  %c_next = add i64 %c, 1
-  %no_spare = icmp eq ptr %spare, null
-  br i1 %no_spare, label %undo, label %cell_made
-cell_made:
-  br label %cells
+prepare:
+  %prepared = call i32 @prepare_cells(i64 %outs)
+  %unprepared = icmp ne i32 %prepared, 0
+  br i1 %unprepared, label %drop_list, label %unchanged
 unchanged:
 {get("serial_now", "%tape", Tape.SERIAL, "i64")}
-  %same_trace = icmp eq i64 %serial_now, %serial
-  br i1 %same_trace, label %gather, label %undo
+{get("count_now", "%tape", Tape.COUNT, "i64")}
+  %same_serial = icmp eq i64 %serial_now, %serial
+  %same_count = icmp eq i64 %count_now, %count
+  %same_trace = and i1 %same_serial, %same_count
+  br i1 %same_trace, label %cells, label %undo
+cells:
+  %c = phi i64 [ 0, %unchanged ], [ %c_next, %cell_set ]
+  %c_end = icmp eq i64 %c, %outs
+  br i1 %c_end, label %gather, label %cell_one
+cell_one:
+  %c_next = add i64 %c, 1
+  %c_offset = mul i64 %c, {DESCRIPTOR}
+  %c_words = getelementptr i8, ptr %words_out, i64 %c_offset
+  %c_known = call i1 @has_cell(ptr %tape, ptr %c_words)
+  br i1 %c_known, label %cell_set, label %cell_new
+cell_new:
+{get("c_kind", "%c_words", 16, "i64")}
+  %new_cell = call ptr @fresh_cell(i64 %c_kind)
+  br label %cell_set
+cell_set:
+  %spare = phi ptr [ null, %cell_one ], [ %new_cell, %cell_new ]
+  %spare_at = getelementptr ptr, ptr %spares, i64 %c
+  store ptr %spare, ptr %spare_at
+  br label %cells
 gather:
-  %k = phi i64 [ 0, %unchanged ], [ %k_next, %gathered ]
+  %k = phi i64 [ 0, %cells ], [ %k_next, %gathered ]
   %k_end = icmp eq i64 %k, %ins
   br i1 %k_end, label %make, label %gather_one
 gather_one:
@@ -170,27 +196,35 @@ give_one:
   %g_spare = load ptr, ptr %g_spare_at
   %g_offset = mul i64 %g, {DESCRIPTOR}
   %g_words = getelementptr i8, ptr %words_out, i64 %g_offset
-  %told = call i32 @hand_out(ptr %tape, ptr %g_words, ptr %g_array, ptr %g_spare, ptr %late)
+  %g_old_at = getelementptr ptr, ptr %olds, i64 %g
+  %told = call i32 @hand_out(
+    ptr %tape, ptr %g_words, ptr %g_array, ptr %g_spare, ptr %late, ptr %record, ptr %g_old_at)
   %worse = or i32 %bad, %told
   %g_next = add i64 %g, 1
   br label %given
 given:
   br label %give
 finish:
-  call void @drop_all(ptr %held, i64 %ins)
+  call void @drop_all(ptr %held, i64 %room)
   %incomplete = icmp ne i32 %bad, 0
   br i1 %incomplete, label %drop_list, label %answer
 answer:
-  ret ptr %late
+  %result = select i1 %unnoted, ptr %late, ptr @_Py_TrueStruct
+  br i1 %unnoted, label %return, label %count_true
+count_true:
+  call void @Py_IncRef(ptr @_Py_TrueStruct)
+  br label %return
+return:
+  ret ptr %result
 report_failure:
   %told_failure = call ptr @failure(i64 %status, ptr %report)
-  call void @drop_all(ptr %held, i64 %all)
+  call void @drop_all(ptr %held, i64 %room)
   call void @drop_all(ptr %spares, i64 %outs)
   call void @Py_DecRef(ptr %late)
   ret ptr %told_failure
 undo:
-  %spares_made = phi i64 [ %c, %cell_one ], [ %outs, %unchanged ], [ %outs, %gather_one ], [ %outs, %fresh ]
-  call void @drop_all(ptr %held, i64 %all)
+  %spares_made = phi i64 [ 0, %unchanged ], [ %outs, %gather_one ], [ %outs, %fresh ]
+  call void @drop_all(ptr %held, i64 %room)
   call void @drop_all(ptr %spares, i64 %spares_made)
   call void @Py_DecRef(ptr %late)
   %raised = call ptr @PyErr_Occurred()

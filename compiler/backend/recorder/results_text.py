@@ -39,9 +39,15 @@ no:
   ret i1 false
 }}
 
-; A new array of a layout.
+; An array of a layout, whatever it holds.
 define internal ptr @new_result(ptr %layout) nounwind {{
 entry:
+  %kept = call ptr @kept_array(ptr %layout)
+  %none = icmp eq ptr %kept, null
+  br i1 %none, label %make, label %give
+give:
+  ret ptr %kept
+make:
 {get("number", "%layout", DTYPE_NUMBER, "i32")}
 {get("rank", "%layout", RANK, "i32")}
 {get("maker", "%layout", MAKER)}
@@ -57,9 +63,22 @@ large:
   ret ptr %pooled
 }}
 
-; Give a result to the value with the number in its descriptor; %spare is a new cell, or null. Both are taken over.
-; A late view that gets its value here shares its memory with nobody that is left.
-define internal i32 @hand_out(ptr %tape, ptr %words, ptr %array, ptr %spare, ptr %late) nounwind {{
+; Whether the value with the number in a descriptor has a cell.
+define internal i1 @has_cell(ptr %tape, ptr %words) nounwind alwaysinline {{
+entry:
+{get("a", "%words", 8, "i64")}
+{get("cells", "%tape", Tape.CELLS)}
+  %cell_at = getelementptr ptr, ptr %cells, i64 %a
+  %known = load ptr, ptr %cell_at
+  %has = icmp ne ptr %known, null
+  ret i1 %has
+}}
+
+; Give a result to the value with the number in its descriptor; %spare is a new cell for one that has none, or null.
+; Both are taken over. A tensor with a late node is added to the list, or gets the record if there is one; another
+; that it had before is put at %old_at. A late view that gets its value here shares its memory with nobody that is left.
+define internal i32 @hand_out(
+    ptr %tape, ptr %words, ptr %array, ptr %spare, ptr %late, ptr %record, ptr %old_at) nounwind {{
 entry:
 {DESCRIPTOR_FIELDS}
 {get("cells", "%tape", Tape.CELLS)}
@@ -75,11 +94,7 @@ fill:
 {get("old", "%cell", Cell.ARRAY)}
   store ptr %array, ptr %old.at
   call void @Py_DecRef(ptr %old)
-  br i1 %unknown, label %describe, label %give
-describe:
-  %kind = inttoptr i64 %b to ptr
-{put("kind", "%cell", Cell.KIND, "ptr %kind")}
-  call void @Py_IncRef(ptr %kind)
+{put("layout", "%cell", Cell.LAYOUT, "i64 %c")}
   br label %give
 give:
   br i1 %nobody, label %done, label %look
@@ -105,9 +120,19 @@ node:
   %plain = icmp eq i64 %history, 0
   br i1 %plain, label %done, label %tell
 tell:
-  %status = call i32 @PyList_Append(ptr %late, ptr %tensor)
   call void @Py_DecRef(ptr %spare)
+  %unnoted = icmp eq ptr %record, null
+  br i1 %unnoted, label %append, label %note
+append:
+  %status = call i32 @PyList_Append(ptr %late, ptr %tensor)
   ret i32 %status
+note:
+{get("before", "%tensor", Tensor.RECORD)}
+  store ptr %before, ptr %old_at
+  store ptr %record, ptr %before.at
+  call void @Py_IncRef(ptr %record)
+{put("place", "%tensor", Tensor.PLACE, "i64 %a")}
+  ret i32 0
 drop:
   call void @Py_DecRef(ptr %array)
   br label %done

@@ -6,9 +6,12 @@ from ..python_abi import BYTES_DATA, SIZE, TUPLE_ITEMS, TYPE
 from .layout import Cell, Tape, Tensor
 from .snippets import get
 
+ENABLED = 1
+"""The bit of a tape's mode that says that gradients are kept."""
+
 METHODS = {
-    "put": 3, "pick": 1, "value": 1, "cell": 1, "restart": 2, "replay": 5, "rerun": 0, "live": 0, "tensors": 0,
-    "notes": 0, "settled": 2}
+    "put": 3, "pick": 1, "value": 1, "cell": 1, "restart": 2, "replay": 5, "rerun": 2, "live": 0, "tensors": 0,
+    "still": 0, "notes": 0, "settled": 2}
 """The methods, and how many arguments each takes."""
 
 ELSEWHERE = ("replay", "rerun", "notes", "settled")
@@ -274,6 +277,16 @@ wrong:
   br label %error
 error:
   ret ptr null
+}}
+
+; still() -> the mode: from now on no gradients are kept.
+define ptr @tape_still(ptr %tape, ptr %unused) nounwind {{
+entry:
+{get("mode", "%tape", Tape.MODE, "i64")}
+  %without = and i64 %mode, {~ENABLED}
+  store i64 %without, ptr %mode.at
+  %made = call ptr @PyLong_FromLongLong(i64 %mode)
+  ret ptr %made
 }}
 
 ; restart(serial, state): an empty trace.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .layout import Cell, Tape, Tensor
 from .snippets import get, put
 
-EXPORTED = ("tape_traverse", "tape_clear", "tape_dealloc")
+EXPORTED = ("tape_new", "tape_traverse", "tape_clear", "tape_dealloc", "serials")
 
 LEAST = 64
 """Room of the first tables."""
@@ -156,6 +156,39 @@ no:
 """
 
 _EMPTYING = f"""
+@tapes = internal global i64 0
+@last_serial = internal global i64 0
+
+; A number that no trace has had.
+define internal i64 @new_serial() nounwind alwaysinline {{
+entry:
+  %last = load i64, ptr @last_serial
+  %new = add i64 %last, 1
+  store i64 %new, ptr @last_serial
+  ret i64 %new
+}}
+
+define ptr @serials(ptr %unused, ptr %nothing) nounwind {{
+entry:
+  %new = call i64 @new_serial()
+  %made = call ptr @PyLong_FromLongLong(i64 %new)
+  ret ptr %made
+}}
+
+define ptr @tape_new(ptr %type, ptr %args, ptr %names) nounwind {{
+entry:
+  %made = call ptr @PyType_GenericNew(ptr %type, ptr %args, ptr %names)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %leave, label %count
+count:
+  %tapes = load i64, ptr @tapes
+  %more = add i64 %tapes, 1
+  store i64 %more, ptr @tapes
+  br label %leave
+leave:
+  ret ptr %made
+}}
+
 ; Start another trace. What the old one held is let go when the tape is empty: that may run code of the program.
 define internal void @restart(ptr %tape, i64 %serial, ptr %state) nounwind {{
 entry:
@@ -170,8 +203,11 @@ entry:
   store i64 0, ptr %count.at
 {put("noted", "%tape", Tape.NOTED, "i64 0")}
 {put("serial", "%tape", Tape.SERIAL, "i64 %serial")}
+{get("old_caught", "%tape", Tape.CAUGHT)}
+  call void @Py_IncRef(ptr %state)
   call void @Py_IncRef(ptr %state)
   store ptr %state, ptr %old_state.at
+  store ptr %state, ptr %old_caught.at
   br label %each
 each:
   %n = phi i64 [ 0, %entry ], [ %next, %one ]
@@ -190,6 +226,7 @@ one:
   br label %each
 done:
   call void @Py_DecRef(ptr %old_state)
+  call void @Py_DecRef(ptr %old_caught)
   %room_now = load i64, ptr %room.at
   %unused = icmp eq i64 %room_now, 0
   br i1 %unused, label %reuse, label %free
@@ -221,6 +258,9 @@ entry:
   call void @PyMem_Free(ptr %cells)
 {get("notes", "%tape", Tape.NOTES)}
   call void @PyMem_Free(ptr %notes)
+  %tapes = load i64, ptr @tapes
+  %fewer = sub i64 %tapes, 1
+  store i64 %fewer, ptr @tapes
   call void @release(ptr %tape)
   ret void
 }}

@@ -12,7 +12,7 @@ from .layout import Tensor
 from .snippets import get, put
 
 SPARES = 2048
-"""Dead tensors that are kept: more than a trace mostly has, in 240 KB."""
+"""Dead tensors, and dead cells, that are kept: more than a trace mostly has, in 500 KB."""
 
 EXPORTED = ("tensor_type", "parameter_type", "free_spares", "tensor_dealloc", "tensor_hash")
 
@@ -69,9 +69,10 @@ entry:
   ret void
 }}
 
-; Free all dead tensors, because others are to be made from now on.
+; Free all dead tensors and cells, because others are to be made from now on.
 define void @free_spares() nounwind {{
 entry:
+  call void @free_cells()
   br label %each
 each:
   %first = load ptr, ptr @spare
@@ -154,7 +155,9 @@ fields:
   %held = load <4 x i64>, ptr %held.at, align 8
   %some = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %held)
 {get("dict", "%self", Tensor.DICT, "i64")}
-  %any = or i64 %some, %dict
+{get("record", "%self", Tensor.RECORD, "i64")}
+  %more = or i64 %dict, %record
+  %any = or i64 %some, %more
   %late = icmp eq i64 %any, 0
   br i1 %late, label %kind_only, label %clear
 kind_only:

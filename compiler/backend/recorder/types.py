@@ -57,27 +57,38 @@ def _members(
     return python_abi.SLOT_MEMBERS, _table(_Member, rows)
 
 
-def _made(name: str, doc: str, size: int, native: str, *slots: tuple[int, int], flags: int = 0) -> type:
-    """A heap type that the garbage collector knows; `native` is how its functions' names begin."""
+def _type(name: str, doc: str, size: int, flags: int, *slots: tuple[int, int]) -> type:
+    """A heap type that others may derive from, and nobody changes."""
     text = ctypes.create_string_buffer(doc.encode())
-    module = __name__.rpartition(".")[0]
-    every = [
-        (python_abi.SLOT_TRAVERSE, library.address(f"{native}_traverse")),
-        (python_abi.SLOT_CLEAR, library.address(f"{native}_clear")),
-        (python_abi.SLOT_DEALLOC, library.address(f"{native}_dealloc")),
-        (python_abi.SLOT_DOC, ctypes.addressof(text)),
-        *slots, (0, None)]
+    every = [(python_abi.SLOT_DOC, ctypes.addressof(text)), *slots, (0, None)]
     table = (_Slot * len(every))(*(_Slot(*slot) for slot in every))
-    spec = _Spec(f"{module}.{name}".encode(), size, 0,
-                 python_abi.IMMUTABLE_TYPE | python_abi.BASE_TYPE | python_abi.HAVE_GC | flags, table)
+    module = __name__.rpartition(".")[0]
+    flags |= python_abi.IMMUTABLE_TYPE | python_abi.BASE_TYPE
+    spec = _Spec(f"{module}.{name}".encode(), size, 0, flags, table)
     _kept.extend((text, table, spec))
     make = python_callable(interpreter_symbol("PyType_FromSpec"), ctypes.py_object, ctypes.c_void_p)
     return make(ctypes.addressof(spec))
 
 
-def function(name: str, several: bool = False) -> Any:
-    """A function of one argument, or of several."""
-    how = python_abi.FASTCALL if several else _ONE_ARGUMENT
+def _made(name: str, doc: str, size: int, native: str, *slots: tuple[int, int], flags: int = 0) -> type:
+    """A heap type that the garbage collector knows; `native` is how its functions' names begin."""
+    return _type(
+        name, doc, size, python_abi.HAVE_GC | flags,
+        (python_abi.SLOT_TRAVERSE, library.address(f"{native}_traverse")),
+        (python_abi.SLOT_CLEAR, library.address(f"{native}_clear")),
+        (python_abi.SLOT_DEALLOC, library.address(f"{native}_dealloc")), *slots)
+
+
+def module_type() -> type:
+    """ModuleBase: its instances are called by what their method `forward` does. It has no fields, so that a subclass
+    may have any other base."""
+    return _type("ModuleBase", "What is called by its method forward.", object.__basicsize__, 0,
+                 (python_abi.SLOT_CALL, library.address("module_call")))
+
+
+def function(name: str, arguments: int = 1) -> Any:
+    """A function of none, one or more arguments."""
+    how = python_abi.FASTCALL if arguments > 1 else _ONE_ARGUMENT if arguments else _NO_ARGUMENTS
     table = _table(_Method, [(name.encode(), library.address(name), how, None)])
     make = python_callable(interpreter_symbol("PyCFunction_NewEx"), ctypes.py_object, *[ctypes.c_void_p] * 3)
     return make(table, None, None)
@@ -90,8 +101,9 @@ def tensor_type() -> type:
         (b"_node", library.address("node_get"), library.address("node_set"), None, None),
         (b"_is_late", library.address("late_get"), None, None, None),
         (b"__dict__", *map(interpreter_symbol, ("PyObject_GenericGetDict", "PyObject_GenericSetDict")), None, None)])
-    integers = {"_serial": Tensor.SERIAL, "_number": Tensor.NUMBER, "_flags": Tensor.FLAGS, "_written": Tensor.WRITTEN}
-    objects = {"_grad": Tensor.GRAD, "_storage": Tensor.STORAGE, "_kind": Tensor.KIND}
+    integers = {"_serial": Tensor.SERIAL, "_number": Tensor.NUMBER, "_flags": Tensor.FLAGS, "_written": Tensor.WRITTEN,
+                "_place": Tensor.PLACE}
+    objects = {"_grad": Tensor.GRAD, "_storage": Tensor.STORAGE, "_kind": Tensor.KIND, "_record": Tensor.RECORD}
     places = {"__dictoffset__": Tensor.DICT, "__weaklistoffset__": Tensor.WEAK}
     operators = [(slot, library.address(name)) for name, slot in operator_text.SLOTS.items()]
     return _made(
@@ -106,13 +118,13 @@ def cell_type() -> type:
     fields = {"serial": Cell.SERIAL, "number": Cell.NUMBER, "stale": Cell.STALE, "version": Cell.VERSION}
     objects = {"kind": Cell.KIND, "array": Cell.ARRAY, "checked": Cell.CHECKED, "home": Cell.HOME}
     return _made("CellBase", "The native part of a cell.", Cell.SIZE, "cell",
-                 _members(fields, objects),
+                 _members(fields, objects, {"__weaklistoffset__": Cell.WEAK}),
                  (python_abi.SLOT_INIT, library.address("cell_init")))
 
 
 def state_type() -> type:
     """StateBase: a prefix of traces."""
-    integers = {"values": State.VALUES, "count": State.COUNT, "mode": State.MODE}
+    integers = {"values": State.VALUES, "count": State.COUNT, "mode": State.MODE, "runs": State.RUNS}
     names = ("first", "sibling", "call", "names", "needs", "gives", "keep", "info", "plan", "live")
     return _made("StateBase", "The native part of a state.", State.SIZE, "state",
                  _members(integers, dict(zip(names, State.OBJECTS, strict=True))))
@@ -141,6 +153,8 @@ def tape_type() -> type:
         for name, arguments in tape_methods_text.METHODS.items()]
     state = [(b"state", library.address("tape_state_get"), library.address("tape_state_set"), None, None)]
     return _made("TapeBase", "The native part of the trace that a thread records.", Tape.SIZE, "tape",
-                 _members(integers, {"known": Tape.STATE, "root": Tape.ROOT, "special": Tape.SPECIAL}),
+                 _members(integers, {"known": Tape.STATE, "root": Tape.ROOT, "special": Tape.SPECIAL,
+                            "caught": Tape.CAUGHT}),
+                 (python_abi.SLOT_NEW, library.address("tape_new")),
                  (python_abi.SLOT_GETSET, _table(_Property, state)),
                  (python_abi.SLOT_METHODS, _table(_Method, methods)))
