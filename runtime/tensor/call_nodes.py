@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .cells import Cell, Kind
 from .fragments import COTANGENT, INPUT, RESULT, Pull
 from .modes import watch
-from .nodes import NOTHING, Edge, Kept, Node
+from .nodes import NOTHING, Edge, Kept, Node, written_over
 from .numbers import cell_of_number
 from .sharing import Part
 from .slots import DENSE, HISTORY, LEAF, SPECIAL
@@ -61,22 +61,23 @@ def learn(run: FirstRun, template: Template) -> None:
             whole = turned and t._cell.kind.size == kind.size
             plain = t._counted and not t._origin and not t._inference
             template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
-    if template.call.exact or template.assigns:
+    if template.call.exact or (template.assigns and not template.renewed):
         return
     ways: dict[Edge, Way | None] = {}
     for k, (t, _, node, leaf, _) in enumerate(run.before):
-        edge = (node, t._index) if node is not None else t._leaf_edge() if leaf else None
+        edge = (node, run.indices[k]) if node is not None else t._leaf_edge() if leaf else None
         if edge is not None:
             ways[edge] = None if edge in ways else (-1 - k, 0)
     for number, (_, node) in enumerate(run.nodes):
         ways.update({(node, k): (number, k) for k in range(node.outputs)})
     try:
         nodes = tuple([_known(run, at, node, ways) for at, node in run.nodes])
+        made += [(ref, run.tape.value(run.base + ref)) for ref in template.renewed]
         ends = tuple([(ref, _way(ways, (t._node, t._index))) for ref, t in made if t._node is not None])
     except LookupError:
         return
     template.nodes, template.ends = nodes, ends
-    template.plain = not template.viewed and all(
+    template.plain = not template.viewed and not template.assigns and all(
         not flags & (SPECIAL | LEAF) and not t._origin
         for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
     )
@@ -116,8 +117,12 @@ def _way(ways: dict[Edge, Way | None], edge: Edge) -> Way:
 def _known(run: FirstRun, at: int, node: Node, ways: dict[Edge, Way | None]) -> Known:
     pull, fragment = node.pull, run.steps[at].fragment
     kept = tuple([n for n, c in enumerate(node.saved) if isinstance(c, Kept)])
-    if fragment is not node.fragment or pull is None or node.hooks is not None or kept != tuple(sorted(pull.loose)):
+    if fragment is not node.fragment or pull is None or node.hooks is not None or not set(kept) >= set(pull.loose):
         raise LookupError
+    if any(type(c) is Cell and written_over(c) is not None for c in node.saved):
+        raise LookupError  # by the call itself
+    if len(kept) > len(pull.loose):  # what it wrote over when it had read it
+        pull = pull._replace(loose=kept)
     saves = any(what != COTANGENT for what, _ in pull.reads)
     return Known(at, type(node), tuple([e and _way(ways, e) for e in node.edges]), pull, saves)
 

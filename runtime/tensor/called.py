@@ -9,12 +9,14 @@ from .accumulate import accumulate
 from .core import Core, requires, wrap
 from .modes import mode
 from .nodes import AccumulateGrad, Flow, Node
+from .tape import tapes
 
 
 def call_node(node: Node, *gradients: Any) -> Any:
     """What a node makes of the gradients of its results: those of its inputs, without hooks and without a walk."""
     if type(node).pull_back is not Node.pull_back and not isinstance(node, AccumulateGrad):
         raise TypeError(f"{type(node).__name__!r} object is not callable")
+    tapes.tape.catch_up()  # a backward that was recognised may have used it up
     flows: list[Any] = []
     results = [True] if node.fragment is None else [kind.is_float for kind in node.fragment.results]
     wanted = max([k + 1 for k, is_float in enumerate(results) if is_float], default=0)

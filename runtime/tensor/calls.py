@@ -16,10 +16,11 @@ from typing import Any
 from ...compiler.backend import recorder
 from . import plans
 from .first_run import FirstRun
-from .follow import follow, grads_fit, instance
+from .follow import check_renewed, follow, grads_fit, instance
+from .memory import has_history, leave, tensor_types, usable
 from .natively import NativeCall, native_types, tell
 from .patterns import forget_patterns, tell_pattern
-from .reading import Over, Reading, Unknown, check, forget_forms, has_history, leave, tensor_types, usable
+from .reading import Over, Reading, Unknown, check, forget_forms
 from .slots import LEAF
 from .states import Call, State, forest
 from .tape import BOUND, Tape, open_tapes, tapes
@@ -110,6 +111,8 @@ class Recorded:
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
+        if template is not None and template.renewed:
+            check_renewed(template, reading)
         for state in before.children.get(key, ()):
             if not self.exact or grads_fit(tape, state):
                 if self.native is not None and state.call is None:

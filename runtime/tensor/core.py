@@ -108,11 +108,11 @@ class Core(TensorBase):
         node = None
         if self._flags & HISTORY:
             tape = tape_of(self._serial)
-            if self._record is not None:
-                node, self._index = tapes.tape.recall(self._record).place(self._place)
-            elif tape is not None:
+            if tape is not None and (self._record is None or self._is_late or self._cell.array is None):
                 tape.catch_up()
                 return
+            if self._record is not None:
+                node, self._index = tapes.tape.recall(self._record).place(self._place)
             self._flags &= ~HISTORY
         self._node = node
 

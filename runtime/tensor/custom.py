@@ -320,6 +320,8 @@ def _marked(node: FunctionNode, k: int, result: Any, inputs: Sequence[Core]) -> 
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if result._base is not None:
             raise RuntimeError("a Function cannot write into a view: write into its base, or return a new tensor")
+        result._read()
+        result._moved()
     elif requires(result) or any(result is t for t in inputs):
         result = alias(result)
         result._origin = CUSTOM

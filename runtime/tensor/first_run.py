@@ -8,7 +8,8 @@ from typing import Any
 from .call_nodes import learn
 from .cells import Cell, Kind, kind_of
 from .fragments import COTANGENT
-from .reading import SHARED, Reading, Unknown, enter, has_history, is_simple, place_of, tensor_types
+from .memory import has_history, tensor_types
+from .reading import SHARED, Reading, Unknown, enter, is_simple, place_of
 from .slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from .tape import Tape
@@ -60,6 +61,7 @@ class FirstRun:
             arguments.append(tape.add(value, None))
         self.arguments, self.base = tuple(arguments), tape.count
         self.alike = len(self.cells) < len(reading.tensors)
+        self.indices = [t._index for t in reading.tensors]
         self.before = [(t, None if t._is_late else t._cell, t._node, t._flags & LEAF, t._grad) for t in reading.tensors]
         self.dtypes: list[str | None] = [None] * len(reading.numbers)
         self.ok, self.open, self.why = True, True, ""
@@ -111,9 +113,16 @@ class FirstRun:
 
     def wrote(self, t: Any) -> None:
         """Note that a tensor takes another value."""
-        if t._storage is not None or t._node is not None or t._serial != self.tape.serial:
+        if t._storage is not None or t._serial != self.tape.serial or not (t._node is None or self._may_renew(t)):
             self.refuse("writes to a tensor whose memory or history others share")
         self.written[id(t)] = t
+
+    def _may_renew(self, t: Any) -> bool:
+        """Whether a tensor with a history is an argument, which a call of this trace made and nobody watches."""
+        reading = self.reading
+        k = None if reading.recorded.exact else reading.seen.get(id(t))
+        known = k is not None and type(reading.places[k]) is int and t._node.serial == self.tape.serial
+        return known and not t._retains
 
     def adds(self, leaf: Any) -> None:
         """Note that the gradient of a leaf is about to be added to."""
@@ -187,12 +196,15 @@ class FirstRun:
         if None in self.dtypes:
             recorded.forget_numbers()
             raise Unknown("does not hand a number on to an operation")
+        had = [HISTORY if before[2] is not None else 0 for before in self.before]
+        if [what & HISTORY for what in self.reading.classes] != had:
+            raise Unknown("has an argument that must be looked at each time")
         if not all(self._is_same(*before) for before in self.before):
             raise Unknown("changes an argument")
         t.dtypes = list(self.dtypes)  # type: ignore[arg-type]
         t.gives = self._given(made, 0)
         t.assigns = [(self._ref(w._number), self._result(w, keep=False)) for w in self.written.values()]
-        t.grads = []
+        t.renewed, t.grads = self._renewed(t.assigns), []
         for leaf, before in self.leaves:
             now = leaf._grad
             if now is None or type(now) not in tensor_types:
@@ -208,7 +220,8 @@ class FirstRun:
         )
         if any(self.reading.classes[-1 - ref] & OPEN for ref in t.viewed):
             raise Unknown("returns what shares memory with NumPy")
-        if t.assigns and any(what & SHARED for what in self.reading.classes):
+        written = [-1 - n for n, _ in t.assigns if n < 0] if not recorded.exact else range(len(self.reading.classes))
+        if t.assigns and any(self.reading.classes[k] & SHARED for k in written):
             raise Unknown("writes where tensors share memory")
         t.steps = [(s.fragment, tuple(map(self._ref, s.numbers)), s.first - self.base, s.place) for s in self.steps]
         t.constants = [(n - self.base, cell) for n, cell in self.constants]
@@ -228,7 +241,24 @@ class FirstRun:
             if cell is None and not t._is_late and t._cell.number != self.tape.origin(t._number):
                 return False
         noted = self.reading.recorded.exact
-        return t._node is node and t._flags & LEAF == leaf and (noted or t._grad is grad)
+        return (t._node is node or id(t) in self.written) and t._flags & LEAF == leaf and (noted or t._grad is grad)
+
+    def _renewed(self, assigns: Sequence[tuple[int, int]]) -> dict[int, bool]:
+        """Of the tensors that were written to, those that have a history now, and whether they had one before.
+
+        The tape knows them by their new numbers only, so that it holds them once.
+        """
+        found: dict[int, bool] = {}
+        for t, (target, ref) in zip(self.written.values(), assigns, strict=True):
+            had = target < 0 and self.before[-1 - target][2] is not None
+            if t._node is None and not had:
+                continue
+            if t._node is None or target >= 0 or self.alike or self.reading.recorded.exact:
+                raise Unknown("writes to a tensor whose memory or history others share")
+            found[ref] = had
+            n = self.arguments[-1 - target]
+            self.tape.put(n, None, self.tape.cell(n))
+        return found
 
     def _made(self) -> list[Any]:
         return [self.tape.value(self.base + ref) for ref, _, _ in self.results]

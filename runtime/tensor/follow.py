@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .cells import Cell, Kind
+from .memory import has_history, tensor_types
 from .places import place_for
-from .reading import Reading, Unknown, has_history, is_simple, place_of, tensor_types
-from .slots import VIEWED
+from .reading import Reading, Unknown, is_simple, place_of
+from .slots import HISTORY, VIEWED
 from .states import NOTHING, RESULT, TENSOR, Call, State, Template
 from .tape import Tape
 
@@ -86,12 +87,27 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
         t._kind, t._number = kind, n
         t._written += 1
         tape.put(n, t, None)
+        if ref in template.renewed:
+            tape.put(old, None, tape.cell(old))
+            t._flags, t._node = t._flags | HISTORY, None
+            del t._node  # which there was not before, or it was none
     for leaf_ref, _, ref in template.grads:
         tape.value(call.number(leaf_ref))._grad = tape.value(call.number(ref))
     for ref in template.viewed:
         tape.value(call.number(ref))._flags |= VIEWED
     tape.count, tape.state = state.values, state
     return _build(tape, call, reading, template.gives)
+
+
+def check_renewed(template: Template, reading: Reading) -> None:
+    """Refuse a call that gives a tensor another node, if its node is there already; it would not be late after it."""
+    for target, ref in template.assigns:
+        t = reading.tensors[-1 - target] if ref in template.renewed else None
+        if t is None or not template.renewed[ref]:
+            continue
+        late = t._is_late or t._cell.array is None
+        if t._serial != reading.tape.serial or not t._flags & HISTORY or not late:
+            raise Unknown("writes to a tensor whose memory or history others share")
 
 
 def _enter_at(tape: Tape, t: Any, place: Any, n: int) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from . import repeat  # noqa: F401  # gives tapes what they catch up with
+from . import records, repeat  # noqa: F401  # give tapes what they catch up with, and remember
 from .backward import backward
 from .calls import recorded
 from .cells import DualCell
@@ -18,7 +18,7 @@ from .known_backward import follow_back
 from .modes import mode, watch
 from .nodes import Node
 from .operators import Operators
-from .slots import HOOKED, SPECIAL
+from .slots import HISTORY, HOOKED, SPECIAL
 from .tape import compute, tapes
 from .views import alias
 
@@ -193,6 +193,7 @@ class History(Operators):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._moved()
         self._node, self._requires, self._index = None, False, 0
+        self._flags &= ~HISTORY
         return self
 
     @property

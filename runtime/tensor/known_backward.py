@@ -17,6 +17,7 @@ from .cells import Cell, Kind
 from .follow import instance
 from .fragments import Fragment, fragment_for
 from .nodes import written_over, zeros
+from .overwritten import Overwritten
 from .places import place_for
 from .pulled import VALUE, ZERO, Group, Pulled, Walked, ends_of
 from .pulling import pull_call
@@ -42,6 +43,7 @@ class Walk:
     flows    the cotangents of results of nodes still to come
     base     the number of the first value that it makes
     reached  how many nodes it has passed
+    over     what was written over
     """
 
     def __init__(self, tape: Tape, place: Any) -> None:
@@ -54,9 +56,11 @@ class Walk:
         self.begins: list[int] = []
         self.sums: dict[tuple[Kind, Kind], Fragment] = {}
         self.constants: list[tuple[int, Cell]] = []
-        self.reached = count = 0
+        self.over, self.reached = Overwritten(), 0
+        count = 0
         for state in events(tape.state):
             event = state.event
+            self.over.note(state)
             if type(event) is not Call:
                 if type(event) not in (Enter, Again):
                     raise Unusual
@@ -86,7 +90,7 @@ class Walk:
 
     def _leaf(self, n: int) -> Place:
         t = self.tape.value(n)
-        if t._is_late or t._flags & (LEAF | SPECIAL | HOOKED | HISTORY) != LEAF or t._node is not None:
+        if t is None or t._is_late or t._flags & (LEAF | SPECIAL | HOOKED | HISTORY) != LEAF or t._node is not None:
             raise Unusual
         end = t._accumulator and t._accumulator()
         if t._grad is not None or t._hooks or t._posts or t._origin or t._retains or (end and end.hooks):
@@ -122,12 +126,15 @@ class Walk:
         """Pull one call back, and add what that gives to the cotangents of where it goes."""
         _, arguments, _, own, _ = call
         base, kinds, flows, sources, cell_of = self.base, self.kinds, self.flows, self.sources, self.tape.cell
+        over = self.over.over
         reads: list[Any] = []
         for what, which in pulled.reads:
             if what is VALUE:
                 n = arguments[-1 - which] if which < 0 else own + which
                 cell = cell_of(n)
                 if cell is not None and (cell.stale or cell.home is not None) and written_over(cell) is not None:
+                    raise Unusual
+                if over and self.over.is_lost(call, which):
                     raise Unusual
                 reads.append(n)
             else:
@@ -218,7 +225,7 @@ def _template(walk: Walk, reading: Reading) -> Template:
         t.results.append((ref, t.kinds[ref], 0))
         t.grads.append((ABSOLUTE - 1 - leaf, None, ref))
     gone = walk.gone()
-    t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in gone])
+    t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in gone and n not in walk.over.over])
     t.assigns, t.viewed, t.has_nodes, t.checks = [], (), False, []
     t.size = sum([k.size for k in t.kinds])
     t.nodes, t.ends, t.plain, t.dense, t.parts, t.within = None, (), False, frozenset(), {}, {}

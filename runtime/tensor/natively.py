@@ -135,19 +135,25 @@ class Gives:
         self.words += self.results.values()
         for target, ref in template.assigns:
             self.keep.append(kinds[ref])
-            self.words.append((Give.ASSIGN, call.number(target), call.number(ref), id(kinds[ref])))
+            tag = Give.RENEW if ref in template.renewed else Give.ASSIGN
+            self.words.append((tag, call.number(target), call.number(ref), id(kinds[ref])))
         for leaf, _, ref in template.grads:
             kind = kinds.get(ref)
             self.keep.append(kind)
             self.words.append((Give.PUT_GRAD, call.number(leaf), call.number(ref), id(kind)))
         self.words += [(Give.VIEWED, call.number(ref)) for ref in template.viewed]
 
+    def _now(self, k: int) -> int:
+        """The number of a tensor among the arguments, which has another one where the call renews it."""
+        again = {target: ref for target, ref in self.call.template.assigns if ref in self.call.template.renewed}
+        return self.call.number(again.get(-1 - k, -1 - k))
+
     def _form(self, form: Any) -> None:
         what = form[0]
         if what is RESULT:
             self.words.append(self.results.pop(form[1], (Give.VALUE, self.call.number(form[1]))))
         elif what is TENSOR:
-            self.words.append((Give.VALUE, self.call.arguments[form[1]]))
+            self.words.append((Give.VALUE, self._now(form[1])))
         elif what is NOTHING:
             self.words.append((Give.NONE,))
         else:

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...compiler.backend import recorder
 from ...compiler.backend.recorder import Need, Search, find_places, forget_places
+from .memory import lies_dense
 from .natively import Gives, Needs, can_be_told, describe, tell
 from .places import Codes, Place
-from .reading import Reading, lies_dense
+from .reading import Reading
 from .slots import HISTORY, LEAF, OPEN
 from .states import Call, State, Template
 from .tape import Tape

@@ -7,9 +7,7 @@ A description holds wherever the call stands in a trace; where its tensors are o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import copysign
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -18,8 +16,9 @@ from ...compiler.ir.types import INTEGERS, SMALL, STORED
 from .cells import Kind
 from .dtypes import DType, device
 from .fragments import Operation
-from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
-from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Call, State, Template
+from .memory import has_history, layout_of, leave, tensor_types, usable
+from .slots import LEAF, OPEN, PART, SPECIAL, VIEWED
+from .states import NUMBER, SEQUENCE, STATIC, TENSOR, Template
 from .tape import Tape
 
 SHARED = 64
@@ -31,10 +30,6 @@ FLOAT_MAX = float(np.finfo(np.float32).max)
 
 PLAIN = (int, bool, str, type(None), type(Ellipsis), DType, device, Operation)
 NUMBERS = (int, float, bool)
-
-tensor_types: list[type] = []
-"""The classes whose instances a call may be described by; others may have a will of their own."""
-
 
 class Form:
     """A description of calls, and the template that they follow once it is known."""
@@ -141,7 +136,7 @@ class Reading:
             what = t._flags & (LEAF | OPEN) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
-                self.key.append(_layout(t, tape))
+                self.key.append(layout_of(t, tape))
             if place is None:
                 place = self._met(t._cell)
         self.classes.append(what)
@@ -158,11 +153,6 @@ class Reading:
                 return (n,)
             n += type(place) is not int
         return None
-
-
-def has_history(t: Any) -> int:
-    """HISTORY if the tensor has a node, which may not have been made."""
-    return HISTORY if t._flags & HISTORY or t._node is not None else 0
 
 
 def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
@@ -189,125 +179,6 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
 def is_simple(t: Any) -> bool:
     """Whether a gradient is a tensor that nobody else shares, so that it may be added to in place."""
     return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | PART | VIEWED | LEAF)
-
-
-def usable(t: Any, tape: Tape) -> bool:
-    """Whether a tensor that shares memory, or is a late view, is what its cell says and behaves like any other.
-
-    What it is else, this trace tells where it made the tensor.
-    """
-    if t._is_late:
-        return t._serial == tape.serial
-    if t._flags & PART:
-        t._tell()
-    flags = t._flags
-    if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
-        return False
-    steps = t._steps
-    if not steps and t._storage is not None:
-        settle(t)  # which counts references: there must be no variable for it here
-        flags = t._flags
-    storage = t._storage
-    if storage is None:
-        t._flags = flags & ~OPEN
-        return True
-    if t._seen != storage.edition:
-        return False
-    if storage.array is not None:
-        t._read()
-        t._flags |= OPEN
-    elif flags & OPEN:
-        t._flags = flags & ~OPEN
-    if t._serial == tape.serial:
-        return True
-    base = t._whole
-    if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
-        return False
-    return not steps or t._is_dense()
-
-
-def _layout(t: Any, tape: Tape) -> Any:
-    """How a view lies in memory, if not densely: what made it says so, whose own arguments are so described."""
-    if not t._is_late:
-        return tape.state if t._path and not t._is_dense() else None
-    if not t._flags & SPECIAL:
-        return None
-    event = _made_by(t._number, tape).event
-    if type(event) is not Call:
-        return tape.state
-    ref = t._number - event.base
-    return None if ref in event.template.dense else (event.template, ref)
-
-
-def lies_dense(t: Any, tape: Tape) -> bool:
-    """Whether the elements of a tensor follow each other in memory."""
-    return not (t._storage is not None or t._flags & (SPECIAL | VIEWED)) or _layout(t, tape) is None
-
-
-def leave(t: Any, tape: Tape) -> None:
-    """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
-    if t._flags & VIEWED:
-        views = [v for v in _values(tape) if v._flags & SPECIAL and v._is_late and getrefcount(v) > BEHIND]
-        if not any(_is_of(v, t, tape) for v in views):
-            t._flags &= ~VIEWED
-    if t._storage is not None and not t._is_late:
-        settle(t, tape)
-
-
-def _is_of(v: Any, t: Any, tape: Tape) -> bool:
-    """Whether a late view may be one of the memory of this tensor."""
-    n = v._number
-    while True:
-        event = _made_by(n, tape).event
-        part = event.template.parts.get(n - event.base) if type(event) is Call else None
-        if part is None or part.of >= 0:
-            return part is None
-        n = event.number(part.of)  # type: ignore[union-attr]
-        owner = tape.value(n)
-        if not owner._is_late or not owner._flags & SPECIAL:
-            return owner is t
-
-
-def _made_by(n: int, tape: Tape) -> State:
-    """The state in which a value was made."""
-    at = tape.state
-    while at.parent is not None and at.parent.values > n:
-        at = at.parent
-    return at
-
-
-def settle(t: Any, tape: Tape | None = None) -> None:
-    """Let a tensor whose memory nobody shares any more be as before it was shared.
-
-    Views that only the tape holds share nothing that anybody could see.
-    """
-    storage = t._storage
-    if storage is None or storage.array is not None or t._path or t._base is not None or not t._counted:
-        return
-    views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
-    if tape is not None:
-        for v in _values(tape):
-            if v is not t and not v._is_late and v._storage is storage and getrefcount(v) <= BEHIND:
-                views += 1
-                if v._cell.home is storage:
-                    homes.add(id(v._cell))
-    # The references are: the tensor's, the local name's, the call's, those of views and of cells.
-    if getrefcount(storage) == 3 + views + len(homes) and t._seen == storage.edition:
-        if t._cell.home is storage:
-            t._cell.home = None
-        t._storage, t._written, storage.dropped = None, storage.version, views > 0
-
-
-BEHIND = 4
-"""A tensor that only the tape holds has so many references while one looks: its, two variables' and the call's."""
-
-
-def _values(tape: Tape) -> Iterator[Any]:
-    """The tensors of a trace, one at a time."""
-    for n in range(tape.count):
-        v = tape.value(n)
-        if type(v) in tensor_types:
-            yield v
 
 
 def enter(tape: Tape, t: Any, place: Any) -> int:

@@ -63,6 +63,7 @@ class Template:
     gives      what is returned, as a form
     results    (ref, kind, flags) of the tensors that are returned or become gradients
     assigns    (argument, ref): tensors that take another value in place
+    renewed    of those that have a history then, by ref: whether they had one before
     grads      (leaf, ref or None, descriptor, ref): the number of a leaf, and of its gradient before and after
     frees      numbers of tensors whose history was used up
     checks     (argument, test): what must be asked of the values of an argument
@@ -79,7 +80,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views",
+        "within", "size", "pulls", "whole", "views", "renewed",
     )  # fmt: skip
 
     call: Any
@@ -94,6 +95,7 @@ class Template:
     gives: Any
     results: list[tuple[int, Kind, int]]
     assigns: list[tuple[int, int]]
+    renewed: dict[int, bool]
     grads: list[tuple[int, Any, int]]
     frees: tuple[int, ...]
     viewed: tuple[int, ...]
@@ -113,6 +115,7 @@ class Template:
     def __init__(self) -> None:
         self.pulls = self.whole = None
         self.views = ()
+        self.renewed = {}
 
 
 class Call(NamedTuple):
@@ -316,6 +319,9 @@ class Program:
             self.steps.append(Step(fragment, known, base + first, call.place or place))
         for ref, _, flags in template.results:
             self.history[call.number(ref)] = bool(flags & HISTORY)
+        for target, ref in template.assigns:
+            self.history[call.number(ref)] = ref in template.renewed
+            self.history[call.number(target)] = False
         self.views.add(call, self.again)
         for n in template.frees:
             self.history[n] = False

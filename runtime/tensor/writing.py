@@ -164,8 +164,6 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
 
 def _rebase(x: Core, node: Node | None, index: int) -> None:
     """Give `x` another place in the gradient graph; if it keeps its gradient, it keeps that of the new place."""
-    if tapes.tape.call is not None and (node is not None or x._node is not None):
-        tapes.tape.call.refuse("writes to a tensor that has a history")
     if x._retains and x._node is not None and node is not None:
         assert x._node.hooks is not None
         node.hooked().retained[index] = x._node.hooks.retained.pop(x._index)

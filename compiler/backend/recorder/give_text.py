@@ -26,19 +26,22 @@ entry:
   br label %each
 each:
   %words = phi ptr [ %begin, %entry ], [ %more, %result ], [ %more, %assign ], [ %more, %gradient ],
-                   [ %more, %viewed ], [ %more, %read ]
+                   [ %more, %viewed ], [ %more, %read ], [ %more, %renewal ]
   %last = icmp uge ptr %words, %end
   br i1 %last, label %answer, label %read
 read:
 {DESCRIPTOR_FIELDS}
   switch i64 %tag, label %each [
     i64 {Give.RESULT}, label %result       i64 {Give.ASSIGN}, label %assign
-    i64 {Give.PUT_GRAD}, label %gradient   i64 {Give.VIEWED}, label %viewed ]
+    i64 {Give.PUT_GRAD}, label %gradient   i64 {Give.VIEWED}, label %viewed   i64 {Give.RENEW}, label %renewal ]
 result:
   %made = call ptr @make(ptr %tape, i64 %a, i64 %b, i64 %c)
   br label %each
 assign:
   call void @assign(ptr %tape, i64 %a, i64 %b, i64 %c)
+  br label %each
+renewal:
+  call void @renew(ptr %tape, i64 %a, i64 %b, i64 %c)
   br label %each
 gradient:
   call void @put_gradient(ptr %tape, i64 %a, i64 %b, i64 %c)

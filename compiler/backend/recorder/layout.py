@@ -149,11 +149,12 @@ class Give:
     ASSIGN    a, b, c = address of a kind              the tensor that was value a has been written to and is value b
     PUT_GRAD  a, b, c = address of a kind              value b, made if it is not there, is the gradient of value a
     VIEWED    a                                        there may be views of the tensor that is value a
+    RENEW     a, b, c = address of a kind              ASSIGN, and what has a history then is value b alone
 
     In patterns values of the call's own are counted from 0, and -1 - k is tensor k.
     """
 
-    RESULT, VALUE, NONE, TUPLE, ASSIGN, PUT_GRAD, VIEWED = range(7)
+    RESULT, VALUE, NONE, TUPLE, ASSIGN, PUT_GRAD, VIEWED, RENEW = range(8)
 
 
 class Source:

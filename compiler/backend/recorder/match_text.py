@@ -10,7 +10,6 @@ from __future__ import annotations
 from ..python_abi import BYTES_DATA, SIZE, TYPE
 from .layout import (
     HOOKED,
-    SHARED,
     Cell,
     Give,
     Need,
@@ -255,21 +254,16 @@ start:
   %silent = icmp eq i64 %size, 0
   br i1 %silent, label %no, label %each
 each:
-  %words = phi ptr [ %begin, %start ], [ %more, %read ], [ %more, %assign ], [ %more, %gradient ], [ %more, %old ]
+  %words = phi ptr [ %begin, %start ], [ %more, %read ], [ %more, %target ], [ %more, %gradient ], [ %more, %old ]
   %last = icmp uge ptr %words, %end
   br i1 %last, label %yes, label %read
 read:
 {DESCRIPTOR_FIELDS}
-  switch i64 %tag, label %each [ i64 {Give.ASSIGN}, label %target   i64 {Give.PUT_GRAD}, label %leaf ]
+  switch i64 %tag, label %each [
+    i64 {Give.ASSIGN}, label %target   i64 {Give.RENEW}, label %target   i64 {Give.PUT_GRAD}, label %leaf ]
 target:
-  %written = call ptr @tensor_at(ptr %tape, i64 %a)
-  %absent = icmp eq ptr %written, null
-  br i1 %absent, label %no, label %assign
-assign:
-  %class = call i64 @class_of(ptr %written)
-  %sharing = and i64 %class, {SHARED}
-  %shares = icmp ne i64 %sharing, 0
-  br i1 %shares, label %no, label %each
+  %may_write = call i1 @may_write(ptr %tape, i64 %a, i64 %tag)
+  br i1 %may_write, label %each, label %no
 leaf:
   %owner = call ptr @tensor_at(ptr %tape, i64 %a)
   %lost = icmp eq ptr %owner, null

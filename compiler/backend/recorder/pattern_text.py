@@ -43,13 +43,16 @@ one:
 tests:
   %words = phi ptr [ %at, %each ], [ %more, %test ]
   %last = icmp eq ptr %words, %end
-  br i1 %last, label %number, label %test
+  br i1 %last, label %effects, label %test
 test:
 {DESCRIPTOR_FIELDS}
   %place = call ptr @argument_place(ptr %search, i64 {Search.ARGUMENTS}, i64 %a)
   %tested = load i64, ptr %place
   %has = call i1 @has_been_checked(ptr %tape, i64 %tested, i64 %b)
   br i1 %has, label %tests, label %no
+effects:
+  %may_happen = call i1 @may_renew(ptr %search, ptr %pattern)
+  br i1 %may_happen, label %number, label %no
 number:
 {get("first", "%search", Search.NEXT, "i64")}
 {get("some", "%search", Search.NUMBERS, "i64")}
@@ -87,14 +90,20 @@ entry:
   %end = getelementptr i8, ptr %begin, i64 %size
   br label %each
 each:
-  %words = phi ptr [ %begin, %entry ], [ %more, %result ], [ %more, %assign ], [ %more, %viewed ], [ %more, %read ]
+  %words = phi ptr [ %begin, %entry ], [ %more, %result ], [ %more, %assign ], [ %more, %viewed ], [ %more, %read ],
+                   [ %more, %renewal ]
   %last = icmp uge ptr %words, %end
   br i1 %last, label %answer, label %read
 read:
 {DESCRIPTOR_FIELDS}
   %n = call i64 @place_of(ptr %search, i64 %a)
   switch i64 %tag, label %each [
-    i64 {Give.RESULT}, label %result   i64 {Give.ASSIGN}, label %assign   i64 {Give.VIEWED}, label %viewed ]
+    i64 {Give.RESULT}, label %result   i64 {Give.ASSIGN}, label %assign   i64 {Give.VIEWED}, label %viewed
+    i64 {Give.RENEW}, label %renewal ]
+renewal:
+  %renewed = call i64 @place_of(ptr %search, i64 %b)
+  call void @renew(ptr %tape, i64 %n, i64 %renewed, i64 %c)
+  br label %each
 assign:
   %new = call i64 @place_of(ptr %search, i64 %b)
   call void @assign(ptr %tape, i64 %n, i64 %new, i64 %c)
