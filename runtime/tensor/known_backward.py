@@ -58,9 +58,12 @@ class Walk:
         self.constants: list[tuple[int, Cell]] = []
         self.over, self.reached = Overwritten(), 0
         count = 0
-        for state in events(tape.state):
+        path = events(tape.state)
+        if any(type(s.event) is Call and s.event.template.assigns for s in path):
+            for state in path:
+                self.over.note(state)
+        for state in path:
             event = state.event
-            self.over.note(state)
             if type(event) is not Call:
                 if type(event) not in (Enter, Again):
                     raise Unusual

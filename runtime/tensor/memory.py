@@ -82,8 +82,7 @@ def leave(t: Any, tape: Tape) -> None:
 
 def _has_views(t: Any, tape: Tape) -> bool:
     """Whether somebody holds a late view that may be one of the memory of this tensor."""
-    views = [v for v in _values(tape) if v._flags & SPECIAL and v._is_late and getrefcount(v) > BEHIND]
-    return any(_is_of(v, t, tape) for v in views)
+    return any(v._flags & SPECIAL and v._is_late and _is_of(v, t, tape) for v in tape.tensors())
 
 
 def _is_of(v: Any, t: Any, tape: Tape) -> bool:

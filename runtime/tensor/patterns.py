@@ -26,6 +26,9 @@ MOST_RESULTS = 256
 """So many tensors a call makes at most that follows a pattern."""
 
 
+OFTEN = 4
+"""States that notes led to so often are told to native code: beginnings of traces recur by chance as well."""
+
 CODES = 2000
 """So much code is kept, of which calls were noted."""
 
@@ -71,7 +74,9 @@ class Pattern:
         if known:
             state = known[0]
             if state.call is None:
-                tell(state, self)
+                state.met += 1
+                if state.met == OFTEN:
+                    tell(state, self)
             return state
         arguments = numbers if not self.numbers else (*numbers, *range(base - self.numbers, base))
         call = Call(self.template, arguments, entered, base, where)

@@ -164,6 +164,16 @@ class TapeBase:
                 bits |= 1 << n
         return bits.to_bytes((len(self.values) + 7) // 8, "little")
 
+    def tensors(self) -> list[Any]:
+        """The tensors that somebody outside refers to and that are still to be computed."""
+        found, serial, count = [], self.serial, sys.getrefcount
+        for n, value in enumerate(self.values):
+            if isinstance(value, TensorBase) and value._number == n and value._serial == serial:
+                cell = self.cells[n]
+                if (cell is None or cell.array is None) and count(value) > 3:
+                    found.append(value)
+        return found
+
     def restart(self, serial: int, state: Any) -> None:
         """Begin another trace and let go of the values of this one."""
         self.serial, self.state, self.caught, self.count = serial, state, state, 0

@@ -21,7 +21,7 @@ from .slots import HISTORY, StateBase
 TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
 """What the parts of forms are: of arguments, and of what a call returns."""
 
-SEEN = 200_000
+SEEN = 30_000
 """So many hashes of what was seen once are kept."""
 
 ABSOLUTE = 1 << 40
@@ -183,9 +183,10 @@ class State(StateBase):
     plans     what runs the trace, for each set of values that are wanted
     blurred   something happened on the way that is no event: what depends on all of it must not be recognised
     path      a hash of the keys on the way
+    met       how often notes of calls led here before native code was told of it
     """
 
-    __slots__ = ("parent", "event", "children", "plans", "blurred", "path")
+    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met")
 
     call: Any
     names: Any
@@ -203,7 +204,7 @@ class State(StateBase):
         self.children: dict[Any, list[State]] = NONE
         self.plans: dict[bytes, Any] = NONE
         self.blurred = parent is not None and parent.blurred
-        self.path = 0
+        self.path = self.met = 0
 
     def add(self, key: Any, state: State, kept: bool = True) -> State:
         """Let `state` follow on this one; if it need not be `kept`, from when it comes for the second time."""
