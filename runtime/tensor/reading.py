@@ -7,7 +7,7 @@ A description holds wherever the call stands in a trace; where its tensors are o
 
 from __future__ import annotations
 
-from math import copysign
+from math import copysign, inf
 from typing import Any
 
 import numpy as np
@@ -198,7 +198,7 @@ def fits(value: Any, dtype: str) -> bool:
     if dtype in INTEGERS or dtype in SMALL:
         info = np.iinfo(STORED[dtype])
         return info.min <= value <= info.max
-    return dtype != "f32" or type(value) is not float or -FLOAT_MAX < value < FLOAT_MAX
+    return dtype != "f32" or type(value) is not float or not FLOAT_MAX < abs(value) < inf
 
 
 def check(template: Template, reading: Reading) -> None:

@@ -13,6 +13,7 @@ from .snippets import get
 LIST_SUBCLASS, TUPLE_SUBCLASS = 1 << 25, 1 << 26  # bits of a type's flags, as Include/object.h has them
 
 FLOAT_MAX = "0x47EFFFFFE0000000"  # of 32-bit floats, as LLVM writes it
+INFINITY = "0x7FF0000000000000"
 
 _EQUAL = f"""
 ; Whether two objects are the same, or equal. Items of a list may have been changed, so it is never just the same.
@@ -127,8 +128,10 @@ float:
   %wide = icmp ne i64 %range, {Range.F32}
 {get("x", "%number", FLOAT_VALUE, "double")}
   %size = call double @llvm.fabs.f64(double %x)
-  %small = fcmp ole double %size, {FLOAT_MAX}
-  %good = or i1 %wide, %small
+  %small = fcmp ule double %size, {FLOAT_MAX}
+  %infinite = fcmp oeq double %size, {INFINITY}
+  %narrow_float = or i1 %small, %infinite
+  %good = or i1 %wide, %narrow_float
   ret i1 %good
 integer:
   store i32 0, ptr %overflow
