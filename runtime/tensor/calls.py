@@ -19,7 +19,7 @@ from .first_run import FirstRun
 from .follow import check_renewed, follow, grads_fit, instance
 from .memory import has_history, leave, tensor_types, usable
 from .natively import NativeCall, native_types, tell
-from .patterns import forget_patterns, tell_pattern
+from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
 from .slots import LEAF
 from .states import Call, State, forest
@@ -167,11 +167,12 @@ class Recorded:
 
 def forget_calls() -> None:
     """Recognise nothing that was learned so far, because what it depended on has changed: the default dtype."""
-    forget_patterns()
+    forgotten = forget_patterns()
     for tape in open_tapes():
         with tape.lock:
             tape.catch_up()
             tape.go(State(tape.state, None, tape.state.values))
+    drop_patterns(forgotten)
     forget_forms()
     forest.forget()
 

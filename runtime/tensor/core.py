@@ -14,18 +14,18 @@ import numpy as np
 
 from .calls import recordable
 from .cells import Cell, cell_of, shown
-from .failures import failure
 from .fragments import Operation, fragment_for
 from .hooks import Table
+from .late import Late
 from .modes import mode, watch
 from .natively import native_operators
 from .nodes import AccumulateGrad, Edge, Node, emit
 from .numbers import NUMBERS, checked_number, input_cell, number_of
 from .paths import Path, is_dense, part_of
 from .recording import record_methods
-from .slots import HISTORY, LEAF, PART, SPECIAL, TensorBase
+from .slots import HISTORY, LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
-from .tape import compute, force, tape_of, tapes
+from .tape import compute, force, tapes
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 UNTOLD = SPECIAL | PART
 
 
-class Core(TensorBase):
+class Core(Late):
     """The state of a tensor.  `Tensor` adds the functions."""
 
     _cell: Cell
     _node: Node | None
     _storage: Storage | None
-    _index = 0
     _steps: Path = ()
     _whole: Core | None = None
     _part: Path = ()
@@ -89,32 +88,7 @@ class Core(TensorBase):
     def _base(self, value: Core | None) -> None:
         self._whole = value
 
-    # ---- what a late tensor lacks
-
-    def _late_cell(self) -> None:
-        """Make the cell of a value that is on a tape."""
-        tape = tape_of(self._serial)
-        if tape is None:
-            if self._serial == 0:
-                raise AttributeError(f"this {type(self).__name__} has no value: it was not initialised")
-            raise RuntimeError("this tensor has no value, because what computes it failed") from failure(self._serial)
-        if self._flags & SPECIAL:
-            tape.catch_up()
-        else:
-            self._cell = tape.cell_at(tape.origin(self._number), self._kind)
-
-    def _late_node(self) -> None:
-        """Make the node, or note that there is none."""
-        node = None
-        if self._flags & HISTORY:
-            tape = tape_of(self._serial)
-            if tape is not None and (self._record is None or self._is_late or self._cell.array is None):
-                tape.catch_up()
-                return
-            if self._record is not None:
-                node, self._index = tapes.tape.recall(self._record).place(self._place)
-            self._flags &= ~HISTORY
-        self._node = node
+    # ---- what it is
 
     def _tell(self) -> None:
         """Find out what it is a view of."""
@@ -249,7 +223,7 @@ def instances_are(cls: Class) -> Class:
 
 
 _HERE = __name__.rpartition(".")[0]
-_STATE = {f"{_HERE}.{name}" for name in ("core", "slots", "history", "tensor", "exchange")}
+_STATE = {f"{_HERE}.{name}" for name in ("core", "late", "slots", "history", "tensor", "exchange")}
 """Where the methods of tensors are about their state; the others are functions."""
 
 

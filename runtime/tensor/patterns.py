@@ -71,7 +71,7 @@ class Pattern:
                     found.append((numbers[k], of, self.kinds[k]))
             entered, key = tuple(found), (self.form, *places)
         known = before.children.get(key)
-        if known:
+        if known and known[0].values == base + self.values:
             state = known[0]
             if state.call is None:
                 state.met += 1
@@ -137,21 +137,30 @@ def tell_pattern(reading: Reading, template: Template, tape: Tape) -> None:
     pattern.state.sibling, native.pattern = native.pattern, pattern.state
 
 
-def forget_patterns() -> None:
-    """Recognise no calls by patterns any more; what was noted is settled before."""
+def forget_patterns() -> list[Any]:
+    """Recognise no calls by patterns any more; what `drop_patterns` is to be told when what was noted is settled."""
     for pattern in _patterns.values():
         pattern.recorded.native.pattern = None
         pattern.recorded.patterns.clear()
+    return list(_patterns)
+
+
+def drop_patterns(forgotten: list[Any]) -> None:
+    """Let forgotten patterns go; no tape has notes of them."""
+    for key in forgotten:
+        _patterns.pop(key, None)
 
 
 def settle(tape: Any) -> None:
     """Make the states of the calls that native code noted.
 
-    Nothing is lost where this is interrupted: the notes stay until their last state is there.
+    Nothing is lost where this is interrupted: the notes stay until their last state is there. Finalizers may run in the
+    middle of it, record, and settle what there is: then it begins again, though there were as many notes.
     """
     with tape.lock:
         while notes := tape.notes():
-            state, at, end = tape.known, 0, len(notes)
+            begin = state = tape.known
+            serial, at, end = tape.serial, 0, len(notes)
             while at < end:
                 pattern = _patterns[notes[at]]
                 base, where = notes[at + 1], codes.place(notes[at + 2], notes[at + 3])
@@ -159,7 +168,7 @@ def settle(tape: Any) -> None:
                 after = middle + pattern.tensors
                 state = pattern.after(state, base, where, notes[at + 4 : middle], notes[middle:after])
                 at = after
-            if tape.settled(end, state):
+            if tape.known is begin and tape.serial == serial and tape.settled(end, state):
                 break
         if len(codes.known) > CODES:
             forget_places()
@@ -171,4 +180,4 @@ if recorder.SUPPORTED:
     find_places(codes.inside)
 
 
-__all__ = ["forget_patterns", "settle", "tell_pattern"]
+__all__ = ["drop_patterns", "forget_patterns", "settle", "tell_pattern"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
 from ...compiler.ir.graph import Where
 
 _HERE = __name__.rpartition(".tensor.")[0]
-_FOLDER = str(Path(sys._getframe().f_code.co_filename).parents[1])
-"""The same as a name of modules, and as the folder of their code."""
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(sys._getframe().f_code.co_filename)), "")
+"""The same as a name of modules, and as how the names of their files begin."""
 
 
 class Place(NamedTuple):
@@ -72,10 +72,10 @@ class Codes:
         return code.co_filename.startswith(_FOLDER)
 
     def place(self, address: int, instruction: int) -> Place | None:
-        """The place in code that was asked about; 0 is no code's address."""
+        """The place in code that was asked about; None if it was let go since, or none ran: 0 is no code's address."""
         found = self.places.get((address, instruction))
-        if found is None and address:
-            found = self.places[address, instruction] = Place(self.known[address], instruction)
+        if found is None and (code := self.known.get(address)) is not None:
+            found = self.places[address, instruction] = Place(code, instruction)
         return found
 
     def forget(self) -> None:

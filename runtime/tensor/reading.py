@@ -164,6 +164,8 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
     if t._serial == tape.serial and n < tape.count and tape.value(n) is t:
         return t._kind if t._is_late else t._cell.kind, n
     if t._is_late:
+        if t._serial != tape.serial:  # another thread's, which is not to run this trace meanwhile
+            raise Unknown("has an argument that must be looked at each time")
         t._late_cell()
     cell = t._cell
     n = tape.number_of(cell)

@@ -65,7 +65,8 @@ def catch_up(tape: Tape) -> None:
     if tape.caught is tape.state or tapes.tape.again is not None:
         return
     with tape.lock:
-        states = events(tape.state, tape.caught)
+        now = tape.state  # native code may go on
+        states = events(now, tape.caught)
         calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
         maker = Maker(tape, states)
         before = _rewind(tape, [call for _, call in calls])
@@ -84,7 +85,7 @@ def catch_up(tape: Tape) -> None:
             for leaf, grad in before:
                 leaf._grad = grad
         _forget(tape, [call for _, call in calls])
-        tape.caught = tape.state
+        tape.caught = now
         tape.done.clear()
 
 

@@ -20,6 +20,7 @@ from .failures import failure, note_failure
 from .first_time import NOT_LOOKED, leaves_history, once
 from .fragments import Fragment
 from .handing import flat, hand_over
+from .locks import Locked
 from .places import Place, here, place_for
 from .slots import TapeBase
 from .states import Again, Call, State, Step, forest
@@ -210,29 +211,34 @@ class Tape(TapeBase):
         with self.lock:
             if not self.count:
                 return
-            if self.call is None and not self.noded:
-                state, made = self.state, self.rerun(forest.root, True)
-                if made is True:
-                    return self._begun()
-                if type(made) is list:  # a kernel that failed fails again the other way, which raises its error
-                    state.runs += 1
-                    self._note(state.plan[-1], made)
-                    return self.begin()
-                if step and self.count < LONG and leaves_history(self):
-                    self.goes_on = True
-                    return
-            if self.call is not None:
-                self.call.give_up()
             self.depth += 1  # so that whoever records meanwhile waits for the lock
             try:
-                self._run()
-            except KeyboardInterrupt:
-                raise  # nothing of it is lost: whoever reads next runs it again
-            except Exception as error:
-                self.fail(error)
-                raise
+                if self.call is None and not self.noded and self._is_done(step):
+                    return
+                if self.call is not None:
+                    self.call.give_up()
+                try:
+                    self._run()
+                except Exception as error:  # after an interrupt nothing is lost: whoever reads next runs it again
+                    self.fail(error)
+                    raise
             finally:
                 self.depth -= 1
+
+    def _is_done(self, step: bool) -> bool:
+        """Whether native code ran the trace as the last time, or it is to go on."""
+        state, made = self.state, self.rerun(forest.root, True)
+        if made is True:
+            self._begun()
+        elif type(made) is list:  # a kernel that failed fails again the other way, which raises its error
+            state.runs += 1
+            self._note(state.plan[-1], made)
+            self.begin()
+        elif step and self.count < LONG and leaves_history(self):
+            self.goes_on = True
+        else:
+            return False
+        return True
 
     def fail(self, error: Exception) -> None:
         """Give the trace up, so that what comes after it is not lost as well."""
@@ -308,14 +314,9 @@ def compute(serial: int) -> None:
     if tape is mine:
         mine.flush()
     elif tape is not None:
-        held = mine.lock._release_save() if mine.lock._is_owned() else None  # type: ignore[attr-defined]
-        try:
-            with tape.lock:
-                if tape.serial == serial:
-                    tape.flush()
-        finally:
-            if held is not None:
-                mine.lock._acquire_restore(held)  # type: ignore[attr-defined]
+        with Locked(mine, tape):
+            if tape.serial == serial:
+                tape.flush()
 
 
 def unrepeatable() -> None:
@@ -340,11 +341,7 @@ def flush() -> None:
     tapes.tape.flush()
 
 
-def place_of(cell: Cell) -> Place | None:
-    """The place of the operation that was just recorded with this result."""
-    return tapes.tape.place if cell.array is None else None
-
-
 __all__ = [
-    "Place", "Tape", "compute", "flush", "force", "here", "place_of", "record", "sequence", "tape_of", "tapes",
+    "Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tape_of",
+    "tapes",
 ]  # fmt: skip

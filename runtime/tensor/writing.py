@@ -14,7 +14,12 @@ from .modes import mode, watch
 from .nodes import Node
 from .paths import Path, overlap, part_of, put
 from .shapes import whole_of
-from .tape import force, place_of, tapes
+from .tape import force, tapes
+
+
+def _place_of(cell: Any) -> Any:
+    """The place of the operation that was just recorded with this result."""
+    return tapes.tape.place if cell.array is None else None
 
 
 def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
@@ -94,7 +99,7 @@ def assign(x: Core, cell: Cell) -> None:
 def _leave(x: Core, cell: Cell) -> None:
     """Note at the value of `x` that `cell` is written over it."""
     old = x._cell
-    old.home, old.version = Home(x._written + 1, place_of(cell)), x._written
+    old.home, old.version = Home(x._written + 1, _place_of(cell)), x._written
     _noted(x)
 
 
@@ -157,7 +162,7 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
         x._written += 1
         if x._counted:
             storage.version += 1
-            storage.written, storage.counted = place_of(cell), storage.edition
+            storage.written, storage.counted = _place_of(cell), storage.edition
         x._cell, x._seen = cell, storage.edition
         cell.home, cell.version = storage, storage.version
 

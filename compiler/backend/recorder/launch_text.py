@@ -68,6 +68,9 @@ look:
   br i1 %good, label %gather, label %wrong
 gather:
   %base = call i64 @PyLong_AsSsize_t(ptr %base_object)
+  %negative = icmp slt i64 %base, 0
+  br i1 %negative, label %missing, label %collect
+collect:
   %arrays = call ptr @gathered(ptr %values, ptr %numbers)
   %no_arrays = icmp eq ptr %arrays, null
   br i1 %no_arrays, label %error, label %run
@@ -89,7 +92,7 @@ places:
   %first = call ptr @items_of(ptr %results)
   br label %each
 each:
-  %k = phi i64 [ 0, %places ], [ %next, %one ]
+  %k = phi i64 [ 0, %places ], [ %next, %put ]
   %end = icmp eq i64 %k, %more
   br i1 %end, label %answer, label %one
 one:
@@ -98,6 +101,9 @@ one:
   %number = load ptr, ptr %number_at
   %ref = call i64 @PyLong_AsSsize_t(ptr %number)
   %n = add i64 %base, %ref
+  %below = icmp slt i64 %ref, 0
+  br i1 %below, label %drop_missing, label %put
+put:
   %item_at = getelementptr ptr, ptr %items, i64 %k
   %item = load ptr, ptr %item_at
   call void @Py_IncRef(ptr %item)
@@ -112,6 +118,13 @@ answer:
 drop_wrong:
   call void @Py_DecRef(ptr %made)
   br label %wrong
+drop_missing:
+  call void @Py_DecRef(ptr %made)
+  br label %missing
+missing:
+  %index_error = load ptr, ptr @PyExc_IndexError
+  call void @PyErr_SetString(ptr %index_error, ptr @launch_missing)
+  br label %error
 drop:
   call void @Py_DecRef(ptr %made)
   br label %error

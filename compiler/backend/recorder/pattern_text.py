@@ -12,7 +12,8 @@ from .layout import BOUND, Give, Recorded, Search, State, Tape
 from .snippets import DESCRIPTOR_FIELDS, get, put
 
 READY = 256
-"""Spare tensors that are there before a call is compared with patterns; those that make more are none."""
+"""Spare tensors that are there before a call is compared with patterns; those that make more are none. They are
+prepared last of all that may run code of the program, which could use them up."""
 
 _PATTERNS = f"""
 ; Whether a call is one of the pattern's: all arguments, and what was checked. Then its numbers have places, too.
@@ -124,14 +125,14 @@ define internal ptr @call_anywhere(ptr %search, ptr %self, ptr %args, i64 %count
 entry:
 {get("some", "%self", Recorded.PATTERN)}
   %known = call i1 @is_state(ptr %some)
-  br i1 %known, label %prepare, label %none
+  br i1 %known, label %stand, label %none
+stand:
+  %placed = call i1 @find_place(ptr %search)
+  br i1 %placed, label %prepare, label %none
 prepare:
   %status = call i32 @prepare(i64 {READY})
   %bad = icmp ne i32 %status, 0
-  br i1 %bad, label %none, label %stand
-stand:
-  %placed = call i1 @find_place(ptr %search)
-  br i1 %placed, label %again, label %none
+  br i1 %bad, label %none, label %again
 again:
   %tape = load ptr, ptr %search
   %tape_now = load ptr, ptr @tape
