@@ -25,10 +25,6 @@ class Hooks:
     loading, loaded  of load_state_dict
     """
 
-    def __new__(cls) -> Hooks:
-        hooks_exist()  # also where they come out of a file
-        return super().__new__(cls)
-
     def __init__(self) -> None:
         self.before: dict[int, tuple[Hook, bool]] = {}
         self.after: dict[int, tuple[Hook, bool]] = {}
@@ -39,6 +35,10 @@ class Hooks:
         self.saved: dict[int, tuple[Hook, bool]] = {}
         self.loading: Table = {}
         self.loaded: Table = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        hooks_exist()  # in this process, too, which may have got them out of a file
+        self.__dict__.update(state)
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`module(*args, **kwargs)` with the hooks."""
@@ -106,6 +106,7 @@ class Hookable(ModuleBase):
     def _hooked(self) -> Hooks:
         if "_hooks" not in self.__dict__:
             object.__setattr__(self, "_hooks", Hooks())
+            hooks_exist()
         assert self._hooks is not None
         return self._hooks
 
