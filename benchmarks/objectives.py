@@ -43,6 +43,67 @@ def autoencoder(torch: Any, hidden: int = 32, latent: int = 4) -> Step:
     return step
 
 
+def watched(torch: Any) -> Step:
+    """A step that looks at its loss before it goes on, and at an activation: a run that diverges is to stop."""
+    model, (x, y) = classifier(torch), data(torch)
+    body, head = model[:-1], model[-1]
+    descent = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step() -> float:
+        h = body(x)
+        assert h.abs().max().item() < 1e3
+        loss = torch.nn.functional.cross_entropy(head(h), y)
+        value = loss.item()
+        if value > 1e3:
+            raise RuntimeError("the loss is too large")
+        descent.zero_grad()
+        loss.backward()
+        descent.step()
+        return value
+
+    return step
+
+
+def policy(torch: Any, actions: int = 3) -> Step:
+    """The gradient of a policy, with a bonus for its entropy (Williams, 1992), of actions that are given."""
+    nn, rng, distributions = torch.nn, np.random.default_rng(3), torch.distributions
+    model = start(torch, nn.Sequential(nn.Linear(WIDTH, 32), nn.Tanh(), nn.Linear(32, actions)))
+    states, rewards = normal(torch, BATCH, WIDTH), normal(torch, BATCH)
+    descent = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+    def step() -> float:
+        chances = distributions.Categorical(logits=model(states))
+        taken = indices(torch, rng, actions, BATCH)
+        loss = -(chances.log_prob(taken) * rewards).mean() - 0.01 * chances.entropy().mean()
+        descent.zero_grad()
+        loss.backward()
+        descent.step()
+        return loss.item()
+
+    return step
+
+
+def inference(torch: Any, latent: int = 4) -> Step:
+    """The autoencoder again, by distributions: a bound on the evidence of zeros and ones."""
+    nn, rng, distributions = torch.nn, np.random.default_rng(3), torch.distributions
+    encode, decode = start(torch, nn.Linear(WIDTH, 2 * latent)), start(torch, nn.Linear(latent, WIDTH))
+    x, prior = (normal(torch, BATCH, WIDTH) > 0).float(), distributions.Normal(torch.zeros(latent), torch.ones(latent))
+    descent = torch.optim.Adam([*encode.parameters(), *decode.parameters()], lr=1e-3)
+
+    def step() -> float:
+        mean, scale = encode(x).chunk(2, -1)
+        codes = distributions.Normal(mean, scale.exp())
+        drawn = codes.mean + codes.stddev * noise(torch, rng, BATCH, latent)
+        copies = distributions.Independent(distributions.Bernoulli(logits=decode(drawn)), 1)
+        loss = (distributions.kl_divergence(codes, prior).sum(-1) - copies.log_prob(x)).mean()
+        descent.zero_grad()
+        loss.backward()
+        descent.step()
+        return loss.item()
+
+    return step
+
+
 def adversaries(torch: Any, hidden: int = 32, latent: int = 4) -> Step:
     """A generator, and a discriminator that is to tell what it makes from data."""
     nn, rng = torch.nn, np.random.default_rng(3)

@@ -1,6 +1,7 @@
 """Kernels between pages that cannot be read or written: a vector beyond an argument, a result or the arena ends here.
 
-    python -m tests.fenced 512 chunks      runs every function of the corpus so, with the thresholds of "chunks"
+    python -m tests.fenced 512 chunks       runs every function of the corpus so, with the thresholds of "chunks"
+    python -m tests.fenced 512 -avx512f     the same as on a processor without AVX-512, where LLVM halves the vectors
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from pytest import MonkeyPatch
 
 from pullback import set_num_threads
-from pullback.compiler.backend import process
+from pullback.compiler.backend import machine, process
 from pullback.compiler.backend.code import library_symbols
 from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import compile_graph
@@ -69,7 +70,10 @@ def _free(address: int) -> None:
 def main(width: int, thresholds: Sequence[str]) -> None:
     """Run the corpus, and compare with the same kernels on ordinary memory."""
     patch = MonkeyPatch()
-    for name in thresholds:
+    if "-avx512f" in thresholds:
+        features = machine._feature_text
+        patch.setattr(machine, "_feature_text", lambda: f"{features()},-avx512f")
+    for name in set(thresholds) & set(THRESHOLDS):
         for lower in THRESHOLDS[name]:
             lower(patch.setattr)
     patch.setattr(emit, "ON_STACK", 0)

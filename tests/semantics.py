@@ -39,6 +39,8 @@ class Program:
         names |= {"fails": fails, "names": names_of, "said": said}
         names |= {"fill": lambda net: fill(module, net), "ramp": lambda *shape: ramp(module, *shape)}
         names |= {"slopes": lambda *given: slopes(module, *given)}
+        if "distributions" in self.text:  # torch.compile leaves arguments unchecked from then on
+            module.distributions.Distribution.set_default_validate_args(True)
         code = compile("\n" * self.line + self.text, str(self.file), "exec")
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")

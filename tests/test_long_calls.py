@@ -125,7 +125,7 @@ def test_the_first_bad_index_is_told(width: int, count: int, chunked: bool, monk
 # ---- memory
 
 
-@pytest.mark.parametrize("how", [("512",), ("128", "blocks in chunks, apart"), ("512", "separate")])
+@pytest.mark.parametrize("how", [("512",), ("128", "blocks in chunks, apart"), ("512", "separate", "-avx512f")])
 def test_nothing_beyond_arrays_and_arena_is_touched(how: tuple[str, ...]) -> None:
     """A process of its own, because a touch ends it."""
     command = [sys.executable, "-m", "tests.fenced", *how]

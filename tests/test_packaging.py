@@ -1,6 +1,7 @@
 """What is shipped: every package, the types, one lazy face; and how little importing it loads."""
 
 import ast
+import math
 import os
 import re
 import shutil
@@ -121,15 +122,22 @@ def test_using_it_loads_nothing_heavy(tmp_path: Path) -> None:
     assert python("-c", text, cwd=tmp_path) == "[]\n"
 
 
-@pytest.mark.parametrize(("what", "limit"), [("", 0.150), ("; pullback.grad", 0.300)])
-def test_importing_it_is_quick(tmp_path: Path, what: str, limit: float) -> None:
-    """The best of eight by this thread's clock: machines are busy, and BLAS spins at its start.
+def _seconds(what: str, cwd: Path) -> float:
+    """How long a statement takes in a new process, by its thread's clock: BLAS spins at its start."""
+    return float(python("-c", f"from time import thread_time as t; a = t(); {what}; print(t() - a)", cwd=cwd))
 
-    The first use of grad loads NumPy and LLVM, which take half of its limit on a quiet machine.
-    """
-    text = f"from time import thread_time as t; a = t(); import pullback{what}; print(t() - a)"
-    best = min(float(python("-c", text, cwd=tmp_path)) for _ in range(8))
-    assert best < limit
+
+def test_importing_it_is_quick(tmp_path: Path) -> None:
+    assert min(_seconds("import pullback", tmp_path) for _ in range(8)) < 0.150
+
+
+def test_the_first_use_of_grad_is_quick(tmp_path: Path) -> None:
+    """0.3 s on a quiet machine, of which NumPy and LLVM take a good third, on other machines too."""
+    best = [math.inf, math.inf]
+    for _ in range(8):
+        for k, what in enumerate(("import pullback; pullback.grad", "import numpy, llvmlite.binding")):
+            best[k] = min(best[k], _seconds(what, tmp_path))
+    assert best[0] < max(0.300, 4 * best[1]), best
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,10 @@ UNARY = [name for name, prim in SMOOTH.items() if prim.arity == 1]
 ROUNDED = {"erf", "exp2", "log2", "log10"}
 
 
+#: ulps beyond 4, where NumPy takes a function from the C library that is not rounded correctly (cbrt is squared)
+INEXACT = {"cbrt": 2}
+
+
 def _draws(prim: Elementwise, rng: np.random.Generator, many: int = 25) -> list[list[float]]:
     low, high = DOMAINS[prim.domain]
     return rng.uniform(low, high, (many, prim.arity)).tolist()
@@ -76,7 +80,7 @@ def _worst(prim: Elementwise, rule: Callable[..., Any] | None) -> tuple[float, f
 def test_a_derivative_is_accurate_over_the_whole_range(name: str) -> None:
     (rule,) = SMOOTH[name].rules()
     worst, where = _worst(SMOOTH[name], rule)
-    assert worst <= 4, f"{name}' is {worst:.3g} ulps off at {where}"
+    assert worst <= 4 + INEXACT.get(name, 0), f"{name}' is {worst:.3g} ulps off at {where}"
 
 
 def test_the_partials_of_arctan2_are_accurate_over_the_whole_plane() -> None:

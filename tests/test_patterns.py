@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor import calls, engine, places, plans
-from pullback.runtime.tensor.tape import set_irregular, tapes
+from pullback.runtime.tensor import calls, engine, natively, places, plans
+from pullback.runtime.tensor.states import forest
+from pullback.runtime.tensor.tape import Tape, set_irregular, tapes
 from tests.random_structures import Structures
 
 functional = torch.nn.functional
@@ -234,3 +236,42 @@ def test_files_beside_the_package_are_the_programs_own() -> None:
             x = x + x
         with pytest.raises(RuntimeError, match=r"_of_mine.py:2 saved"):
             scope["run"](x)
+
+
+def told_by(state: Any) -> list[Any]:
+    """The states that native code goes to from one, the newest first."""
+    found, at = [], state.first
+    while at is not None:
+        found, at = [*found, at], at.sibling
+    return found
+
+
+def test_programs_that_begin_alike_are_told_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def counted(of: Any, name: str) -> None:
+        real = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda *given: (asked.append(name), real(*given))[1])
+
+    counted(calls, "follow")
+    counted(Tape, "settle")
+    size = natively.CHILDREN + 4
+
+    def step(x: Any) -> tuple[float, int]:
+        asked.clear()
+        return torch.tanh(x).mul(2.0).sum().item(), len(asked)
+
+    vectors = [torch.linspace(0.0, 1.0, n) for n in range(2, size + 2)]
+    want = [2 * np.tanh(x.numpy()).sum() for x in vectors]
+    for k, x in enumerate(vectors):
+        counts = []
+        for _ in range(3 * natively.OFTEN):
+            value, count = step(x)
+            assert value == pytest.approx(want[k], rel=1e-5)
+            counts.append(count)
+        assert counts[-natively.OFTEN :] == [0] * natively.OFTEN, (k, counts)
+    for _ in range(3 * natively.OFTEN):  # in turn, where not all of them can be told
+        assert [step(x)[0] for x in vectors] == pytest.approx(want, rel=1e-5)
+    told = told_by(forest.root)
+    assert len(told) == len({*map(id, told)}) >= natively.CHILDREN
+    assert max(Counter(id(state.call) for state in told).values()) == natively.CHILDREN

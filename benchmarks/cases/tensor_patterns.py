@@ -30,6 +30,9 @@ TRAINING = {
 }
 OBJECTIVES = {
     "variational autoencoder": objectives.autoencoder,
+    "variational autoencoder by distributions": objectives.inference,
+    "policy gradient by distributions": objectives.policy,
+    "loss and activation looked at before backward": objectives.watched,
     "generative adversarial networks": objectives.adversaries,
     "deep Q-learning": objectives.q_learning,
     "loss with a derivative in it": objectives.differential_equation,

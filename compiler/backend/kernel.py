@@ -25,7 +25,7 @@ from ..ops.control import loop
 from ..ops.external import calls_of, external
 from ..passes import optimize
 from ..settings import settings
-from . import blas, cache, pool, process, threads, tiers
+from . import blas, cache, gemm, pool, process, threads, tiers
 from .code import Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
@@ -43,12 +43,12 @@ class Stages:
         self.source, self.title, self.name, self._optimised = graph, title, _symbol(title), optimised
         self.times: watch.Times = {}
         self._bits = settings.vector_bits or vector_bits()
-        self._blas = bool(blas.symbols())
+        self._called = gemm.least_called() if blas.symbols() else 0
         self._checked = bool(settings.check)
 
     def key(self) -> tuple[str, ...]:
         """What the text depends on, settings and machine aside."""
-        return "kernel", str(self._bits), str(self._blas), self.name, show(self.source, bare=True)
+        return "kernel", str(self._bits), str(self._called), self.name, show(self.source, bare=True)
 
     @functools.cached_property
     def graph(self) -> Graph:
@@ -63,7 +63,7 @@ class Stages:
         """Its loops."""
         graph = self.graph
         with watch.timed("lowering", self.title, self.times):
-            return lower(graph, self._bits, blas=self._blas)
+            return lower(graph, self._bits, called=self._called)
 
     @functools.cached_property
     def emitted(self) -> EmittedKernel:

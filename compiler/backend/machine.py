@@ -1,8 +1,8 @@
 """The processor this process runs on, and LLVM's code generator for it.
 
 Text goes in, an object file or assembly comes out; no optimisation pass of LLVM runs, but for one that puts functions
-marked `alwaysinline` in the place of their calls. The bits a kernel computes depend on `has_fma` and on nothing else
-that is known here.
+marked `alwaysinline` in the place of their calls. The bits a kernel computes depend on `has_fma`, and those of sums of
+more than 256 products on whether `vector_bits` is 256 (see gemm.least_called); on nothing else that is known here.
 """
 
 from __future__ import annotations

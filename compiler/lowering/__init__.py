@@ -18,6 +18,7 @@ from ..ops.guard import guard
 from ..ops.memory import bump, update
 from .assemble import assemble
 from .lines import lines
+from .product import LARGEST
 from .program import Program
 from .regions import regions
 
@@ -25,17 +26,17 @@ MANY = 8
 """Elements of arrays that a graph writes one by one, from which it is taken for a list of statements, not of nests."""
 
 
-def lower(graph: Graph, vector_bits: int = 256, blas: bool = True) -> Program:
-    """The loop program of a graph; `blas` allows calls for large matrix products."""
+def lower(graph: Graph, vector_bits: int = 256, called: int = LARGEST) -> Program:
+    """The loop program of a graph; matrix products of at least `called` bytes of operands are calls, with 0 none."""
     for op in graph.body:
         for name, value in op.attrs.items():
             if _has_size(value):
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
     if any(op.regions or op.prim is external or any(v.type.is_tape for v in op.results) for op in graph.body):
-        return _retried(regions(graph, blas, vector_bits))
+        return _retried(regions(graph, called, vector_bits))
     if sum(_writes_element(op) for op in graph.body) >= MANY:
-        return _retried(regions(graph, blas, vector_bits))
-    return _retried(lines(graph) or assemble(graph, blas, vector_bits))
+        return _retried(regions(graph, called, vector_bits))
+    return _retried(lines(graph) or assemble(graph, called, vector_bits))
 
 
 def _writes_element(op: Op) -> bool:

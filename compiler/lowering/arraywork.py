@@ -34,7 +34,7 @@ def write_arrays(body: Body, step: Step, at: int) -> None:
     taken = {r: a for r, a in body.takeover.taken.items() if r in results}
     into = {r: body.buffer(taken[r]) if r in taken else body.memory(r.type, r.hint) for r in results}
     spare = {r: body.memory(r.type, r.hint) for r in taken}
-    made = part(ops, given, [*results, *saved], into | saved, body.made.blas, body.made.vector_bits,
+    made = part(ops, given, [*results, *saved], into | saved, body.made.called, body.made.vector_bits,
                 len(body.made.sites) + 1, spare, body.made.name)
     for r, buffer in spare.items():
         if made.where[r] is not buffer:

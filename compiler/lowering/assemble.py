@@ -28,7 +28,7 @@ from .fuse import Fusion, reachable
 from .groups import Group, Groups, loaded, loads_of, read_outside, same_gathered
 from .inplace import Statement, in_place
 from .peel import peeled
-from .product import for_blas, in_rows, multiply
+from .product import called_from, in_rows, multiply
 from .program import Accumulate, Assert, Multiply, Nest, Program, Rows, Site, Store, tested
 from .rows import share
 from .schedule import schedule
@@ -37,11 +37,11 @@ from .straight import written_out
 from .touched import touched_only
 
 
-def assemble(graph: Graph, blas: bool, vector_bits: int) -> Program:
+def assemble(graph: Graph, called: int, vector_bits: int) -> Program:
     """Lower `graph`: give roots their buffers and put them into nests."""
     inputs = [Buffer(p.hint or f"in{k}", p.type) for k, p in enumerate(graph.params)]
     results = [Buffer(f"out{k}", r.type) for k, r in enumerate(graph.results)]
-    made = Assembly(graph, blas, inputs, results)
+    made = Assembly(graph, called, inputs, results)
     settled, aliases = in_place(made.statements(vector_bits), inputs, results)
     body = list(peeled(settled, lambda nest: schedule(nest, vector_bits)))
     scratch = scratch_of(body, {*inputs, *results})
@@ -71,12 +71,12 @@ class Assembly:
     def __init__(
         self,
         graph: Graph,
-        blas: bool,
+        called: int,
         inputs: Sequence[Buffer | Element],
         places: Sequence[Buffer],
         names: Callable[[str], str] | None = None,
     ) -> None:
-        large = for_blas if blas else lambda op: False
+        large = called_from(called)
         self.graph, stored = in_rows(graph, large)
         self.inputs = [b for b in inputs if isinstance(b, Buffer)]
         self.names = names or numbered()

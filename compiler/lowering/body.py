@@ -41,8 +41,8 @@ Known = Element | Buffer | Top
 class Making:
     """What all regions of a program share."""
 
-    def __init__(self, blas: bool, vector_bits: int) -> None:
-        self.blas, self.vector_bits = blas, vector_bits
+    def __init__(self, called: int, vector_bits: int) -> None:
+        self.called, self.vector_bits = called, vector_bits
         self.scratch: dict[Buffer, None] = {}
         self.sites: list[Site] = []
         self.base: dict[Buffer, Buffer] = {}

@@ -44,7 +44,7 @@ def part(
     given: Mapping[Value, Buffer | Element],
     wanted: Sequence[Value],
     into: Mapping[Value, Buffer],
-    blas: bool,
+    called: int,
     vector_bits: int,
     first_site: int = 1,
     spare: Mapping[Value, Buffer] | None = None,
@@ -57,7 +57,7 @@ def part(
     spare = spare or {}
     graph = Graph("part", tuple(given), tuple(ops), tuple(dict.fromkeys(wanted)))
     places = [into[r] for r in graph.results]
-    made = Assembly(graph, blas, list(given.values()), places, names)
+    made = Assembly(graph, called, list(given.values()), places, names)
     body = _numbered(made.statements(vector_bits, small=True), first_site - 1)
     fitting = _Fitting(body, dict(zip(made.results, places, strict=True)))
     other = {b: spare[r] for b, r in zip(made.results, graph.results, strict=True) if r in spare}

@@ -17,7 +17,7 @@ from ..ops.convolve import correlate
 from ..ops.shape import inverse, transpose
 from .program import Matrix, Multiply
 
-#: bytes of operands above which a nest without packed blocks falls behind the BLAS
+#: bytes of operands from which a nest without packed blocks falls behind a call where vectors have 512 bits
 LARGEST = 1 << 22
 #: rows of the left operand from which the right one is worth storing in another order
 ROWS = 8
@@ -35,14 +35,21 @@ def sizes(op: Op) -> tuple[int, int, int, int]:
     return math.prod(a[p] for p, _ in batch), m, n, k
 
 
-def for_blas(op: Op) -> bool:
-    """Whether a contraction is too large for a nest of its own, of a kind the BLAS has, and lies as a matrix."""
-    if op.prim.name != "contract" or not op.args[0].type.is_float:
-        return False
-    batch, m, n, k = sizes(op)
-    if min(m, n) < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < LARGEST:
-        return False
-    return all(matrix(op, side) is not None for side in (0, 1))
+def called_from(least: int) -> Callable[[Op], bool]:
+    """Whether a contraction is of a kind the BLAS has, lies as a matrix, and has at least so many bytes of operands.
+
+    With 0 none is.
+    """
+
+    def large(op: Op) -> bool:
+        if not least or op.prim.name != "contract" or not op.args[0].type.is_float:
+            return False
+        batch, m, n, k = sizes(op)
+        if min(m, n) < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < least:
+            return False
+        return all(matrix(op, side) is not None for side in (0, 1))
+
+    return large
 
 
 def in_rows(graph: Graph, blas: Callable[[Op], bool]) -> tuple[Graph, set[Value]]:
@@ -125,7 +132,7 @@ def matrix(op: Op, side: int) -> bool | None:
 
 
 def multiply(op: Op, buffers: dict[Value, Buffer]) -> Multiply:
-    """The call that makes a contraction for which `for_blas` holds."""
+    """The call that makes a contraction that is large enough."""
     batch, m, n, k = sizes(op)
     lies = [matrix(op, 0), matrix(op, 1)]
     left = Matrix(buffers[op.args[0]], bool(lies[0]), m if lies[0] else k, m * k)

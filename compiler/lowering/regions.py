@@ -21,12 +21,12 @@ from .program import Program
 from .steps import expanded, is_array
 
 
-def regions(graph: Graph, blas: bool, vector_bits: int) -> Program:
+def regions(graph: Graph, called: int, vector_bits: int) -> Program:
     """The program of a graph whose operations may hold regions."""
     for v in (*graph.params, *graph.results):
         if v.type.is_tape:
             raise TypeError(f"@{graph.name}: a tape cannot come from outside a kernel, nor leave it")
-    graph, made = expanded(graph), Making(blas, vector_bits)
+    graph, made = expanded(graph), Making(called, vector_bits)
     inputs = tuple(Buffer(made.name(p.hint or f"in{k}"), p.type) for k, p in enumerate(graph.params))
     results = tuple(Buffer(made.name(f"out{k}"), r.type) for k, r in enumerate(graph.results))
     env: dict[Value, Known] = dict(zip(graph.params, inputs, strict=True))

@@ -69,7 +69,7 @@ class Convertible(Stateful):
 
     def cuda(self, device: Any = None) -> Self:
         """There is only the processor."""
-        raise RuntimeError("Torch not compiled with CUDA enabled: there is only the device 'cpu'")
+        raise AssertionError("Torch not compiled with CUDA enabled: there is only the device 'cpu'")
 
     def share_memory(self) -> Self:
         """The module: other processes cannot see its memory."""

@@ -9,7 +9,7 @@ from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.calls import recordable
 from ..tensor.core import Core
 from ..tensor.creation import empty
-from ..tensor.tensor import Tensor, from_array, is_followed
+from ..tensor.tensor import Tensor, from_array, hung_on, is_followed
 
 
 class Parameter(Tensor):
@@ -33,8 +33,8 @@ class Parameter(Tensor):
             memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _restored, (self.detach().clone(), self.requires_grad)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any] | None]:
+        return _restored, (self.detach().clone(), self.requires_grad), hung_on(self) or None
 
 
 def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:

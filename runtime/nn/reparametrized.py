@@ -12,7 +12,7 @@ from .module import Module
 from .parametrize import register_parametrization
 
 
-def _lengths(v: Tensor, dim: int) -> Tensor:
+def lengths(v: Tensor, dim: int) -> Tensor:
     """The lengths of what is left of `v` at each place of a dimension; of all of it for -1."""
     if dim == -1:
         return (v * v).sum().sqrt()
@@ -26,10 +26,10 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return weight_v * (weight_g / _lengths(weight_v, self.dim))
+        return weight_v * (weight_g / lengths(weight_v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return _lengths(weight, self.dim), weight.detach().clone()
+        return lengths(weight, self.dim), weight.detach().clone()
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXTRA = "_extra_state"
 
 
-class Mismatch(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """Keys that `load_state_dict(strict=False)` could not match."""
 
     missing_keys: list[str]
@@ -105,7 +105,9 @@ class Stateful(Hookable):
 
     # ---- loading
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Mismatch:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy the tensors of `state_dict` into the parameters and buffers of these names.
 
         strict   names that are missing or not known are errors
@@ -122,7 +124,7 @@ class Stateful(Hookable):
         while pending:
             module, prefix, done = pending.pop()
             if done:
-                module._after_loading(Mismatch(missing, unexpected))
+                module._after_loading(_IncompatibleKeys(missing, unexpected))
                 continue
             said = dict(metadata.get(prefix[:-1], {})) if metadata is not None else {}
             if assign:
@@ -140,9 +142,9 @@ class Stateful(Hookable):
         if faults:
             text = "\n\t".join(faults)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
-        return Mismatch(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
-    def _after_loading(self, found: Mismatch) -> None:
+    def _after_loading(self, found: _IncompatibleKeys) -> None:
         for hook in list((self._hooks or Hooks()).loaded.values()):
             if hook(self, found) is not None:
                 raise AssertionError("a hook of register_load_state_dict_post_hook must return None")

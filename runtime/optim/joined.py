@@ -44,7 +44,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self._last_lr = values_of(optimizer, "lr")
-        self.best = inf if mode == "min" else -inf
+        self.best = self.mode_worse = inf if mode == "min" else -inf
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]

@@ -17,6 +17,7 @@ from ..tensor.calls import recorded
 from ..tensor.cells import Cell
 from ..tensor.core import Core, input_cell
 from ..tensor.fragments import Operation, fragment_for, widen
+from ..tensor.locks import visited, wait_for
 from ..tensor.modes import enable_grad
 from ..tensor.tape import record, tapes
 from ..tensor.writing import assign
@@ -139,6 +140,8 @@ class Optimizer(Stateful):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zero."""
+        if visited:
+            wait_for(tapes.tape)
         for group in self.param_groups:
             if set_to_none:
                 forget_gradients(group["params"])
@@ -160,6 +163,8 @@ class Optimizer(Stateful):
             with enable_grad():
                 loss = closure()
         tape = tapes.tape
+        if visited:
+            wait_for(tape)
         mode = tape.still()
         try:
             for group in self.param_groups:

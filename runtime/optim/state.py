@@ -24,7 +24,10 @@ def _shown(number: Any) -> Any:
 
 
 class Stateful(Hookable):
-    """Saving and loading. `scalars` names what a state holds as a number and `state_dict` gives as a tensor."""
+    """Saving and loading. `scalars` names what a state holds as a number and `state_dict` gives as a tensor.
+
+    That is so for the optimisers here, which have a `formula`; what a program's own holds is given as it is.
+    """
 
     scalars: tuple[str, ...] = ("step",)
     state: dict[Any, dict[str, Any]]
@@ -55,7 +58,10 @@ class Stateful(Hookable):
         return {k: _shown(v) if self._scalar(k, v) else v for k, v in held.items()}
 
     def _scalar(self, key: str, value: Any) -> bool:
-        return key in self.scalars and not isinstance(value, Core)
+        return self._counts(key) and not isinstance(value, Core)
+
+    def _counts(self, key: str) -> bool:
+        return key in self.scalars and hasattr(type(self), "formula")
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over a copy of a state that `state_dict` gave, tensors in their parameters' dtypes."""
@@ -92,9 +98,10 @@ class Stateful(Hookable):
         """A copy of a part of a state that belongs to the parameter `p`."""
         if isinstance(value, Core):
             like = p.dtype if p.is_floating_point() else None
-            if key in self.scalars:
+            if self._counts(key):
                 number = value.item()  # type: ignore[attr-defined]
                 return int(number) if key == "step" else (np.float64 if like is float64 else np.float32)(number)
+            like = None if key == "step" else like
             return value.detach().clone().to(like) if like else value.detach().clone()  # type: ignore[attr-defined]
         if isinstance(value, dict):
             return {k: self._taken(v, p, k) for k, v in value.items()}

@@ -10,101 +10,56 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from pullback import autograd, fft, func, linalg, nn, optim, random, signal, special, utils
+    # isort: off
+    from pullback import (
+        accelerator, amp, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim, random,
+        signal, special, utils, xpu,
+    )
+    # isort: on
     from pullback.compiler.frontend.convolutions import conv
     from pullback.runtime.branches import cond, switch
     from pullback.runtime.build import build
     from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
+    from pullback.runtime.devices.precision import GradScaler, autocast, is_autocast_enabled
+    # isort: off
+    from pullback.runtime.devices.switches import (
+        are_deterministic_algorithms_enabled, get_default_device, get_float32_matmul_precision,
+        is_deterministic_algorithms_warn_only_enabled, set_default_device, set_default_tensor_type,
+        set_float32_matmul_precision, use_deterministic_algorithms,
+    )
+    # isort: on
     from pullback.runtime.directions import hessian, hvp, jacfwd, jacrev, jvp, vjp
     from pullback.runtime.external import external
     from pullback.runtime.implicit import implicit
     from pullback.runtime.interop.jax_calls import to_jax
     from pullback.runtime.interop.torch_calls import to_torch
+    from pullback.runtime.nn.optimized import compile
     from pullback.runtime.rules import custom_formula, custom_jvp, custom_vjp, stop_gradient
     from pullback.runtime.symbols import lambdify
+    # isort: off
     from pullback.runtime.tensor.complex_functions import (
-        adjoint,
-        angle,
-        cdouble,
-        cfloat,
-        complex,
-        complex64,
-        complex128,
-        conj,
-        conj_physical,
-        imag,
-        polar,
-        real,
-        resolve_conj,
-        resolve_neg,
-        view_as_complex,
-        view_as_real,
+        adjoint, angle, cdouble, cfloat, complex, complex64, complex128, conj, conj_physical, imag, polar,
+        real, resolve_conj, resolve_neg, view_as_complex, view_as_real,
     )
     from pullback.runtime.tensor.dtypes import (
-        Size,
-        bool_,
-        device,
-        float32,
-        float64,
-        get_default_dtype,
-        int32,
-        int64,
+        Size, bfloat16, bool_, device, float16, float32, float64, get_default_dtype, int32, int64,
     )
     from pullback.runtime.tensor.modes import (
-        enable_grad,
-        inference_mode,
-        is_grad_enabled,
-        is_inference_mode_enabled,
-        no_grad,
-        set_grad_enabled,
+        enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
     )
     from pullback.runtime.tensor.older_names import (
-        bartlett_window,
-        blackman_window,
-        cholesky,
-        cholesky_inverse,
-        cholesky_solve,
-        cross,
-        det,
-        geqrf,
-        hamming_window,
-        hann_window,
-        inverse,
-        istft,
-        kaiser_window,
-        logdet,
-        lu,
-        lu_solve,
-        lu_unpack,
-        matrix_exp,
-        matrix_power,
-        orgqr,
-        ormqr,
-        pca_lowrank,
-        pinverse,
-        qr,
-        slogdet,
-        stft,
-        svd,
-        svd_lowrank,
-        trace,
-        triangular_solve,
+        bartlett_window, blackman_window, cholesky, cholesky_inverse, cholesky_solve, cross, det, geqrf,
+        hamming_window, hann_window, inverse, istft, kaiser_window, logdet, lu, lu_solve, lu_unpack,
+        matrix_exp, matrix_power, orgqr, ormqr, pca_lowrank, pinverse, qr, slogdet, stft, svd, svd_lowrank,
+        trace, triangular_solve,
     )
+    # isort: on
     from pullback.runtime.tensor.plans import explain
+    # isort: off
     from pullback.runtime.tensor.special_functions import (
-        digamma,
-        erfc,
-        erfinv,
-        i0,
-        igamma,
-        igammac,
-        lgamma,
-        logit,
-        mvlgamma,
-        polygamma,
-        sinc,
-        xlogy,
+        digamma, erfc, erfinv, i0, igamma, igammac, lgamma, logit, mvlgamma, polygamma, sinc, xlogy,
     )
+    # isort: on
     from pullback.runtime.threads import get_num_threads, set_num_threads
     from pullback.runtime.transforms import check, grad, jit, value_and_grad
     from pullback.runtime.utils.files import load, save
@@ -116,8 +71,6 @@ if TYPE_CHECKING:
         feature_alpha_dropout, group_norm, hardshrink, layer_norm, max_pool1d, max_pool2d, max_pool3d,
         pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, selu, threshold,
     )
-    # isort: on
-    # isort: off
     from pullback.runtime.tensor.functions import (
         BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, Generator, IntTensor, LongTensor,
         ShortTensor, Tensor, abs, absolute, acos, acosh, add, addbmm, addcdiv, addcmul, addmm, addmv, addr,
@@ -126,7 +79,7 @@ if TYPE_CHECKING:
         as_tensor, asarray, asin, asinh, atan, atan2, atanh, atleast_1d, atleast_2d, atleast_3d, baddbmm,
         bernoulli, bincount, binomial, bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or,
         bitwise_right_shift, bitwise_xor, block_diag, bmm, bool, broadcast_shapes, broadcast_tensors,
-        broadcast_to, bucketize, can_cast, cartesian_prod, cat, cdist, ceil, chain_matmul, chunk, clamp,
+        broadcast_to, bucketize, can_cast, cartesian_prod, cat, cdist, ceil, chain_matmul, channels_last, chunk, clamp,
         clamp_max, clamp_min, clip, clone, column_stack, combinations, concat, concatenate, contiguous_format,
         conv1d, conv2d, copysign, corrcoef, cos, cosh, count_nonzero, cov, cummax, cummin, cumprod, cumsum,
         cumulative_trapezoid, default_generator, deg2rad, detach, detach_, diag, diag_embed, diagflat, diagonal,
@@ -168,81 +121,85 @@ if TYPE_CHECKING:
     # isort: on
 
 __all__ = [
-    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "IntTensor",
-    "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "acos", "acos_", "acosh",
-    "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm",
-    "addmv", "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose", "alpha_dropout", "amax", "amin",
-    "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_",
-    "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin",
-    "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor", "asarray",
-    "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d",
-    "atleast_2d", "atleast_3d", "autograd", "avg_pool1d", "baddbmm", "bartlett_window", "bernoulli",
-    "bilinear", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool", "bool_",
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "build", "can_cast",
-    "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "ceil_", "celu", "cfloat", "chain_matmul",
-    "channel_shuffle", "check", "checkpoint", "cholesky", "cholesky_inverse", "cholesky_solve", "chunk",
-    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone",
-    "column_stack", "combinations", "complex", "complex64", "complex128", "concat", "concatenate", "cond",
-    "conj", "conj_physical", "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
-    "cosine_similarity", "count_nonzero", "cov", "cross", "cummax", "cummin", "cumprod", "cumsum",
+    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "GradScaler",
+    "IntTensor", "LongTensor", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "accelerator",
+    "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm",
+    "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose",
+    "alpha_dropout", "amax", "amin", "aminmax", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh",
+    "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh",
+    "arctanh_", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort", "argwhere", "as_strided",
+    "as_strided_copy", "as_strided_scatter", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan",
+    "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "autocast", "autograd",
+    "avg_pool1d", "backends", "baddbmm", "bartlett_window", "bernoulli", "bfloat16", "bilinear", "bincount",
+    "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool", "bool_", "broadcast_shapes",
+    "broadcast_tensors", "broadcast_to", "bucketize", "build", "can_cast", "cartesian_prod", "cat", "cdist",
+    "cdouble", "ceil", "ceil_", "celu", "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "check",
+    "checkpoint", "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max",
+    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations",
+    "compile", "complex", "complex64", "complex128", "concat", "concatenate", "cond", "conj", "conj_physical",
+    "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_similarity",
+    "count_nonzero", "cov", "cpu", "cross", "cuda", "cummax", "cummin", "cumprod", "cumsum",
     "cumulative_trapezoid", "custom_formula", "custom_jvp", "custom_vjp", "default_generator", "deg2rad",
     "deg2rad_", "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal",
-    "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "double",
-    "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted",
-    "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2",
-    "exp2_", "exp_", "expand_copy", "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout",
-    "fft", "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float32",
+    "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide", "dot", "double",
+    "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted", "empty_strided",
+    "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_",
+    "expand_copy", "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "fft", "fill",
+    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32",
     "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac",
     "frac_", "frexp", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd",
-    "gcd_", "ge", "geqrf", "ger", "get_default_dtype", "get_device", "get_num_threads", "get_rng_state",
-    "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window",
-    "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hvp",
-    "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy",
-    "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode",
-    "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "inverse", "is_complex", "is_conj",
-    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg",
-    "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose", "isfinite", "isin", "isinf", "isnan",
-    "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacrev", "jit", "jvp", "kaiser_window", "kron",
-    "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less",
-    "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10",
-    "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt",
-    "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
-    "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean",
-    "median", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "msort", "mul",
-    "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian",
-    "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "newaxis",
-    "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel", "ones",
-    "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute",
-    "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma",
-    "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile",
-    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
-    "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm",
-    "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm",
-    "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save",
-    "scalar_tensor", "scan", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
-    "select_copy", "select_scatter", "selu", "set_default_dtype", "set_grad_enabled", "set_num_threads",
-    "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit",
-    "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax",
-    "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_",
-    "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient",
-    "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t",
-    "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot",
-    "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid",
-    "trapz", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
-    "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
-    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "unsqueeze", "unsqueeze_copy", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot",
-    "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop",
-    "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "gcd_", "ge", "geqrf", "ger", "get_default_device", "get_default_dtype", "get_device",
+    "get_float32_matmul_precision", "get_num_threads", "get_rng_state", "grad", "gradient", "greater",
+    "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "heaviside", "hessian",
+    "histc", "histogram", "histogramdd", "hsplit", "hstack", "hvp", "hypot", "i0", "i0_", "igamma", "igammac",
+    "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill", "index_put", "index_put_",
+    "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16",
+    "int32", "int64", "inverse", "is_autocast_enabled", "is_complex", "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose",
+    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacrev", "jit",
+    "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp",
+    "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log1p",
+    "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2",
+    "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_",
+    "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill",
+    "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
+    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode",
+    "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan",
+    "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne",
+    "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero",
+    "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr",
+    "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
+    "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu",
+    "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel",
+    "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape",
+    "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "round_",
+    "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add",
+    "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu",
+    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
+    "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy",
+    "slice_scatter", "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes",
+    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std",
+    "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes",
+    "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor",
+    "tensor_split", "tensordot", "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose",
+    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices",
+    "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var",
+    "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack",
+    "where", "while_loop", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     _NAMES_OF = {
         "compiler.frontend.convolutions": "conv",
-        "pullback": "autograd fft func linalg nn optim random signal special utils",
+        "pullback": "accelerator amp autograd backends cpu cuda distributions fft func linalg mps nn optim random"
+        " signal special utils xpu",
         "runtime.build": "build",
         "runtime.external": "external",
         "runtime.implicit": "implicit",
@@ -251,7 +208,12 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "runtime.rules": "custom_formula custom_jvp custom_vjp stop_gradient",
         "runtime.branches": "cond switch",
         "runtime.control": "checkpoint fori_loop scan while_loop",
-        "runtime.tensor.dtypes": "Size bool_ device float32 float64 get_default_dtype int32 int64",
+        "runtime.devices.precision": "GradScaler autocast is_autocast_enabled",
+        "runtime.devices.switches": "are_deterministic_algorithms_enabled get_default_device"
+        " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
+        " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
+        "runtime.nn.optimized": "compile",
+        "runtime.tensor.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype int32 int64",
         "runtime.tensor.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
         " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
         " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
@@ -261,7 +223,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " atleast_3d baddbmm bernoulli bincount binomial bitwise_and"
         " bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor"
         " block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to"
-        " bucketize can_cast cartesian_prod cat cdist ceil chain_matmul chunk clamp"
+        " bucketize can_cast cartesian_prod cat cdist ceil chain_matmul channels_last chunk clamp"
         " clamp_max clamp_min clip clone column_stack combinations concat concatenate"
         " contiguous_format conv1d conv2d copysign corrcoef cos cosh count_nonzero cov"
         " cummax cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...compiler.ops.elementwise import cast
 from .core import Core, apply, number_of
-from .elementary import reciprocal, unary
+from .elementary import reciprocal
 from .fragments import RESULT, Operation, Rule, widen
 from .nodes import UNKNOWN
 from .promotion import common_dtype, common_shape
@@ -136,76 +136,6 @@ def remainder(input: Operand, other: Operand) -> Tensor:
 def _check_divisor(other: Operand) -> None:
     if type(other) is int and other == 0:
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
-
-
-# ---- powers
-
-POW = Operation("pow", "PowBackward1", lambda m, x, y: m.pow(x, y), "float", True)
-POW_NUMBER = Operation("pow", "PowBackward0", lambda m, x, y: m.pow(x, y), "common", True)
-POW_OF_NUMBER = Operation("pow", "PowBackward2", lambda m, x, y: m.pow(x, y), "float", True)
-
-
-def _whole_power(m: Any, x: Any, n: int) -> Any:
-    """x to the n by squaring; n is at least 1."""
-    result = None
-    while n:
-        if n & 1:
-            result = x if result is None else result * x
-        x, n = x * x if n > 1 else x, n >> 1
-    return result
-
-
-def _ones(m: Any, x: Any) -> Any:
-    return m.number(1.0 if _is_float(x) else 1, x.value.type)
-
-
-WHOLE = {
-    n: Operation("pow", "PowBackward0", lambda m, x, n=n: _whole_power(m, x, n), "common")
-    for n in (1, 2, 3, 4)
-}
-WHOLE[0] = Operation("pow", "PowBackward0", _ones, "common")
-SPECIAL: dict[float, Callable[[Any], Any]] = {
-    0.5: unary("pow", "PowBackward0", lambda m, x: m.sqrt(x), loose=RESULT),
-    -0.5: unary("pow", "PowBackward0", lambda m, x: 1 / m.sqrt(x), loose=RESULT),
-    -1.0: unary("pow", "PowBackward0", lambda m, x: 1 / x, loose=RESULT),
-    -2.0: unary("pow", "PowBackward0", lambda m, x: 1 / (x * x), loose=RESULT),
-}
-"""Exponents with a formula of their own, which is exact or quicker; they are part of the trace's key."""
-
-
-def pow_(input: Operand, exponent: Operand) -> Tensor:
-    """input ** exponent."""
-    power = number_of(exponent)
-    if power is not None and not isinstance(input, Core):
-        check_one_tensor("pow", input, exponent)
-    if power is None:
-        base = number_of(input)
-        operation = POW if base is None else POW_OF_NUMBER
-        return apply(operation, (input, exponent))
-    is_float = isinstance(input, Core) and input._read().kind.is_float
-    if not is_float and not isinstance(power, float):
-        return _integer_power(input, int(power))
-    if power in WHOLE and is_float:
-        return apply(WHOLE[int(power)], (input,))
-    if power in SPECIAL:
-        return SPECIAL[power](input)
-    return apply(POW_NUMBER, (input, power if isinstance(power, complex) else float(power)))
-
-
-def _integer_power(input: Operand, n: int) -> Tensor:
-    if n < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    if n == 0:
-        return apply(WHOLE[0], (input,))
-    return apply(INTEGER_POW, (input,), (n,))
-
-
-INTEGER_POW = Operation("pow", "", _whole_power, "common")
-
-
-def rpow(input: Operand, base: Operand) -> Tensor:
-    """base ** input."""
-    return pow_(base, input)
 
 
 # ---- comparisons and logic

@@ -17,6 +17,7 @@ from ...compiler.backend import recorder
 from . import plans
 from .first_run import FirstRun
 from .follow import check_renewed, follow, grads_fit, instance
+from .locks import wait_for
 from .memory import has_history, leave, tensor_types, usable
 from .natively import NativeCall, native_types, tell
 from .patterns import drop_patterns, forget_patterns, tell_pattern
@@ -59,17 +60,15 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
+        if tape.depth:
+            wait_for(tape)
         if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
             return self.function(*args, **kwargs)
         with tape.lock:
             if tape.count >= BOUND:
                 tape.flush()
             try:
-                try:
-                    reading = Reading(self, tape, args, kwargs)
-                except Over:
-                    tape.flush()
-                    reading = Reading(self, tape, args, kwargs)
+                reading = self._read(tape, args, kwargs)
                 state = self._next(tape, reading)
             except Unknown as error:
                 self._missed(error)
@@ -79,6 +78,19 @@ class Recorded:
             if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
                 return self._run(tape, reading, args, kwargs)
         return self.function(*args, **kwargs)  # what it calls may be understood
+
+    def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading:
+        """The call, described.  Where that reads what another thread recorded, the lock is let go, and the trace may be
+        run meanwhile."""
+        while True:
+            serial = tape.serial
+            try:
+                reading = Reading(self, tape, args, kwargs)
+            except Over:
+                tape.flush()
+            else:
+                if tape.serial == serial:
+                    return reading
 
     def _case(self, tape: Tape, reading: Reading) -> int:
         """What calls have in common that are understood, or are not."""
@@ -138,19 +150,16 @@ class Recorded:
         try:
             made = self.function(*args, **kwargs)
         except BaseException:
-            if run.open:
-                run.give_up()
+            run.give_up()
             tape.storages = []
             raise
         finally:
             tape.depth -= 1
         if not self.exact:
             tape.forget_storages(made)
-        if not run.open:
-            self._missed(Unknown(run.why or "the trace had to run in the middle of it"), case)
-            return made
         try:
             template = run.understand(made)
+            run.check_open()  # still: to read what another thread recorded lets go of the lock
         except Unknown as error:
             self._missed(error, case)
             run.give_up()

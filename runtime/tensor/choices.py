@@ -22,7 +22,7 @@ def multinomial(
 
     Without replacement they are those of the largest weights over exponential numbers (Efraimidis and Spirakis 2006).
     """
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {c_name(kind.dtype)}")
     if not 1 <= len(kind.shape) <= 2:

@@ -22,6 +22,7 @@ from .natively import native_operators
 from .nodes import AccumulateGrad, Edge, Node, emit
 from .numbers import NUMBERS, checked_number, input_cell, number_of
 from .paths import Path, is_dense, part_of
+from .peeking import peek
 from .recording import record_methods
 from .slots import HISTORY, LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
@@ -92,7 +93,7 @@ class Core(Late):
 
     def _tell(self) -> None:
         """Find out what it is a view of."""
-        if self._flags & PART:
+        if self._is_noted(PART):
             self._flags &= ~PART
             tapes.tape.recall(self._record).restore(self, self._place)
         elif self._is_late:
@@ -105,8 +106,7 @@ class Core(Late):
     def _is_dense(self) -> bool:
         """Whether its elements follow each other in the memory that it is a part of; it is known which part."""
         storage = self._storage
-        whole = storage.array.shape if storage.array is not None else storage.known().kind.shape  # type: ignore[union-attr]
-        return is_dense(whole, self._steps)
+        return is_dense(storage.shape(), self._steps)  # type: ignore[union-attr]
 
     # ---- the value
 
@@ -123,11 +123,13 @@ class Core(Late):
         if call is not None and self._seen == storage.edition and id(self) in call.reading.seen:
             return self._cell  # what it was when the call began
         storage.settle()
-        base, array = self._base, storage.array
+        array, whole, edition = storage.now()
+        base = self._base
         told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history
-        if array is None and not told and self._path and storage.known().array is not None:
-            array = shown(storage.known())
-        if self._seen != storage.edition and base is not None and (told or array is None):
+        own = array
+        if array is None and not told and self._path and whole.array is not None:
+            array = shown(whole)
+        if self._seen != edition and base is not None and (told or array is None):
             if told and self._origin and (base._node is not None or base._requires):
                 self._origin = LOST
             before, mode.enabled = mode.enabled, told and not self._origin
@@ -141,23 +143,26 @@ class Core(Late):
             elif again._node is not None:
                 self._node, self._index = again._node, again._index
         elif array is not None:
-            part = part_of(array, self._path)
-            self._cell = cell_of(np.array(part, order="C", copy=True))
-            self._serial = 0
-        elif self._path and self._seen != storage.edition:
-            whole = storage.known()
+            cell = cell_of(np.array(part_of(array, self._path), order="C", copy=True))
+            if storage.array is not own or storage.edition != edition:  # another thread has written to it meanwhile
+                return self._refresh(storage)
+            self._cell, self._serial = cell, 0
+        elif self._path and self._seen != edition:
             fragment = fragment_for((REVIEW, (self._path,), whole.kind))
             (self._cell,) = emit(fragment, [whole], None)[0]
-        elif not self._path and self._cell is not storage.cell:
-            self._cell, self._serial = storage.known(), 0
-        if self._seen != storage.edition:
-            self._seen, self._serial = storage.edition, 0
+        elif not self._path and self._cell is not whole:
+            self._cell, self._serial = whole, 0
+        if self._seen != edition:
+            self._seen, self._serial = edition, 0
         self._cell.home, self._cell.version = storage, storage.version
         return self._cell
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""
         if self._is_late and not self._flags & SPECIAL:
+            made = peek(self)
+            if made is not None:
+                return made
             compute(self._serial)
         cell = self._read()
         call = tapes.tape.call
@@ -169,16 +174,25 @@ class Core(Late):
         """The storage, made when a second tensor is about to share it."""
         if self._flags & PART:
             self._tell()
+        tape = tapes.tape
         if self._storage is None:
-            tapes.tape.catch_up()
-        if self._storage is None and self._store() and tapes.tape.depth:
-            tapes.tape.storages.append(self)
-        return self._storage  # type: ignore[return-value]
+            tape.catch_up()
+        storage = self._storage  # held from here on: one that nobody else refers to is dropped
+        if storage is None:
+            storage = self._store()
+            if tape.depth > tape.visits:
+                tape.storages.append(self)
+        return storage
 
     def _store(self) -> Storage:
-        self._storage = made = Storage(self._cell)
-        made.version = made.edition = self._seen = self._written
-        return made
+        while (storage := self._storage) is None:
+            cell = self._cell
+            made = Storage(cell)
+            if not self._is_late and self._cell is cell:  # and no other thread has written to it meanwhile
+                made.version = made.edition = self._seen = self._written
+                storage = self._storage = made
+                break
+        return storage
 
     def _check_known(self) -> None:
         """Raise PyTorch's error where nobody can say what the history is."""
@@ -199,10 +213,16 @@ class Core(Late):
             if mode.enabled:
                 self._check_known()
             return None
-        kept = self._accumulator and self._accumulator()
-        if kept is None:
-            kept = AccumulateGrad(self)
-            self._accumulator = ref(kept)
+        known = self._accumulator
+        kept = known and known()
+        while kept is None:
+            made = AccumulateGrad(self)
+            new = ref(made)
+            if self._accumulator is known:  # and no other thread has made one meanwhile
+                self._accumulator, kept = new, made
+            else:
+                known = self._accumulator
+                kept = known and known()
         return kept, 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import reduce
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ from .dtypes import set_default_dtype as _set_default
 from .elementary import cast_to
 from .foreign import array_behind
 from .fragments import forget_fragments
+from .numbers import number_of
 from .paths import part_of
-from .promotion import common_dtype
+from .promotion import common_dtype, number_dtype, wider
 from .tape import force
 
 if TYPE_CHECKING:
@@ -81,9 +83,33 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
         if array.dtype.kind == "c" and not dtype_of(dtype).is_complex:
             raise TypeError(f"new(): a complex number cannot become {dtype_of(dtype)}")
         return _converted(array, dtype_of(dtype))
+    if _holds_dtypes(data):
+        return _converted(array, ALL[_dtype_within(data) or get_default_dtype().code])
     if array.dtype.kind in "fc":
         return _converted(array, get_default_dtype() if array.dtype.kind == "f" else default_complex())
     return _converted(array, int64 if array.dtype.kind in "iu" else bool_)
+
+
+TYPED = (Core, np.ndarray, np.generic)
+"""What brings a dtype of its own into a list of numbers."""
+
+
+def _holds_dtypes(data: Any) -> bool:
+    if type(data) in (list, tuple):
+        return any(map(_holds_dtypes, data))
+    return isinstance(data, TYPED)
+
+
+def _dtype_within(data: Any) -> str | None:
+    """The smallest dtype for all that nested sequences hold; None if that is nothing."""
+    if isinstance(data, Core):
+        return data._read().kind.dtype
+    if isinstance(data, (np.ndarray, np.generic)):
+        return dtype_of(data.dtype).code
+    if not isinstance(data, (list, tuple)):
+        return number_dtype(type(data))
+    found = [code for d in data if (code := _dtype_within(d)) is not None]
+    return reduce(wider, found) if found else None
 
 
 def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
@@ -99,12 +125,22 @@ def _plain(data: Any, depth: int) -> Any:
     if isinstance(data, (list, tuple)):
         if depth > 32:
             raise ValueError("the sequences given to tensor() nest deeper than 32")
+        if data and isinstance(data[0], Core):
+            return [_single(d) if isinstance(d, Core) else _plain(d, depth + 1) for d in data]
         return [_plain(d, depth + 1) for d in data]
     if isinstance(data, range):
         return list(data)
     if not isinstance(data, Number):
         raise TypeError(f"new(): invalid data type {type(data).__name__!r}; expected numbers or sequences")
     return data
+
+
+def _single(x: Core) -> Any:
+    """The number of a tensor that stands where a number does: sizes of one are no dimensions there."""
+    array = x._array()
+    if array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return array.item()
 
 
 def _check_nesting(data: Any, depth: int) -> None:
@@ -177,12 +213,12 @@ def export(x: Core) -> np.ndarray:
     """An array on the tensor's memory, which the program may write to."""
     check_one(x)
     storage = x._shared()
-    if storage.array is None:
-        assert storage.cell is not None
-        storage.array = np.array(shown(force(storage.cell)), order="C", copy=True)
-        storage.cell.home, storage.cell.version = storage, storage.version  # who saved it is told of what is written
-        storage.cell = None
-    return part_of(storage.array, x._path).view()
+    while (cell := storage.cell) is not None:
+        array = np.array(shown(force(cell)), order="C", copy=True)
+        if storage.cell is cell:  # and no other thread has written to it, or exported it, meanwhile
+            storage.array, storage.cell = array, None
+            cell.home, cell.version = storage, storage.version  # who saved it is told of what is written
+    return part_of(storage.array, x._path).view()  # type: ignore[arg-type]
 
 
 # ---- constants
@@ -226,9 +262,11 @@ def full(
     """One number in every element; its class gives the dtype."""
     if isinstance(fill_value, Core):
         fill_value = fill_value._array().item()
+    number = number_of(fill_value)
+    if number is None:
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     if dtype is None:
-        is_inexact = isinstance(fill_value, (float, complex))
-        dtype = type(fill_value) if is_inexact else np.asarray(fill_value).dtype
+        dtype = type(number) if isinstance(number, (float, complex)) else np.asarray(number).dtype
     return filled((size,), fill_value, dtype, requires_grad, device)
 
 

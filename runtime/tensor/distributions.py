@@ -305,6 +305,7 @@ def _from_numpy(name: str, draw: Formula) -> Operation:
 
 POISSON = _from_numpy("poisson", lambda rng, rate: rng.poisson(rate))
 BINOMIAL = _from_numpy("binomial", lambda rng, n, p: rng.binomial(n.astype(np.int64), p))
+GAMMA = _from_numpy("standard_gamma", lambda rng, a: rng.standard_gamma(a))
 POISSON_OF = _writes("poisson", "PoissonBackward0")
 BINOMIAL_OF = _writes("binomial", "BinomialBackward0")
 
@@ -328,6 +329,14 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     check_values(prob, CHANCES)
     drawn = generator_of(generator, "binomial").draw(BINOMIAL, shape, kind.dtype, given=(count, prob))
     return _drawn_with(count, drawn, BINOMIAL_OF)
+
+
+def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tensor:
+    """Draws from gamma distributions of rate 1, without a gradient."""
+    kind = concentration._kind_of()
+    check_float("standard_gamma", ALL[kind.dtype])
+    drawn = generator_of(generator, "standard_gamma").draw(GAMMA, kind.shape, kind.dtype, given=(concentration,))
+    return finish(drawn, False, None)
 
 
 __all__ = [

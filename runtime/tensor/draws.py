@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def randperm(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
-    source, shape = generator_of(generator, "randperm"), check_sizes((n,))
+    source, shape = generator_of(generator, "randperm"), check_sizes((index(n),))
     kind = dtype_of(dtype) if dtype is not None else ALL[out._read().kind.dtype] if out is not None else int64
     bits = source.bits(shape)
     if bits is None:

@@ -6,7 +6,7 @@ They print as PyTorch's do, because programs written for it compare and show the
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -61,6 +61,32 @@ complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 
 ALL = {d.code: d for d in (bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128)}
 
+
+
+class Lacking:
+    """An element kind that has a name, for tables of names, and no tensors."""
+
+    __slots__ = ("name",)
+
+    is_floating_point, is_complex, itemsize = True, False, 2
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, what: str = "") -> NoReturn:
+        """Say what there is instead."""
+        known = ", ".join(map(repr, ALL.values()))
+        raise NotImplementedError(f"{what}elements of dtype torch.{self.name} are not supported; there are {known}")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+float16, bfloat16 = Lacking("float16"), Lacking("bfloat16")
+
 _default = float32
 
 
@@ -77,6 +103,8 @@ def default_complex() -> DType:
 def set_default_dtype(d: DType) -> None:
     """Make Python's floats become `d`, a floating-point dtype."""
     global _default
+    if isinstance(d, Lacking):
+        d.refuse()
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(f"only floating-point dtypes are supported as the default, got {d!r}")
     _default = d
@@ -86,6 +114,8 @@ def dtype_of(what: Any, name: str = "dtype") -> DType:
     """The DType that `what` means: one of ours, a NumPy dtype, or Python's float, int or bool."""
     if isinstance(what, DType):
         return what
+    if isinstance(what, Lacking):
+        what.refuse()
     if what is float:
         return _default
     if what is complex:

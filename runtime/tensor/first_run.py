@@ -53,8 +53,8 @@ class FirstRun:
         self.entered: list[tuple[int, int | None, Kind]] = []
         arguments = []
         self.cells: dict[int, int] = {}
-        for k, (t, place) in enumerate(zip(reading.tensors, reading.places, strict=True)):
-            n = place if type(place) is int else self._enter(t, place)
+        for k, (t, place, cell) in enumerate(zip(reading.tensors, reading.places, reading.cells, strict=True)):
+            n = place if type(place) is int else self._enter(t, place, cell)
             arguments.append(n)
             self.cells.setdefault(tape.origin(place[0] if type(place) is tuple else n), k)
         for value in reading.numbers:
@@ -62,7 +62,9 @@ class FirstRun:
         self.arguments, self.base = tuple(arguments), tape.count
         self.alike = len(self.cells) < len(reading.tensors)
         self.indices = [t._index for t in reading.tensors]
-        self.before = [(t, None if t._is_late else t._cell, t._node, t._flags & LEAF, t._grad) for t in reading.tensors]
+        self.before = [
+            (t, cell, t._node, t._flags & LEAF, t._grad) for t, cell in zip(reading.tensors, reading.cells, strict=True)
+        ]
         self.dtypes: list[str | None] = [None] * len(reading.numbers)
         self.ok, self.open, self.why = True, True, ""
         self.steps: list[Step] = []
@@ -77,9 +79,10 @@ class FirstRun:
         self.aliases: list[tuple[int, int]] = []
         self.results: list[tuple[int, Kind, int]] = []
 
-    def _enter(self, t: Any, place: Any) -> int:
-        n = enter(self.tape, t, place)
-        self.entered.append((n, None if place is None else place[0], t._cell.kind))
+    def _enter(self, t: Any, place: Any, cell: Any) -> int:
+        n = self.tape.count
+        enter(self.tape, t, place, cell, n)
+        self.entered.append((n, None if place is None else place[0], cell.kind))
         return n
 
     # ---- while it runs
@@ -135,8 +138,8 @@ class FirstRun:
             try:
                 if not is_simple(have):
                     raise Unknown("returns what is not computed from its arguments")
-                _, place = place_of(have, tape)
-                number = place if type(place) is int else self._enter(have, place)
+                _, place, cell = place_of(have, tape)
+                number = place if type(place) is int else self._enter(have, place, cell)
             except Unknown:
                 self.refuse("adds to a gradient in an unusual way")
         self.leaves.append((leaf, number))
@@ -159,6 +162,8 @@ class FirstRun:
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""
+        if not self.open:  # another thread has run the trace
+            return
         tape = self.tape
         self.ok = self.open = False
         tape.call = None
@@ -185,9 +190,15 @@ class FirstRun:
 
     # ---- at its end
 
+    def check_open(self) -> None:
+        """Refuse a call in the middle of which the trace ran."""
+        if not self.open:
+            raise Unknown(self.why or "the trace had to run in the middle of it")
+
     def understand(self, made: Any) -> Template:
         """What the call did, as a template."""
-        if not self.ok or not self.open:
+        self.check_open()
+        if not self.ok:
             raise Unknown(self.why)
         t = Template()
         form = self.reading.form

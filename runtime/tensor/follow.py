@@ -7,7 +7,7 @@ from typing import Any
 from .cells import Cell, Kind
 from .memory import has_history, tensor_types
 from .places import place_for
-from .reading import Reading, Unknown, is_simple, place_of
+from .reading import Reading, Unknown, enter, is_simple, place_of
 from .slots import HISTORY, VIEWED
 from .states import NOTHING, RESULT, TENSOR, Call, State, Template
 from .tape import Tape
@@ -16,11 +16,11 @@ from .tape import Tape
 def instance(template: Template, tape: Tape, reading: Reading) -> State:
     """The state after a call that follows a known template where it has not stood before."""
     n, arguments, entered = tape.count, [], []
-    for t, place in zip(reading.tensors, reading.places, strict=True):
+    for cell, place in zip(reading.cells, reading.places, strict=True):
         if type(place) is int:
             arguments.append(place)
         else:
-            entered.append((n, None if place is None else place[0], t._cell.kind))
+            entered.append((n, None if place is None else place[0], cell.kind))
             arguments.append(n)
             n += 1
     for _ in reading.numbers:
@@ -44,7 +44,7 @@ def grads_fit(tape: Tape, state: State) -> bool:
                 return False
             n = call.number(before)
             try:
-                kind, place = place_of(have, tape)
+                kind, place, _ = place_of(have, tape)
             except Unknown:
                 return False
             if n not in entered:
@@ -62,16 +62,17 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
     if state.values > tape.count:
         tape.put(state.values - 1, None, None)
     serial = tape.serial
-    for k, (t, place) in enumerate(zip(reading.tensors, reading.places, strict=True)):
+    for k, (t, place, cell) in enumerate(zip(reading.tensors, reading.places, reading.cells, strict=True)):
         if type(place) is not int:
-            _enter_at(tape, t, place, call.arguments[k])
+            enter(tape, t, place, cell, call.arguments[k])
     for value, n in zip(reading.numbers, call.arguments[len(reading.tensors) :], strict=True):
         tape.put(n, value, None)
     for leaf_ref, before, _ in template.grads:
         if before is not None:
             have, n = tape.value(call.number(leaf_ref))._grad, call.number(before)
             if not (have._serial == serial and have._number == n):
-                _enter_at(tape, have, place_of(have, tape)[1], n)
+                _, place, cell = place_of(have, tape)
+                enter(tape, have, place, cell, n)
     for ref, cell in template.constants:
         tape.put(call.number(ref), None, Cell(cell.kind, cell.array, serial, call.number(ref)))
     for ref, kind, flags in template.results:
@@ -84,7 +85,7 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
         if not t._is_late:
             t._cell.stale = t._written + 1
             del t._cell
-        t._kind, t._number = kind, n
+        t._kind, t._serial, t._number = kind, serial, n  # at once: others may enter what is not late
         t._written += 1
         tape.put(n, t, None)
         if ref in template.renewed:
@@ -108,14 +109,6 @@ def check_renewed(template: Template, reading: Reading) -> None:
         late = t._is_late or t._cell.array is None
         if t._serial != reading.tape.serial or not t._flags & HISTORY or not late:
             raise Unknown("writes to a tensor whose memory or history others share")
-
-
-def _enter_at(tape: Tape, t: Any, place: Any, n: int) -> None:
-    cell = t._cell
-    tape.put(n, t, cell)
-    if place is None:
-        cell.serial, cell.number = tape.serial, n
-    t._serial, t._number = tape.serial, n
 
 
 def late(serial: int, number: int, kind: Kind, flags: int) -> Any:

@@ -31,7 +31,7 @@ from ...compiler.passes.adjoint import pull_back
 from .cells import Kind, kind_of
 from .engine import Alone, is_exact
 from .meanings import is_complex, results_of
-from .promotion import Argument, common_dtype, common_shape, float_dtype, number_dtype, small_result
+from .promotion import Argument, common_dtype, common_shape, float_dtype, own_dtype, small_result
 
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
@@ -207,7 +207,7 @@ def _kinds(
             kinds.append(a)
             numbers.append(None)
         else:
-            own = dtype or (first if rule == "first" else None) or number_dtype(a)
+            own = dtype or (first if rule == "first" else None) or own_dtype(a, arguments)
             kinds.append(kind_of(own))
             numbers.append(own)
     return kinds, numbers, dtype

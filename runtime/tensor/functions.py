@@ -26,6 +26,7 @@ from . import norms as L
 from . import pieces as C
 from . import placing as J
 from . import pointwise as V
+from . import powers as PW
 from . import products as P
 from . import queries as QQ
 from . import ranges as RR
@@ -80,7 +81,7 @@ from .tensor import Tensor
 zeros, ones, empty, full = written(CC.zeros, CC.ones, CC.empty, CC.full)
 eye, linspace, logspace = written(RR.eye, RR.linspace, RR.logspace)
 
-add, sub, mul, div, pow = written(A.add, A.sub, A.mul, A.div, A.pow_)
+add, sub, mul, div, pow = written(A.add, A.sub, A.mul, A.div, PW.pow_)
 floor_divide, remainder, lerp = written(A.floor_divide, A.remainder, BL.lerp)
 addcmul, addcdiv = written(BL.addcmul, BL.addcdiv)
 eq, ne, lt, le, gt, ge = written(A.eq, A.ne, A.lt, A.le, A.gt, A.ge)
@@ -188,6 +189,7 @@ range = LE.range
 slice_copy, get_device, is_conj, is_neg = *written(Z.slice_copy), QQ.get_device, QQ.is_conj, QQ.is_neg
 finfo, iinfo, promote_types, can_cast, typename = QQ.finfo, QQ.iinfo, QQ.promote_types, QQ.can_cast, QQ.typename
 strided, contiguous_format, preserve_format = QQ.strided, QQ.contiguous_format, QQ.preserve_format
+channels_last = QQ.channels_last
 pi, e, inf, nan, newaxis = QQ.pi, QQ.e, QQ.inf, QQ.nan, QQ.newaxis
 is_floating_point, is_complex, is_signed, is_nonzero = (
     QQ.is_floating_point, QQ.is_complex, QQ.is_signed, QQ.is_nonzero,

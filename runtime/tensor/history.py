@@ -15,6 +15,7 @@ from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .hooks import Hook, RemovableHandle, attach
 from .known_backward import follow_back
+from .locks import visited, wait_for
 from .modes import mode, watch
 from .nodes import Node
 from .operators import Operators
@@ -96,6 +97,8 @@ class History(Operators):
 
     @property
     def grad(self) -> Any:
+        if visited:
+            wait_for(tapes.tape)
         if self._grad is None and self._node is not None and not self._retains:
             warnings.warn(UNREAD, stacklevel=2)
         return self._grad
@@ -116,11 +119,13 @@ class History(Operators):
                     f"attempting to assign a gradient with dtype {ALL[given.dtype]} to a tensor with dtype"
                     f" {ALL[mine.dtype]}; convert it first"
                 )
+        if visited:
+            wait_for(tapes.tape)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self.grad = None
 
     def retain_grad(self) -> None:
         """Keep the gradient of this tensor too, though it is no leaf."""

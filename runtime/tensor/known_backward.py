@@ -44,6 +44,7 @@ class Walk:
     base     the number of the first value that it makes
     reached  how many nodes it has passed
     over     what was written over
+    leaves   those that it has come to
     """
 
     def __init__(self, tape: Tape, place: Any) -> None:
@@ -57,6 +58,7 @@ class Walk:
         self.sums: dict[tuple[Kind, Kind], Fragment] = {}
         self.constants: list[tuple[int, Cell]] = []
         self.over, self.reached = Overwritten(), 0
+        self.leaves: set[int] = set()
         count = 0
         path = events(tape.state)
         if any(type(s.event) is Call and s.event.template.assigns for s in path):
@@ -96,6 +98,9 @@ class Walk:
         if t is None or t._is_late or t._flags & (LEAF | SPECIAL | HOOKED | HISTORY) != LEAF or t._node is not None:
             raise Unusual
         end = t._accumulator and t._accumulator()
+        if id(t) in self.leaves:  # another thread wrote to it meanwhile
+            raise Unusual
+        self.leaves.add(id(t))
         if t._grad is not None or t._hooks or t._posts or t._origin or t._retains or (end and end.hooks):
             raise Unusual
         return -1 - n, 0

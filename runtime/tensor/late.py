@@ -17,20 +17,35 @@ class Late(TensorBase):
     _index = 0
 
     def _late_cell(self) -> None:
-        """Make the cell of a value that is on a tape."""
-        tape = tape_of(self._serial)
-        if tape is not None:
+        """Make the cell of a value that is on a tape.  The trace may end meanwhile, and another begin."""
+        while self._is_late:
+            serial = self._serial
+            tape = tape_of(serial)
+            if tape is None:
+                if self._is_late and self._serial == serial:
+                    raise self._lost()
+                continue
             with Locked(tapes.tape, tape):
-                if self._is_late and tape.serial == self._serial:
+                if self._is_late and self._serial == tape.serial == serial:
                     if self._flags & SPECIAL:
                         tape.catch_up()
                     else:
                         self._cell = tape.cell_at(tape.origin(self._number), self._kind)
-        if not self._is_late:
-            return
+
+    def _lost(self) -> Exception:
         if self._serial == 0:
-            raise AttributeError(f"this {type(self).__name__} has no value: it was not initialised")
-        raise RuntimeError("this tensor has no value, because what computes it failed") from failure(self._serial)
+            return AttributeError(f"this {type(self).__name__} has no value: it was not initialised")
+        made = RuntimeError("this tensor has no value, because what computes it failed")
+        made.__cause__ = failure(self._serial)
+        return made
+
+    def _is_noted(self, flag: int) -> bool:
+        """Whether it has a flag whose meaning its record tells, which the thread that ran its trace may not have set
+        yet."""
+        while self._flags & flag and self._record is None and (tape := tape_of(self._serial)) is not None:
+            with Locked(tapes.tape, tape):
+                pass
+        return bool(self._flags & flag)
 
     def _late_node(self) -> None:
         """Make the node, or note that there is none."""

@@ -123,8 +123,10 @@ def settle(t: Any, tape: Tape | None = None) -> None:
                     return
                 views += 1
                 homes.update([id(v._cell)] if v._cell.home is storage else ())
-    # The references are: the tensor's, the local name's, the call's, those of views and of cells.
-    if getrefcount(storage) == 3 + views + len(homes) and t._seen == storage.edition:
+    # The references are: the tensor's, the local name's, the tuple's, the call's, those of views and of cells.  Other
+    # threads take their turn after a call, and not after an unpacking: so nobody comes to share it after the count.
+    (references,) = map(getrefcount, (storage,))
+    if references == 4 + views + len(homes) and t._storage is storage and t._seen == storage.edition:
         if t._cell.home is storage:
             t._cell.home = None
         t._storage, t._written, storage.dropped = None, storage.version, views > 0

@@ -8,6 +8,7 @@ fits, the call goes the way of `calls.Recorded.slow`, so what cannot be said in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.backend import recorder
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from .states import Call, State
 
 CHILDREN = 8
-"""So many states that the same function leads to from one state are told; further ones are found by the slow way."""
+"""So many states that the same function leads to from one state are told."""
+
+OFTEN = 4
+"""A state that comes so often is told in the place of an older one, and so is one that notes of calls led to."""
 
 SHARED = 64
 TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
@@ -32,17 +36,49 @@ Words = tuple[int, ...]
 def tell(state: State, reading: Any) -> None:
     """Let native code recognise the call that led to a state; a `reading` tells its form and the classes of its
     tensors."""
+    event: Any = state.event
     parent: Any = state.parent
     recorded = reading.recorded.native
-    told, at = 0, parent.first
-    while at is not None:
-        told, at = told + (at.call is recorded), at.sibling
-    event: Any = state.event
-    if told >= CHILDREN or not can_be_told(event.template):
+    if not can_be_told(event.template):
         return
-    describe(state, Needs(event, reading), Gives(event), reading.form)
-    state.call = recorded
-    state.sibling, parent.first = parent.first, state
+    with _telling:
+        if state.call is not None or not _has_room(state, recorded):
+            return
+        describe(state, Needs(event, reading), Gives(event), reading.form)
+        if state.call is None:  # finalizers may record, too
+            state.call = recorded
+            state.sibling, parent.first = parent.first, state
+
+
+_telling = RLock()
+"""Threads share the states, and a state must stand among its siblings once."""
+
+
+def _has_room(state: Any, recorded: Any) -> bool:
+    """Whether a state may be told, for which the oldest one is taken back where there are many."""
+    told, at = [], state.parent.first
+    while at is not None:
+        told += [at] if at.call is recorded else []
+        at = at.sibling
+    if len(told) < CHILDREN:
+        return True
+    state.met += 1
+    if state.met >= OFTEN:
+        _take_back(told[-1])
+    return state.met >= OFTEN
+
+
+def _take_back(state: Any) -> None:
+    """Let native code not recognise the call that led to a state, until it is told again."""
+    parent, at = state.parent, state.parent.first
+    if at is state:
+        parent.first = state.sibling
+    while at is not None:
+        if at.sibling is state:
+            at.sibling = state.sibling
+        at = at.sibling
+    state.call = state.sibling = None
+    state.met = 0
 
 
 def describe(state: State, needs: Needs, gives: Gives, form: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from . import indexing as G
 from . import inplace as W
 from . import pieces as C
 from . import pointwise as V
+from . import powers as PW
 from . import products as P
 from . import reductions as R
 from . import scattering as K
@@ -29,6 +30,7 @@ from .core import Core, number_of
 from .creation import tensor
 from .dtypes import ALL, COMPLEX, dtype_of, float32, float64, int32, int64
 from .dtypes import device as Device
+from .formats import ordered
 from .further import Further
 from .inplace import in_place
 from .surface import Arrangements
@@ -73,7 +75,7 @@ class Infix(Core):
     __floordiv__ = operator(A.floor_divide)
     __rfloordiv__ = operator(lambda x, y: A.floor_divide(y, x))
     __mod__, __rmod__ = operator(A.remainder), operator(lambda x, y: A.remainder(y, x))
-    __pow__, __rpow__ = operator(A.pow_), operator(A.rpow)
+    __pow__, __rpow__ = operator(PW.pow_), operator(PW.rpow)
     __matmul__, __rmatmul__ = product(P.matmul), product(lambda x, y: P.matmul(y, x))
     __neg__, __abs__, __invert__ = E.neg, E.abs_, E.bitwise_not
     __eq__, __ne__ = operator(A.eq), operator(A.ne)  # type: ignore[assignment]
@@ -84,7 +86,7 @@ class Infix(Core):
     __xor__ = __rxor__ = operator(A.bitwise_xor)
     __iadd__, __isub__ = operator(in_place(A.add)), operator(in_place(A.sub))
     __imul__, __itruediv__ = operator(in_place(A.mul)), operator(in_place(A.div))
-    __ipow__ = operator(in_place(A.pow_))
+    __ipow__ = operator(in_place(PW.pow_))
     __ifloordiv__, __imod__ = operator(in_place(A.floor_divide)), operator(in_place(A.remainder))
     __iand__, __ior__ = operator(in_place(A.bitwise_and)), operator(in_place(A.bitwise_or))
     __ixor__ = operator(in_place(A.bitwise_xor))
@@ -98,7 +100,7 @@ class Infix(Core):
 class Elements(Infix):
     """Element by element."""
 
-    add, sub, mul, div, pow = A.add, A.sub, A.mul, A.div, A.pow_
+    add, sub, mul, div, pow = A.add, A.sub, A.mul, A.div, PW.pow_
     subtract, multiply, divide, true_divide = A.sub, A.mul, A.div, A.div
     floor_divide, remainder, lerp = A.floor_divide, A.remainder, BL.lerp
     addcmul, addcdiv = BL.addcmul, BL.addcdiv
@@ -134,7 +136,7 @@ class InPlace(Elements):
 
     add_, sub_, mul_, div_ = in_place(A.add), in_place(A.sub), in_place(A.mul), in_place(A.div)
     subtract_, multiply_, divide_, true_divide_ = sub_, mul_, div_, div_
-    pow_, remainder_, floor_divide_ = in_place(A.pow_), in_place(A.remainder), in_place(A.floor_divide)
+    pow_, remainder_, floor_divide_ = in_place(PW.pow_), in_place(A.remainder), in_place(A.floor_divide)
     lerp_, addcmul_, addcdiv_ = in_place(BL.lerp), in_place(BL.addcmul), in_place(BL.addcdiv)
     clamp_ = clip_ = in_place(A.clamp)
     atan2_ = arctan2_ = in_place(V.atan2)
@@ -219,13 +221,21 @@ class Layout(Folds):
 class Operators(Further, Arrangements, Layout):
     """Other dtypes.  These methods hide the names of Python's classes, so nothing else stands here."""
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: Any = False) -> Tensor:
+    def to(
+        self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False,
+        memory_format: Any = None,
+    ) -> Tensor:  # fmt: skip
         """Another dtype, given as such or as another tensor's."""
+        if memory_format is not None:
+            return ordered(self.to(*args, dtype=dtype, device=device, copy=copy), memory_format)
+        flags = 0  # non_blocking, copy
         for a in args:
             if isinstance(a, Core):
                 dtype = ALL[a._read().kind.dtype]
             elif isinstance(a, (str, Device)):
                 Device(a)
+            elif a is True or a is False:
+                flags, copy = flags + 1, a if flags else copy
             else:
                 dtype = a
         if device is not None:
@@ -257,6 +267,9 @@ class Operators(Further, Arrangements, Layout):
     def type_as(self, other: Any) -> Tensor:
         return self.to(other)
 
-    def cpu(self) -> Tensor:
+    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> NoReturn:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def cpu(self, memory_format: Any = None) -> Tensor:
         return self  # type: ignore[return-value]
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...compiler.backend import recorder
 from ...compiler.backend.recorder import Need, Search, find_places, forget_places
 from .memory import lies_dense
-from .natively import Gives, Needs, can_be_told, describe, tell
+from .natively import OFTEN, Gives, Needs, can_be_told, describe, tell
 from .places import Codes, Place
 from .reading import Reading
 from .slots import HISTORY, LEAF, OPEN
@@ -25,9 +25,6 @@ FEW = 32
 MOST_RESULTS = 256
 """So many tensors a call makes at most that follows a pattern."""
 
-
-OFTEN = 4
-"""States that notes led to so often are told to native code: beginnings of traces recur by chance as well."""
 
 CODES = 2000
 """So much code is kept, of which calls were noted."""
@@ -75,7 +72,7 @@ class Pattern:
             state = known[0]
             if state.call is None:
                 state.met += 1
-                if state.met == OFTEN:
+                if state.met >= OFTEN:  # beginnings of traces recur by chance as well
                     tell(state, self)
             return state
         arguments = numbers if not self.numbers else (*numbers, *range(base - self.numbers, base))

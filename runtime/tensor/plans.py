@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -163,10 +164,12 @@ class Plan:
     """How a trace is run when certain of its values are wanted.
 
     numbers, kinds   of the values that are wanted
+    steps            what computes them
     results, places  of the values that they are, each once; and where those are, if some are wanted twice
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
     joins            which views that are wanted share the memory of which values
     times            how often native code ran it
+    looks, seconds   how often it was run for a value in the middle of a trace, and the least time that took
     """
 
     def __init__(self, state: State, live: bytes) -> None:
@@ -179,10 +182,16 @@ class Plan:
         self.places = [self.results.index(n) for n in wanted] if len(self.results) < len(wanted) else None
         self.joins = joins_of(state, live) or []
         self.kernel: Kernel | None = None
+        self.looks, self.seconds = 0, inf
         self.asked = self.times = 0
         self.replayed: Replay | None = None
         self.held: tuple[int, ...] | None = None
-        used = set(wanted).union(*[s.numbers for s in program.steps])
+        used, self.steps = set(wanted), list[Any]()
+        for step in reversed(program.steps):
+            if not used.isdisjoint(range(step.first, step.first + len(step.fragment.results))):
+                used.update(step.numbers)
+                self.steps.append(step)
+        self.steps.reverse()
         self.sources: list[tuple[int, Any]] = [
             (n, program.numbers.get(n)) for n in sorted({*program.inputs, *program.numbers, *program.constants} & used)
         ]
@@ -223,22 +232,26 @@ class Plan:
     def run(self, tape: Any) -> list[np.ndarray]:
         """The arrays of the values that are wanted."""
         _counts["recorded"] += len(self.program.steps)
+        _counts["cold" if self.kernel is None else "replayed"] += 1
+        return self.values(tape)
+
+    def values(self, tape: Any) -> list[np.ndarray]:
+        """The same, of a trace that goes on."""
         constants = self.program.constants
         arrays: list[Any] = [
             constants[n].array if n in constants else _array(tape, n, dtype) for n, dtype in self.sources
         ]
         if self.kernel is None:
-            _counts["cold"] += 1
             made = self._run_cold(arrays)
         else:
-            _counts["replayed"] += 1
-            _plans.move_to_end(self)
+            if self in _plans:
+                _plans.move_to_end(self)
             made = self.kernel.run(arrays)
         return made if self.places is None else [made[k] for k in self.places]
 
     def is_worth_compiling(self) -> bool:
         """Whether there is more than one step, and a kernel can have so many arrays."""
-        return len(self.program.steps) > 1 and len(self.sources) + len(self.numbers) <= ARGUMENTS
+        return len(self.steps) > 1 and len(self.sources) + len(self.numbers) <= ARGUMENTS
 
     def compile(self) -> None:
         """Make one kernel, or if there is an error in the compiler go on op by op."""
@@ -265,7 +278,7 @@ class Plan:
         values: Any = [None] * len(self.program.kinds)
         for (n, _), array in zip(self.sources, arrays, strict=True):
             values[n] = array
-        wanted, steps = self.results, self.program.steps
+        wanted, steps = self.results, self.steps
         last = dict.fromkeys(wanted, len(steps))
         drop: list[list[int]] = [[] for _ in steps]
         for n in range(len(steps) - 1, -1, -1):
@@ -284,7 +297,7 @@ class Plan:
         program = self.program
         b = Builder("trace", [program.kinds[n].type for n, _ in self.sources])
         values: dict[int, Value] = {n: p for (n, _), p in zip(self.sources, b.params, strict=True)}
-        for fragment, numbers, first, place in program.steps:
+        for fragment, numbers, first, place in self.steps:
             b.where = place.where
             env = replay(fragment.graph, b, [values[k] for k in numbers], share=False)  # it may stand twice
             values.update(enumerate([env[r] for r in fragment.graph.results], first))

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arithmetic import Operand, binary, pow_
+from .arithmetic import Operand, binary
 from .core import Core, apply
 from .elementary import cast_to, unary
 from .fragments import Operation
 from .inplace import COPY, in_place
+from .powers import pow_
 from .required import check_tensors
 
 if TYPE_CHECKING:

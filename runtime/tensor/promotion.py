@@ -27,6 +27,13 @@ def number_dtype(number: type) -> str:
     return "bool" if number is bool else "i64"
 
 
+def own_dtype(number: type, arguments: Iterable[Argument]) -> str:
+    """The dtype in which a number is read that goes among tensors as it is: one that loses nothing of theirs."""
+    code = number_dtype(number)
+    is_double = any(isinstance(a, Kind) and a.dtype in ("f64", "c128") for a in arguments)
+    return {"f32": "f64", "c64": "c128"}.get(code, code) if is_double else code
+
+
 def wider(a: str, b: str) -> str:
     """The smallest dtype that holds both."""
     if {a, b} == {"u8", "i8"}:

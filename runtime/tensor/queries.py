@@ -37,6 +37,7 @@ class Layout:
 
 strided = Layout("strided")
 contiguous_format, preserve_format = Layout("contiguous_format"), Layout("preserve_format")
+channels_last = Layout("channels_last")
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
@@ -137,6 +138,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if found is None:
             raise ValueError(f"invalid type: {dtype!r}")
         dtype = next((d for d in ALL.values() if d.name == found), found)
+    elif isinstance(dtype, type):  # torch.LongTensor
+        dtype = getattr(dtype, "kind", dtype)
     code = dtype_of(dtype).code
     return input if code == input._read().kind.dtype else cast_to(input, code)
 
@@ -218,8 +221,8 @@ def data_ptr(input: Tensor) -> int:
     array, storage = input._array(), input._storage
     if storage is None:
         return array.ctypes.data
-    whole = storage.array if storage.array is not None else shown(force(storage.known()))
-    return part_of(whole, input._path).ctypes.data
+    memory, cell, _ = storage.now()
+    return part_of(shown(force(cell)) if memory is None else memory, input._path).ctypes.data
 
 
 def nbytes(input: Tensor) -> int:

@@ -11,6 +11,7 @@ from .core import Core
 from .creation import empty, filled, finished, full, ones, tensor, zeros
 from .crossings import alike
 from .dtypes import ALL, dtype_of, float64, get_default_dtype, int64
+from .numbers import number_of
 from .results import deliver
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def arange(
         if given[2] == 0:
             raise ValueError("step must be nonzero")
         return deliver(arange(*given, dtype=kind), out)
-    bounds = [b._array().item() if isinstance(b, Core) else b for b in (start, end, step)]
-    if bounds[1] is None:
+    bounds: list[Any] = [b._array().item() if isinstance(b, Core) else number_of(b) for b in (start, end, step)]
+    if end is None:
         bounds[:2] = [0, bounds[0]]
+    if None in bounds:
+        raise TypeError(f"arange(): expected numbers, got {start!r}, {end!r} and {step!r}")
     first, last, stride = bounds
     for bound in bounds:
         if bound != bound or bound in (inf, -inf):

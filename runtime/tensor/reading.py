@@ -48,6 +48,9 @@ FORMS = 20_000
 """So many descriptions are kept."""
 
 
+CHANGING = "has an argument that must be looked at each time"
+
+
 class Unknown(Exception):
     """Raised where a call cannot be described or what it did is not understood."""
 
@@ -61,10 +64,11 @@ class Reading:
 
     tensors   in the order in which they are met, each once
     places    where they are on the tape: a number; None, to be entered; or (number,) of the value that they are again
+    cells     theirs, None of those that are late
     numbers   those that are inputs
     """
 
-    __slots__ = ("recorded", "tape", "key", "tensors", "classes", "places", "numbers", "seen", "form")
+    __slots__ = ("recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "seen", "form")
 
     def __init__(self, recorded: Any, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.recorded, self.tape = recorded, tape
@@ -72,6 +76,7 @@ class Reading:
         self.tensors: list[Any] = []
         self.classes: list[int] = []
         self.places: list[Any] = []
+        self.cells: list[Any] = []
         self.numbers: list[float] = []
         self.seen: dict[int, int] = {}
         declared, names = recorded.numbers, recorded.parameters
@@ -125,22 +130,24 @@ class Reading:
         tape, flags = self.tape, t._flags
         if t._is_late and not flags & UNUSUAL and t._serial == tape.serial and tape.value(t._number) is t:
             kind, place, what = t._kind, t._number, has_history(t)  # the result of a call before, as most are
+            cell = None
             self.key += (kind, what)
         else:
             if not tape.mode & 1:
                 leave(t, tape)
             if (t._storage is not None or flags & (SPECIAL | PART)) and not usable(t, tape):
-                raise Unknown("has an argument that must be looked at each time")
-            kind, place = place_of(t, tape)
+                raise Unknown(CHANGING)
+            kind, place, cell = place_of(t, tape)
             shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
             what = t._flags & (LEAF | OPEN) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
                 self.key.append(layout_of(t, tape))
             if place is None:
-                place = self._met(t._cell)
+                place = self._met(cell)
         self.classes.append(what)
         self.places.append(place)
+        self.cells.append(cell)
         self.tensors.append(t)
         k = self.seen[id(t)] = len(self.tensors) - 1
         return TENSOR, k
@@ -148,34 +155,42 @@ class Reading:
     def _met(self, cell: Any) -> Any:
         """The place of a value that is read first here: it may be that of an argument before, too."""
         n = self.tape.count
-        for t, place in zip(self.tensors, self.places, strict=True):
-            if place is None and t._cell is cell:
+        for place, known in zip(self.places, self.cells, strict=True):
+            if place is None and known is cell:
                 return (n,)
             n += type(place) is not int
         return None
 
 
-def place_of(t: Any, tape: Tape) -> tuple[Kind, Any]:
-    """The kind of a tensor, and where it is on the tape."""
+def place_of(t: Any, tape: Tape) -> tuple[Kind, Any, Any]:
+    """The kind of a tensor, where it is on the tape, and its cell if it has one.
+
+    Another thread may write to the tensor, and enter it into its own trace. What is read of it without a call between
+    belongs together, since threads take turns at calls and jumps only.
+    """
+    if t._serial != tape.serial and not tape.reclaim(t):
+        raise Unknown(CHANGING)
+    late = t._is_late
+    cell: Any = None if late else t._cell
+    n, here = t._number, t._serial == tape.serial
     ends = t._flags & LEAF and tape.mode & 1 and not tape.goes_on
-    if ends and t._serial == tape.serial and (t._is_late or t._cell.array is None):
+    if ends and here and (late or cell.array is None):
         raise Over
-    n = t._number  # which another thread may change, as it may the serial
-    if t._serial == tape.serial and n < tape.count and tape.value(n) is t:
-        return t._kind if t._is_late else t._cell.kind, n
-    if t._is_late:
-        if t._serial != tape.serial:  # another thread's, which is not to run this trace meanwhile
-            raise Unknown("has an argument that must be looked at each time")
+    if here and n < tape.count and tape.value(n) is t:
+        return t._kind if late else cell.kind, n, cell
+    if late:
+        if not here:  # another thread's, which is not to run this trace meanwhile
+            raise Unknown(CHANGING)
         t._late_cell()
-    cell = t._cell
+        cell = t._cell
     n = tape.number_of(cell)
     if n is not None:
         if ends and cell.array is None:
             raise Over
-        return cell.kind, (n,)
+        return cell.kind, (n,), cell
     if cell.array is None:
-        raise Unknown("has an argument that must be looked at each time")
-    return cell.kind, None
+        raise Unknown(CHANGING)
+    return cell.kind, None, cell
 
 
 def is_simple(t: Any) -> bool:
@@ -183,16 +198,14 @@ def is_simple(t: Any) -> bool:
     return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | PART | VIEWED | LEAF)
 
 
-def enter(tape: Tape, t: Any, place: Any) -> int:
-    """Give a tensor a number of its own on the tape."""
-    n = tape.count
-    cell = t._cell
+def enter(tape: Tape, t: Any, place: Any, cell: Any, n: int) -> None:
+    """Give a tensor a number of its own on the tape; `cell` is what its value was when it was described."""
     tape.put(n, t, cell)
-    tape.count = n + 1
+    serial = tape.serial
     if place is None:
-        cell.serial, cell.number = tape.serial, n
-    t._serial, t._number = tape.serial, n
-    return n
+        cell.serial, cell.number = serial, n
+    if not t._is_late and t._cell is cell:  # no call from here on: a late tensor must keep its number
+        t._serial, t._number = serial, n
 
 
 def fits(value: Any, dtype: str) -> bool:
@@ -207,11 +220,11 @@ def check(template: Template, reading: Reading) -> None:
     """Ask of the values of arguments what the function would ask."""
     for value, dtype in zip(reading.numbers, template.dtypes, strict=True):
         if not fits(value, dtype):
-            raise Unknown("has an argument that must be looked at each time")
+            raise Unknown(CHANGING)
     for k, test in template.checks:
         t = reading.tensors[k]
         if t._is_late or t._cell.array is None:
-            raise Unknown("has an argument that must be looked at each time")
+            raise Unknown(CHANGING)
         cell = t._cell
         if cell.checked is not test:
             test(cell.array)

@@ -12,10 +12,11 @@ from typing import Any
 
 from .call_nodes import Maker
 from .cells import Cell
+from .core import wrap
 from .fragments import Fragment
 from .memory import leave
 from .modes import mode
-from .slots import HISTORY, LEAF, SPECIAL
+from .slots import HISTORY, LEAF, SPECIAL, TensorBase
 from .states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, events
 from .tape import Tape, tapes
 
@@ -70,6 +71,7 @@ def catch_up(tape: Tape) -> None:
         calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
         maker = Maker(tape, states)
         before = _rewind(tape, [call for _, call in calls])
+        tape.busy = tape is tapes.tape
         try:
             for state, call in calls:
                 if call.template.plain:
@@ -82,6 +84,7 @@ def catch_up(tape: Tape) -> None:
             tape.fail(error)
             raise
         finally:
+            tape.busy = False
             for leaf, grad in before:
                 leaf._grad = grad
         _forget(tape, [call for _, call in calls])
@@ -130,7 +133,7 @@ def _repeat(tape: Tape, call: Call) -> None:
     numbers = {id(t): (t, t._serial, t._number) for t in _targets(tape, call)}
     for t, _, _ in numbers.values():
         leave(t, tape)
-    made = run_again(tape, call, lambda n: tape.value(n))
+    made = run_again(tape, call, lambda n: _as_entered(tape, n))
     moved: dict[int, Any] = {}
     _move(tape, call, template.gives, made, moved)
     for leaf, _, result in template.grads:
@@ -145,6 +148,14 @@ def _repeat(tape: Tape, call: Call) -> None:
             late._base = moved[id(base)]
 
 
+def _as_entered(tape: Tape, n: int) -> Any:
+    """What an argument was; another thread may have written to it since, and not have run that."""
+    t = tape.value(n)
+    if isinstance(t, TensorBase) and t._is_late and t._serial != tape.serial:
+        return wrap(tape.cell(n))
+    return t
+
+
 def _targets(tape: Tape, call: Call) -> list[Any]:
     return [tape.value(call.number(target)) for target, _ in call.template.assigns]
 
@@ -155,13 +166,15 @@ def run_again(tape: Tape, call: Call, value: Any) -> Any:
     positional, named = template.form
     args = [_argument(call, f, value) for f in positional]
     kwargs = {name: _argument(call, f, value) for name, f in named.items()}
-    saved = mine.again, mine.depth, mine.storages, mode.enabled
-    mine.again, mine.depth, mine.storages, mode.enabled = Again(tape, call), mine.depth + 1, [], bool(template.mode & 1)
+    saved = mine.again, mine.storages, mode.enabled
+    mine.again, mine.storages, mode.enabled = Again(tape, call), [], bool(template.mode & 1)
+    mine.depth += 1
     try:
         made = template.function(*args, **kwargs)
         mine.forget_storages(made)
     finally:
-        mine.again, mine.depth, mine.storages, mode.enabled = saved
+        mine.depth -= 1
+        mine.again, mine.storages, mode.enabled = saved
     return made
 
 

@@ -46,9 +46,7 @@ def whole_of(x: Core) -> tuple[int, ...]:
     path, storage = x._path, x._storage
     if not path or storage is None:
         return shape_of(x)
-    whole = storage.array if storage.array is not None else storage.cell
-    assert whole is not None
-    return whole.shape if hasattr(whole, "shape") else whole.kind.shape  # type: ignore[union-attr]
+    return storage.shape()
 
 
 def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
@@ -290,6 +288,6 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape."""
+    """The tensors expanded to their common shape; those that have it already are themselves."""
     shape = common_shape([shape_of(x) for x in tensors])
-    return tuple(expand(x, shape) for x in tensors)
+    return tuple(x if shape_of(x) == shape else expand(x, shape) for x in tensors)

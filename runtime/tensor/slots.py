@@ -135,6 +135,23 @@ class TapeBase:
         """The values of these numbers."""
         return [self.values[n] for n in numbers]
 
+    def reclaim(self, tensor: Any) -> bool:
+        """Let a tensor that stands on the trace, and its cell, know where, though another thread has entered them into
+        its own; False if it is a leaf that stood there with another cell only, or that thread is to note what it is."""
+        cell, stood = tensor.__dict__.get("_cell"), False
+        if cell is None or tensor._serial == self.serial:
+            return True
+        if tensor._flags & (HISTORY | PART) and tensor._record is None:
+            return False
+        for n, (value, entered) in enumerate(zip(self.values, self.cells, strict=True)):
+            stood |= value is tensor
+            if entered is cell and cell.serial != self.serial:
+                cell.serial, cell.number = self.serial, n
+            if entered is cell and value is tensor and tensor._serial:
+                tensor._serial, tensor._number = self.serial, n
+                return True
+        return not (stood and tensor._flags & LEAF)
+
     def rerun(self, state: Any, locked: bool) -> Any:
         """Run what ended in the same state the last time, and restart: something that native tapes can do."""
         return NotImplemented

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .pieces import stack
+
 
 def functional_call(
     module: Any,
@@ -45,4 +47,28 @@ def _swapped(module: Any, tensors: Mapping[str, Any], strict: bool) -> Iterator[
             table[name] = before[k]
 
 
-__all__ = ["functional_call"]
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of modules of one make, each a leaf with the modules as its first dimension."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = [dict(m.named_parameters()) for m in models]
+    buffers = [dict(m.named_buffers()) for m in models]
+    return _stacked(parameters), _stacked(buffers)
+
+
+def _stacked(dicts: list[dict[str, Any]]) -> dict[str, Any]:
+    made = {}
+    for name in dicts[0]:
+        tensors = [d[name] for d in dicts]
+        required = {t.requires_grad for t in tensors}
+        if len(required) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        made[name] = stack([t.detach() for t in tensors]).requires_grad_(*required)
+    return made
+
+
+__all__ = ["functional_call", "stack_module_state"]

@@ -40,10 +40,14 @@ class Storage(Home):
         self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
         self.edition = self.counted = 0
 
-    def known(self) -> Cell:
-        """The value, where NumPy cannot write to it."""
-        assert self.cell is not None
-        return self.cell
+    def now(self) -> tuple[Any, Any, int]:
+        """NumPy's memory or the cell, and the edition. Another thread may change them at any call."""
+        return self.array, self.cell, self.edition
+
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all of it."""
+        array, cell = self.array, self.cell
+        return array.shape if array is not None else cell.kind.shape  # type: ignore[union-attr]
 
     def source(self) -> Cell | None:
         return self.cell if self.dropped else None

@@ -62,6 +62,8 @@ class Tape(TapeBase):
     place    where the last operation was recorded
     noded    whether there are nodes of this trace in earnest
     goes_on  whether a step has ended and the trace has not
+    visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
+    busy     its thread makes nodes, and must find the trace as it was if it lets go of the lock
 
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
@@ -74,6 +76,7 @@ class Tape(TapeBase):
         super().__init__()
         self.lock = threading.RLock()
         self.done: set[State] = set()
+        self.visits, self.busy, self.peeked = 0, False, (0, list[int]())
         self.owner = threading.get_ident()
         self.call: Any = None
         self.again: Any = None

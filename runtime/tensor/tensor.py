@@ -20,14 +20,15 @@ from .core import Core, instances_are
 from .creation import tensor
 from .crossings import check_one
 from .dtypes import ALL, CPU, DType, Size, device
-from .elementary import clone
 from .exchange import Exchange
 from .extremes import any_
+from .formats import lies_in, ordered
 from .modes import is_grad_enabled
 from .nodes import Node
 from .paths import strided
 from .pieces import stack, unbind
 from .printing import text_of
+from .queries import contiguous_format
 from .recording import wrapped
 from .shapes import whole_of
 
@@ -82,11 +83,11 @@ class Tensor(Exchange):
         strides = strided(whole_of(self), self._path).strides
         return strides if dim is None else strides[dim]
 
-    def is_contiguous(self) -> bool:
-        return strided(whole_of(self), self._path).flags.c_contiguous
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        return lies_in(self, memory_format)
 
-    def contiguous(self) -> Tensor:
-        return self if self.is_contiguous() else clone(self)
+    def contiguous(self, memory_format: Any = contiguous_format) -> Tensor:
+        return ordered(self, memory_format)
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
@@ -125,7 +126,7 @@ class Tensor(Exchange):
         return value
 
     def __index__(self) -> int:
-        value = self._single()
+        value = self._single() if self.numel() == 1 else None
         if not isinstance(value, int):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(value)
@@ -179,12 +180,25 @@ class Tensor(Exchange):
         memo[id(self)] = made
         if self._grad is not None:
             made._grad = deepcopy(self._grad, memo)
+        made.__dict__.update(deepcopy(hung_on(self), memo))
+        return made
+
+    def __copy__(self) -> Any:
+        """A leaf on the same memory, with what the user hung on this one."""
+        made = type(self).__new__(type(self))
+        made.data = self
+        made._requires = self.requires_grad
+        made.__dict__.update(hung_on(self))
         return made
 
     def __reduce__(self) -> Any:
-        if self.grad_fn is not None:
-            raise RuntimeError("only leaf tensors can be pickled; use tensor.detach()")
-        return _restored, (type(self), np.array(self._array()), self._requires)
+        """What has a history comes back as a leaf."""
+        return _restored, (type(self), np.array(self._array()), self.requires_grad), hung_on(self) or None
+
+
+def hung_on(x: Tensor) -> dict[str, Any]:
+    """The attributes that the user gave a tensor; its own are known to the class."""
+    return {name: value for name, value in x.__dict__.items() if not hasattr(type(x), name)}
 
 
 def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -70,8 +70,9 @@ def known(x: Core) -> np.ndarray | None:
     storage = x._storage
     if storage is not None and storage.array is not None and not requires(x):
         storage.settle()
-        if storage.array is not None:
-            return part_of(storage.array, x._path)
+        array = storage.array
+        if array is not None:
+            return part_of(array, x._path)
     cell = x._read()
     kept = mode.enabled and (x._node is not None or x._requires)
     return None if kept or cell.array is None else shown(cell)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cells import Cell, Home, levels_of, shown
-from .core import Core, apply, requires, wrap
+from .core import Core, Storage, apply, requires, wrap
 from .fragments import Operation
 from .modes import mode, watch
 from .nodes import Node
@@ -140,31 +140,40 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
             "vmap: an in-place function would write another value for each example into a Tensor that is the same for"
             " all of them. Use an out-of-place function, or make the Tensor with zeros_like(x) or x.new_zeros(...)."
         )
-    storage = x._storage
-    if storage is not None:
-        _noted(x)
-    if storage is None:
+    if x._storage is None:
         _leave(x, cell)
+    storage = x._storage  # which another thread may have made meanwhile
+    if storage is None:
         x._cell = cell
         x._written += 1
-    else:
-        storage.settle()
-        for old in (x._cell, storage.cell):
-            if old is not None and x._counted:
-                old.home, old.version = storage, storage.version
-        if storage.array is not None:
-            np.copyto(part_of(storage.array, x._path), shown(force(cell)))
-        elif x._path:
-            storage.cell = apply(PUT, (wrap(storage.known()), wrap(cell)), (x._path,))._cell
-        else:
-            storage.cell = cell
-        storage.edition += 1
-        x._written += 1
-        if x._counted:
-            storage.version += 1
-            storage.written, storage.counted = _place_of(cell), storage.edition
-        x._cell, x._seen = cell, storage.edition
-        cell.home, cell.version = storage, storage.version
+        return
+    _noted(x)
+    storage.settle()
+    while not _replaced(x, storage, cell):
+        pass
+    storage.edition += 1
+    x._written += 1
+    if x._counted:
+        storage.version += 1
+        storage.written, storage.counted = _place_of(cell), storage.edition
+    x._cell, x._seen = cell, storage.edition
+    cell.home, cell.version = storage, storage.version
+
+
+def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
+    """Whether the memory that a tensor shares has its new values now, and no other thread exported it meanwhile."""
+    array, whole, _ = storage.now()
+    for old in (x._cell, whole):
+        if old is not None and x._counted:
+            old.home, old.version = storage, storage.version
+    if array is not None:
+        np.copyto(part_of(array, x._path), shown(force(cell)))
+        return storage.array is array
+    new = apply(PUT, (wrap(whole), wrap(cell)), (x._path,))._cell if x._path else cell
+    same = storage.cell is whole
+    if same:
+        storage.cell = new
+    return same
 
 
 def _rebase(x: Core, node: Node | None, index: int) -> None:

@@ -10,8 +10,12 @@ from ...ir.measure import Extent
 from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
-from ..registers import Reg
+from ..registers import BYTES, Reg
 from .blocks import turned
+
+#: The bytes of the longest load that a guard may mask as it is. Without AVX-512, LLVM 22 halves a longer one, and where
+#: it finds that the mask of a half is never true and the other's may be, it reads that half without a mask.
+SAFELY_GUARDED = 32
 
 
 class Cell(NamedTuple):
@@ -96,6 +100,8 @@ class Memory(ABC):
         if not wide and factor == 0:
             return w.load(self._address(e.buffer, e.offset, where, cell), dtype, 1, self._scalar(guard))
         mask = self._mask(cell, guard)
+        if not wide and mask is not None and guard is not None and self.width * BYTES[dtype] > SAFELY_GUARDED:
+            mask = self._not_foreseen(mask)
         if not wide and factor == 1:
             return w.load(self._address(e.buffer, e.offset, where, cell), dtype, self.width, mask)
         if not wide and factor == -1:
@@ -198,6 +204,14 @@ class Memory(ABC):
             guard = self.w.splat(guard, self.width)
             mask = guard if mask is None else self.w.and_(mask, guard)
         return mask
+
+    def _not_foreseen(self, mask: Reg) -> Reg:
+        """The same mask, of which LLVM cannot tell that one half is never true."""
+        w = self.w
+        with w.at(self.row.base):
+            zero = w.value("i64", 1, 'call i64 asm "", "=r,0"(i64 0)')
+            never = w.splat(w.ne(zero, w.number(0, "i64")), self.width)
+        return w.xor(mask, never)
 
     def _count(self, cell: Cell) -> Reg:
         """How many lanes count, in every lane."""

@@ -73,7 +73,7 @@ def write(functions: Sequence[Function], name: str, out: Path, level: Level) -> 
 
 
 def _compile(function: Function, module: str, level: Level) -> Compiled:
-    program = lower(optimize(function.graph), level.vector_bits, blas=False)
+    program = lower(optimize(function.graph), level.vector_bits, called=0)
     emitted = emit(program, f"{module}_{function.name}", level.fma)
     native = Native(emitted.name, _failures(program), is_long(program))
     quality = BETTER if settings.level is None else settings.level

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import threading
 
+from ...lowering.product import LARGEST
 from ...settings import settings
 from .. import cache, machine, process, threads
 from ..module import Linked, link
@@ -42,6 +43,17 @@ def prefers(m: int, n: int, k: int, blas: bool = True) -> bool:
     if not blas:
         return True
     return min(m, n) > 1 and k > 0 and machine.vector_bits() >= 256 and machine.has_fma()
+
+
+def least_called() -> int:
+    """The bytes of operands from which a product is called, instead of being a nest of its own.
+
+    A nest reads its right operand where it lies, a line of the cache for each row. With 512-bit vectors a line is one
+    vector, and nests keep up until the operands leave the caches. With 256-bit ones (measured on a Zen 4 without
+    AVX-512) a nest reaches 48 to 80 Gflop/s of f32 from 128 rows and columns on, the packed blocks 74 to 86.
+    Like `prefers`, it is the processor's and not the setting's, because bits depend on it.
+    """
+    return LARGEST if machine.vector_bits() != 256 else 1 << 17
 
 
 def symbols(*dtypes: str) -> dict[str, int]:

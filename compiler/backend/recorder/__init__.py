@@ -19,9 +19,9 @@ somebody asks, and how the values of a state are computed.
     types         the same as heap types of the interpreter
     library       the LLVM text as code in memory
     *_text        the text: collect (garbage), tensor, cell, arrays (of dead cells), late, tape, tape_methods and notes;
-                  compare, class, any and match (is it that call?), give and renew (what it does), place, pattern, call,
-                  operator; inputs, results, replay, rerun, launch; gradients (for optimisers), item (a tensor's
-                  number), forward (calls of modules)
+                  compare, class, reclaim, any and match (is it that call?), give and renew (what it does), place,
+                  pattern, call, operator; inputs, results, replay, rerun, launch; gradients (for optimisers), item (a
+                  tensor's number), forward (calls of modules)
 """
 
 from .layout import BOUND, Give, Need, Range, Search, Source, words

@@ -145,7 +145,10 @@ ready:
   %leaf_bit = and i64 %class, {LEAF}
   %no_leaf = icmp eq i64 %leaf_bit, 0
   %readable = or i1 %computed, %no_leaf
-  br i1 %readable, label %place, label %no
+  br i1 %readable, label %tables, label %no
+tables:
+  %told = call i1 @reclaim(ptr %tape, ptr %tensor)
+  br i1 %told, label %place, label %no
 place:
 {get("number", "%tensor", Tensor.NUMBER, "i64")}
   %there = call ptr @tensor_at(ptr %tape, i64 %number)

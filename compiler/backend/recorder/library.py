@@ -27,6 +27,7 @@ from . import (
     operator_text,
     pattern_text,
     place_text,
+    reclaim_text,
     renew_text,
     replay_text,
     rerun_text,
@@ -38,9 +39,9 @@ from . import (
 
 _PARTS = (
     collect_text, tensor_text, cell_text, arrays_text, late_text, tape_text, tape_methods_text, notes_text,
-    compare_text, class_text, any_text, match_text, give_text, renew_text, place_text, pattern_text, call_text,
-    operator_text, inputs_text, results_text, replay_text, rerun_text, launch_text, gradients_text, item_text,
-    forward_text,
+    compare_text, class_text, reclaim_text, any_text, match_text, give_text, renew_text, place_text, pattern_text,
+    call_text, operator_text, inputs_text, results_text, replay_text, rerun_text, launch_text, gradients_text,
+    item_text, forward_text,
 )  # fmt: skip
 
 _VARIABLES = (

@@ -31,9 +31,12 @@ look:
 flags:
   %class = call i64 @class_of(ptr %tensor)
   %same_class = icmp eq i64 %class, %c
-  br i1 %same_class, label %place, label %no
-place:
+  br i1 %same_class, label %tables, label %no
+tables:
   %tape = load ptr, ptr %search
+  %told = call i1 @reclaim(ptr %tape, ptr %tensor)
+  br i1 %told, label %place, label %no
+place:
 {get("serial", "%tape", Tape.SERIAL, "i64")}
 {get("its_serial", "%tensor", Tensor.SERIAL, "i64")}
   %here = icmp eq i64 %its_serial, %serial

@@ -176,7 +176,9 @@ run_apart:
   %thread = call ptr @PyEval_SaveThread()
   %status_apart = call i64 %runner(ptr %kernel, ptr %pointers, ptr %report)
   call void @PyEval_RestoreThread(ptr %thread)
-  store i64 %depth, ptr %depth.at
+{get("depth_now", "%tape", Tape.DEPTH, "i64")}
+  %out = sub i64 %depth_now, 1
+  store i64 %out, ptr %depth.at
   br label %ran
 ran:
   %status = phi i64 [ %status_here, %run_here ], [ %status_apart, %run_apart ]

@@ -11,10 +11,10 @@ ENABLED = 1
 
 METHODS = {
     "put": 3, "pick": 1, "value": 1, "cell": 1, "restart": 2, "replay": 5, "rerun": 2, "live": 0, "tensors": 0,
-    "still": 0, "notes": 0, "settled": 2}
+    "still": 0, "notes": 0, "settled": 2, "reclaim": 1}
 """The methods, and how many arguments each takes."""
 
-ELSEWHERE = ("replay", "rerun", "notes", "settled")
+ELSEWHERE = ("replay", "rerun", "notes", "settled", "reclaim")
 """Methods of which other texts tell."""
 
 EXPORTED = tuple(f"tape_{name}" for name in METHODS if name not in ELSEWHERE)

@@ -76,7 +76,8 @@ entry:
   ret void
 }}
 
-; Take the values from %first to %end out of the trace again; whoever made the call still refers to them.
+; Take the values from %first to %end out of the trace again; whoever made the call still refers to them. They may have
+; been taken over from another tape, which looks for them then.
 define internal void @withdraw(ptr %tape, i64 %first, i64 %end) nounwind {{
 entry:
 {get("values", "%tape", Tape.VALUES)}
@@ -97,7 +98,7 @@ kind:
   %is = call i1 @is_tensor(ptr %value)
   br i1 %is, label %tensor, label %drop
 tensor:
-{put("tensor_serial", "%value", Tensor.SERIAL, "i64 0")}
+{put("tensor_serial", "%value", Tensor.SERIAL, "i64 -1")}
   br label %drop
 drop:
   call void @Py_DecRef(ptr %value)

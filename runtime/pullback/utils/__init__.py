@@ -1,4 +1,5 @@
 """Things beside the tensors, by PyTorch's names."""
 
+from pullback.utils import checkpoint as checkpoint
 from pullback.utils import data as data
 from pullback.utils import dlpack as dlpack

@@ -2,4 +2,5 @@
 
 from pullback.nn.utils import parametrizations, parametrize, rnn  # noqa: F401
 from pullback.runtime.nn.clip import *  # noqa: F403
+from pullback.runtime.nn.older_norms import *  # noqa: F403
 from pullback.runtime.nn.vectors import *  # noqa: F403

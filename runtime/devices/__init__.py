@@ -1,0 +1,1 @@
+"""What programs ask about devices: there is the processor, and no accelerator."""

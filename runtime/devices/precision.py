@@ -1,0 +1,152 @@
+"""Automatic mixed precision, switched off: there are no numbers of half precision.
+
+PyTorch without CUDA switches off what is asked for CUDA, with a warning, and so does this. What it would do on the
+processor, with bfloat16 or with scaled gradients, is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..tensor.dtypes import DType, Lacking, bfloat16
+
+TYPES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone", "meta")
+
+
+class autocast:
+    """Compute within the block in a lower precision. It is off: `enabled` was False, or there is no such device."""
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if device_type not in TYPES:
+            known = ", ".join(TYPES)
+            raise RuntimeError(f"Expected one of {known} device type at start of device string: {device_type}")
+        if enabled and device_type == "cpu":
+            enabled = self._on_the_processor(dtype)
+        elif enabled:
+            name = "CUDA" if device_type == "cuda" else device_type
+            warnings.warn(f"{name} is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+        self.device, self.fast_dtype, self._enabled = device_type, dtype, False
+
+    @staticmethod
+    def _on_the_processor(dtype: Any) -> bool:
+        if isinstance(dtype, DType):
+            warnings.warn(
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
+                "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.", stacklevel=3,
+            )  # fmt: skip
+            return False
+        (dtype if isinstance(dtype, Lacking) else bfloat16).refuse("autocast on the processor: pass enabled=False; ")
+        return True
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return within
+
+
+class cuda_autocast(autocast):
+    """The older `cuda.amp.autocast`."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        _older("torch.cuda.amp.autocast(args...)", "torch.amp.autocast('cuda', args...)")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler:
+    """Scale losses so that small gradients of half precision survive. It is off: `step` is the optimiser's own."""
+
+    def __init__(
+        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        if enabled and device == "cpu":
+            raise NotImplementedError("GradScaler on the processor is not supported: there are no numbers of half"
+                                      " precision; pass enabled=False")
+        if enabled:
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+
+    def scale(self, outputs: Any) -> Any:
+        """The same."""
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Nothing: gradients are not scaled."""
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """The optimiser's step."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Nothing: there is no scale."""
+
+    def get_scale(self) -> float:
+        """One."""
+        return 1.0
+
+    def is_enabled(self) -> bool:
+        """No."""
+        return False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Empty, as PyTorch's is when it is off."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing: it is off."""
+
+
+class CudaGradScaler(GradScaler):
+    """The older `cuda.amp.GradScaler`."""
+
+    def __init__(
+        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+        growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        _older("torch.cuda.amp.GradScaler(args...)", "torch.amp.GradScaler('cuda', args...)")
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def _older(name: str, instead: str) -> None:
+    warnings.warn(f"`{name}` is deprecated. Please use `{instead}` instead.", FutureWarning, stacklevel=3)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None, device_type: str = "cuda") -> Any:
+    """The function itself: nothing is cast."""
+    return (lambda f: f) if fwd is None else fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
+    """The function itself: nothing is cast."""
+    return (lambda f: f) if bwd is None else bwd
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether a block of `autocast` casts: none does."""
+    return False
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether one could."""
+    return False
+
+
+__all__ = [
+    "CudaGradScaler", "GradScaler", "autocast", "cuda_autocast", "custom_bwd", "custom_fwd", "is_autocast_available",
+    "is_autocast_enabled",
+]  # fmt: skip

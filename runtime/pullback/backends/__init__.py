@@ -1,0 +1,8 @@
+"""Libraries that PyTorch uses, asked whether they are there."""
+
+from pullback.backends import cuda as cuda
+from pullback.backends import cudnn as cudnn
+from pullback.backends import mkl as mkl
+from pullback.backends import mkldnn as mkldnn
+from pullback.backends import mps as mps
+from pullback.backends import openmp as openmp

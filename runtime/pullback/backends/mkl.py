@@ -1,0 +1,3 @@
+"""Absent: code is made by LLVM."""
+
+from pullback.runtime.devices.accelerators import no as is_available  # noqa: F401

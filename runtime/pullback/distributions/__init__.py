@@ -1,0 +1,8 @@
+"""Probability distributions; see pullback.runtime.distributions."""
+
+from pullback.distributions import constraint_registry as constraint_registry
+from pullback.distributions import constraints as constraints
+from pullback.distributions import kl as kl
+from pullback.distributions import transforms as transforms
+from pullback.distributions import utils as utils
+from pullback.runtime.distributions import *  # noqa: F403

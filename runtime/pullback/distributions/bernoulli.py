@@ -1,0 +1,3 @@
+"""Bernoulli distributions under their older path."""
+
+from pullback.runtime.distributions.discrete import Bernoulli as Bernoulli

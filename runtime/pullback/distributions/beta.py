@@ -1,0 +1,3 @@
+"""Beta distributions under their older path."""
+
+from pullback.runtime.distributions.gammas import Beta as Beta

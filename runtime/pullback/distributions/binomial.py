@@ -1,0 +1,3 @@
+"""Binomial distributions under their older path."""
+
+from pullback.runtime.distributions.discrete import Binomial as Binomial

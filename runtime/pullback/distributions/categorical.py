@@ -1,0 +1,3 @@
+"""Distributions of classes under their older path."""
+
+from pullback.runtime.distributions.classes import Categorical as Categorical

@@ -1,0 +1,3 @@
+"""Gamma distributions under their older path."""
+
+from pullback.runtime.distributions.gammas import Gamma as Gamma

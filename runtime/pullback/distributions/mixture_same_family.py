@@ -1,0 +1,3 @@
+"""Mixtures under their older path."""
+
+from pullback.runtime.distributions.composed import MixtureSameFamily as MixtureSameFamily

@@ -1,0 +1,3 @@
+"""Normal distributions of vectors under their older path."""
+
+from pullback.runtime.distributions.multivariate import MultivariateNormal as MultivariateNormal

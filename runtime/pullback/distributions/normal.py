@@ -1,0 +1,3 @@
+"""Normal distributions under their older path."""
+
+from pullback.runtime.distributions.continuous import Normal as Normal

@@ -1,0 +1,3 @@
+"""Transformed distributions under their older path."""
+
+from pullback.runtime.distributions.transformed import TransformedDistribution as TransformedDistribution

@@ -1,0 +1,3 @@
+"""Uniform distributions under their older path."""
+
+from pullback.runtime.distributions.continuous import Uniform as Uniform

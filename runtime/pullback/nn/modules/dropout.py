@@ -1,0 +1,11 @@
+"""Dropouts under their older path."""
+
+from pullback.runtime.nn.dropouts import (  # noqa: F401
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from pullback.runtime.nn.dropouts import _Dropout as _DropoutNd  # noqa: F401

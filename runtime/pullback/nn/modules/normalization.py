@@ -1,0 +1,8 @@
+"""Norms of each sample under their older path."""
+
+from pullback.runtime.nn.norms import (  # noqa: F401
+    GroupNorm,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)

@@ -1,0 +1,12 @@
+"""Recurrent layers under their older path."""
+
+from pullback.runtime.nn.recurrent import (  # noqa: F401
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)

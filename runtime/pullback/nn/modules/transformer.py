@@ -1,0 +1,9 @@
+"""Transformers under their older path."""
+
+from pullback.runtime.nn.transformer import (  # noqa: F401
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)

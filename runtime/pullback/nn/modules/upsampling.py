@@ -1,0 +1,7 @@
+"""Upsampling under their older path."""
+
+from pullback.runtime.nn.pictures import (  # noqa: F401
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)

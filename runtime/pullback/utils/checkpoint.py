@@ -1,0 +1,3 @@
+"""Parts of a model that run again on the way back; see pullback.runtime.utils.checkpoint."""
+
+from pullback.runtime.utils.checkpoint import *  # noqa: F403

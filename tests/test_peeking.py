@@ -1,0 +1,143 @@
+"""Values asked for in the middle of a training step: right, and without a trace of having been asked for."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback import nn
+from pullback.runtime.tensor.plans import explain
+
+Look = Callable[[Any, Any, Any], Any]
+
+
+def trained(look: Look, steps: int = 60) -> tuple[list[Any], list[np.ndarray]]:
+    """What was seen at each step, and the parameters in the end."""
+    torch.manual_seed(1)
+    body, head = nn.Sequential(nn.Linear(4, 16), nn.Tanh()), nn.Linear(16, 3)
+    parameters = [*body.parameters(), *head.parameters()]
+    optimiser = torch.optim.SGD(parameters, lr=0.1)
+    x, y = torch.randn(8, 4), torch.randn(8, 3)
+    seen = []
+    for _ in range(steps):
+        h = body(x)
+        seen.append([look("h", h, None)])
+        out = head(h)
+        seen[-1].append(look("out", out, h))
+        loss = ((out - y) ** 2).mean()
+        seen[-1].append(look("loss", loss, out))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return seen, [p.detach().numpy().copy() for p in parameters]
+
+
+LOOKS: dict[str, Look] = {
+    "loss": lambda name, x, _: x.item() if name == "loss" else None,
+    "largest": lambda name, x, _: x.max().item() if name == "h" else None,
+    "all": lambda name, x, _: bool((x < 2).all()) if name == "h" else None,
+    "list": lambda name, x, _: (x * 2).tolist() if name == "out" else None,
+    "everywhere": lambda name, x, _: float(x.sum()),
+    "often": lambda name, x, _: [float((x * k).sum()) for k in range(12)],
+    "detached": lambda name, x, _: x.detach().abs().max().item(),
+    "without gradients": lambda name, x, _: _quietly(x),
+    "norm of both": lambda name, x, before: (x.sum() + before.sum()).item() if name == "out" else None,
+}
+
+
+def numbers(seen: Any) -> list[float]:
+    """What was seen, in a row."""
+    if isinstance(seen, list):
+        return [x for part in seen for x in numbers(part)]
+    return [] if seen is None else [float(seen)]
+
+
+def _quietly(x: Any) -> float:
+    with torch.no_grad():
+        return (x * x).sum().item()
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looking_changes_nothing(name: str) -> None:
+    """The parameters are those of a run that does not look, but for the rounding of other kernels."""
+    _, want = trained(lambda *_: None)
+    seen, got = trained(LOOKS[name])
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+    again, _ = trained(LOOKS[name])
+    np.testing.assert_allclose(numbers(again), numbers(seen), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["loss", "largest", "all", "everywhere"])
+def test_the_step_stays_whole(name: str) -> None:
+    """Once it is known, a step is one kernel, though somebody looks."""
+    trained(LOOKS[name], 200)
+    time.sleep(0.5)  # for what is made in the background
+    trained(LOOKS[name], 60)
+    before = explain()
+    trained(LOOKS[name], 60)
+    now = explain()
+    assert now["cold"] - before["cold"] <= 12
+    assert now["replayed"] - before["replayed"] >= 50
+
+
+def test_values_are_those_of_numpy() -> None:
+    w = torch.tensor([[0.5, -1.0], [2.0, 0.25]], requires_grad=True)
+    for k in range(40):
+        x = torch.full((2, 2), float(k))
+        h = (x @ w).tanh()
+        want = np.tanh(np.full((2, 2), float(k)) @ w.detach().numpy())
+        assert abs(h.sum().item() - want.sum()) < 1e-5
+        (h * h).sum().backward()
+        gradient: Any = w.grad
+        np.testing.assert_allclose(gradient.numpy(), x.numpy().T @ (2 * want * (1 - want**2)), rtol=1e-3, atol=1e-5)
+        w.grad = None
+
+
+def test_what_was_written_before_is_seen() -> None:
+    """In place, through a view, and into a gradient."""
+    w = torch.ones(3, requires_grad=True)
+    for k in range(40):
+        h = w * float(k)
+        assert h.sum().item() == 3.0 * k
+        h += 1
+        assert h.sum().item() == 3.0 * k + 3
+        h[0].mul_(0.0)
+        assert h.tolist() == [0.0, k + 1.0, k + 1.0]
+        first = h[1]
+        first.add_(2.0)
+        assert h.sum().item() == 2.0 * k + 4 and first.item() == k + 3.0
+        h.sum().backward()
+        gradient: Any = w.grad
+        assert gradient.tolist() == [0.0, float(k), float(k)]
+        w.grad = None
+
+
+def test_an_error_is_raised_where_somebody_looks() -> None:
+    w = torch.ones(3, requires_grad=True)
+    for k in range(20):
+        index = torch.tensor([0, 7 if k == 19 else 2])
+        try:
+            h = (w * 2)[index]
+            value = h.sum().item()
+        except IndexError:
+            assert k == 19
+        else:
+            assert k < 19 and value == 4.0
+            h.sum().backward()
+
+
+def test_a_loop_that_ends_by_its_value() -> None:
+    """Each round asks for the value of the last: not all of the way again each time."""
+    x = torch.tensor(2.0, requires_grad=True)
+    begun = time.perf_counter()
+    for _ in range(5):
+        y, rounds = x * 1.0, 0
+        while y.item() > 1e-3:
+            y, rounds = y * 0.97, rounds + 1
+        (gradient,) = torch.autograd.grad(y, x)
+        assert abs(gradient.item() - 0.97**rounds) < 1e-5
+    assert rounds == 250 and time.perf_counter() - begun < 20
