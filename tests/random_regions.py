@@ -40,6 +40,7 @@ class Regions:
         self.body(b, env, depth, self.r.randint(4, 10))
         made = [v for v in env if v not in b.params]
         self.r.shuffle(made)
+        made = self.repeated(made) if self.r.random() < 0.2 else made
         return b.finish([*made[:5], b.params[4]] if self.r.random() < 0.2 or not made else made[:5])
 
     def get(self, b: Builder, env: list[Value], type: Type) -> Value:
@@ -54,8 +55,9 @@ class Regions:
         return env[-1]
 
     def many(self, b: Builder, env: list[Value], most: int) -> list[Value]:
-        """Some values."""
-        return [self.get(b, env, self.r.choice(KINDS)) for _ in range(self.r.randint(1, most))]
+        """Some values, perhaps one of them twice."""
+        made = [self.get(b, env, self.r.choice(KINDS)) for _ in range(self.r.randint(1, most))]
+        return [*made, self.r.choice(made)] if self.r.random() < 0.3 else made
 
     def body(self, b: Builder, env: list[Value], depth: int, count: int) -> None:
         """So many operations, of which those that hold regions nest up to `depth`."""
@@ -158,14 +160,21 @@ class Regions:
         if self.r.random() < 0.3:
             first = {t: next((p for p in b.params if p.type == t), None) for t in outs}
             made = [first[x.type] or x if self.r.random() < 0.5 else x for x in made]
+        if self.r.random() < 0.3:
+            made = self.repeated(made)
         if counts:
             made[0] = e.add(b, b.params[1], number(b, 1, N))
         return b.finish(made)
+
+    def repeated(self, values: Sequence[Value]) -> list[Value]:
+        """One value of each type in place of all of it."""
+        return list(map({v.type: v for v in values}.__getitem__, (v.type for v in values)))
 
     def tape(self, b: Builder, env: list[Value], depth: int) -> list[Value]:
         """A loop that pushes, perhaps in a branch, and one that pops in opposite order; some records fill a page."""
         long = self.r.random() < 0.2
         saved = [self.get(b, env, t) for t in (self.r.choice([F, F32, B, I32]), self.r.choice([V, M, F]), N)]
+        saved += [v for v in saved if self.r.random() < 0.4]
         types = [v.type for v in saved]
         count = number(b, 300 if long else self.r.randint(0, 4), N)
         if self.r.random() < 0.5:
@@ -176,14 +185,15 @@ class Regions:
         made = [p for p in fore.params if not p.type.is_tape]
         self.body(fore, made, depth, 3)
         record = [self.get(fore, made, t) for t in types]
+        record = self.repeated(record) if self.r.random() < 0.5 else record
         pushed = self.pushed(fore, made, record)
         ahead = fore.finish([pushed, *(self.get(fore, made, t) for t in types)])
-        tape, *after = b.emit(scan, count, tape, *saved, regions=(ahead,), carries=4)
+        tape, *after = b.emit(scan, count, tape, *saved, regions=(ahead,), carries=1 + len(saved))
         below, *popped = back.emit(pop, back.params[1], types=tuple(types))
         made = [p for p in back.params if not p.type.is_tape] + popped
         self.body(back, made, depth, 3)
         behind = back.finish([below, *(self.get(back, made + popped, t) for t in types)])
-        _, *last = b.emit(scan, count, tape, *after, regions=(behind,), carries=4, backwards=True)
+        _, *last = b.emit(scan, count, tape, *after, regions=(behind,), carries=1 + len(saved), backwards=True)
         return [*after, *last]
 
     def pushed(self, b: Builder, env: list[Value], record: Sequence[Value]) -> Value:

@@ -55,6 +55,32 @@ def test_tapes_of_known_and_of_unknown_length(n: int) -> None:
     assert [s.tape.grows for s in inside(lower(taped(3, 2)).body) if isinstance(s, Push)] == [False]
 
 
+@pytest.mark.parametrize("words", [3, 40])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_an_array_in_several_places_of_records(words: int, unknown: bool) -> None:
+    """Array work leaves what it makes on the tape: at each of its places, and in each record that has it."""
+    array = Type("f64", (words,))
+
+    def main(b, a, n):
+        def fore(b, i, t, a):
+            c = e.mul(b, a, a)
+            (t,) = b.emit(push, t, a, c, c, i, c)
+            return [*b.emit(push, t, c, a, a), c]
+
+        def back(b, i, t, s):
+            t, *last = b.emit(pop, t, types=(array,) * 3)
+            t, *first, k, c = b.emit(pop, t, types=(*(array,) * 3, N, array))
+            for j, part in enumerate((*last, *first, c)):
+                s = bump(b, e.mul(b, s, number(b, 0.5 + j, array)), at(b, part, k), k, axes=(0,), widths=(-1,))
+            return [t, s]
+
+        count = n if unknown else number(b, 2, N)
+        tape, a = scanned(b, count, fore, [*b.emit(new_tape), a])
+        return [*scanned(b, count, back, [tape, a], backwards=True)[1:], a, a]
+
+    run(region([array, N], main), np.linspace(-1.0, 1.0, words), 2)
+
+
 def test_two_tapes_through_a_branch_in_another_order() -> None:
     """What is pushed to each is counted for itself."""
     def fore(b, i, s, t, x):

@@ -64,11 +64,11 @@ def _on_tape(body: Body, step: Step, at: int, ops: list[Op]) -> dict[Value, Buff
         return {}
     known, offsets = {*step.args(), *step.results()}, record([v.type for v in after.args[1:]])[0]
     places: dict[Value, Buffer] = {}
-    for v, offset in zip(after.args[1:], offsets, strict=True):
-        if is_array(v.type) and v in known and (after, v) not in body.slots:
+    for k, (v, offset) in enumerate(zip(after.args[1:], offsets, strict=True)):
+        if is_array(v.type) and v in known and (after, k) not in body.slots:
             copy = Value(v.type, v.hint)
             ops.append(Op(reshape, (v,), {"shape": v.type.shape}, (), (copy,), step.ops[0].where))
-            places[copy] = body.slots[after, v] = Buffer(body.made.name(v.hint or "saved"), v.type)
+            places[copy] = body.slots[after, k] = Buffer(body.made.name(v.hint or "saved"), v.type)
             body.made.base[places[copy]] = tape.buffer
             body.out.append(Pop(tape, top, ((places[copy], offset),)))
     return places

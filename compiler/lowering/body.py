@@ -65,7 +65,7 @@ class Body:
 
     lies   the memory that an array has to itself, by its first name
     fresh  memory that was taken here
-    slots  for a push and an array, its place on the tape if it has been stored there before
+    slots  for a push and the number of a part, an array's place on the tape if it has been stored there before
     """
 
     def __init__(self, made: Making, graph: Graph, env: dict[Value, Known], owned: Mapping[Value, Buffer]) -> None:
@@ -76,7 +76,7 @@ class Body:
         self.lies: dict[Value, Buffer] = dict(owned)
         self.fresh: set[Buffer] = set()
         self.tapes: Mapping[Value, Tape] = {}
-        self.slots: dict[tuple[Op, Value], Buffer] = {}
+        self.slots: dict[tuple[Op, int], Buffer] = {}
 
     # ---- names
 

@@ -39,7 +39,7 @@ def _push(body: Body, op: Op) -> None:
     (tape, top), values = body.tape(op.args[0]), op.args[1:]
     offsets, size = record([v.type for v in values])
     held = [(body.number(v) if is_number(v.type) else body.buffer(v), at)
-            for v, at in zip(values, offsets, strict=True) if (op, v) not in body.slots]
+            for k, (v, at) in enumerate(zip(values, offsets, strict=True)) if (op, k) not in body.slots]
     if held or tape.grows:
         body.out.append(Push(tape, top, tuple(held), size))
     body.env[op.results[0]] = Top(tape, plus(top, size))
