@@ -133,11 +133,11 @@ def test_an_error_is_raised_where_somebody_looks() -> None:
 def test_a_loop_that_ends_by_its_value() -> None:
     """Each round asks for the value of the last: not all of the way again each time."""
     x = torch.tensor(2.0, requires_grad=True)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(5):
         y, rounds = x * 1.0, 0
         while y.item() > 1e-3:
             y, rounds = y * 0.97, rounds + 1
         (gradient,) = torch.autograd.grad(y, x)
         assert abs(gradient.item() - 0.97**rounds) < 1e-5
-    assert rounds == 250 and time.perf_counter() - begun < 20
+    assert rounds == 250 and time.process_time() - begun < 20

@@ -300,19 +300,19 @@ def test_depth() -> None:
     for k in range(5000):
         e = sp.Abs(e, evaluate=False) if k % 2 else sp.Add(e, sp.Integer(-1), evaluate=False)
         want = abs(want) if k % 2 else want - 1
-    start = time.perf_counter()
+    start = time.process_time()
     f = _in_small_stack(lambda: pullback.lambdify(x, e))
     assert f(0.5) == want
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_long_sum() -> None:
     terms = [sp.Mul(sp.Integer(k % 97 + 1), x, sp.Integer(k % 7 + 1), evaluate=False) for k in range(100_000)]
     want = np.array(sum((k % 97 + 1) * (k % 7 + 1) for k in range(100_000)) * 0.5)
-    start = time.perf_counter()
+    start = time.process_time()
     f = pullback.lambdify(x, sp.Add(*terms, evaluate=False))
     graph = trace(f.__wrapped__, f.flatten((0.5,), {})[0], ["x"], "sum").graph
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert_all_close(evaluate(graph, [0.5]), [want], relative=1e-13)
 
 
