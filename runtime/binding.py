@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiler.frontend import tree
+
 
 class Binding:
     """A function's arguments by its signature and its names."""
@@ -27,6 +29,14 @@ class Binding:
         except TypeError as error:
             raise TypeError(f"{self.__name__}() {error}; its signature is {self._signature}") from None
         return bound.args, bound.kwargs
+
+    def bound_of(self: Any, args: tuple[tree.Signature, ...]) -> int:
+        """How many of the arguments are bound: `self`, or the class where @classmethod stands above the transform."""
+        if self.bound or not args or args[0][0] != "static":
+            return self.bound
+        owner = tree.static_value(args[0][1])
+        held = [vars(each).get(self.__name__) for each in owner.__mro__] if isinstance(owner, type) else []
+        return int(any(isinstance(each, classmethod) and each.__func__ is self for each in held))
 
 
 __all__ = ["Binding"]

@@ -67,9 +67,10 @@ class Gradient:
     def _checked(self, traced: Trace, owner: Function, argnum: int) -> int:
         """Which argument `argnum` is, if all its leaves are floats."""
         args = traced.signature[1][:-1]
-        k = argnum + owner.bound if argnum >= 0 else argnum + len(args)
+        bound = owner.bound_of(args)
+        k = argnum + bound if argnum >= 0 else argnum + len(args)
         if not 0 <= k < len(args):
-            given = len(args) - owner.bound
+            given = len(args) - bound
             raise TypeError(
                 f"{self.name} of {owner.__name__}: argnums has {argnum}, but there are {given} positional arguments"
             )

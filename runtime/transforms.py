@@ -73,9 +73,13 @@ class Transformed(Protocol[P, R_co]):
 
 
 def _decorated(function: Callable[..., Any] | None, plan: Any, static: tuple[Any, Any, Any]) -> Any:
-    """A Function, or the decorator that makes one."""
+    """A Function, or the decorator that makes one; around one if the decorator stands above @classmethod."""
     if function is None:
-        return lambda f: Function(f, plan, *static)
+        return lambda f: _decorated(f, plan, static)
+    if isinstance(function, (staticmethod, classmethod)):
+        made = Function(function.__func__, plan, *static)
+        made.bound = int(isinstance(function, classmethod))
+        return type(function)(made)
     return Function(function, plan, *static)
 
 

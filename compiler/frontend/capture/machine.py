@@ -170,8 +170,10 @@ class Machine:
         return {f: dict(f.vars) for f in dict.fromkeys((*self.frames, *self.kept))}, dict(self.heap)
 
     def restore(self, state: State) -> None:
+        """Frames that have been made since are no part of it, even where a function that they made still holds them."""
         for frame, names in state[0].items():
             frame.vars = dict(names)
+        self.kept = WeakSet(f for f in self.kept if f in state[0])
         self.heap = {**self.initial, **state[1]}
 
     def before(self, place: Place, found: dict[Place, Any]) -> Any:

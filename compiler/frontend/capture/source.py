@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..hidden import foreign
 
 Function = ast.FunctionDef | ast.Lambda
@@ -131,7 +133,7 @@ def code_of(function: Any) -> types.CodeType | None:
 
 
 def _named(function: Any, code: types.CodeType, held: list[Any]) -> Iterator[Any]:
-    """Functions that a function names, and methods of those names that the objects it sees have."""
+    """Functions that a function names, also through the modules and objects that it sees: `helpers.root(x)`."""
     inner = function.__func__ if isinstance(function, types.MethodType) else function
     for name in code.co_names:
         if name in inner.__globals__:
@@ -141,16 +143,25 @@ def _named(function: Any, code: types.CodeType, held: list[Any]) -> Iterator[Any
             held.append(cell.cell_contents)
         except ValueError:  # not bound yet
             continue
-    for each in held:
+    seen: set[int] = set()
+    while held and len(seen) < SEEN:
+        each = held.pop()
+        if id(each) in seen or isinstance(each, _DATA):
+            continue
+        seen.add(id(each))
         if isinstance(each, (types.FunctionType, types.MethodType, functools.partial)):
             yield each
-        elif not isinstance(each, types.ModuleType):
-            kind = each if isinstance(each, type) else type(each)
-            own = getattr(each, "__dict__", {})
-            for name in (*code.co_names, "__call__"):
-                found = own.get(name) or inspect.getattr_static(kind, name, None)
-                if isinstance(found, types.FunctionType):
-                    yield found
+        elif isinstance(each, (staticmethod, classmethod, property, functools.cached_property)):
+            held.append(next(getattr(each, n) for n in ("fget", "func", "__func__") if hasattr(each, n)))
+        elif not isinstance(each, types.ModuleType) or not foreign(getattr(each, "__file__", None) or "<frozen>"):
+            held += [inspect.getattr_static(each, name, None) for name in (*code.co_names, "__call__")]
+
+
+SEEN = 1024
+"""How many objects are looked at for functions that one function may call."""
+
+_DATA = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, types.BuiltinFunctionType)
+"""What has no functions of the user's."""
 
 
 # ---- syntax trees
