@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,8 @@ from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
 from ..compiler.frontend.hidden import Hidden
 from ..compiler.frontend.trace import Trace, from_arrays
-from ..compiler.ir.graph import Graph
+from ..compiler.ir.graph import Graph, Op
+from ..compiler.ops.require import UNTOLD, require
 from . import kernels
 from .interop import torch_leaves
 from .out import NAME
@@ -94,6 +96,11 @@ class Compiled:
     waiting: int = 0
     variants: Variants | None = None
 
+    @functools.cached_property
+    def asks(self) -> bool:
+        """Whether a call may need Python: it fails then, and nothing has happened."""
+        return may_ask(self.graph)
+
     def run(self, leaves: list[Any]) -> Any:
         """Call the kernel from Python."""
         return from_arrays(self.result, self.kernel.run(self.arrays(leaves)))
@@ -133,10 +140,10 @@ class Compiled:
             return
         core = self.core = self.core or Core(self.kernel)
         into = None if into == StaticSpec(None) else into
-        if into not in core.outs:
+        if into not in core.outs and not (into and self.asks):
             core.outs.add(into)
             named = into and Named((NAME,), tuple(range(len(args))), into)
-            retries = bool(self.traced.frozen)
+            retries = bool(self.traced.frozen) or self.asks
             kernels.install_entry(core, self.kernel, 0, args, self.result, named=named, retries=retries)
 
 
@@ -147,6 +154,17 @@ def mutable(array: Any) -> bool:
             return True
         array = array.base
     return array is not None and not isinstance(array, bytes)
+
+
+def may_ask(graph: Graph) -> bool:
+    """Whether native code may find that Python is needed."""
+    pending: list[Op] = list(graph.body)
+    while pending:
+        op = pending.pop()
+        if op.prim is require and (op.attrs["error"] == "Warned" or op.attrs["error"].startswith(UNTOLD)):
+            return True
+        pending += [inner for region in op.regions for inner in region.body]
+    return False
 
 
 __all__ = ["MISS", "Compiled", "Content", "Core", "mutable"]

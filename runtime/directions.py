@@ -39,6 +39,7 @@ def hvp(function: Callable[..., Any]) -> Callable[..., Any]:
         return inner(slope(x, *rest[:-1]), rest[-1])
 
     made = grad(along)
+    made.plain = lambda *args: function(*args[:-1])
     _name(made, function, "hvp")
     return made
 
@@ -58,7 +59,7 @@ def hessian(function: Callable[..., Any]) -> Callable[..., Any]:
            [2., 0.]])
     """
     product = hvp(function)
-    rows = rows_of(lambda row, *args: product(*args, row))
+    rows = rows_of(lambda row, *args: product(*args, row), function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
         if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
@@ -83,6 +84,7 @@ def _pair(function: Callable[..., Any], argnums: tuple[int, ...]) -> tuple[Any, 
         return inner(primal(*args[:-1]), args[-1])
 
     pullback = grad(along, argnums=argnums)
+    pullback.plain = lambda *args: function(*args[:-1])
     _name(pullback, function, "vjp")
     return primal, pullback
 
@@ -132,6 +134,7 @@ def _forward(function: Callable[..., Any]) -> Any:
         return value, grad(along)(value)
 
     made = jit(both)
+    made.plain = lambda primals, _: function(*primals)
     _name(made, function, "jvp")
     return made
 
@@ -166,7 +169,7 @@ def jacrev(function: Callable[..., Any]) -> Callable[..., Any]:
            [0., 4.]])
     """
     value = jit(function)
-    rows = rows_of(lambda row, x, *rest: grad(lambda x: inner(value(x, *rest), row))(x))
+    rows = rows_of(lambda row, x, *rest: grad(lambda x: inner(value(x, *rest), row))(x), function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
         inside = _shape("jacrev", x)
@@ -195,7 +198,7 @@ def jacfwd(function: Callable[..., Any]) -> Callable[..., Any]:
         y = value(x, *rest)
         return grad(lambda ct: inner(grad(lambda x: inner(value(x, *rest), ct))(x), row))(y)
 
-    rows = rows_of(along)
+    rows = rows_of(along, function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
         shape = _shape("jacfwd", x)

@@ -31,6 +31,7 @@ from ..compiler.ir.text import show
 from ..compiler.ir.types import Dim
 from ..compiler.passes import optimize
 from . import kernels, out
+from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName
 from .compiled import MISS, Compiled, Content
@@ -75,7 +76,7 @@ class Group:
     variants: dict[Any, Compiled]
 
 
-class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
+class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction):
     """A function under a transform: call it like the one it was made of.
 
     fn(*args, out=y)   write the result into the array y, or into arrays in dicts, lists and tuples like the result's,
@@ -110,6 +111,8 @@ class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
         self._entered: list[kernels.Runnable] = []
         self._cfunctions = CFunctions(self)
         self._latest: Compiled | None = None
+        self._silent: dict[Any, Compiled] = {}
+        self.plain = plain_of(function)
         self._times: watch.Times = {}
         self._lock = threading.RLock()
 
@@ -122,7 +125,7 @@ class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
 
     # ---- calls
 
-    def __slow__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way = Way(len(args), tuple(kwargs))
         into = None if self._has_out else kwargs.pop(out.NAME, None)
         if kwargs:
@@ -151,7 +154,11 @@ class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
         places = None if into is None else out.Places(self.__name__, found.result, into)
         if way.names:
             self._enter_again(found, way, places)
-        return found.run(leaves) if places is None else places.run(found.kernel, found.arrays(leaves))
+        if places is None:
+            return found.run(leaves)
+        if found.asks:  # arguments that are written over must be there when Python is asked
+            return places.filled(found.kernel.run(found.arrays(leaves)))
+        return places.run(found.kernel, found.arrays(leaves))
 
     def _enter_again(self, found: Compiled, way: Way, places: out.Places | None) -> None:
         """Put an entry in front for calls by name, at the second that is like another."""
@@ -313,12 +320,14 @@ class Function(Binding, ByName, Foreign, Inside, Varying, NativeFunction):
         if guards is None or not made.current():
             made.make_core(into)
             return
+        if into is not None and made.asks:
+            return
         *given, (_, keys, _) = made.traced.signature[1]
         args = made.specs() if way.names or not keys else None
         named = way.named([*self.argument_names(len(given)), *keys], into)
         if args is not None and kernels.has_entries(made.kernel) and len(self._entered) < MAX_ENTRIES:
             self._entered.append(made.kernel)
-            number, retries = len(self._entered) - 1, bool(made.traced.frozen)
+            number, retries = len(self._entered) - 1, bool(made.traced.frozen) or made.asks
             kernels.install_entry(self, made.kernel, number, args, made.result, guards, named, retries)
 
     # ---- inside another trace

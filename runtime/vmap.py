@@ -88,18 +88,37 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
 
     made = Mapped(mapped, Jit("vmap"))
     made.one, made.options = (function, in_axes, out_axes), options
+    made.plain = functools.partial(_lane_by_lane, function, in_axes)
     return made
 
 
-def rows_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function for every row of its first argument; the others are the same for all."""
+def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwargs: Any) -> None:
+    """Python's way: what a lane raises is raised, and its warnings come."""
+    leaves: list[Any] = []
+    places: list[int | None] = []
+    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    structures = []
+    for axis, each in (*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())):
+        structures.append(R.flatten(each, leaves, "vmap"))
+        _spread_axes(axis, structures[-1], places, "vmap")
+    columns = [x if place is SHARED else np.moveaxis(x, place, 0) for x, place in zip(leaves, places, strict=True)]
+    for k in range(next(len(x) for x, place in zip(columns, places, strict=True) if place is not SHARED)):
+        lane = iter([x if place is SHARED else x[k] for x, place in zip(columns, places, strict=True)])
+        made = [tree.rebuild(s, lane) for s in structures]
+        function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
+
+
+def rows_of(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for every row of its first argument; `plain` is of the others, which are the same for all."""
 
     def rows(first: Any, *rest: Any) -> Any:
         now = tracing.current()
         assert now is not None, "jit traces"
         return _mapped(now, function, ((first, *rest), {}), (0, *[SHARED] * len(rest)), 0)
 
-    return jit(rows)
+    made = jit(rows)
+    made.plain = lambda _, *rest: plain(*rest)
+    return made
 
 
 def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, out_axes: Axes) -> Any:
@@ -123,7 +142,7 @@ def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, 
             whole[k] = x
         parts = iter(whole)
         made = [tree.rebuild(s, parts) for s in structures]
-        return function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
+        return R.call(function, *made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
 
     stacked = _batched(now, one, columns, size)
     if stacked is None:

@@ -74,10 +74,12 @@ def trace_region(
     return Region(graph, signature, leaves, tuple([given for _, given in inner.extras]))
 
 
-def call(function: Callable[..., Any], *args: Any) -> Any:
+def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function of the user in the region that is being traced: one that branches or loops is captured."""
     now = tracing.current()
-    return walk(now, function, args, {}) if now is not None and needs_walk(function) else function(*args)
+    if now is not None and needs_walk(function):
+        return walk(now, function, args, kwargs)
+    return function(*args, **kwargs)
 
 
 def leaf_of(x: Any) -> Leaf:

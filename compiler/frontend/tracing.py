@@ -94,6 +94,7 @@ def check_dtype(given: Any) -> None:
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.active: list[Tracing] = []
+        self.silent = False
 
 
 _stack = _Stack()
@@ -133,6 +134,21 @@ def resumed(tracing: Tracing) -> Iterator[Tracing]:
         yield tracing
     finally:
         _stack.active.pop()
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Let functions be traced without their warnings, which Python gives."""
+    before, _stack.silent = _stack.silent, True
+    try:
+        yield
+    finally:
+        _stack.silent = before
+
+
+def silent() -> bool:
+    """Whether warnings are left out of what is traced."""
+    return _stack.silent
 
 
 # ---- whose line it is

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,36 @@ ERRORS: dict[str, type[Exception]] = {
     name: made for name, made in vars(builtins).items() if isinstance(made, type) and issubclass(made, Exception)
 }
 """Exceptions by the names under which graphs speak of them; front ends add the user's own."""
+
+UNTOLD = "untold "
+"""What the name begins with where the message needs numbers that only the call has."""
+
+
+class Warned(Exception):
+    """A warning is due, which only Python can give: no exception that anybody sees."""
+
+
+ERRORS["Warned"] = Warned
+
+
+def untold(error: BaseException) -> BaseException:
+    """Mark an exception whose message names what it should tell: whoever can run the function in Python does."""
+    error.__untold__ = True  # type: ignore[attr-defined]
+    return error
+
+
+def is_untold(error: BaseException) -> bool:
+    return isinstance(error, Warned) or getattr(error, "__untold__", False)
+
+
+def made_of(kind: type[BaseException], args: Sequence[Any]) -> BaseException:
+    """An exception with these arguments, also where its class takes others."""
+    try:
+        return kind(*args)
+    except Exception:
+        made = kind.__new__(kind)
+        made.args = tuple(args)
+        return made
 
 
 class Require(Primitive):
@@ -39,10 +70,11 @@ class Require(Primitive):
     @staticmethod
     def error(report, error, text):
         """The exception; the facts are the attributes in order of names."""
-        kind = ERRORS.get(error)
+        kind = ERRORS.get(error.removeprefix(UNTOLD))
         if kind is None:
             return RuntimeError(f"{error}: {text}")
-        return kind(text) if text else kind()
+        made = made_of(kind, [text] if text else [])
+        return untold(made) if error.startswith(UNTOLD) else made
 
     def define(self, op, reads):
         def fails(index):
@@ -67,4 +99,4 @@ class Require(Primitive):
 
 require = Require("require")
 
-__all__ = ["ERRORS", "require"]
+__all__ = ["ERRORS", "UNTOLD", "Warned", "is_untold", "made_of", "require", "untold"]

@@ -20,7 +20,8 @@ from .iterate import every
 from .machine import EXPRESSIONS, Machine
 from .parts import native
 from .regions import choose, read_name
-from .values import UNDEF, Maybe, Ref, Table, is_array, is_list, is_scalar, same, traced
+from .texts import text_operator
+from .values import UNDEF, Maybe, Ref, Table, Text, is_array, is_list, is_scalar, same, traced
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -136,28 +137,6 @@ def _slice(m: Machine, n: ast.Slice) -> Any:
     return slice(*[None if p is None else m.eval(p) for p in (n.lower, n.upper, n.step)])
 
 
-@expression(ast.JoinedStr)
-def _text(m: Machine, n: ast.JoinedStr) -> Any:
-    parts = []
-    for each in n.values:
-        if isinstance(each, ast.Constant):
-            parts.append(str(each.value))
-            continue
-        assert isinstance(each, ast.FormattedValue)
-        value = m.eval(each.value)
-        if is_scalar(value) and not m.explaining:
-            value = m.known(value, "text")
-        if traced(value):
-            if not m.explaining:
-                m.refuse("text made of traced values", "only messages of exceptions may be")
-            parts.append("{" + ast.unparse(each.value) + "}")
-            continue
-        spec = m.eval(each.format_spec) if each.format_spec is not None else ""
-        shown = value if each.conversion < 0 else {115: str, 114: repr, 97: ascii}[each.conversion](value)
-        parts.append(native(m, lambda v=shown, s=spec: format(v, s)))
-    return "".join(parts)
-
-
 @expression(ast.Lambda)
 def _lambda(m: Machine, n: ast.Lambda) -> Any:
     return make_closure(m, n)
@@ -234,6 +213,10 @@ def binary(m: Machine, fn: Callable[..., Any], a: Any, b: Any) -> Any:
     """A binary operator or comparison of any two values."""
     if not traced(a) and not traced(b):
         return m.adopt(native(m, lambda: fn(a, b)))
+    if isinstance(a, (str, Text)) or isinstance(b, Text):
+        made = text_operator(m, fn, a, b)
+        if made is not NotImplemented:
+            return made
     if is_list(a) or is_list(b) or isinstance(a, tuple) or isinstance(b, tuple):
         made = sequences.sequence_operator(m, fn, a, b)
         if made is not NotImplemented:

@@ -16,6 +16,7 @@ from .listed import as_arrays, has_traced
 from .machine import Machine
 from .parts import native
 from .sequences import dict_method, list_method
+from .texts import text_method
 from .values import Method, Ref, is_array, is_dict, is_list, is_scalar, traced
 
 _OURS = ("numpy", "scipy", "pullback", "builtins", "math", "operator", "functools", "itertools", "copy")
@@ -30,6 +31,8 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
     given = [*args, *kwargs.values()]
     if _module(function) in _ELSEWHERE:
         m.refuse(f"{_module(function)} in a function that branches or loops on traced values", "call it outside")
+    if isinstance(getattr(function, "__self__", None), str):
+        return text_method(m, function, args, kwargs)
     out = kwargs.pop("out", None) if isinstance(function, np.ufunc) or _module(function) == "numpy" else None
     low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
     given_traced = any(has_traced(x) for x in (*low, *named.values()))

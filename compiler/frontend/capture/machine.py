@@ -18,7 +18,7 @@ import numpy as np
 from ...ir.graph import Value, Where
 from ...ir.types import NAMES, Type, type_of
 from ...ops.elementwise import not_
-from ...ops.require import ERRORS, require
+from ...ops.require import ERRORS, UNTOLD, is_untold, made_of, require, untold
 from ...ops.source import number
 from ..array import Array, value_of
 from ..errors import TraceError, Uncaptured, message
@@ -53,7 +53,7 @@ class Machine:
         self.at: Where | None = None
         self.testing = False
         self.trying = self.level = 0
-        self.explaining = False
+        self.telling = 0
         self.handled: list[BaseException] = []
         self.ranges = Ranges()
         self.rolled: dict[Any, Any] = {}
@@ -147,14 +147,15 @@ class Machine:
         self.at = raised.where
         args = raised.error.args
         text = args[0] if len(args) == 1 and isinstance(args[0], str) else str(raised.error) if args else ""
-        self.require(self.emit(not_, bad), type(raised.error), text)
+        self.require(self.emit(not_, bad), type(raised.error), text, is_untold(raised.error))
         self.at = None
 
-    def require(self, ok: Any, error: type[BaseException], text: str = "") -> None:
-        """The traced condition must hold, else the exception is raised."""
+    def require(self, ok: Any, error: type[BaseException], text: str = "", named: bool = False) -> None:
+        """The traced condition must hold, else the exception is raised; its text may only name what it should tell."""
         if self.freezing:
             if not self.known(ok, "a check"):
-                self.fail(error(text) if text else error())
+                made = made_of(error, [text] if text else [])
+                self.fail(untold(made) if named else made)
             return
         if self.trying:
             self.refuse("an exception that depends on traced values within `try`", "test for it with `if`")
@@ -162,7 +163,7 @@ class Machine:
         if ERRORS.get(name) is not error:
             name = f"{error.__module__}.{error.__qualname__}"
             ERRORS[name] = error  # type: ignore[assignment]  # what else is raised is no Exception
-        self.emit(require, ok, error=name, text=text)
+        self.emit(require, ok, error=UNTOLD + name if named else name, text=text)
 
     # ---- the state
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+import types
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from .iterate import every, iterate
 from .machine import Machine
 from .parts import native
 from .regions import pick
-from .values import Ref, Steps, is_array, is_list, is_scalar, traced
+from .values import Ref, Steps, Text, is_array, is_list, is_scalar, traced
 
 
 def call_native(m: Machine, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -238,7 +239,8 @@ def type_of(x: Any) -> type:
         return x.dtype.type
     if isinstance(x, Ref):
         return {"array": np.ndarray, "list": list, "dict": dict}[x.box.kind]
-    return range if isinstance(x, Steps) else type(lambda: None) if isinstance(x, Closure) else type(x)
+    like = {Steps: range, Closure: types.FunctionType, Text: str}
+    return like.get(type(x), type(x))
 
 
 @meaning_of(type)
@@ -248,7 +250,7 @@ def _type(m: Machine, x: Any, *more: Any) -> Any:
 
 @meaning_of(isinstance)
 def _isinstance(m: Machine, x: Any, kinds: Any) -> Any:
-    if not isinstance(x, (Array, Ref, Steps, Closure)):
+    if not isinstance(x, (Array, Ref, Steps, Closure, Text)):
         return native(m, lambda: isinstance(x, kinds))
     return native(m, lambda: issubclass(type_of(x), kinds))
 

@@ -46,8 +46,8 @@ _inner: dict[ast.AST, Parsed] = {}
 
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _STORES = frozenset(dis.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR") if n in dis.opmap)
-_CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal"))
-"""Names of what changes arrays without a store."""
+_CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal", "warn", "warn_explicit"))
+"""Names of what changes arrays without a store, or warns."""
 
 _MAKES = frozenset(("array", "asarray", "asanyarray", "full"))
 """Names of what makes arrays of numbers, which NumPy would ask for."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..array import Array
 from ..errors import TraceError
-from . import numbers, sequences
+from . import messages, numbers, sequences
 from .arrays import set_array
 from .calls import call, make_closure
 from .expressions import BINARY, binary, get_item, load
@@ -24,7 +24,7 @@ from .library import change_where, is_mask
 from .machine import STATEMENTS, Machine
 from .parts import native
 from .regions import branch, read_name
-from .values import UNDEF, is_array, is_dict, is_list, is_scalar, traced
+from .values import UNDEF, is_array, is_dict, is_list, is_scalar
 
 
 def statement(kind: type[ast.stmt]) -> Callable[[Any], Any]:
@@ -256,28 +256,18 @@ def _assert(m: Machine, s: ast.Assert) -> None:
         return
 
     def wrong() -> None:
-        m.fail(AssertionError(*(() if s.msg is None else _message(m, [s.msg]))))
+        m.fail(messages.exception(m, AssertionError, [] if s.msg is None else [s.msg], []))
 
     branch(m, ok, lambda: None, wrong)
-
-
-def _message(m: Machine, given: list[ast.expr]) -> list[Any]:
-    """Arguments of an exception; traced values are named, not told."""
-    before, m.explaining = m.explaining, True
-    values = [m.eval(a) for a in given]
-    m.explaining = before
-    told = [traced(v) and not isinstance(v, tuple) for v in values]
-    return [ast.unparse(a) if t else m.lower(v) for a, v, t in zip(given, values, told, strict=True)]
 
 
 @statement(ast.Raise)
 def _raise(m: Machine, s: ast.Raise) -> None:
     if s.exc is None:
         m.fail(m.handled[-1] if m.handled else RuntimeError("No active exception to reraise"))
-    if isinstance(s.exc, ast.Call):
-        kind = m.eval(s.exc.func)
-        args = _message(m, s.exc.args)
-        made = native(m, lambda: kind(*args))
+    kind = m.eval(s.exc.func) if isinstance(s.exc, ast.Call) else None
+    if isinstance(s.exc, ast.Call) and isinstance(kind, type) and issubclass(kind, BaseException):
+        made = messages.exception(m, kind, s.exc.args, s.exc.keywords)
     else:
         made = m.eval(s.exc)
         made = native(m, made) if isinstance(made, type) else made

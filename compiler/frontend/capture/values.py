@@ -18,6 +18,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ..array import Array
+from ..errors import Uncaptured, message
+from ..tracing import user_line
 
 
 class Undefined:
@@ -173,7 +175,26 @@ class Iter:
     check: Callable[[], None] = lambda: None
 
 
-MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter)
+class Text:
+    """Text made of traced values, as it is written: only exceptions and warnings can have it."""
+
+    def __init__(self, written: str) -> None:
+        self.written = written
+
+    def _refuse(self, *_: Any) -> Any:
+        fix = "leave it to the message of an exception or a warning, or make it outside of the function"
+        raise Uncaptured(message("text made of traced values is read", user_line(), fix))
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __str__ = __format__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _refuse  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            self._refuse()
+        raise AttributeError(name)
+
+
+MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter, Text)
 
 
 def traced(x: Any) -> bool:
