@@ -23,6 +23,10 @@ from .limits import limit
 from .variants import refuse_unseen
 
 
+class NotScalar(TypeError):
+    """A function has no gradient because it returns something else than one float."""
+
+
 @dataclass(frozen=True)
 class Jit:
     """The function itself, compiled."""
@@ -136,13 +140,13 @@ def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, 
     if index is None:
         what = "several values" if items_of(value) else repr(getattr(value, "value", value))
         fix = "return one float; with further results use has_aux=True"
-        raise TypeError(message(f"a gradient needs a float scalar; {name} returned {what}", where, fix))
+        raise NotScalar(message(f"a gradient needs a float scalar; {name} returned {what}", where, fix))
     t = graph.results[index].type
     if t.shape or not t.is_float:
         fix = "reduce it, for example with np.sum; or use vjp" if t.shape else "return a float: y.astype(float)"
         said = f"an array of {t.numpy}, shape {t.shape}" if t.shape else f"a scalar of {t.numpy}"
         verdict = f"a gradient needs a float scalar; {name} returned {said}"
-        raise TypeError(message(verdict, _line_of(graph, index) or where, fix))
+        raise NotScalar(message(verdict, _line_of(graph, index) or where, fix))
     return graph, value, aux
 
 
@@ -219,4 +223,4 @@ def has_floats(x: Any) -> bool:
     return bool(nodes) and all(tree.dtype_of(n) in ("f32", "f64") for n in nodes)
 
 
-__all__ = ["Gradient", "Jit", "has_floats", "inner", "owner_line"]
+__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "owner_line"]

@@ -1,8 +1,7 @@
 """Products with derivatives, and what is made of many of them: vjp, jvp, hvp, jacrev, jacfwd and hessian.
 
 A pullback is linear in its cotangent, so the pullback of a pullback is a pushforward: jvp needs no rules of its own.
-The rows of a Jacobian or Hessian are products with the vectors of a basis, `ROWS` of them at a time, the lanes of one
-kernel.
+The rows of a Jacobian or Hessian are products with the vectors of a basis.
 """
 
 from __future__ import annotations
@@ -11,16 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..compiler.frontend.array import Array
-from .derive import has_floats, inner
-from .out import filled, named
+from .blocks import Rows, by_columns, by_rows, floats, leaf
+from .derive import NotScalar, has_floats, inner
+from .out import named
 from .transforms import grad, jit
-from .vmap import rows_of
-
-ROWS = 64
-"""Rows that one call makes: their temporaries are in memory together."""
 
 
 def hvp(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,27 +44,29 @@ def _name(made: Any, function: Any, transform: str) -> None:
 
 
 def hessian(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Hessian for the first argument, an array or a float: `hessian(f)(x)` of shape x.shape + x.shape.
+    """The Hessian for the first argument: `hessian(f)(x)` has the shape of x twice.
 
-    `hessian(f)(x, out=h)` writes it into the array h.
+    Where x is a dict, list or tuple, nested or not, it is a container of containers of blocks. So it is in the
+    containers that f returns; a result that is an array has its own shape first. `hessian(f)(x, out=h)` writes it into
+    the array h, or into arrays in containers like it.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
     array([[4., 2.],
            [2., 0.]])
     """
-    product = hvp(function)
-    rows = rows_of(lambda row, *args: product(*args, row), function)
+    product: Any = hvp(function)
+    slope: Any = grad(function)
+    several = _by_pushing(_by_pulling(function, "hessian"), "hessian")
+    rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(slope(x, *rest), k), row))(x), function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
-        if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
-            return product(x, *rest, 1.0, **named(out))
-        shape, dtype = np.shape(x) if not isinstance(x, Array) else x.shape, getattr(x, "dtype", None)
-        if dtype is None:
-            raise TypeError(f"hessian takes an array or a float as its first argument, got {type(x).__name__}")
-        size = int(np.prod(shape, dtype=int))
-        if not size:
-            return filled("hessian", np.zeros((*shape, *shape), dtype), out)
-        return filled("hessian", np.reshape(_by_rows(rows, size, shape, dtype, x, *rest), (*shape, *shape)), out)
+        try:
+            if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
+                return product(x, *rest, 1.0, **named(out))
+            given = floats("hessian", slope, x)
+            return by_rows("hessian", rows, given, given, (x, *rest), out)
+        except NotScalar:
+            return several(x, *rest, **named(out))
 
     functools.update_wrapper(full, function, updated=())
     return full
@@ -111,13 +107,6 @@ def vjp(function: Callable[..., Any], *args: Any, out: Any = None) -> tuple[Any,
         return tuple([next(made) if k in floats else None for k in range(len(args))])
 
     return primal(*args, **named(out)), pullback
-
-
-def _by_rows(rows: Callable[..., Any], size: int, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
-    """The products with all vectors of a basis."""
-    basis = np.eye(size, dtype=dtype).reshape(size, *shape)
-    parts = [rows(basis[k : k + ROWS], *args) for k in range(0, size, ROWS)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @functools.lru_cache(maxsize=64)
@@ -161,22 +150,25 @@ def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[
 def jacrev(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Jacobian for the first argument by pullbacks, a row for each element of the result.
 
-    `jacrev(f)(x)` has the shape of f(x) and then that of x; both are arrays or floats. Better than `jacfwd` where the
-    result is smaller than the argument.
+    `jacrev(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
+    nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
+    than `jacfwd` where the result is smaller than the argument. TypeError for leaves that are no floats.
 
     >>> jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
     """
-    value = jit(function)
-    rows = rows_of(lambda row, x, *rest: grad(lambda x: inner(value(x, *rest), row))(x), function)
+    return _by_pulling(function, "jacrev")
+
+
+def _by_pulling(function: Callable[..., Any], title: str) -> Callable[..., Any]:
+    value: Any = jit(function)
+    rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x), function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
-        inside = _shape("jacrev", x)
-        y = value(x, *rest)
-        shape = _shape("jacrev", y)
-        made = _by_rows(rows, int(np.prod(shape, dtype=int)), shape, _dtype("jacrev", y), x, *rest)
-        return filled("jacrev", np.reshape(made, (*shape, *inside)), out)
+        given = floats(title, value, x)
+        results = floats(title, value, value(x, *rest), result=True)
+        return by_rows(title, rows, results, given, (x, *rest), out)
 
     functools.update_wrapper(full, function, updated=())
     return full
@@ -185,43 +177,35 @@ def jacrev(function: Callable[..., Any]) -> Callable[..., Any]:
 def jacfwd(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Jacobian for the first argument by pushforwards, a column for each element of the argument.
 
-    `jacfwd(f)(x)` has the shape of f(x) and then that of x; both are arrays or floats. Better than `jacrev` where the
-    result is larger than the argument.
+    `jacfwd(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
+    nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
+    than `jacrev` where the result is larger than the argument. TypeError for leaves that are no floats.
 
-    >>> jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
-    array([[2., 0.],
-           [0., 4.]])
+    >>> jacfwd(lambda x: (x * x, np.sum(x)))(np.array([1.0, 2.0]))
+    (array([[2., 0.],
+           [0., 4.]]), array([1., 1.]))
     """
-    value = jit(function)
+    return _by_pushing(function, "jacfwd")
 
-    def along(row: Any, x: Any, *rest: Any) -> Any:
-        y = value(x, *rest)
-        return grad(lambda ct: inner(grad(lambda x: inner(value(x, *rest), ct))(x), row))(y)
 
-    rows = rows_of(along, function)
+def _by_pushing(function: Callable[..., Any], title: str) -> Callable[..., Any]:
+    value: Any = jit(function)
+
+    def along(k: int) -> Callable[..., Any]:
+        def column(row: Any, x: Any, *rest: Any) -> Any:
+            y = value(x, *rest)
+            floats(title, value, y, result=True)
+            return grad(lambda ct: inner(leaf(grad(lambda x: inner(value(x, *rest), ct))(x), k), row))(y)
+
+        return column
+
+    rows = Rows(along, function)
 
     def full(x: Any, *rest: Any, out: Any = None) -> Any:
-        shape = _shape("jacfwd", x)
-        made: Any = _by_rows(rows, int(np.prod(shape, dtype=int)), shape, _dtype("jacfwd", x), x, *rest)
-        columns: Any = np.moveaxis(made, 0, -1)
-        return filled("jacfwd", np.reshape(columns, (*columns.shape[:-1], *shape)), out)
+        return by_columns(title, rows, value, floats(title, value, x), (x, *rest), out)
 
     functools.update_wrapper(full, function, updated=())
     return full
-
-
-def _shape(name: str, x: Any) -> tuple[int, ...]:
-    _dtype(name, x)
-    return x.shape if isinstance(x, Array) else np.shape(x)
-
-
-def _dtype(name: str, x: Any) -> Any:
-    if isinstance(x, float):
-        return np.float64
-    dtype = getattr(x, "dtype", None)
-    if not isinstance(dtype, np.dtype) or dtype.kind != "f":
-        raise TypeError(f"{name} takes and gives arrays of floats, or floats; got {type(x).__name__}")
-    return dtype
 
 
 __all__ = ["hessian", "hvp", "jacfwd", "jacrev", "jvp", "vjp"]

@@ -173,14 +173,29 @@ def _check(title: str, place: str, out: Any, dtype: np.dtype, shape: tuple[int, 
         _refuse(title, ValueError, place, f"is not C-contiguous and aligned; {fix}")
 
 
-def filled(title: str, made: np.ndarray, out: Any) -> Any:
-    """A result that has been made, written to `out` if that is not None."""
+def filled(title: str, made: Any, out: Any, place: str = NAME) -> Any:
+    """A result that has been made, an array or arrays in containers, written to `out` where that is not None."""
     if out is None:
         return made
     refuse_traced(title, out if isinstance(made, Array) else None)
-    _check(title, NAME, out, made.dtype, made.shape)
+    if isinstance(made, (dict, list, tuple)):
+        return _all_filled(title, made, out, place)
+    _check(title, place, out, made.dtype, made.shape)
     np.copyto(out, made)
     return out
+
+
+def _all_filled(title: str, made: Any, out: Any, place: str) -> Any:
+    """The same for a container: `out` itself where all of it was given."""
+    keys = list(made) if isinstance(made, dict) else list(range(len(made)))
+    if type(out) is not type(made) or (list(out) if isinstance(out, dict) else list(range(len(out)))) != keys:
+        _refuse(title, TypeError, place, f"is {_kind(out)}, expected a {type(made).__name__} like the result, or None")
+    parts = [filled(title, made[key], out[key], f"{place}[{key!r}]") for key in keys]
+    if _whole(out):
+        return out
+    if isinstance(made, dict):
+        return dict(zip(keys, parts, strict=True))
+    return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
 
 
 def _kind(x: Any) -> str:
