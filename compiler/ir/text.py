@@ -22,6 +22,8 @@ from .types import Size, Type, parse_dim, parse_type
 
 COMMENT_COLUMN = 72
 MAX_DEPTH = 64
+MAX_DIGITS = 40
+"""Digits of a whole number: those of a 128-bit integer, and no more, which take time that grows with their square."""
 
 
 class ParseError(ValueError):
@@ -63,16 +65,18 @@ def _names(graph: Graph, bare: bool) -> dict[Value, str]:
     """A name for every value: its hint made unique, or its number among the unnamed ones."""
     names: dict[Value, str] = {}
     taken: set[str] = set()
+    latest: dict[str, int] = {}
     number = 0
     for value in [*graph.params, *(r for op in graph.body for r in op.results)]:
         hint = "" if bare else value.hint
         name = hint or str(number)
         if not hint:
             number += 1
-        extra = 1
+        extra = latest.get(hint, 1)
         while name in taken:
             extra += 1
             name = f"{hint}.{extra}"
+        latest[hint] = extra
         taken.add(name)
         names[value] = name
     return names
@@ -100,9 +104,10 @@ _TYPED = rf"%{_NAME}: [\w]+\[[\w*+,-]*\]"
 _HEAD = re.compile(r" *(?P<kind>graph |\| )@(?P<name>\w+)\((?P<params>[^()]*)\) \{")
 _LINE = re.compile(
     rf" *(?:(?P<left>{_TYPED}(?:, {_TYPED})*) = )?(?P<prim>\w+)(?P<args>(?: %{_NAME},?)*)"
-    r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:]+):(?P<line>\d+))?"
+    r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:]*[^\s:/\\]):(?P<line>\d{1,9}))?"
 )
 _RETURN = re.compile(rf" *return(?P<args>(?: %{_NAME},?)*)")
+_PARTS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
 _TOKEN = re.compile(r'\s*([(),=]|"(?:[^"\\]|\\.)*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)')
 _NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[+-]?\d+)?|inf)|nan")
 
@@ -136,7 +141,7 @@ class _Reader:
     def error(self, what: str, at: int | None = None) -> ParseError:
         n = self.at if at is None else at
         shown = self.lines[n].strip() if n < len(self.lines) else "end of text"
-        return ParseError(f"line {n + 1}: {what}: {shown[:200]}")
+        return ParseError(f"line {n + 1}: {what[:400]}: {shown[:200]}")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         m = pattern.fullmatch(self.lines[self.at]) if self.at < len(self.lines) else None
@@ -194,9 +199,9 @@ class _Reader:
         return env[name[1:]]
 
     def attrs(self, text: str, at: int) -> dict[str, Any]:
-        tokens = iter([*_TOKEN.findall(text), ""])
         found: dict[str, Any] = {}
         try:
+            tokens = iter([*_tokens(text), ""])
             name = next(tokens)
             while name:
                 if not name.isidentifier() or name in found or next(tokens) != "=":
@@ -213,7 +218,19 @@ class _Reader:
 
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets."""
-    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+    return [part.strip() for part in _PARTS.findall(text) if part.strip()]
+
+
+def _tokens(text: str) -> list[str]:
+    """The tokens of attributes, with nothing but space between them."""
+    found, at, end = [], 0, len(text.rstrip())
+    while at < end:
+        m = _TOKEN.match(text, at)
+        if m is None:
+            raise ValueError(f"no value at {text[at : at + 40]!r}")
+        found.append(m[1])
+        at = m.end()
+    return found
 
 
 def _value(token: str, tokens: Iterator[str], depth: int) -> Any:
@@ -233,5 +250,8 @@ def _value(token: str, tokens: Iterator[str], depth: int) -> Any:
     if token.startswith('"'):
         return json.loads(token)
     if _NUMBER.fullmatch(token):
-        return int(token) if re.fullmatch(r"-?\d+", token) else float(token)
+        whole = re.fullmatch(r"-?\d+", token)
+        if whole and len(token) > MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} digits")
+        return int(token) if whole else float(token)
     return parse_type(token) if "[" in token else parse_dim(token)

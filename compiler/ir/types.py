@@ -26,6 +26,11 @@ FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 MAX_RANK = 32
 MAX_ELEMENTS = 2**46
+MAX_FACTOR = 2**63
+"""Above all numbers of a size in text."""
+
+DIGITS = 19
+"""Digits of the largest of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +109,19 @@ def parse_dim(text: str) -> Dim:
     """The dimension that prints as `text`."""
     if not re.fullmatch(r"-?[\w*]+([+-][\w*]+)*", text):
         raise ValueError(f"{text!r} is not a dimension")
-    total: Dim = 0
+    terms: list[tuple[tuple[str, ...], int]] = []
     for sign, body in re.findall(r"([+-]?)([^+-]+)", text):
-        term: Dim = -1 if sign == "-" else 1
+        names, number = [], -1 if sign == "-" else 1
         for factor in body.split("*"):
-            term = term * (int(factor) if factor.isdecimal() else Size.named(factor))
-        total = total + term
-    return total
+            if not factor.isdecimal():
+                names.append(Size.named(factor).terms[0][0][0])
+            elif len(factor) > DIGITS or abs(number := number * int(factor)) >= MAX_FACTOR:
+                raise ValueError("a number of a size is less than 2**63")
+        terms.append((tuple(sorted(names)), number))
+    found = _collect(terms)
+    if any(abs(number) >= MAX_FACTOR for _, number in _terms(found)):
+        raise ValueError("a number of a size is less than 2**63")
+    return found
 
 
 def count(shape: Iterable[Dim]) -> Dim:
