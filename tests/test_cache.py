@@ -1,7 +1,10 @@
 """Code on disk: it is found by later processes, never trusted, never shared, bounded, and left alone on request."""
 
+import errno
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 from pullback import grad
-from pullback.compiler.backend import cache, tiers
+from pullback.compiler.backend import cache, private, tiers
 from pullback.compiler.settings import settings
 
 X = np.linspace(-2, 2, 300)
@@ -93,13 +96,18 @@ def test_nothing_is_read_or_written_when_every_stage_is_wanted_or_by_request(fol
 
 def damaged(data: bytes) -> list[bytes]:
     head, _, objects = data.partition(b"\n")
-    other = json.loads(head) | {"magic": "pullback object 0"}
-    flipped = bytearray(data)
-    flipped[-100] ^= 1
+    magic, signature, facts = head.split(b"\t")
+    flipped = []
+    for at in (0, len(magic) + 3, len(head) - 3, len(head) + 1, len(head) + 100, len(data) - 1):
+        flipped.append(bytearray(data))
+        flipped[-1][at] ^= 1
+    unsigned = json.dumps({"magic": "pullback object 1", "hash": hashlib.sha256(objects).hexdigest(), "facts": {}})
     return [
-        b"", b"\n", b"{}\n", b"[1, 2]\n", b"\xff\xfe\n" + objects, data[:-1], data + b"\0", head, objects,
-        bytes(flipped), json.dumps(other).encode() + b"\n" + objects,
-        head.replace(b'"facts": {', b'"facts": 3, "x": {') + b"\n" + objects,
+        b"", b"\n", b"\t\t\n", b"{}\n", b"\xff\xfe\n" + objects, data[:-1], data[: len(data) // 2], data + b"\0", head,
+        objects, *map(bytes, flipped), unsigned.encode() + b"\n" + objects,
+        b"\t".join([magic, facts]) + b"\n" + objects,
+        b"\t".join([magic, signature, facts.replace(b"false", b"true")]) + b"\n" + objects,
+        b"\t".join([magic, signature, facts[:-1], facts[-1:]]) + b"\n" + objects,
     ]
 
 
@@ -139,12 +147,149 @@ def test_folders_and_files_are_private(folder):
     assert files(folder) == []
 
 
+def other(x):
+    return np.sum(x * x * x)
+
+
+def test_one_kernel_under_another_ones_name_is_not_run(folder):
+    """Files that change places are whole, but not what was asked for."""
+    first, slope = grad(soft), grad(other)
+    want, cubes = first(X), slope(X)
+    one, two = files(folder)
+    swapped = one.read_bytes(), two.read_bytes()
+    two.write_bytes(swapped[0])
+    one.write_bytes(swapped[1])
+    again, slope = grad(soft), grad(other)
+    assert again(X).tobytes() == want.tobytes() and slope(X).tobytes() == cubes.tobytes()
+    assert all(f.report().forms[0].cached == () for f in (again, slope))
+    assert compiled()[2].cached == ("level 0",), "it has been made anew"
+
+
+def test_files_of_another_folder_are_not_run(folder, tmp_path, monkeypatch):
+    compiled()
+    (path,) = files(folder)
+    monkeypatch.setenv("PULLBACK_CACHE_DIR", str(tmp_path / "other"))
+    compiled(X[:5])
+    place = tmp_path / "other" / path.parent.name
+    place.mkdir(mode=0o700, exist_ok=True)
+    shutil.copy(path, place)
+    assert compiled()[2].cached == () and compiled()[2].cached == ("level 0",)
+
+
+def test_links_and_other_odd_files_are_replaced(folder, tmp_path):
+    compiled()
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    elsewhere = tmp_path / "elsewhere.o"
+    elsewhere.write_bytes(whole)
+    for make in (lambda: path.symlink_to(elsewhere), lambda: path.symlink_to(tmp_path / "no"), lambda: os.mkfifo(path)):
+        path.unlink()
+        make()
+        assert compiled()[2].cached == () and path.is_file() and not path.is_symlink()
+        assert compiled()[2].cached == ("level 0",)
+    assert elsewhere.read_bytes() == whole
+    path.unlink()
+    path.mkdir()
+    assert compiled()[2].cached == () and path.is_dir()
+
+
+def test_a_folder_that_others_can_write_to_is_not_used_and_that_is_said_once(folder):
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="for others can write to it: chmod 700 it, or set PULLBACK_CACHE_DIR"):
+        compiled()
+    assert files(folder) == [] and compiled()[2].cached == ()
+    folder.chmod(0o700)
+    compiled()
+    assert compiled()[2].cached == ("level 0",)
+    folder.chmod(0o770)
+    assert compiled()[2].cached == ()
+
+
+def test_a_folder_of_another_user_is_not_used(folder, monkeypatch):
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(private.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.warns(RuntimeWarning, match="for it belongs to another user"):
+        compiled()
+    assert files(folder) == []
+
+
+def test_a_secret_that_is_damaged_missing_or_readable_is_made_anew(folder):
+    compiled()
+    secret = folder / "key"
+    first = secret.read_bytes()
+    assert secret.stat().st_mode & 0o777 == 0o600 and len(first) == private.LENGTH
+
+    def shorten() -> None:
+        secret.write_bytes(b"short")
+
+    def link() -> None:
+        secret.unlink()
+        secret.symlink_to("/dev/zero")
+
+    for damage in (shorten, secret.unlink, lambda: secret.chmod(0o644), link):
+        damage()
+        private._secrets.clear()
+        assert compiled()[2].cached == () and compiled()[2].cached == ("level 0",)
+        assert secret.stat().st_mode & 0o777 == 0o600 and secret.read_bytes() != first
+
+
 def test_a_folder_that_cannot_be_written_is_no_error(folder, monkeypatch):
     folder.write_text("a file is here")
     _, got, form = compiled()
     assert form.cached == () and np.isfinite(got).all()
     monkeypatch.setenv("PULLBACK_CACHE_DIR", "/proc/nowhere")
     assert compiled()[2].cached == ()
+
+
+def test_a_full_disk_is_no_error(folder, monkeypatch):
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    compiled(X[:7])
+    monkeypatch.setattr(private.os, "replace", full)
+    assert compiled()[2].cached == () and compiled()[2].cached == ()
+    assert len(files(folder)) == 1, "nothing is left half-written"
+
+
+HOMELESS = """
+import numpy as np, os, sys
+from pullback import grad
+print(grad(lambda x: np.sum(x * x))(np.ones(3)).tolist(), os.listdir())
+"""
+
+
+@pytest.mark.parametrize("home", [None, "", "/nonexistent", "/dev/null", "relative"])
+def test_without_a_usable_home_it_costs_time_only(home, tmp_path):
+    env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME", "PULLBACK_CACHE_DIR")}
+    env |= {} if home is None else {"HOME": home}
+    code = "import os, pwd\npwd.getpwuid = lambda uid: {}[uid]\n" + HOMELESS
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=120)
+    assert done.stdout == "[2.0, 2.0, 2.0] []\n" and not done.stderr
+
+
+def test_reading_runs_nothing_that_it_has_read(folder):
+    compiled()
+    (path,) = files(folder)
+    events: list[str] = []
+    sys.addaudithook(lambda event, _: events.append(event) if watching else None)
+    watching = True
+    found = cache.read(path.stem)
+    watching = False
+    assert found is not None and found.objects
+    assert set(events) <= {"open", "os.utime"}
+
+
+def test_half_written_files_go_when_nobody_will_finish_them(folder):
+    compiled()
+    place = files(folder)[0].parent
+    old, new = place / ".newold", place / ".newnew"
+    old.write_bytes(b"")
+    new.write_bytes(b"")
+    os.utime(old, (1, 1))
+    cache.sweep()
+    assert not old.exists() and new.exists()
 
 
 def test_the_oldest_files_go_first(folder):

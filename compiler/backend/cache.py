@@ -1,22 +1,25 @@
 """Object code kept on disk for later processes.
 
     folder/ab/abcd....o     one file for a key: a head of one line, then the object
+    folder/key              the secret with which they are signed
 
 A key is a hash of what the code was made from: a graph or LLVM text, the settings, the processor, the versions of
-LLVM and of this package, and its sources. The head says how long the object is and what its hash is, and has facts
-about it as JSON. A file that is not what its head says is taken away, and what it should have held is made anew; so
-is one that belongs to another user or that others may write to. Files are written beside their place and renamed, so
-that a reader sees a whole file or none; those unused for longest go when the folder has grown too large.
+LLVM and of this package, and its sources. The head has facts about the object, as JSON, and the signature of key,
+facts and object: a file under another key, of another user's folder or of which a bit has changed is taken away, and
+what it should have held is made anew. A folder that others can write to is not used at all. Files are written beside
+their place and renamed, so that a reader sees a whole file or none; those unused for longest go when the folder has
+grown too large. Whatever is wrong with the folder, it costs time only; nothing that is read there is run or unpickled
+before its signature is known to be ours.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import hmac
 import json
 import os
-import stat
-import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -25,11 +28,15 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from ..settings import SETTINGS, settings
+from . import private
 from .machine import compile_object, cpu_features, cpu_name
 
-MAGIC = "pullback object 1"
+MAGIC = "pullback object 2"
 LIMIT = 256 * 2**20
 """Bytes that the folder may hold."""
+
+ABANDONED = 3600
+"""Seconds after which a file that is not in its place will not get there."""
 
 WRITES_PER_SWEEP = 64
 """How many files are written between two looks at the folder's size."""
@@ -52,9 +59,9 @@ def enabled() -> bool:
 
 def key_of(*parts: str) -> str:
     """The key of what was made from `parts`, on this machine, by this package, as it is set now."""
-    digest = hashlib.sha256(_surroundings().encode())
+    digest = hashlib.sha256(_surroundings().encode(errors="surrogatepass"))
     for each in (*(f"{s.name}={s.text}" for s in SETTINGS if s.name not in SILENT), *parts):
-        data = each.encode()
+        data = each.encode(errors="surrogatepass")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
@@ -62,42 +69,43 @@ def key_of(*parts: str) -> str:
 
 def read(key: str) -> Stored | None:
     """What was written for a key, if it is there and whole."""
-    path = _path(key)
-    try:
-        with open(path, "rb") as file:
-            if not _is_private(os.fstat(file.fileno())):
-                return None
-            head, objects = file.readline(4096), file.read()
-    except OSError:
+    where = folder()
+    if where is None or not private.is_safe(where):
         return None
-    facts = _facts(head, objects)
-    if facts is None:
+    path = _path(where, key)
+    data = private.read(path, LIMIT)
+    if data is None:
+        return None
+    head, _, objects = data.partition(b"\n")
+    magic, _, rest = head.partition(b"\t")
+    signature, _, facts = rest.partition(b"\t")
+    ours = private.sign(where, key, facts, objects)
+    if ours is None:
+        return None
+    if magic != MAGIC.encode() or not hmac.compare_digest(signature, ours.encode()):
         _remove(path)
         return None
     with suppress(OSError):
         os.utime(path)
-    return Stored(facts, objects)
+    return Stored(json.loads(facts), objects)
 
 
 def write(key: str, objects: bytes, facts: Mapping[str, Any] | None = None) -> None:
     """Keep an object for a key; where that cannot be, nothing happens."""
-    head = {"magic": MAGIC, "hash": hashlib.sha256(objects).hexdigest(), "facts": dict(facts or {})}
-    path = _path(key)
-    with suppress(OSError):
-        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        if not _is_private(os.stat(path.parent)):
+    where = folder()
+    if where is None:
+        return
+    path = _path(where, key)
+    with suppress(OSError, ValueError):
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not private.is_safe(where):
             return
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".new")
-        try:
-            with open(handle, "wb") as file:
-                file.write(json.dumps(head).encode() + b"\n")
-                file.write(objects)
-            os.replace(beside, path)
-        except OSError:
-            _remove(Path(beside))
-            raise
-        _count_write()
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        told = json.dumps(dict(facts or {})).encode()
+        signature = private.sign(where, key, told, objects)
+        if signature is not None and private.is_safe(path.parent, tell=False):
+            private.write(path, MAGIC.encode(), b"\t", signature.encode(), b"\t", told, b"\n", objects)
+            _count_write()
 
 
 def kept_object(text: str, level: int = 0) -> bytes:
@@ -112,35 +120,24 @@ def kept_object(text: str, level: int = 0) -> bytes:
     return objects
 
 
-def folder() -> Path:
-    """Where object code is kept."""
+def folder() -> Path | None:
+    """Where object code is kept; None if this user has no place for it."""
     return settings.cache_dir or _default_folder()
 
 
 @functools.cache
-def _default_folder() -> Path:
+def _default_folder() -> Path | None:
     from platformdirs import user_cache_path
 
-    return user_cache_path("pullback", appauthor=False)
-
-
-def _path(key: str) -> Path:
-    return folder() / key[:2] / f"{key}.o"
-
-
-def _facts(head: bytes, objects: bytes) -> Mapping[str, Any] | None:
-    """The facts in a head, if it is the head of these objects."""
     try:
-        found = json.loads(head)
-        whole = found["magic"] == MAGIC and found["hash"] == hashlib.sha256(objects).hexdigest()
-        return found["facts"] if whole and isinstance(found["facts"], dict) else None
-    except (ValueError, KeyError, TypeError):
+        found = user_cache_path("pullback", appauthor=False)
+    except (OSError, RuntimeError):
         return None
+    return found if found.is_absolute() else None  # without a home it begins with ~
 
 
-def _is_private(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else can write to it."""
-    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+def _path(where: Path, key: str) -> Path:
+    return where / key[:2] / f"{key}.o"
 
 
 @functools.cache
@@ -166,12 +163,16 @@ def _count_write() -> None:
 
 
 def sweep(limit: int = LIMIT) -> None:
-    """Take files away, those unused for longest first, until at most `limit` bytes are left."""
+    """Take files away, those unused for longest first, until at most `limit` bytes are left; and half-written ones."""
     found = []
-    for path in folder().glob("??/*"):
+    where = folder()
+    for path in () if where is None else where.glob("??/*"):
         with suppress(OSError):
-            status = os.stat(path)
-            found.append((status.st_mtime_ns, status.st_size, path))
+            status = os.lstat(path)
+            if path.name.startswith(".new") and status.st_mtime < time.time() - ABANDONED:
+                _remove(path)
+            else:
+                found.append((status.st_mtime_ns, status.st_size, path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
