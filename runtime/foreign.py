@@ -17,6 +17,7 @@ from ..compiler.backend.cfunction import FORMS, CFunction, form_problem
 from ..compiler.backend.kernel import Kernel
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.trace import items_of
+from . import kernels
 
 if TYPE_CHECKING:
     from .function import Function
@@ -48,7 +49,7 @@ class CFunctions:
         compiled = owner.compiled(owner.flatten(args, {})[0])
         kernel, extras = compiled.kernel, compiled.traced.extras
         if not isinstance(kernel, Kernel):
-            raise RuntimeError(f"{owner.__name__} has no machine code under PULLBACK_REFERENCE=1: unset it")
+            raise RuntimeError(f"{owner.__name__} has no machine code{kernels.not_compiled(kernel)}")
         chosen = form or ("pointers" if form_problem("values", kernel, len(extras)) else "values")
         problem = form_problem(chosen, kernel, len(extras))
         if problem:

@@ -241,7 +241,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             traced = rerolled(self._trace(signature, hidden, values=leaves))
             graph, result, kernel = self._build(traced, before)
         choice.settle()
-        reasons = (*choice.reasons, *traced.notes)
+        reasons = (*choice.reasons, *traced.notes, *kernels.reasons(kernel))
         made = Compiled(traced, graph, result, kernel, hidden, key, contents, reasons, self._times)
         made.variants = Variants(made) if traced.frozen else None
         group.variants[key] = made

@@ -1,7 +1,11 @@
-"""How a graph is run: by native code, or by the reference executor under PULLBACK_REFERENCE=1."""
+"""How a graph is run: by native code, or op by op by the reference executor.
+
+That runs under PULLBACK_REFERENCE=1, and a graph of so many operations that to compile it would take minutes.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,10 +21,14 @@ from ..compiler.backend.entries.text import Named, entry_text
 from ..compiler.backend.kernel import Kernel, compile_graph
 from ..compiler.backend.python_abi import SUPPORTED
 from ..compiler.backend.shared import Shared
-from ..compiler.ir.graph import Graph
+from ..compiler.backend.tiers import size
+from ..compiler.ir.graph import Graph, Value
 from ..compiler.ir.text import show
 from ..compiler.passes import optimize
 from ..compiler.settings import settings
+
+MOST = 50_000
+"""Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
 
 
 class Runnable(Protocol):
@@ -32,17 +40,28 @@ class Runnable(Protocol):
 
 
 class Reference:
-    """A graph run by its primitives' NumPy meanings."""
+    """A graph run by its primitives' NumPy meanings; `why` says why it is, if nobody asked for that."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, why: str = "") -> None:
+        self.graph, self.why = graph, why
+
+    @functools.cached_property
+    def _last(self) -> list[tuple[Value, ...]]:
+        """For each operation, the values that are not needed after it."""
+        seen = set(self.graph.results)
+        last: list[tuple[Value, ...]] = []
+        for op in reversed(self.graph.body):
+            over = {*op.args, *op.results} - seen
+            last.append(tuple(over))
+            seen |= over
+        return last[::-1]
 
     def run(
         self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
     ) -> list[np.ndarray]:
         env = dict(zip(self.graph.params, arrays, strict=True))
         with np.errstate(all="ignore"):
-            for op in self.graph.body:
+            for op, last in zip(self.graph.body, self._last, strict=True):
                 try:
                     out = op.prim.evaluate([env[a] for a in op.args], op.attrs, op.regions)
                 except Exception as error:
@@ -51,6 +70,8 @@ class Reference:
                     raise
                 for value, made in zip(op.results, out, strict=True):
                     env[value] = made if value.type.is_tape else np.asarray(made, value.type.numpy)
+                for value in last:
+                    del env[value]
         made = [np.array(env[r]) for r in self.graph.results]
         for k, array in into.items():
             array[...] = made[k]
@@ -60,12 +81,31 @@ class Reference:
     def text(self, stage: str) -> str:
         if stage == "optimized":
             return show(optimize(self.graph))
-        raise ValueError(f"no stage {stage!r} under PULLBACK_REFERENCE=1: nothing is compiled")
+        raise ValueError(f"no stage {stage!r}{not_compiled(self)}: nothing is compiled")
 
 
 def make(graph: Graph, name: str) -> Runnable:
-    """A runnable for a graph, as the settings want it."""
-    return Reference(graph) if settings.reference else compile_graph(graph, name, load=False)
+    """A runnable for a graph, as the settings want it, and as its length allows."""
+    if settings.reference:
+        return Reference(graph)
+    if size(graph) > MOST:
+        graph = optimize(graph)
+    operations = size(graph)
+    if operations > MOST:
+        return Reference(graph, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
+    return compile_graph(graph, name, load=False)
+
+
+def not_compiled(kernel: Runnable) -> str:
+    """Why a runnable has no machine code, as the end of a sentence."""
+    why = getattr(kernel, "why", "")
+    return f": {why}" if why else " under PULLBACK_REFERENCE=1"
+
+
+def reasons(kernel: Runnable) -> tuple[str, ...]:
+    """What is to be told of how a graph is run."""
+    why = getattr(kernel, "why", "")
+    return (f"runs op by op: {why}",) if why else ()
 
 
 def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Runnable:
@@ -133,4 +173,7 @@ def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> 
     return kernel.error(status & 0xFFFFFFFF if status > 0 else status, report)
 
 
-__all__ = ["Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared"]
+__all__ = [
+    "Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared",
+    "not_compiled", "reasons",
+]

@@ -16,7 +16,7 @@ from pullback.compiler.backend.kernel import Kernel, compile_graph
 from pullback.compiler.ir.types import Type
 from pullback.compiler.loops import Affine, Apply, Axis, Buffer, Element, Load
 from pullback.compiler.lowering import chunks, touched
-from pullback.compiler.lowering.inplace import read_first
+from pullback.compiler.lowering.access import Access
 from pullback.compiler.lowering.program import Nest, Store
 from pullback.compiler.settings import settings
 from tests.corpus import CASES, Written
@@ -67,6 +67,10 @@ def nest(to: Affine, *read: Affine, axes: tuple[Axis, ...] = (ROW, COLUMN)) -> N
     for each in read[1:]:
         value = Apply("add", (value, Load(X, each)), "f64")
     return Nest(axes, 0, (Store(Y, to, value),))
+
+
+def read_first(statements: list[Nest], out: Buffer, given: Buffer) -> bool:
+    return Access().read_first(statements, out, given)
 
 
 def test_nests_that_read_first() -> None:

@@ -29,6 +29,10 @@ class TraceValueError(TraceError, ValueError):
     """Shapes or values that do not fit."""
 
 
+class TooManyOperations(TraceError):
+    """A function that goes on and on: another way to trace it would meet the same."""
+
+
 class NeedsValues(TraceError):
     """What cannot be said of all values, only of those of one call: a number where it decides, or what has no form.
 

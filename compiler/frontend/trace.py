@@ -24,7 +24,7 @@ from . import tracing, tree
 from .array import Array, leaked, value_of
 from .athand import Execute, Frozen, at_hand
 from .capture import needs_walk, walk
-from .errors import NeedsValues, TraceError, message
+from .errors import NeedsValues, TooManyOperations, TraceError, message
 from .frozen import check_unchanged, no_draws
 from .patches import patched
 from .replaced import replaced
@@ -118,6 +118,8 @@ def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refus
     for runs in (walk, run) if values is not None else (run,):
         try:
             return _traced(given, runs, values)
+        except TooManyOperations:
+            raise
         except TraceError as another:
             error = another
     raise refusal from error

@@ -18,8 +18,11 @@ import numpy as np
 from ..ir.graph import Builder, Value, Where
 from ..ir.primitive import Effect
 from ..ir.types import DTYPES, NAMES, type_of
-from .errors import NeedsValues, TraceError, message
+from .errors import NeedsValues, TooManyOperations, TraceError, message
 from .sizes import Sizes, plain
+
+MOST = 1_000_000
+"""Operations above which a function is not traced: it is a loop that was not seen to be one, or a recursion."""
 
 
 class Tracing:
@@ -32,7 +35,7 @@ class Tracing:
     stores    whether memory that it makes is to take traced numbers
     locate    gives the user's line where his code is walked, not run: there is no frame of it to be seen
     notes     what is worth telling of how it was traced
-    most      the most operations that it may have, if there is a limit
+    most      the most operations that it may have
     """
 
     __slots__ = (
@@ -47,7 +50,7 @@ class Tracing:
         self.stores = False
         self.locate: Callable[[], Where] | None = None
         self.notes: list[str] = []
-        self.most: int | None = None
+        self.most = MOST
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}
@@ -55,14 +58,21 @@ class Tracing:
     def emit(self, prim: Any, *values: Value, **attrs: Any) -> Value:
         """Emit a primitive with one result, stamped with the user's line."""
         self.builder.where = user_line()
-        if self.most is not None and len(self.builder.body) > self.most:
-            raise NeedsValues(message("a loop would be unrolled into many operations", self.builder.where))
+        if len(self.builder.body) > self.most:
+            raise self._too_long()
         if self.sizes is not None:
             attrs = {name: plain(each) for name, each in attrs.items()}
         made = self.builder.emit(prim, *values, **attrs)[0]
         if self.athand is not None and prim.effect is not Effect.PURE:
             return self.athand.watched(made)
         return made
+
+    def _too_long(self) -> TraceError:
+        """What to raise when there are too many operations."""
+        if self.most < MOST:
+            return NeedsValues(message("a loop would be unrolled into many operations", self.builder.where))
+        fix = "let the loop be one: `for` over range(n) or an array, pullback.fori_loop, scan or while_loop"
+        return TooManyOperations(message(f"{self.name!r} takes more than {MOST:,} operations", self.builder.where, fix))
 
     def array(self, given: np.ndarray) -> Value:
         """The parameter that stands for an array which is no argument."""

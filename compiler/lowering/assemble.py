@@ -24,9 +24,10 @@ from ..loops import (
     along,
     element,
 )
+from .access import Statement
 from .fuse import Fusion, reachable
 from .groups import Group, Groups, loaded, loads_of, read_outside, same_gathered
-from .inplace import Statement, in_place
+from .inplace import in_place
 from .peel import peeled
 from .product import called_from, in_rows, multiply
 from .program import Accumulate, Assert, Multiply, Nest, Program, Rows, Site, Store, tested

@@ -49,7 +49,9 @@ COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
 COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
 FEW = 8  # elements of a reshaped value for each that is looked up, from which it is not stored
 MEMORY = 2  # cost of storing or loading one element
-MAX_DEPTH = 24  # operations made inside one expression before one of them is stored
+MAX_DEPTH = 24  # operations that follow one another inside one expression before one of them is stored
+GUARDED = {"pad": 4, "concatenate": 4}  # what counts for several: below a guard all is made for itself
+MAX_SIZE = 256  # operations made inside one expression before one of them is stored: what looks at all is then linear
 
 AXIS_NAMES = "ijklmnpqrstuvxyz"
 
@@ -225,7 +227,7 @@ class Fusion:
                     into = readers.setdefault(a, {})
                     for site, n in sites.items():
                         into[site] = max(into.get(site, 0), n)
-        self._bound_depth(stored)
+        self._bound(stored)
         return [r for op in self.graph.body for r in op.results if r in stored]
 
     def _must_store(self) -> set[Value]:
@@ -284,16 +286,22 @@ class Fusion:
             return False
         return cost * evaluations > (cost + MEMORY) * own + MEMORY * evaluations
 
-    def _bound_depth(self, stored: set[Value]) -> None:
-        """Store a value where the expression that makes it would otherwise nest too deep."""
-        depth: dict[Value, int] = dict.fromkeys(self.graph.params, 0)
+    def _bound(self, stored: set[Value]) -> None:
+        """Store a value where the expression that makes it would otherwise nest too deep, or be made of too much."""
+        depth: dict[Value, int] = {}
+        inside: dict[Value, frozenset[Value]] = {}
+        none: frozenset[Value] = frozenset()
         for op in self.graph.body:
-            base = max((depth[a] for a in op.args), default=0)
+            base = max((depth.get(a, 0) for a in op.args), default=0)
+            below = none.union(*(inside.get(a, none) for a in op.args))
             for r in op.results:
-                depth[r] = 0 if r in stored or r in self.relabelled else base + 1
-                if depth[r] > MAX_DEPTH:
+                if r in stored or r in self.relabelled:
+                    continue
+                deeper = base + GUARDED.get(op.prim.name, 1)
+                if deeper > MAX_DEPTH or len(below) >= MAX_SIZE:
                     stored.add(r)
-                    depth[r] = 0
+                    continue
+                depth[r], inside[r] = deeper, below | {r}
 
 
 def children(element: Element) -> tuple[Element, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,7 +45,8 @@ class Groups:
 
     def __init__(self) -> None:
         self.all: list[Group] = []
-        self.by_extents: dict[tuple[int, ...], list[Group]] = {}
+        #: by extents, those that others may join, and the greatest depth up to each
+        self.by_extents: dict[tuple[int, ...], tuple[list[Group], list[int]]] = {}
         self.made_in: dict[Buffer, Group] = {}
         self.changing: dict[Buffer, int] = {}
 
@@ -84,7 +86,9 @@ class Groups:
                 joinable.folded = folded
             return joinable
         group = self.add(Group(extents, folded, max((self.after(e.buffer) for e in loads), default=0)))
-        self.by_extents.setdefault(extents, []).append(group)
+        there, deepest = self.by_extents.setdefault(extents, ([], []))
+        there.append(group)
+        deepest.append(max(group.depth, deepest[-1] if deepest else 0))
         return group
 
     def _joinable(
@@ -95,8 +99,11 @@ class Groups:
         chain: bool | None,
         early: bool,
     ) -> Group | None:
-        there = self.by_extents.get(extents, [])
-        for group in there if early else reversed(there):
+        there, deepest = self.by_extents.get(extents, ([], []))
+        least = max((self.made_in[e.buffer].depth for e in loads), default=-1)
+        start = bisect_left(deepest, least)  # those before run too early
+        for k in range(start, len(there)) if early else range(len(there) - 1, start - 1, -1):
+            group = there[k]
             fits = folded is None or group.folded in (None, folded)
             fits = fits and (chain is None or group.chain in (None, chain))
             if fits and all(self._ready(e, group) for e in loads):

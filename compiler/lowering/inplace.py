@@ -8,15 +8,13 @@ that write results are put behind those that read inputs. Scratch buffers follow
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
-from .fuse import children, reachable
-from .program import InPlace, Lines, Multiply, Nest, Rows, Store, tested, tops
-from .reads import reads, same_row
-
-Statement = Nest | Rows | Multiply | Lines
+from ..loops import Buffer, Load
+from .access import Access, Statement, nests_of
+from .fuse import children
+from .program import InPlace, Nest, Store, tested
 
 
 def in_place(
@@ -28,9 +26,11 @@ def in_place(
         return list(_settled(body, set())), ()
     order = Order(body)
     pairs: dict[int, int] = {}
+    taken: set[int] = set()
     for k, j in candidates:
-        if k not in pairs and j not in pairs.values() and order.allow(results[k], inputs[j]):
+        if k not in pairs and j not in taken and order.allow(results[k], inputs[j]):
             pairs[k] = j
+            taken.add(j)
     found = {(results[k], inputs[j]) for k, j in pairs.items()}
     return list(_settled(order.statements(), found)), tuple(sorted(pairs.items()))
 
@@ -64,7 +64,7 @@ def _candidates(
     body: Sequence[Statement], inputs: Sequence[Buffer], results: Sequence[Buffer]
 ) -> list[tuple[int, int]]:
     """Pairs to try: of a result, an input that is read where it is stored; those nearest in the expression first."""
-    stored = {s.buffer: s for nest in _nests(body) for s in (*nest.stores, *nest.after) if not s.gathered}
+    stored = {s.buffer: s for nest in nests_of(body) for s in (*nest.stores, *nest.after) if not s.gathered}
     types = {b.type for b in inputs}
     number = {b: j for j, b in enumerate(inputs)}
     ranked: list[tuple[int, int, int, int]] = []
@@ -74,11 +74,6 @@ def _candidates(
             mine = [(depth, b) for b, depth in near.items() if b in number and b.type == out.type]
             ranked += [(depth, order, k, number[b]) for order, (depth, b) in enumerate(mine)]
     return [(k, j) for _, _, k, j in sorted(ranked)]
-
-
-def _nests(body: Sequence[Statement]) -> Iterator[Nest]:
-    for s in body:
-        yield from s.body if isinstance(s, Rows) else (s,) if isinstance(s, Nest) else ()
 
 
 def _depths(s: Store) -> dict[Buffer, int]:
@@ -108,13 +103,13 @@ class Order:
     """
 
     def __init__(self, body: Sequence[Statement], asserts: bool = True) -> None:
-        self.body = body
+        self.body, self.access = body, Access()
         self.after: list[set[int]] = [set() for _ in body]
         self.readers: dict[Buffer, list[int]] = {}
         self.writers: dict[Buffer, list[int]] = {}
         last: dict[Buffer, list[int]] = {}  # readers since the last writer
         for at, statement in enumerate(body):
-            read, written = read_by(statement), writes(statement)
+            read, written = self.access.read_by(statement), self.access.writes(statement)
             for b in read | written:
                 for before in self.writers.get(b, ())[-1:]:
                     self.after[before].add(at)
@@ -127,13 +122,12 @@ class Order:
                 last.setdefault(b, []).append(at)
         for each in range(len(body)):
             self.after[each].discard(each)
-        self.failing = [at for at, s in enumerate(body) if asserts and any(n.asserts for n in _nests([s]))]
+        self.failing = [at for at, s in enumerate(body) if asserts and any(n.asserts for n in nests_of([s]))]
 
     def allow(self, out: Buffer, given: Buffer) -> bool:
         """Let `out` be the memory of `given`, if it may."""
-        idle = {at for at, s in enumerate(self.body) if copied(s) == (out, given)}
         changes = self.writers.get(given, [])
-        idle = set() if changes else idle
+        idle = set() if changes else {at for at in self.writers.get(out, ()) if copied(self.body[at]) == (out, given)}
         writers, readers = (
             [at for at in used.get(b, ()) if at not in idle] for used, b in ((self.writers, out), (self.readers, given))
         )
@@ -142,7 +136,7 @@ class Order:
         before = {*readers, *self.failing} - both
         if not (writers or idle) or not both.isdisjoint(self.failing) or before & self._following(writers):
             return False
-        if both and not read_first([self.body[at] for at in writers], out, given):
+        if both and not self.access.read_first([self.body[at] for at in writers], out, given):
             return False
         for at in before:
             self.after[at].update(writers)
@@ -177,132 +171,4 @@ class Order:
         return order
 
 
-def read_by(statement: Statement) -> set[Buffer]:
-    """What a statement reads; what it adds to is among that which it writes."""
-    if isinstance(statement, Multiply):
-        return {statement.left.buffer, statement.right.buffer}
-    read: set[Buffer] = set()
-    for nest in _nests([statement]):
-        read |= {e.buffer for e in reachable(tops(nest)) if isinstance(e, Load)}
-        read |= tested(nest)
-    return read
-
-
-def writes(statement: Statement) -> set[Buffer]:
-    """What a statement writes."""
-    if isinstance(statement, Multiply):
-        return {statement.out.buffer}
-    if isinstance(statement, Lines):
-        return {statement.frame, *(buffer for buffer, _ in statement.stores)}
-    return {s.buffer for nest in _nests([statement]) for s in (*nest.stores, *nest.folds, *nest.after)}
-
-
-# ---- within statements
-
-
-def read_first(statements: Sequence[Statement], out: Buffer, given: Buffer) -> bool:
-    """Whether statements, run one after the other, read each element of `given` before that of `out` is written."""
-    for at, s in enumerate(statements):
-        if out in writes(s):
-            if given in read_by(s) | writes(s) and not _reads_first(s, out, given):
-                return False
-            if any(given in writes(later) for later in statements[at + 1 :]):
-                return False
-            if any(given in read_by(later) and not _apart(s, later, out, given) for later in statements[at + 1 :]):
-                return False
-    return True
-
-
-def _apart(first: Statement, later: Statement, out: Buffer, given: Buffer) -> bool:
-    """Whether what one statement writes ends before that begins which another one reads, or begins after it ends."""
-    stores = [s for n in _nests([first]) for s in (*n.stores, *n.after, *n.folds) if s.buffer is out]
-    loads = [e for n in _nests([later]) for e in reachable(tops(n)) if isinstance(e, Load) and e.buffer is given]
-    if any(isinstance(s, Multiply | Lines) for s in (first, later)) or any(getattr(x, "gathered", ()) for x in stores):
-        return False
-    if any(e.gathered for e in loads):
-        return False
-    written, read = [s.offset.range() for s in stores], [e.offset.range() for e in loads]
-    return all(high < start or end < low for low, high in written for start, end in read)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a nest writes a result: a store, those that are made in the same turn before it, and all it makes else."""
-
-    store: Store
-    before: list[Element]
-    others: list[Element]
-    axes: tuple[Axis, ...]
-
-
-def _reads_first(statement: Statement, out: Buffer, given: Buffer) -> bool:
-    """Whether a statement that reads or writes `given` has done so with each element before it writes that of `out`."""
-    if isinstance(statement, Multiply | Lines):
-        return False
-    nests = statement.body if isinstance(statement, Rows) else (statement,)
-    writing = [at for at, nest in enumerate(nests) if out in writes(nest)]
-    reading = [at for at, nest in enumerate(nests) if given in read_by(nest)]
-    changing = [at for at, nest in enumerate(nests) if given in writes(nest)]
-    if len(writing) != 1 or max(reading, default=-1) > writing[0] or max(changing, default=-1) >= writing[0]:
-        return False
-    if changing and isinstance(statement, Rows) and statement.axes:
-        return False
-    place = _place(nests[writing[0]], out)
-    if place is None or (writing[0] in reading and not _same_turn(place, given)):
-        return False
-    if not isinstance(statement, Rows):
-        return True
-    loads = [r for at in reading for r in reads(nests[at]) if r.load.buffer is given]
-    rows = [a for a in statement.axes if a.extent > 1]
-    return all(same_row(r, row, place.store.offset, row) for r in loads for row in rows)
-
-
-def _place(nest: Nest, out: Buffer) -> _Place | None:
-    """Where a nest writes a result, if one store writes each element once."""
-    stores = [s for s in (*nest.stores, *nest.after) if s.buffer is out]
-    if len(stores) != 1 or stores[0].add or stores[0].gathered or any(f.buffer is out for f in nest.folds):
-        return None
-    (store,) = stores
-    kept = len(nest.axes) - nest.reduced
-    group, axes = (nest.stores, nest.axes) if store in nest.stores else (nest.after, nest.axes[:kept])
-    before = [s.value for s in group[: group.index(store) + 1]]
-    mine = {id(e) for e in before}
-    return _Place(store, before, [e for e in tops(nest) if id(e) not in mine], axes)
-
-
-def _same_turn(place: _Place, given: Buffer) -> bool:
-    """Whether an input is read only at the place that is written, before it is, and each place is written once."""
-    early = [e for e in reachable(place.before) if isinstance(e, Load) and e.buffer is given]
-    if any(e.gathered or e.offset != place.store.offset for e in early):
-        return False
-    known, late = _always(place.before), reachable(place.others)
-    for e in reachable([e.inside for e in late if isinstance(e, Guarded)]):
-        if isinstance(e, Load) and e.buffer is given:
-            return False
-    known_late = all(id(e) in known for e in late if isinstance(e, Load) and e.buffer is given)
-    return known_late and _once(place.store.offset, place.axes)
-
-
-def _always(made: Sequence[Element]) -> set[int]:
-    """The elements that are made with others whatever holds, and so known after them."""
-    found: set[int] = set()
-    stack = list(made)
-    while stack:
-        e = stack.pop()
-        if id(e) not in found:
-            found.add(id(e))
-            stack += [e.outside] if isinstance(e, Guarded) else children(e)
-    return found
-
-
-def _once(offset: Affine, axes: Sequence[Axis]) -> bool:
-    """Whether an offset is another one in every step of the axes."""
-    reach = 1
-    for factor, steps in sorted((abs(offset.factor(a)), a.extent) for a in axes if a.extent > 1):
-        if factor < reach:
-            return False
-        reach += factor * (steps - 1)
-    return True
-
-
-__all__ = ["Order", "Statement", "copied", "in_place", "read_first", "writes"]
+__all__ = ["Order", "copied", "in_place"]

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 from ..ir.graph import Graph, Op, Value
 from ..loops import Axis, Buffer, Element, Load, along
+from .access import Statement
 from .assemble import Assembly, scratch_of
 from .fuse import Fusion
-from .inplace import Order, Statement, copied
+from .inplace import Order, copied
 from .peel import peeled
 from .program import Assert, Nest, Rows, Site, Store
 from .schedule import schedule

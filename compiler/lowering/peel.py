@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..loops import Affine, Axis, Element, Guarded, guarded
+from .access import Statement
 from .fuse import reachable
-from .inplace import Statement
 from .program import Nest, tops
 from .rename import Rename
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from ..loops import Axis, Buffer
+from ..loops import Affine, Axis, Buffer
 from .folds import in_blocks, in_rows
 from .fuse import reachable
 from .program import Multiply, Nest, Rows, tops
@@ -35,16 +35,25 @@ STACK = 1 << 15  # bytes of the buffers of a row, which lie on the stack of the 
 TURNED = 1 << 10  # elements from which one that is turned in blocks is better alone
 NEAR, FAR = 1 << 13, 1 << 19  # elements of arrays whose columns, read line by line, leave the nearest cache unused
 LONG = 8  # sums that follow one another in each row, from which a nest had better stay alone
+NEEDS = 64  # writers, and readers before the last writer, of one buffer that a statement is told to need
+SEEN = 256  # clusters that are looked at to see whether one needs another
 ROW = 1 << 14  # elements of a row above which its nests would not find it in the cache
 Statement = Nest | Multiply
 
 
 @dataclass(eq=False)
 class _Cluster:
-    """Statements that will share outer axes: for each shared axis, which one it is in every member."""
+    """Statements that will share outer axes.
+
+    shared  for each shared axis, which one it is in every member
+    made    what the members write: by which it is made, and where
+    fits    how many of the first members have been found to fit into rows of some of the axes; -1 if one does not
+    """
 
     members: list[int]
     shared: list[dict[int, Axis]]
+    made: dict[Buffer, tuple[int, Affine]]
+    fits: dict[tuple[int, ...], int] = field(default_factory=dict)
 
 
 def share(
@@ -71,16 +80,20 @@ class _Sharing:
             self._place(at)
 
     def _dependencies(self) -> None:
-        writers = self.writers
+        """What must run before each statement, what follows from that at most left out."""
+        writers, since = self.writers, dict[Buffer, int]()
         for at in range(len(self.body)):
-            used = {r.load.buffer for r in self.reads[at]} | operands(self.body[at]) | {b for b, _ in self.written[at]}
-            before = {w for b in used for w in writers.get(b, ())}
-            before |= {r for b, _ in self.written[at] for r in self.readers.get(b, ())}
+            read = {r.load.buffer for r in self.reads[at]} | operands(self.body[at])
+            written = {b for b, _ in self.written[at]}
+            before = {w for b in read | written for w in writers.get(b, ())[-NEEDS:]}
+            before |= {r for b in written for r in self.readers.get(b, ())[-max(NEEDS, since.get(b, 0)) :]}
             self.needs.append(before)
-            for b in {r.load.buffer for r in self.reads[at]} | operands(self.body[at]):
+            for b in read:
                 self.readers.setdefault(b, []).append(at)
-            for b, _ in self.written[at]:
+                since[b] = since.get(b, 0) + 1
+            for b in written:
                 writers.setdefault(b, []).append(at)
+                since[b] = 0
 
     # ---- clusters
 
@@ -94,63 +107,76 @@ class _Sharing:
             tried.add(id(cluster))
         statement = self.body[at]
         shared = [{at: a} for a in self._rows_of(at)] if isinstance(statement, Nest) else []
-        cluster = _Cluster([at], shared)
+        cluster = _Cluster([at], shared, {b: (at, offset) for b, offset in self.written[at]})
         self.clusters.append(cluster)
         self.cluster_of[at] = cluster
 
     def _join(self, cluster: _Cluster, at: int) -> bool:
         nest = self.body[at]
-        if not isinstance(nest, Nest) or runs_alone(nest) or any(runs_alone(self.body[m]) for m in cluster.members):
+        if not isinstance(nest, Nest) or runs_alone(nest) or runs_alone(self.body[cluster.members[0]]):
             return False
-        shared = self._common(cluster, at, nest)
-        if not shared or not self._worthwhile([*cluster.members, at], shared) or self._waits_for(cluster, at):
+        common = self._common(cluster, at, nest)
+        if not common or not self._worthwhile(cluster, at, common) or self._waits_for(cluster, at):
             return False
+        if len(common) < len(cluster.shared):
+            cluster.shared = [cluster.shared[k] for k in common]
+            cluster.fits.clear()
+        for row, axis in zip(cluster.shared, common.values(), strict=True):
+            row[at] = axis
         cluster.members.append(at)
-        cluster.shared = shared
+        cluster.made.update((b, (at, offset)) for b, offset in self.written[at])
         self.cluster_of[at] = cluster
         return True
 
     def _waits_for(self, cluster: _Cluster, at: int) -> bool:
-        """Whether something else that the statement needs, or that shares rows with it, needs the cluster."""
+        """Whether something else that the statement needs, or that shares rows with it, may need the cluster."""
         pending = [c for c in (self.cluster_of[n] for n in self.needs[at]) if c is not cluster]
         seen = {id(c) for c in pending}
         while pending:
             for need in {n for m in pending.pop().members for n in self.needs[m]}:
                 other = self.cluster_of[need]
-                if other is cluster:
+                if other is cluster or len(seen) > SEEN:
                     return True
                 if id(other) not in seen:
                     seen.add(id(other))
                     pending.append(other)
         return False
 
-    def _common(self, cluster: _Cluster, at: int, nest: Nest) -> list[dict[int, Axis]]:
-        """The shared axes that the nest has too, in the same rows of all it reads."""
-        axes, found = self._rows_of(at), []
-        made = {b: (m, offset) for m in cluster.members for b, offset in self.written[m]}
-        reads = [(r, *made[r.load.buffer]) for r in self.reads[at] if r.load.buffer in made]
-        for row in cluster.shared:
-            if any(s.add and s.buffer in made for s in nest.stores):
-                break
+    def _common(self, cluster: _Cluster, at: int, nest: Nest) -> dict[int, Axis]:
+        """The shared axes, by number, that the nest has too, in the same rows of all it reads."""
+        axes, found = self._rows_of(at), dict[int, Axis]()
+        if any(s.add and s.buffer in cluster.made for s in nest.stores):
+            return found
+        reads = [(r, *cluster.made[r.load.buffer]) for r in self.reads[at] if r.load.buffer in cluster.made]
+        for k, row in enumerate(cluster.shared):
             extent = next(iter(row.values())).extent
             for axis in axes:
                 if axis.extent == extent and all(same_row(r, axis, offset, row[m]) for r, m, offset in reads):
-                    found.append(row | {at: axis})
+                    found[k] = axis
                     axes.remove(axis)
                     break
         return found
 
-    def _worthwhile(self, members: list[int], shared: list[dict[int, Axis]]) -> bool:
+    def _worthwhile(self, cluster: _Cluster, at: int, common: dict[int, Axis]) -> bool:
         """Whether rows stay near, and nothing that tiles would speed up is put into them."""
-        for m in members:
-            nest = self._nest(m)
-            inner, whole = _volume(nest, {row[m] for row in shared}), _volume(nest, set())
-            product, turned = self._tiled(m)
-            if inner > ROW or (inner > TINY and product) or (whole > TURNED and turned):
-                return False
-            if inner > TINY and NEAR < whole <= FAR and all(_lies_along(nest, row[m]) for row in shared):
-                return False
-        return True
+        if not self._suits(at, set(common.values())):
+            return False
+        known, rows = tuple(common), [cluster.shared[k] for k in common]
+        fitting = cluster.fits.get(known, 0)
+        if fitting >= 0:
+            rest = cluster.members[fitting:]
+            fits = all(self._suits(m, {row[m] for row in rows}) for m in rest)
+            fitting = cluster.fits[known] = len(cluster.members) if fits else -1
+        return fitting >= 0
+
+    def _suits(self, at: int, rows: set[Axis]) -> bool:
+        """Whether a nest is as well off in rows along some of its axes."""
+        nest = self._nest(at)
+        inner, whole = _volume(nest, rows), _volume(nest, set())
+        product, turned = self._tiled(at)
+        if inner > ROW or (inner > TINY and product) or (whole > TURNED and turned):
+            return False
+        return not (inner > TINY and NEAR < whole <= FAR and all(_lies_along(nest, row) for row in rows))
 
     def _tiled(self, at: int) -> tuple[bool, bool]:
         """Whether a nest is a product, and whether blocks of it would be turned."""

@@ -6,17 +6,21 @@ Nor do those meet of which one is made where the other is read for the last time
 from __future__ import annotations
 
 import math
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import islice
 
 from ..loops import Buffer, Element, Load
+from .access import Access
 from .fuse import reachable
-from .inplace import read_first, writes
 from .program import Lines, Loop, Multiply, Nest, Rows, Statement, tested, tops
 from .roots import named, parts, roots
 
 ALIGNMENT = 64
 PARTS = 3  # statements into which one that makes a buffer may have been split
+GAPS = 256  # gaps between buffers that are looked at for a new one
+TRIES = 16  # buffers in whose place a new one is tried to be put
 
 
 def nbytes(buffer: Buffer) -> int:
@@ -84,48 +88,108 @@ def plan(scratch: Iterable[Buffer], body: Iterable[Statement]) -> tuple[dict[Buf
     else:
         first, last = lifetimes(scratch, body)
     before = _taken_over(flat, first, last) if len(flat) == len(body) else {}
+    arena = _Arena()
     placed: dict[Buffer, int] = {}
-    alive: list[tuple[int, int, int]] = []  # (offset, end, last use), in order of offsets
-    total = 0
     for buffer in sorted(first, key=lambda b: (first[b], -nbytes(b), b.name)):
-        alive = [block for block in alive if block[2] >= first[buffer]]
-        offset, size = 0, nbytes(buffer)
-        for start, end, _ in alive if buffer not in before else ():
-            if offset + size <= start:
+        arena.expire(first[buffer])
+        if buffer in before:
+            placed[buffer] = arena.hand_over(placed[before[buffer]], last[buffer])
+        else:
+            placed[buffer] = arena.place(nbytes(buffer), last[buffer])
+    return placed, arena.size
+
+
+class _Arena:
+    """Blocks of memory that are in use until a time, and the gaps between them.
+
+    gaps  where each begins, in order; `length` has their sizes, and each begins where no gap ends
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.gaps: list[int] = []
+        self.length: dict[int, int] = {}
+        self.blocks: dict[int, tuple[int, int]] = {}  # by offset: bytes, last use
+        self.ends: list[tuple[int, int]] = []  # last use, offset
+
+    def place(self, size: int, last: int) -> int:
+        """The offset of a new block: in the first gap that holds it, of those that are looked at."""
+        for k, offset in enumerate(self.gaps[:GAPS]):
+            length = self.length[offset]
+            if length >= size:
+                del self.gaps[k], self.length[offset]
+                self._free(offset + size, length - size)
                 break
-            offset = max(offset, end)
-        offset = placed[before[buffer]] if buffer in before else offset
-        placed[buffer] = offset
-        insort(alive, (offset, offset + size, last[buffer]))
-        total = max(total, offset + size)
-    return placed, total
+        else:
+            offset = self._at_end(size)
+        self._use(offset, size, last)
+        return offset
+
+    def _at_end(self, size: int) -> int:
+        """Room behind all blocks, the gap there may be included."""
+        offset = self.size
+        if self.gaps and self.gaps[-1] + self.length[self.gaps[-1]] == offset:
+            offset = self.gaps.pop()
+            del self.length[offset]
+        self.size = max(self.size, offset + size)
+        return offset
+
+    def hand_over(self, offset: int, last: int) -> int:
+        """A new block takes the place of one that is in use for the last time."""
+        self._use(offset, self.blocks[offset][0], last)
+        return offset
+
+    def _use(self, offset: int, size: int, last: int) -> None:
+        self.blocks[offset] = size, last
+        heappush(self.ends, (last, offset))
+
+    def expire(self, now: int) -> None:
+        """Free the blocks that are not used any more."""
+        while self.ends and self.ends[0][0] < now:
+            last, offset = heappop(self.ends)
+            if offset in self.blocks and self.blocks[offset][1] == last:
+                self._free(offset, self.blocks.pop(offset)[0])
+
+    def _free(self, offset: int, size: int) -> None:
+        """Make a gap, together with those beside it."""
+        if not size:
+            return
+        k = bisect_left(self.gaps, offset)
+        if k < len(self.gaps) and self.gaps[k] == offset + size:
+            size += self.length.pop(self.gaps.pop(k))
+        if k and self.gaps[k - 1] + self.length[self.gaps[k - 1]] == offset:
+            self.length[self.gaps[k - 1]] += size
+            return
+        self.gaps.insert(k, offset)
+        self.length[offset] = size
 
 
 def _taken_over(
     body: list[Nest | Rows | Multiply | Lines], first: dict[Buffer, int], last: dict[Buffer, int]
 ) -> dict[Buffer, Buffer]:
     """Which buffers lie where another one did that is read for the last time when they are made."""
-    ending: dict[int, list[Buffer]] = {}
+    ending: dict[tuple[int, str, int], list[Buffer]] = {}
     for buffer, at in sorted(last.items(), key=lambda item: item[0].name):
-        ending.setdefault(at, []).append(buffer)
-    made = [writes(s) for s in body]
+        ending.setdefault((at, buffer.type.dtype, nbytes(buffer)), []).append(buffer)
+    access = Access()
     found: dict[Buffer, Buffer] = {}
     for buffer, at in sorted(first.items(), key=lambda item: (item[1], item[0].name)):
         for end in range(at, min(at + PARTS, len(body))):
-            if buffer not in made[end]:
+            if buffer in found or buffer not in access.writes(body[end]):
                 break
-            common = body[at : end + 1]
-            for other in ending.get(end, ()):
-                alike = other.type.dtype == buffer.type.dtype and nbytes(other) == nbytes(buffer)
-                if alike and first[other] < at and buffer not in found and _follows(common, buffer, other):
-                    found[buffer] = other
-            if buffer in found and found[buffer] in ending.get(end, ()):
-                ending[end].remove(found[buffer])
+            others = ending.get((end, buffer.type.dtype, nbytes(buffer)), [])
+            tried = islice((b for b in others if first[b] < at), TRIES)
+            other = next((b for b in tried if _follows(body[at : end + 1], buffer, b, access)), None)
+            if other is not None:
+                found[buffer] = other
+                others.remove(other)
     return found
 
 
-def _follows(common: list[Nest | Rows | Multiply | Lines], buffer: Buffer, other: Buffer) -> bool:
+def _follows(
+    common: list[Nest | Rows | Multiply | Lines], buffer: Buffer, other: Buffer, access: Access
+) -> bool:
     """Whether a buffer may lie where another one did that is still read in the statements that they have in common."""
-    if any(other in writes(s) or (isinstance(s, Nest) and s.cases) for s in common):
+    if any(other in access.writes(s) or (isinstance(s, Nest) and s.cases) for s in common):
         return False
-    return read_first(common, buffer, other)
+    return access.read_first(common, buffer, other)

@@ -27,6 +27,7 @@ from ...compiler.frontend.trace import from_values
 from ...compiler.ir.graph import inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Type
+from .. import kernels
 from ..compiled import Compiled
 from ..derive import Jit, inner
 from ..foreign import indices
@@ -72,7 +73,7 @@ class Flat:
         """Its machine code."""
         kernel = self.compiled.kernel
         if not isinstance(kernel, Kernel):
-            raise RuntimeError(f"{self.name} has no machine code under PULLBACK_REFERENCE=1: unset it")
+            raise RuntimeError(f"{self.name} has no machine code{kernels.not_compiled(kernel)}")
         return kernel
 
     @functools.cached_property

@@ -102,7 +102,7 @@ def rebuild(m: Machine, s: Schema, values: Iterator[Value]) -> Any:
     if isinstance(s, (Held, Container)):
         ref = m.new("array", None) if isinstance(s, Held) else m.new(s.kind, None)
         m.heap[ref.box] = Array(m.now, next(values)) if isinstance(s, Held) else rebuild(m, s.content, values)
-        ref.box.maybe |= s.boxes
+        ref.box.relate(s.boxes)
         return ref
     return Array(m.now, next(values), isinstance(s, Leaf) and s.weak)
 
@@ -142,7 +142,7 @@ def overlaps(boxes: Leaves) -> set[tuple[Any, Any]]:
 def pair_up(made: Leaves, pairs: set[tuple[Any, Any]]) -> None:
     for p, q in pairs:
         if p in made and q in made:
-            made[p].maybe.add(made[q])
+            made[p].relate([made[q]])
 
 
 def keep_boxes(s: Schema, kept: Any) -> Schema:

@@ -67,7 +67,7 @@ def columns(m: Machine, items: Items) -> Callable[[Any], Any] | None:
         made = item_of(m, table, k)
         for i in items:
             if isinstance(i, Ref) and isinstance(made, Ref):  # a copy of ours, where Python has the item itself
-                made.box.maybe |= m.relatives(i.box)
+                made.box.relate(m.relatives(i.box))
         return made
 
     return item
@@ -115,7 +115,7 @@ def append(m: Machine, ref: Ref, v: Any) -> None:
     value = lift(m, v)
     value = value if value.type == made else cast_rows(Array(m.now, value), made.numpy).value
     if isinstance(v, Ref):
-        v.box.maybe.add(ref.box)
+        v.box.relate([ref.box])
     if not held.managed and not m.ranges.inside(held.count, 0, held.room):
         buffer = _larger(buffer)
     new = m.now.emit(memory.update, m.value(buffer), value, m.value(held.count), axes=(0,), widths=(memory.DROPPED,))

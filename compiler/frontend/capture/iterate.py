@@ -102,6 +102,8 @@ def affine(m: Machine, start: Any, step: int, k: Any) -> Any:
 
 def every(m: Machine, v: Any) -> list[Any]:
     """All items of an iterable of known length."""
+    if is_list(v) and not isinstance(held := m.content(v.box), Grown):
+        return list(held)
     it = iterate(m, v)
     if isinstance(it.trip, Array):
         m.refuse("something whose length depends on traced values is unpacked", "use an array and a count")

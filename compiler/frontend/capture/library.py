@@ -102,7 +102,7 @@ def adopt_result(m: Machine, made: Any, given: list[Any], low: list[Any]) -> Any
         for ref, x in zip(given, low, strict=False):
             both = isinstance(made, np.ndarray) and isinstance(x, np.ndarray) and np.may_share_memory(made, x)
             if is_array(ref) and (shared or both):
-                result.box.maybe |= m.relatives(ref.box)
+                result.box.relate(m.relatives(ref.box))
     return result
 
 

@@ -40,9 +40,9 @@ class TooLong(Exception):
     """A loop is not worth unrolling."""
 
 
-def size(m: Machine) -> int:
-    """How many operations have been emitted, those in regions counted."""
-    return sum(1 + sum(len(g.body) for g in op.regions) for op in m.now.builder.body) if m.now.builder.body else 0
+def size(m: Machine, begin: int) -> int:
+    """How many operations have been emitted since there were `begin`, those in regions counted."""
+    return sum(1 + sum(len(g.body) for g in op.regions) for op in m.now.builder.body[begin:])
 
 
 class Looping:
@@ -91,7 +91,7 @@ class Looping:
 
     def unroll(self, more: Callable[[int], Any], start: Callable[[int], None], budget: int | None, k: int = 0) -> None:
         """Walk pass after pass; TooLong if that would emit more than `budget` operations."""
-        m, begin = self.m, size(self.m) if budget is not None else 0
+        m, begin = self.m, len(self.m.now.builder.body)
         first = k
         while True:
             self.frame.line = self.s.lineno
@@ -121,7 +121,7 @@ class Looping:
                 return
 
     def _afford(self, begin: int, budget: int, k: int) -> None:
-        emitted = size(self.m) - begin
+        emitted = size(self.m, begin)
         trips = self.trips if self.trips is not None else max(k, NOT_ENOUGH // 4)
         if emitted and (emitted / k * trips > budget or (self.trips is None and k >= NOT_ENOUGH)):
             raise TooLong

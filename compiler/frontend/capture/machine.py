@@ -25,7 +25,7 @@ from ..errors import TraceError, Uncaptured, message
 from ..tracing import Tracing, is_library, resumed
 from .frames import Frame, Place, Raised, State
 from .ranges import Ranges
-from .values import UNDEF, Box, Poison, Ref, Table, like, related
+from .values import UNDEF, Box, Poison, Ref, Table, like
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Machine, Any], None]] = {}
 EXPRESSIONS: dict[type[ast.expr], Callable[[Machine, Any], Any]] = {}
@@ -213,7 +213,7 @@ class Machine:
 
         The relation is kept by pairs, so that two buffers that a loop swaps stay apart although each may be either.
         """
-        return {box} | {b for b in self.heap if related(b, box)}
+        return {box} | (box.maybe & self.heap.keys())
 
     def store(self, box: Box, content: Any, item: str = "") -> None:
         """Change what an object holds, at `item`; what may share its memory cannot be read any more."""
@@ -233,10 +233,9 @@ class Machine:
                 self.refuse(verdict, "work on a copy", TraceError)
         self.heap[box] = content
         line = self.where()
-        for other in list(self.heap):
-            if other is not box and related(other, box):
-                why = f"an {other.kind} that may or may not be the same as one that was changed at {line} is read"
-                self.heap[other] = Poison(why.replace("an list", "a list").replace("an dict", "a dict"), FIX)
+        for other in self.relatives(box) - {box}:
+            why = f"an {other.kind} that may or may not be the same as one that was changed at {line} is read"
+            self.heap[other] = Poison(why.replace("an list", "a list").replace("an dict", "a dict"), FIX)
 
     def bind_name(self, name: str, value: Any) -> None:
         """Bind a name of the innermost frame, or of one that it closes over."""

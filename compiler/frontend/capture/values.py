@@ -11,7 +11,7 @@ a `Ref` to a `Box`, whose content the heap holds:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
@@ -53,7 +53,7 @@ class Box:
     """One object that can change: an array, a list or a dict.
 
     origin   "" for what captured code made, else whose it is: "argument" or "outer array", which must not be written
-    maybe    boxes that may share memory with this one
+    maybe    boxes that may share memory with this one, which is among theirs
     kept     who else keeps it, out of sight: it must not be written any more
     """
 
@@ -61,6 +61,12 @@ class Box:
     origin: str = ""
     kept: str = ""
     maybe: set[Box] = field(default_factory=set)
+
+    def relate(self, others: Iterable[Box]) -> None:
+        """Remember that others may share memory with this one."""
+        for other in {*others} - {self}:
+            self.maybe.add(other)
+            other.maybe.add(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,4 +280,4 @@ def _same_part(a: Part, b: Part) -> bool:
 
 def related(a: Box, b: Box) -> bool:
     """Whether two boxes may share memory."""
-    return a is b or a in b.maybe or b in a.maybe
+    return a is b or a in b.maybe
