@@ -61,6 +61,7 @@ class Closure:
     def __init__(self, m: Machine, tree: Parsed, frame: Frame, defaults: list[Any], named: dict[str, Any]) -> None:
         self.machine, self.tree, self.frame, self.defaults, self.named = m, tree, frame, defaults, named
         self.__name__ = getattr(tree.node, "name", "<lambda>")
+        self.attributes = new_dict(m, (), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Called by a library."""
@@ -182,8 +183,8 @@ def enter(
     frame = Frame(getattr(tree.node, "name", "<lambda>"), tree, scope)
     frame.globals = globals_ if globals_ is not None else scope.globals if scope else {}
     frame.free, frame.line = free or {}, tree.node.lineno
-    frame.level = m.level
-    if any(f.parsed is not None and f.parsed.node is tree.node and f.level < m.level for f in m.frames):
+    frame.level, frame.site, m.site = m.level, m.site, None
+    if any(f.parsed is not None and f.parsed.node is tree.node and _repeats(f, frame) for f in m.frames):
         m.refuse(f"{frame.name!r} calls itself until a traced value ends it", "write it as a loop")
     if len(m.frames) > DEPTH and m.in_region:
         m.refuse(f"calls nest more than {DEPTH} deep", "write them as a loop")
@@ -199,6 +200,11 @@ def enter(
     made = _returned(m, frame)
     m.frames.pop()
     return made
+
+
+def _repeats(running: Frame, frame: Frame) -> bool:
+    """Whether a function has been called in a region outside, at the same place: so it may go on for ever."""
+    return running.level < frame.level and running.site is frame.site
 
 
 def _returned(m: Machine, frame: Frame) -> Any:
@@ -253,6 +259,10 @@ def _bind(
 
 
 def attribute(m: Machine, base: Any, name: str) -> Any:
+    if isinstance(base, Closure):
+        table: Table = m.content(base.attributes.box)
+        if name in table.keys:
+            return table.values[table.keys.index(name)]
     if is_array(base) or is_scalar(base):
         return ARRAY_ATTRIBUTES[0](m, base, name)
     if isinstance(base, Ref) or (type(base) is tuple and traced(base)):

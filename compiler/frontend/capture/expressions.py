@@ -299,7 +299,7 @@ def _call(m: Machine, n: ast.Call) -> Any:
             table = m.content(value.box) if isinstance(value, Ref) else None
             pairs: Any = zip(table.keys, table.values, strict=True) if isinstance(table, Table) else value
             kwargs.update(native(m, lambda p=pairs: dict(p)))
-    m.frame.line = n.lineno
+    m.frame.line, m.site = n.lineno, n
     return m.call(function, args, kwargs)
 
 

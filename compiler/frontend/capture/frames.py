@@ -23,11 +23,12 @@ class Frame:
     scope    the frame that a function made while walking closes over
     free     the cells that any other function closes over
     level    in how many regions it runs
+    site     where it was called
 
     Names that begin with # are ours: whether the function has returned and what, which loop was left.
     """
 
-    __slots__ = ("name", "parsed", "scope", "globals", "free", "vars", "line", "level", "__weakref__")
+    __slots__ = ("name", "parsed", "scope", "globals", "free", "vars", "line", "level", "site", "__weakref__")
 
     def __init__(self, name: str, parsed: Parsed | None, scope: Frame | None = None) -> None:
         self.name, self.parsed, self.scope = name, parsed, scope
@@ -35,6 +36,7 @@ class Frame:
         self.free: dict[str, Any] = {}
         self.vars: dict[str, Any] = {"#return": False, "#value": UNDEF, "#depth": 0}
         self.line = self.level = 0
+        self.site: Any = None
 
     @property
     def names(self) -> frozenset[str]:

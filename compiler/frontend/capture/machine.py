@@ -54,6 +54,7 @@ class Machine:
         self.testing = False
         self.trying = self.level = 0
         self.telling = 0
+        self.site: ast.expr | None = None
         self.handled: list[BaseException] = []
         self.ranges = Ranges()
         self.rolled: dict[Any, Any] = {}

@@ -100,6 +100,8 @@ def _shifted(m: Machine, x: Array, by: int) -> Array:
         return whole(m, operator.add, x, by, made)
     made = base if shift + by == 0 else native(m, lambda: base + (shift + by))
     made = Array(made.tracing, made.value, weak=True)
+    if made.value is not x.value:
+        m.ranges.combined(made, x, by)
     if shift + by:
         m.ranges.note(made, low + by, high + by)
         m.ranges.shifted(made, x, by)
@@ -164,6 +166,10 @@ def _whole_power(m: Machine, x: Any, exponent: int) -> Any:
 
 def whole(m: Machine, fn: Any, x: Any, y: Any, made: Array) -> Array:
     """An integer result: what is known of it, and a check that 64 bits hold it unless that is certain."""
+    if fn in (operator.add, operator.sub):
+        m.ranges.combined(made, x, y, 1 if fn is operator.add else -1)
+    elif fn is operator.mul:
+        m.ranges.multiplied(made, x, y)
     (a, b), (c, d) = m.ranges.of(x), m.ranges.of(y)
     if fn is operator.add:
         low, high = a + c, b + d

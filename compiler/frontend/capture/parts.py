@@ -115,9 +115,8 @@ def _span(m: Machine, k: slice, size: int) -> Span:
             m.fail(error)
         return Span(found.start if len(found) else 0, found.step if len(found) else 1, len(found))
     if type(step) is int and step == 1 and is_scalar(k.start) and is_scalar(k.stop):
-        low, high = m.ranges.base(k.start), m.ranges.base(k.stop)
-        if low[0].value is high[0].value and 0 <= high[1] - low[1] <= size:
-            width = high[1] - low[1]
+        width = m.ranges.width(k.start, k.stop)
+        if width is not None and 0 <= width <= size:
             return Span(_window(m, k.start, width, size), 1, width) if width else Span(0, 1, 0)
     fix = "take a window of known width, a[i:i+3], or use np.where over the whole array"
     m.refuse("the length of this slice depends on traced values, so its result has no fixed shape", fix)
@@ -127,6 +126,9 @@ def _window(m: Machine, start: Array, width: int, size: int) -> Any:
     """The start of a window, which must lie inside: Python would make it shorter."""
     if m.ranges.inside(start, 0, size - width + 1):
         return start
+    if m.ranges.leaves(start, m.now.builder.params, size - width):
+        fix = "let the loop end where the window does, or treat the ends apart"
+        m.refuse(f"a window of width {width} leaves the axis of size {size} in some pass, where it is shorter", fix)
     low, high = m.emit(lt, start, 0), m.emit(lt, size - width, start)
     out = m.emit(or_, low, high)
     text = f"a window of width {width} with a traced start must lie inside the axis of size {size}"

@@ -3,6 +3,7 @@
     for i in range(1, n - 1):       i is in 1 .. n-2
         a[i + 1] - a[i]             both in range of a's n elements: no check is needed
         b[i : i + 3]                the ends have one base and differ by 3: a window
+    b[3 * i : 3 * (i + 1)]      the ends are 3i and 3i + 3: a window, too
 """
 
 from __future__ import annotations
@@ -15,14 +16,24 @@ from ..array import Array
 
 LEAST, MOST = -(2**63), 2**63 - 1
 Interval = tuple[int, int]
+Form = tuple[dict[Value, int], int]
 
 
 class Ranges:
-    """known   value -> the least and the greatest it can be;  drift  value -> another one, plus between two numbers"""
+    """What is known.
+
+    known    value -> the least and the greatest it can be
+    drift    value -> another one, plus between two numbers
+    forms    value -> a sum of multiples of others, and a constant; those without one stand for themselves
+    passes   the index of a loop's passes, which goes through all of its numbers
+    """
 
     def __init__(self) -> None:
         self.known: dict[Value, Interval] = {}
         self.drift: dict[Value, tuple[Array, int, int]] = {}
+        self.forms: dict[Value, Form] = {}
+        self.passes: set[Value] = set()
+        self._products: dict[Any, Form] = {}
 
     def of(self, x: Any) -> Interval:
         """The least and the greatest that an integer can be."""
@@ -58,6 +69,47 @@ class Ranges:
         if value is not None:
             self.drift[made.value] = (value, low + by, high + by)
 
+    # ---- sums of multiples
+
+    def form(self, x: Any) -> Form:
+        """x as a sum of multiples of other values, and a constant."""
+        if not isinstance(x, Array):
+            return {}, int(x)
+        return self.forms.get(x.value, ({x.value: 1}, 0))
+
+    def combined(self, made: Array, x: Any, y: Any, factor: int = 1) -> None:
+        """`made` is x + factor * y."""
+        (terms, constant), (others, more) = self.form(x), self.form(y)
+        total = dict(terms)
+        for value, k in others.items():
+            total[value] = total.get(value, 0) + factor * k
+        self.forms[made.value] = {v: k for v, k in total.items() if k}, constant + factor * more
+
+    def multiplied(self, made: Array, x: Any, y: Any) -> None:
+        """`made` is x * y; the same product of two unknowns is the same unknown."""
+        for a, b in ((x, y), (y, x)):
+            if not isinstance(b, Array):
+                self.combined(made, 0, a, int(b))
+                return
+        keys = [(frozenset(terms.items()), constant) for terms, constant in (self.form(x), self.form(y))]
+        self.forms[made.value] = self._products.setdefault(frozenset(keys), self.form(made))
+
+    def width(self, start: Any, stop: Any) -> int | None:
+        """stop - start, if that is a number whatever the values are."""
+        (terms, constant), (others, more) = self.form(start), self.form(stop)
+        return more - constant if terms == others else None
+
+    def leaves(self, x: Array, params: tuple[Value, ...], high: int) -> bool:
+        """Whether x is surely below 0 or above `high` in some pass of the loop whose body has these parameters."""
+        terms, constant = self.form(x)
+        if len(terms) != 1:
+            return False
+        ((index, factor),) = terms.items()
+        if index not in self.passes or index not in params:
+            return False
+        ends = [constant + factor * k for k in self.known[index]]
+        return min(ends) < 0 or max(ends) > high
+
     def joined(self, made: Array, x: Any, y: Any) -> None:
         """`made` is x or y."""
         (a, b), (c, d) = self.of(x), self.of(y)
@@ -73,6 +125,7 @@ class Ranges:
         made = Array(m.now, m.emit(add, a, b).value, weak=True)
         (low, high), (more, most) = self.of(a), self.of(b)
         self.note(made, low + more, high + most)
+        self.combined(made, a, b)
         for x, by in ((a, b), (b, a)):
             if not isinstance(by, Array):
                 self.shifted(made, x, int(by))

@@ -147,6 +147,8 @@ class Roll:
         if self.trip is None:
             return None
         index = Array(body, body.builder.params[0], weak=True)
+        if isinstance(self.trip, int):
+            self.m.ranges.passes.add(index.value)
         most = self.m.ranges.of(self.trip)[1] - 1
         return self.m.ranges.note(index, 0, max(most, 0))
 

@@ -52,9 +52,8 @@ _CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal", "warn", "warn_exp
 _MAKES = frozenset(("array", "asarray", "asanyarray", "full"))
 """Names of what makes arrays of numbers, which NumPy would ask for."""
 
-_PARTS = frozenset(dis.opmap[n] for n in ("BINARY_SUBSCR", "BINARY_SLICE") if n in dis.opmap)
 _IN_PLACE = range(13, 26)
-"""The arguments of BINARY_OP that stand for += and its kin: with parts of arrays about, these may be written to."""
+"""The arguments of BINARY_OP that stand for += and its kin: they write into arrays, which NumPy would do to its own."""
 
 _DECIDES = frozenset(["max", "min", "any", "all", "int", "float", "bool", "round", "divmod", "math"])
 """Global names of what asks for the numbers behind values."""
@@ -75,7 +74,7 @@ def _is_plain(code: types.CodeType) -> bool:
         return False
     binary = dis.opmap["BINARY_OP"]
     in_place = any(op == binary and arg in _IN_PLACE for op, arg in zip(operations, arguments, strict=True))
-    if in_place and any(op in _PARTS for op in operations) and _changes_a_name(code):
+    if in_place and _changes_a_name(code):
         return False
     decides = _DECIDES.intersection(code.co_names)
     return not (decides and any(_is_decision(i) for i in dis.get_instructions(code)))

@@ -16,7 +16,7 @@ from ..array import Array
 from ..errors import TraceError
 from . import messages, numbers, sequences
 from .arrays import set_array
-from .calls import call, make_closure
+from .calls import Closure, attribute, call, make_closure
 from .expressions import BINARY, binary, get_item, load
 from .frames import Raised
 from .iterate import every
@@ -109,13 +109,17 @@ def bind(m: Machine, target: ast.expr, value: Any) -> None:
         base = m.eval(target.value)
         set_item(m, base, m.eval(target.slice), value)
     else:
-        _refuse_attribute(m, target)
+        assert isinstance(target, ast.Attribute)
+        _set_attribute(m, m.eval(target.value), target.attr, value)
 
 
-def _refuse_attribute(m: Machine, target: ast.expr) -> None:
-    """Objects that were made here may be changed, in a plain run; others are seen outside."""
+def _set_attribute(m: Machine, owner: Any, name: str, value: Any) -> None:
+    """Functions made here have attributes; other objects made here change in a plain run; all else is seen outside."""
+    if isinstance(owner, Closure):
+        sequences.set_item(m, owner.attributes, name, value)
+        return
     fix = "keep it in a local name, and return it"
-    if isinstance(target, ast.Attribute) and id(m.eval(target.value)) in m.made:
+    if id(owner) in m.made:
         m.refuse("an assignment to an attribute", fix)
     m.refuse("an assignment to an attribute, which would be seen outside", fix, TraceError)
 
@@ -165,7 +169,11 @@ def _augmented(m: Machine, s: ast.AugAssign) -> None:
         old = load(m, target.id)
         m.bind_name(target.id, in_place(m, fn, old, m.eval(s.value)))
     else:
-        _refuse_attribute(m, target)
+        assert isinstance(target, ast.Attribute)
+        owner = m.eval(target.value)
+        old = attribute(m, owner, target.attr)
+        new = in_place(m, fn, old, m.eval(s.value))
+        _set_attribute(m, owner, target.attr, new)
 
 
 def in_place(m: Machine, fn: Any, old: Any, value: Any) -> Any:
