@@ -58,7 +58,7 @@ class Gradient:
         index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
         grads = [_like(args[k], index) for k in places]
         if traced.frozen:
-            refuse_unseen(graph, wrt)
+            refuse_unseen(graph, wrt, traced.frozen)
         joint = value_and_grad(graph, wrt, self.max_memory or limit())
         made = grads[0] if single else specs.TupleResult(tuple(grads))
         if self.with_value:

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..compiler.backend import process
 from ..compiler.backend.kernel import compile_graph
+from ..compiler.frontend.askers import instead
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.trace import Trace, from_arrays
 from ..compiler.ir.graph import Builder, Graph, Op
@@ -199,15 +200,19 @@ class Varying:
         return form, kernel.run(arrays)
 
 
-def refuse_unseen(graph: Graph, wrt: Sequence[int]) -> None:
+def refuse_unseen(graph: Graph, wrt: Sequence[int], frozen: Sequence[Frozen]) -> None:
     """Refuse a derivative where a Python number was made of a value that depends on what it is taken for."""
+    asked = {each.where: each.what for each in frozen if each.what.startswith("float()")}
     active = {graph.params[k] for k in wrt}
     for op in graph.body:
         if op.prim is not stop_gradient and not active.isdisjoint(op.args):
             active.update(r for r in op.results if r.type.is_float)
             if op.prim is guard and not active.isdisjoint(op.args[2:]):
-                verdict = "float() of a traced value: a derivative would not see what becomes of the number"
+                what = asked.get(op.where, "float()")
+                verdict = f"{what} of a traced value: a derivative would not see what becomes of the number"
                 fix = "use NumPy's functions in place of math's; if no derivative is wanted, float(stop_gradient(x))"
+                if what != "float()":
+                    fix = instead(what.removeprefix("float() for ").removesuffix("()"))
                 raise TraceError(message(verdict, op.where, fix))
 
 

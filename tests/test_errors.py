@@ -132,8 +132,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("ndarray.partition", lambda x: x.partition(1), "outside of the function"),
     ("out=", lambda x: np.sin(x, out=np.zeros(3)), "y = np.sin(...)"),
     ("np.add.accumulate", lambda x: np.add.accumulate(x), "outside of the function"),
-    ("in-place add", lambda x: _increased(x), "x = x + y"),
-    ("in-place multiply", lambda x: _scaled(np.sin(x)[1:]), "x = x + y"),
+    ("assignment into an array that is the argument at x", lambda x: _increased(x), "a = a.copy()"),
     ("size that depends on values", lambda x: np.where(x > 0), "np.where(condition, a, b)"),
     ("shapes (3,) and (2,) do not broadcast", lambda x: x + np.ones(2), "x[:, None]"),
     ("shapes (3,) and (2, 2) do not fit", lambda x: x @ np.ones((2, 2)), "transpose"),
@@ -160,11 +159,6 @@ def _assigned(z, x):
 
 def _increased(x):
     x += 1
-    return x
-
-
-def _scaled(x):
-    x *= 2
     return x
 
 
@@ -370,7 +364,7 @@ def test_in_place_updates_keep_the_dtype() -> None:
 
     x = np.ones(3, np.float32)
     assert jit(f)(x).dtype == f(x).dtype == np.float32
-    assert "cannot put" in said(TraceError, lambda: jit(lambda n: _increased_by_half(np.zeros_like(n)))(np.arange(3)))
+    assert "Cannot cast" in said(TypeError, lambda: jit(lambda n: _increased_by_half(np.zeros_like(n)))(np.arange(3)))
 
 
 def _increased_by_half(x):

@@ -16,13 +16,17 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import Type
 from . import tracing
+from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message
+from .operators import binary, inplace, operand, times, times_behind, unary
 from .refusals import Refusals
 from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy function -> its meaning on traced arrays."""
+
+HOOKS["knows"] = FUNCTIONS.__contains__
 
 
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -36,40 +40,8 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
     return register
 
 
-def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    ufunc = getattr(np, name)
-
-    def forward(self: Array, other: Any) -> Any:
-        return HOOKS["operate"](ufunc, self, other) if _operand(other) else NotImplemented
-
-    def backward(self: Array, other: Any) -> Any:
-        return HOOKS["operate"](ufunc, other, self) if _operand(other) else NotImplemented
-
-    return forward, backward
-
-
-def _unary(name: str) -> Callable[..., Any]:
-    ufunc = getattr(np, name)
-    return lambda self: HOOKS["operate"](ufunc, self)
-
-
-def _inplace(name: str) -> Callable[..., Any]:
-    ufunc = getattr(np, name)
-
-    def update(self: Array, other: Any) -> Any:
-        if not self.shape:
-            return HOOKS["operate"](ufunc, self, other)
-        return self._update(ufunc, other)
-
-    return update
-
-
 def _method(function: Any) -> Callable[..., Any]:
     return lambda self, *args, **kwargs: call(function, FUNCTIONS[function], (self, *args), kwargs)
-
-
-def _operand(other: Any) -> bool:
-    return isinstance(other, (Array, bool, int, float, list, tuple, np.ndarray, np.generic, Length))
 
 
 class Array(Refusals):
@@ -77,6 +49,7 @@ class Array(Refusals):
 
     __slots__ = ("tracing", "value", "weak", "shared", "__weakref__")
     __array_priority__ = 1000
+    __pandas_priority__ = 5000
 
     def __init__(self, tracing: Tracing, value: Value, weak: bool = False, shared: bool = False) -> None:
         self.tracing, self.value, self.weak, self.shared = tracing, value, weak, shared
@@ -172,34 +145,34 @@ class Array(Refusals):
 
     # ---- operators
 
-    __add__, __radd__ = _binary("add")
-    __sub__, __rsub__ = _binary("subtract")
-    __mul__, __rmul__ = _binary("multiply")
-    __truediv__, __rtruediv__ = _binary("true_divide")
-    __floordiv__, __rfloordiv__ = _binary("floor_divide")
-    __mod__, __rmod__ = _binary("remainder")
-    __pow__, __rpow__ = _binary("power")
-    __and__, __rand__ = _binary("bitwise_and")
-    __or__, __ror__ = _binary("bitwise_or")
-    __xor__, __rxor__ = _binary("bitwise_xor")
-    __lshift__, __rlshift__ = _binary("left_shift")
-    __rshift__, __rrshift__ = _binary("right_shift")
-    __lt__, __gt__ = _binary("less")[0], _binary("greater")[0]
-    __le__, __ge__ = _binary("less_equal")[0], _binary("greater_equal")[0]
-    __eq__, __ne__ = _binary("equal")[0], _binary("not_equal")[0]
-    __neg__, __pos__ = _unary("negative"), _unary("positive")
-    __abs__, __invert__ = _unary("absolute"), _unary("invert")
-    __iadd__, __isub__ = _inplace("add"), _inplace("subtract")
-    __imul__, __itruediv__ = _inplace("multiply"), _inplace("true_divide")
-    __ifloordiv__, __imod__, __ipow__ = _inplace("floor_divide"), _inplace("remainder"), _inplace("power")
-    __iand__, __ior__, __ixor__ = _inplace("bitwise_and"), _inplace("bitwise_or"), _inplace("bitwise_xor")
-    __ilshift__, __irshift__ = _inplace("left_shift"), _inplace("right_shift")
+    __add__, __radd__ = binary("add")
+    __sub__, __rsub__ = binary("subtract")
+    __mul__, __rmul__ = times, times_behind
+    __truediv__, __rtruediv__ = binary("true_divide")
+    __floordiv__, __rfloordiv__ = binary("floor_divide")
+    __mod__, __rmod__ = binary("remainder")
+    __pow__, __rpow__ = binary("power")
+    __and__, __rand__ = binary("bitwise_and")
+    __or__, __ror__ = binary("bitwise_or")
+    __xor__, __rxor__ = binary("bitwise_xor")
+    __lshift__, __rlshift__ = binary("left_shift")
+    __rshift__, __rrshift__ = binary("right_shift")
+    __lt__, __gt__ = binary("less")[0], binary("greater")[0]
+    __le__, __ge__ = binary("less_equal")[0], binary("greater_equal")[0]
+    __eq__, __ne__ = binary("equal")[0], binary("not_equal")[0]
+    __neg__, __pos__ = unary("negative"), unary("positive")
+    __abs__, __invert__ = unary("absolute"), unary("invert")
+    __iadd__, __isub__ = inplace("add"), inplace("subtract")
+    __imul__, __itruediv__ = inplace("multiply"), inplace("true_divide")
+    __ifloordiv__, __imod__, __ipow__ = inplace("floor_divide"), inplace("remainder"), inplace("power")
+    __iand__, __ior__, __ixor__ = inplace("bitwise_and"), inplace("bitwise_or"), inplace("bitwise_xor")
+    __ilshift__, __irshift__ = inplace("left_shift"), inplace("right_shift")
 
     def __matmul__(self, other: Any) -> Any:
-        return FUNCTIONS[np.matmul](self, other) if _operand(other) else NotImplemented
+        return FUNCTIONS[np.matmul](self, other) if operand(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return FUNCTIONS[np.matmul](other, self) if _operand(other) else NotImplemented
+        return FUNCTIONS[np.matmul](other, self) if operand(other) else NotImplemented
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -297,7 +270,7 @@ def name_of(function: Any) -> str:
 def unknown(name: str, detail: str = "") -> UnknownFunction:
     """The error for a function that is not known here."""
     verdict = f"{name}{detail} is not supported in a traced function"
-    fix = "compute it from functions that are, or outside of the function and pass the result"
+    fix = BY_ELEMENT if instead(name) == BY_ELEMENT else OTHERWISE
     return UnknownFunction(message(verdict, user_line(), fix))
 
 

@@ -41,12 +41,28 @@ def full_like(
 @implements(np.linspace)
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Array:
     a, b = as_operand(start), as_operand(stop)
+    (num,) = sizes((num,))
     now, kind = here(a, b), result_dtype(a, b, 1.0)
     rank = max(len(shape_of(a)), len(shape_of(b)))
     count = positions(now, (num, *(1,) * rank), 0).astype(kind)
     step = elementwise(np.true_divide, elementwise(np.subtract, b, a), float(max(num - bool(endpoint), 1)))
     along = elementwise(np.multiply, count, step)
     made = elementwise(np.add, a, along)
+    return made if dtype is None else made.astype(dtype)
+
+
+@implements(np.arange)
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Array:
+    """How many there are must be known; the numbers themselves may be traced."""
+    low, high = (0, start) if stop is None else (start, stop)
+    a, b, c = as_operand(low), as_operand(high), as_operand(step)
+    span = elementwise(np.true_divide, elementwise(np.subtract, b, a), c)
+    count = elementwise(np.ceil, span)
+    if isinstance(count, Array):
+        count = count.astype(np.int64).number("an index or size", "declare the argument static: static_argnames=('n',)")
+    kind = result_dtype(a, b, c)
+    places = positions(here(a, b, c), (max(int(count), 0),), 0).astype(kind)
+    made = elementwise(np.add, elementwise(np.multiply, places, c), a).astype(kind)
     return made if dtype is None else made.astype(dtype)
 
 

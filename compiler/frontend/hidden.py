@@ -13,7 +13,6 @@ import dis
 import functools
 import hashlib
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -22,15 +21,14 @@ import numpy as np
 
 from .array import Array
 from .frozen import is_generator
-from .tracing import is_library
+from .operators import is_array_like
+from .tracing import is_foreign
 from .tree import MADE_OF, ById, static_key
 
 LIMIT = 256
 """How many functions are read at most."""
 
 MISSING = ById("no value")
-_STANDARD = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
-_SITE = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
@@ -87,6 +85,10 @@ def _key(x: Any, arrays: list[np.ndarray], depth: int) -> Any:
     if type(x) in MADE_OF:
         array = np.ascontiguousarray(MADE_OF[type(x)][0](x))
         return (ById(x), array.dtype, array.shape, hashlib.blake2b(array.tobytes()).digest())
+    if is_array_like(x):
+        array = np.ascontiguousarray(np.asarray(x))
+        told = ById(x) if array.dtype.hasobject else hashlib.blake2b(array.tobytes()).digest()
+        return (ById(x), array.dtype, array.shape, told)
     if isinstance(x, types.MethodType):
         return (_key(x.__func__, arrays, depth), ById(x.__self__))
     if isinstance(x, types.FunctionType):
@@ -132,7 +134,7 @@ class _Scanner:
             return
         self.seen.add(id(x))
         if isinstance(x, types.FunctionType):
-            if not foreign(x.__code__.co_filename):
+            if not is_foreign(x.__code__.co_filename):
                 self.pending.append(x)
             if hasattr(x, "__wrapped__"):
                 self.visit(x.__wrapped__)
@@ -196,7 +198,7 @@ class _Scanner:
 def _matters(value: Any) -> bool:
     """Whether a changed value would change a trace: data, and functions of the user."""
     if isinstance(value, types.FunctionType):
-        return not foreign(value.__code__.co_filename)
+        return not is_foreign(value.__code__.co_filename)
     if type(value) in (list, tuple, dict):
         return bool(value)
     if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
@@ -214,21 +216,13 @@ def _is_object(x: Any) -> bool:
     """Whether attributes of x are worth reading: objects, classes and modules of the user."""
     if isinstance(x, types.ModuleType):
         file = getattr(x, "__file__", None)
-        return bool(file) and not foreign(file) and x.__name__.partition(".")[0] not in ("numpy", "pullback")
+        return bool(file) and not is_foreign(file) and x.__name__.partition(".")[0] not in ("numpy", "pullback")
     owner = x if isinstance(x, type) else type(x)
-    if isinstance(x, (np.ndarray, Array, *PLAIN)):
+    if isinstance(x, (np.ndarray, Array, *PLAIN)) or is_array_like(x):
         return False
     if isinstance(x, type) and owner.__module__ in sys.stdlib_module_names:
         return False
     return owner.__module__.partition(".")[0] not in ("numpy", "scipy", "builtins")
-
-
-@functools.lru_cache(maxsize=4096)
-def foreign(file: str) -> bool:
-    """Whether a source file is a library's: its code does not change while a program runs."""
-    if is_library(file):
-        return True
-    return file.startswith(_SITE) or file.startswith(_STANDARD) or file.startswith("<frozen")
 
 
 def _loaded(code: types.CodeType) -> tuple[list[str], set[str]]:

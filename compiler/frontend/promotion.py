@@ -16,6 +16,7 @@ from ..ir.types import DTYPES, NAMES
 from ..ops import elementwise, reduce, shape, source
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
+from .operators import is_array_like
 from .sizes import Length, broadcast_shapes, typed
 from .tracing import Tracing, check_dtype, user_line
 
@@ -90,8 +91,20 @@ def as_operand(x: Any) -> Any:
         return measured(x)
     if isinstance(x, (list, tuple)):
         return stacked(x)
+    if is_array_like(x):
+        return _as_array(x)
     fix = "pass numbers or NumPy arrays"
     raise TraceError(message(f"a {type(x).__name__} meets a traced array", user_line(), fix))
+
+
+def _as_array(x: Any) -> np.ndarray:
+    """What NumPy reads x as."""
+    made = np.asarray(x)
+    if made.dtype not in NAMES:
+        said = f"a {type(x).__name__}, which is an array of dtype {made.dtype}, takes part in a traced computation"
+        fix = "take the columns of numbers: frame[names].to_numpy(float)"
+        raise TraceError(message(said, user_line(), fix, shape=made.shape))
+    return made
 
 
 def measured(length: Length) -> Array:

@@ -8,10 +8,17 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import Type
+from .askers import asker, instead
 from .athand import AtHand
 from .errors import NeedsValues, TraceAttributeError, TraceError, TraceValueError, message
 from .sizes import HOOKS
 from .tracing import Tracing, current, encloses, user_line
+
+
+def _asked(what: str, why: str) -> tuple[str, str, str]:
+    """What is asked for and by whom, why there is none, and the way out."""
+    by = asker()
+    return (what if by is None else f"{what} for {by}()"), why, instead(by)
 
 
 class Refusals:
@@ -33,8 +40,11 @@ class Refusals:
         return bool(self.number("bool()", "choose between values with np.where(condition, a, b)"))
 
     def __float__(self) -> float:
+        by = asker()
         fix = "use NumPy's functions in place of math's; build arrays with np.stack([...]) in place of z[i] = x"
-        return float(self.number("float()", fix, lost=True))
+        if by is None:
+            return float(self.number("float()", fix, lost=True))
+        return float(self.number(f"float() for {by}()", instead(by), lost=True))
 
     def __int__(self) -> int:
         return int(self.number("int()", "use x.astype(int), or declare the argument static: static_argnames=('n',)"))
@@ -49,11 +59,11 @@ class Refusals:
         raise self._refusal("complex()", "complex numbers are not supported", "use two real arrays")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        fix = "build arrays with np.stack([...]), index with np.take(table, i), use NumPy's functions"
         athand = None if self.type.is_float else self._athand()
         known = athand and athand.freeze_array(self._value_in(athand), "an array")
         if known is None:
-            raise self._refusal("an ndarray", "its numbers are not known yet", fix)
+            kind = TraceError if self.type.is_float else NeedsValues
+            raise self._refusal(*_asked("an ndarray", "its numbers are not known yet"), kind)
         return np.array(known, *args, **kwargs)
 
     def number(self, what: str, fix: str, lost: bool = False) -> Any:

@@ -9,9 +9,11 @@ that were imported by name (from math import sin) are out of reach.
 from __future__ import annotations
 
 import dis
+import functools
 import math
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,15 +22,17 @@ import numpy as np
 
 from ..ir.types import Type
 from ..ops.memory import DROPPED, update
+from ..ops.require import Warned
 from ..ops.source import number
-from .array import Array, here
+from .array import Array, find, here
+from .creation import arange
 from .errors import TraceError, message
 from .indexing import place_in, steps_in
 from .patches import NOT_MINE, Meaning, patched, register
 from .promotion import as_operand, conform
 from .shaping import sizes
 from .sizes import HOOKS
-from .tracing import current, is_library, user_line
+from .tracing import current, is_foreign, is_library, silent, user_line
 
 _MATH: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
@@ -85,11 +89,44 @@ def _making(value: float) -> Meaning:
     return dispatch
 
 
+def _of_traced(meaning: Callable[..., Any]) -> Meaning:
+    """For calls of the user's with traced numbers in their arguments or in lists among them."""
+
+    def dispatch(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if find([*args, *kwargs.values()]) is None or is_foreign(sys._getframe(2).f_code.co_filename):
+            return NOT_MINE
+        return meaning(*args, **kwargs)
+
+    return dispatch
+
+
+def _array(x: Any, dtype: Any = None, *, copy: Any = True, **more: Any) -> Any:
+    made = as_operand(x)
+    made = made if dtype is None else made.astype(dtype)
+    return Array(made.tracing, made.value) if copy or made is not x else made
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, **more: Any) -> Any:
+    value = as_operand(fill_value)
+    return Array(here(), conform(here(), value, value.dtype if dtype is None else np.dtype(dtype), sizes(shape)))
+
+
+def _warn(text: Any, *args: Any, **kwargs: Any) -> None:
+    if not silent():
+        raise Warned(str(text))
+
+
 CALLER = 3
 """Frames from where memory is made to where it was asked for."""
 
 for _name, _meaning in _MATH.items():
     register(math, _name, _mathematical(_meaning))
+for _name, _meaning in (
+    ("array", _array), ("asarray", functools.partial(_array, copy=False)), ("full", _full), ("arange", arange),
+    ("asanyarray", functools.partial(_array, copy=False)), ("ascontiguousarray", functools.partial(_array, copy=False)),
+):
+    register(np, _name, _of_traced(_meaning))
+register(warnings, "warn", lambda original, args, kwargs: NOT_MINE if current() is None else _warn(*args, **kwargs))
 for _name, _value in (("zeros", 0), ("empty", 0), ("ones", 1)):
     register(np, _name, _making(_value))
 
@@ -134,10 +171,14 @@ def _stores(function: Any) -> bool:
         code = pending.pop()
         if not isinstance(code, types.CodeType):
             continue
-        if any(i.opname in ("STORE_SUBSCR", "STORE_SLICE") for i in dis.get_instructions(code)):
+        if any(i.opname in ("STORE_SUBSCR", "STORE_SLICE") or _is_in_place(i) for i in dis.get_instructions(code)):
             return True
         pending.extend(code.co_consts)
     return False
+
+
+def _is_in_place(i: dis.Instruction) -> bool:
+    return i.opname == "BINARY_OP" and i.argrepr.endswith("=")
 
 
 __all__ = ["replaced"]

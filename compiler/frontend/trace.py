@@ -20,6 +20,7 @@ import numpy as np
 from ..backend.entries import specs
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import NAMES, Dim, Type
+from ..ops.require import Warned, untold
 from . import tracing, tree
 from .array import Array, leaked, value_of
 from .athand import Execute, Frozen, at_hand
@@ -114,15 +115,16 @@ def trace(
 
 def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refusal: NeedsValues) -> Trace:
     """What has no regions is walked with the values of the call; what cannot be walked at all is run."""
-    error: Exception = refusal
+    errors: list[TraceError] = [refusal]
     for runs in (walk, run) if values is not None else (run,):
         try:
             return _traced(given, runs, values)
         except TooManyOperations:
             raise
         except TraceError as another:
-            error = another
-    raise refusal from error
+            errors.append(another)
+    no_number_helps = values is not None and not isinstance(errors[1], NeedsValues)
+    raise errors[no_number_helps]
 
 
 class Given(NamedTuple):
@@ -155,9 +157,7 @@ def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], 
     return run(now, function, args, kwargs)
 
 
-def _traced(
-    given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None
-) -> Trace:
+def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None) -> Trace:
     """One run, by walking the function or by calling it."""
     function, signature, names, name, where, generators, sizes, shapes = given
     outer = tracing.current()
@@ -184,7 +184,7 @@ def _traced(
     return Trace(graph, signature, result, extras, athand.finish(apart) if athand else (), tuple(now.notes))
 
 
-def call_function(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Walk the function if it branches, loops or stores items; else run it."""
     return (walk if needs_walk(function) else run)(now, function, args, kwargs)
 
@@ -197,8 +197,9 @@ def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwarg
         if now.athand is not None:  # what has been emitted so far may have failed before
             now.athand.advance()
         where, refusal = now.refusal or (None, None)
-        vague = isinstance(error, (TypeError, ValueError)) and error is not refusal
-        if refusal is None or not vague or where != tracing.raised_at(error):
+        if refusal is None or isinstance(error, (TraceError, Warned)) or where != tracing.raised_at(error):
+            if now.athand is not None and not isinstance(error, TraceError) and not tracing.is_own(error):
+                untold(error)  # its text may have been made of stand-ins
             raise
         raise refusal from None
 

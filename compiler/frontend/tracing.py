@@ -6,8 +6,10 @@ built in: each becomes one more parameter, and so does every value of an enclosi
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -179,24 +181,54 @@ def add_library(folder: str) -> None:
     """Let frames of this folder be none of the user's."""
     _LIBRARIES.append(folder + os.sep)
     _ours.clear()
+    is_foreign.cache_clear()
+
+
+def is_numpy(file: str) -> bool:
+    return file.startswith(_LIBRARIES[1])
+
+
+_STANDARD = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+_SITE = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+
+
+@functools.lru_cache(maxsize=4096)
+def is_foreign(file: str) -> bool:
+    """Whether a source file is a library's: its code does not change while a program runs."""
+    return is_library(file) or file.startswith((*_SITE, *_STANDARD)) or file.startswith("<frozen")
 
 
 def user_line() -> Where | None:
-    """The file and line in the user's code that called us."""
+    """The file and line in the user's code that called us: that of a library, if there is no other."""
     now = current()
     if now is not None and now.locate is not None:
         return now.locate()
-    frame = sys._getframe(1)
-    while frame is not None and is_library(frame.f_code.co_filename):
+    frame, first = sys._getframe(1), None
+    while frame is not None and is_foreign(frame.f_code.co_filename):
+        if first is None and not is_library(frame.f_code.co_filename):
+            first = frame
         frame = frame.f_back
-    return Where(frame.f_code.co_filename, frame.f_lineno) if frame else None
+    found = frame or first
+    return Where(found.f_code.co_filename, found.f_lineno) if found else None
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether an exception was raised by code of ours."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    file = at.tb_frame.f_code.co_filename if at is not None else ""
+    return is_library(file) and not is_numpy(file)
 
 
 def raised_at(error: BaseException) -> Where | None:
     """The innermost line of the user's code that an exception passed."""
-    found, at = None, error.__traceback__
+    found, first, at = None, None, error.__traceback__
     while at is not None:
-        if not is_library(at.tb_frame.f_code.co_filename):
-            found = Where(at.tb_frame.f_code.co_filename, at.tb_lineno)
+        where = Where(at.tb_frame.f_code.co_filename, at.tb_lineno)
+        if not is_foreign(where.file):
+            found = where
+        elif not is_library(where.file):
+            first = where
         at = at.tb_next
-    return found
+    return found or first

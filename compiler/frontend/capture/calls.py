@@ -16,7 +16,7 @@ from typing import Any
 from .. import tracing
 from ..array import Array
 from ..errors import TraceError
-from ..hidden import foreign
+from ..tracing import is_foreign
 from . import prelude
 from .arrays import read
 from .frames import Frame
@@ -132,7 +132,7 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
     if isinstance(function, types.FunctionType) and _is_walked(function):
         return _user(m, function, args, kwargs)
     own = inspect.getattr_static(type(function), "__call__", None)
-    if isinstance(own, types.FunctionType) and not foreign(own.__code__.co_filename):
+    if isinstance(own, types.FunctionType) and not is_foreign(own.__code__.co_filename):
         return _user(m, own, [function, *args], kwargs)
     return NATIVE[0](m, function, args, kwargs)
 
@@ -140,7 +140,7 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
 def _is_walked(function: types.FunctionType) -> bool:
     """Whether a function is the user's, or one of ours that is written to be walked."""
     file = function.__code__.co_filename
-    return file == prelude.__file__ or not foreign(file)
+    return file == prelude.__file__ or not is_foreign(file)
 
 
 METHODS: list[Any] = [None]
@@ -271,7 +271,7 @@ def attribute(m: Machine, base: Any, name: str) -> Any:
         return base[type(base)._fields.index(name)]  # type: ignore[attr-defined]
     found = None if isinstance(base, type) else getattr(type(base), name, None)
     getter = found.fget if isinstance(found, property) else None
-    if isinstance(getter, types.FunctionType) and not foreign(getter.__code__.co_filename):
+    if isinstance(getter, types.FunctionType) and not is_foreign(getter.__code__.co_filename):
         return call(m, getter, [base], {})
     return m.adopt(native(m, lambda: getattr(base, name)), outer=True)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from ..array import Array
+from . import numbers
 from .arrays import shape_of
 from .calls import call, meaning_of
 from .iterate import affine, every, iterate, subtract
@@ -68,6 +72,41 @@ def _zip(m: Machine, *xs: Any, strict: bool = False) -> Any:
 
     trip = _shortest(m, trips) if its else 0
     return Iter(trip, lambda k: tuple(i.item(k) for i in its), all(i.rolled for i in its), check)
+
+
+@meaning_of(np.ndindex)
+def _ndindex(m: Machine, *shape: Any) -> Any:
+    whole = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    whole = tuple([m.known(n, "an index or size") for n in whole])
+    if any(map(traced, whole)):
+        m.refuse("np.ndindex of a traced shape", "declare the argument static: static_argnames=('n',)")
+    sizes = [operator.index(n) for n in whole]
+    return Iter(math.prod(sizes), lambda k: _place(m, sizes, k), bool(sizes))
+
+
+def _place(m: Machine, sizes: list[int], k: Any) -> tuple[Any, ...]:
+    """The indices of the k-th element of an array."""
+    if not isinstance(k, Array):
+        return tuple(map(int, np.unravel_index(k, sizes))) if sizes else ()
+    made: list[Any] = []
+    for n in reversed(sizes[1:]):
+        made.append(numbers.binary(m, operator.mod, k, n))
+        k = numbers.binary(m, operator.floordiv, k, n)
+    return (k, *reversed(made))
+
+
+@meaning_of(np.ndenumerate)
+def _ndenumerate(m: Machine, x: Any) -> Any:
+    x = call(m, np.asarray, [x], {})
+    flat, places = iterate(m, call(m, np.ravel, [x], {})), _ndindex(m, *shape_of(m, x))
+    return Iter(flat.trip, lambda k: (places.item(k), flat.item(k)), flat.rolled and places.rolled)
+
+
+@meaning_of(np.nditer)
+def _nditer(m: Machine, x: Any, *args: Any, **kwargs: Any) -> Any:
+    if args or kwargs or not (is_array(x) or is_scalar(x)):
+        m.refuse("np.nditer with options or of several arrays", "iterate over zip(x.ravel(), y.ravel())")
+    return iterate(m, call(m, np.ravel, [x], {}))
 
 
 @meaning_of(enumerate)

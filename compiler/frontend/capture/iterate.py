@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -18,6 +19,10 @@ from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, same,
 
 SHORT, LONG = 8, 64
 """How many items of a list of traced numbers, and of plain ones, are not put into an array to be iterated over."""
+
+
+MOST = 1_000_000
+"""The most items of an iterator, which may have no end."""
 
 
 def iterate(m: Machine, v: Any) -> Iter:
@@ -37,7 +42,9 @@ def iterate(m: Machine, v: Any) -> Iter:
         return _over_list(m, v)
     if is_scalar(v):
         m.fail(TypeError(f"'{'int' if v.type.dtype == 'i64' else 'float'}' object is not iterable"))
-    items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(v))
+    items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(itertools.islice(v, MOST + 1)))
+    if len(items) > MOST:
+        m.refuse(f"an iterator with more than {MOST} items", "iterate over a range, or an array")
     if len(items) > LONG and len({type(i) for i in items}) == 1 and type(items[0]) in (int, float):
         table = m.adopt(np.array(items))
         return Iter(len(items), lambda k: items[k] if type(k) is int else _python(get_array(m, table, k)), True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
+from ..array import FUNCTIONS, Array
 from . import calls, prelude
 from .arrays import ADVANCED, get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
@@ -220,6 +220,13 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return wrap(m, Array(made.tracing, made.value))
 
 
+@meaning_of(np.arange)
+def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
+    low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
+    traced_ = has_traced([*low, *named.values()])
+    return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
+
+
 @meaning_of(np.full)
 def _full(m: Machine, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if not traced(fill_value):
@@ -262,6 +269,8 @@ for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):
 
 def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
     """a[mask] = v as a choice, a[indices] = v element by element, in order."""
+    if m.freezing:
+        key = tuple([_frozen_mask(m, k) for k in key])
     low = [lower(m, k) for k in key]
     if len(key) == 1 and getattr(low[0], "dtype", None) == np.dtype(bool) and low[0].ndim > 0:
         if not isinstance(low[0], Array) and is_array(v):
@@ -275,6 +284,14 @@ def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
             set_array(m, ref, Ellipsis, call(m, np.where, [wrap(m, wide), v, ref], {}))
             return
     scatter(m, ref, key if len(key) > 1 else key[0], v, prelude.put_at)
+
+
+def _frozen_mask(m: Machine, key: Any) -> Any:
+    """A part of a key; a mask with the truth values of one call."""
+    held = read(m, key) if is_array(key) else None
+    if not isinstance(held, Array) or held.type.dtype != "bool":
+        return key
+    return m.adopt(np.asarray(Array(m.now, m.value(held))))
 
 
 def is_mask(m: Machine, key: Any) -> bool:

@@ -15,7 +15,7 @@ from .growing import append, cast_rows, columns, grown, item_of
 from .machine import Machine
 from .parts import checked, native
 from .schema import Held, Leaf, join_types, schema
-from .values import Grown, Ref, Table, is_array, is_dict, is_list, is_number, is_scalar, same, traced
+from .values import Grown, Iter, Ref, Steps, Table, is_array, is_dict, is_list, is_number, is_scalar, same, traced
 
 Items = tuple[Any, ...]
 
@@ -132,6 +132,8 @@ def all_items(m: Machine, v: Any) -> Items:
         if isinstance(held.count, int):
             return tuple([item_of(m, held, k) for k in range(held.count)])
         m.refuse("a list whose length depends on values is unpacked or copied", "use an array and a count")
+    if isinstance(v, (Iter, Steps)):
+        return tuple(ITERATE[0](m, v))
     return tuple(v)
 
 
@@ -160,14 +162,24 @@ def _numeric(x: Any) -> bool:
     return is_scalar(x) or is_number(x)
 
 
+def _is_count(x: Any) -> bool:
+    """Whether Python repeats a sequence this many times."""
+    return isinstance(x, (int, np.integer)) or (is_scalar(x) and x.type.dtype in ("i64", "i32", "bool"))
+
+
 def sequence_operator(m: Machine, fn: Any, a: Any, b: Any) -> Any:
     """+, * and comparisons of lists and tuples; NotImplemented if NumPy should see them as arrays."""
     if fn is operator.add and is_list(a) and is_list(b):
         return new_list(m, [*all_items(m, a), *all_items(m, b)])
     if fn is operator.add and isinstance(a, tuple) and isinstance(b, tuple):
         return a + b
-    if fn is operator.mul and (type(a) is int or type(b) is int):
-        times, seq = (a, b) if type(a) is int else (b, a)
+    if fn is operator.mul and (_is_count(a) or _is_count(b)):
+        times, seq = (a, b) if _is_count(a) else (b, a)
+        if isinstance(times, Array):
+            times = m.known(times, "an index or size")
+            if isinstance(times, Array):
+                fix = "declare the argument static: static_argnames=('n',), or static_argnums"
+                m.refuse("a list or tuple is repeated a traced number of times", fix)
         items = all_items(m, seq) * int(times)
         return new_list(m, items) if is_list(seq) else items
     if fn in (operator.eq, operator.ne):

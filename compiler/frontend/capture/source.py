@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hidden import foreign
+from ..tracing import is_foreign
 
 Function = ast.FunctionDef | ast.Lambda
 
@@ -109,7 +109,7 @@ def needs_walk(function: Callable[..., Any]) -> bool:
         if code is None and not isinstance(each, type):
             own = inspect.getattr_static(type(each), "__call__", None)
             held, each, code = [each], own, code_of(own)
-        if code is None or code in seen or foreign(code.co_filename):
+        if code is None or code in seen or is_foreign(code.co_filename):
             continue
         if not plain(code) or _imports_math(each, code):
             return True
@@ -152,7 +152,7 @@ def _named(function: Any, code: types.CodeType, held: list[Any]) -> Iterator[Any
             yield each
         elif isinstance(each, (staticmethod, classmethod, property, functools.cached_property)):
             held.append(next(getattr(each, n) for n in ("fget", "func", "__func__") if hasattr(each, n)))
-        elif not isinstance(each, types.ModuleType) or not foreign(getattr(each, "__file__", None) or "<frozen>"):
+        elif not isinstance(each, types.ModuleType) or not is_foreign(getattr(each, "__file__", None) or "<frozen>"):
             held += [inspect.getattr_static(each, name, None) for name in (*code.co_names, "__call__")]
 
 

@@ -1,0 +1,71 @@
+"""Python's operators of traced arrays: NumPy's ufuncs, for operands that NumPy takes.
+
+    __add__, __radd__ = binary("add")        __iadd__ = inplace("add")        __neg__ = unary("negative")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .refusals import Refusals
+from .sizes import HOOKS, Length
+
+
+def binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    ufunc = getattr(np, name)
+
+    def forward(self: Any, other: Any) -> Any:
+        return HOOKS["operate"](ufunc, self, other) if operand(other) else NotImplemented
+
+    def backward(self: Any, other: Any) -> Any:
+        return HOOKS["operate"](ufunc, other, self) if operand(other) else NotImplemented
+
+    return forward, backward
+
+
+def times(self: Any, other: Any) -> Any:
+    """self * other; a sequence is repeated, as it is by Python's and NumPy's integers."""
+    if isinstance(other, (list, tuple, str)) and not self.shape and self.dtype.kind == "i":
+        return other * self.__index__()
+    return HOOKS["operate"](np.multiply, self, other) if operand(other) else NotImplemented
+
+
+def times_behind(self: Any, other: Any) -> Any:
+    if isinstance(other, (list, tuple, str)):
+        return times(self, other)
+    return HOOKS["operate"](np.multiply, other, self) if operand(other) else NotImplemented
+
+
+def unary(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+    return lambda self: HOOKS["operate"](ufunc, self)
+
+
+def inplace(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+
+    def update(self: Any, other: Any) -> Any:
+        if not self.shape:
+            return HOOKS["operate"](ufunc, self, other)
+        return self._update(ufunc, other)
+
+    return update
+
+
+def operand(other: Any) -> bool:
+    if isinstance(other, (Refusals, bool, int, float, list, tuple, np.ndarray, np.generic, Length)):
+        return True
+    return is_array_like(other)
+
+
+def is_array_like(x: Any) -> bool:
+    """Whether NumPy reads x as an array that nothing is lost of: a Series or DataFrame of pandas, but no Tensor."""
+    kind = type(x)
+    plain = isinstance(x, (Refusals, np.ndarray, np.generic)) or hasattr(kind, "requires_grad")
+    return not plain and hasattr(kind, "__array__")
+
+
+__all__ = ["binary", "inplace", "is_array_like", "operand", "times", "times_behind", "unary"]
