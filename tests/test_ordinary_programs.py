@@ -1,4 +1,4 @@
-"""Programs as users write them run natively and are plain Python's: helpers, methods, closures, windows, masks, sizes."""
+"""Programs as users write them run natively and are plain Python's: helpers, methods, windows, masks, sizes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Model:
     empty = np.zeros(0)
 
     def __init__(self) -> None:
-        self.w, self.exp, self.nested = np.array([1.0, 2.0]), np.zeros(0), types.SimpleNamespace(b=np.eye(2), f=_doubled)
+        self.w, self.exp = np.array([1.0, 2.0]), np.zeros(0)
+        self.nested = types.SimpleNamespace(b=np.eye(2), f=_doubled)
 
     def loss(self, x):
         return np.sum(self.w * x) + np.sum(self.table) * np.exp(x) + np.sum(self.empty)
@@ -148,7 +149,7 @@ def closures_in_loops(x):
     total = 0.0
     for k in range(120):
         c = x * k
-        total = total + _driven(x, 100) * k + _simulated(lambda y: y * 0.5 + c, x, 30)
+        total = total + _driven(x, 100) * k + _simulated(lambda y, c=c: y * 0.5 + c, x, 30)
     return total
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 NOT_MINE: Any = object()
@@ -61,7 +62,14 @@ def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
         return original(*args, **kwargs)
 
     dispatch.__name__, dispatch.__doc__ = original.__name__, original.__doc__
+    dispatch.__wrapped__ = original  # type: ignore[attr-defined]
     return dispatch
 
 
-__all__ = ["NOT_MINE", "Meaning", "patched", "register"]
+def unpatched(function: Any) -> Any:
+    """The original of a function that is replaced; any other as it is."""
+    ours = isinstance(function, FunctionType) and function.__code__.co_filename == __file__
+    return function.__wrapped__ if ours else function  # type: ignore[attr-defined]
+
+
+__all__ = ["NOT_MINE", "Meaning", "patched", "register", "unpatched"]

@@ -16,6 +16,7 @@ from typing import Any
 from .. import tracing
 from ..array import Array
 from ..errors import TraceError
+from ..patches import unpatched
 from ..tracing import is_foreign
 from . import prelude
 from .arrays import read
@@ -116,6 +117,7 @@ def callback(m: Machine, function: Closure, args: Any, kwargs: Any) -> Any:
 
 def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """function(*args, **kwargs)."""
+    function = unpatched(function)
     if isinstance(function, Closure):
         return enter(m, function.tree, args, kwargs, function.defaults, function.named, scope=function.frame)
     if isinstance(function, Method):
