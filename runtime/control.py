@@ -35,6 +35,7 @@ from ..compiler.frontend.tracing import Tracing, user_line
 from ..compiler.ir.types import Type
 from ..compiler.ops import custom, elementwise
 from ..compiler.ops.source import number
+from .byname import Around
 from .carried import INDEX, Carry, check_function, emit_counted, emit_loop, emit_scan, formed, name_of
 
 WHOLE = np.dtype(np.int64)
@@ -291,10 +292,16 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     1.0
     """
     check_function("checkpoint", fun)
+    return Checkpointed(fun)
 
-    @functools.wraps(fun)
-    def kept_apart(*args: Any, **kwargs: Any) -> Any:
-        now = tracing.current()
+
+class Checkpointed(Around):
+    """A function whose gradient keeps only its arguments; see `checkpoint`."""
+
+    __wrapped__: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fun, now = self.__wrapped__, tracing.current()
         if now is None:
             return fun(*args, **kwargs)
         called = functools.partial(fun, **kwargs) if kwargs else fun
@@ -304,8 +311,6 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
         made = now.builder.emit(custom.checkpoint, *given, regions=[region.graph])
         arrays = [Array(now, v, leaf.weak) for v, leaf in zip(made, region.leaves, strict=True)]
         return R.rebuild(region.signature, arrays)
-
-    return kept_apart
 
 
 __all__ = ["checkpoint", "fori_loop", "scan", "while_loop"]

@@ -12,7 +12,9 @@ from typing import Any
 
 from ..compiler.frontend.array import Array
 from .blocks import Rows, by_columns, by_rows, floats, leaf
-from .derive import NotScalar, has_floats, inner
+from .byname import Around, ByName, made_of
+from .derive import Gradient, NotScalar, has_floats, inner
+from .function import Function
 from .out import named
 from .transforms import grad, jit
 
@@ -25,17 +27,24 @@ def hvp(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> hvp(lambda x: x ** 3)(2.0, 1.0)
     12.0
     """
-    slope = grad(function)
+    return Product(function)
 
-    def along(x: Any, *rest: Any) -> Any:
-        if not rest:
-            raise TypeError(f"hvp({function.__name__}) takes the arguments and then a vector: hvp(f)(x, v)")
-        return inner(slope(x, *rest[:-1]), rest[-1])
 
-    made = grad(along)
-    made.plain = lambda *args: function(*args[:-1])
-    _name(made, function, "hvp")
-    return made
+class Product(Function):
+    """A Hessian-vector product; pickles hold the function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        slope = grad(function)
+
+        def along(x: Any, *rest: Any) -> Any:
+            if not rest:
+                raise TypeError(f"hvp({function.__name__}) takes the arguments and then a vector: hvp(f)(x, v)")
+            return inner(slope(x, *rest[:-1]), rest[-1])
+
+        super().__init__(along, Gradient("grad", 0, False, False))
+        self.plain = lambda *args: function(*args[:-1])
+        _name(self, function, "hvp")
+        made_of(self, function)
 
 
 def _name(made: Any, function: Any, transform: str) -> None:
@@ -54,22 +63,27 @@ def hessian(function: Callable[..., Any]) -> Callable[..., Any]:
     array([[4., 2.],
            [2., 0.]])
     """
-    product: Any = hvp(function)
-    slope: Any = grad(function)
-    several = _by_pushing(_by_pulling(function, "hessian"), "hessian")
-    rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(slope(x, *rest), k), row))(x), function)
+    return Hessian(function)
 
-    def full(x: Any, *rest: Any, out: Any = None) -> Any:
+
+class Hessian(Around):
+    """All second derivatives of a function; see `hessian`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._product: Any = hvp(function)
+        slope: Any = grad(function)
+        self._slope, self._several = slope, Pushing(Pulling(function, "hessian"), "hessian")
+        self._rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(slope(x, *rest), k), row))(x), function)
+        super().__init__(function)
+
+    def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
         try:
             if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
-                return product(x, *rest, 1.0, **named(out))
-            given = floats("hessian", slope, x)
-            return by_rows("hessian", rows, given, given, (x, *rest), out)
+                return self._product(x, *rest, 1.0, **named(out))
+            given = floats("hessian", self._slope, x)
+            return by_rows("hessian", self._rows, given, given, (x, *rest), out)
         except NotScalar:
-            return several(x, *rest, **named(out))
-
-    functools.update_wrapper(full, function, updated=())
-    return full
+            return self._several(x, *rest, **named(out))
 
 
 @functools.lru_cache(maxsize=64)
@@ -98,15 +112,22 @@ def vjp(function: Callable[..., Any], *args: Any, out: Any = None) -> tuple[Any,
     floats = tuple(k for k, each in enumerate(args) if has_floats(each))
     if not floats:
         raise TypeError(f"vjp needs an argument with floats, got {', '.join(type(a).__name__ for a in args) or 'none'}")
-    primal, back = _pair(function, floats)
+    return _pair(function, floats)[0](*args, **named(out)), Pullback(function, floats, args)
 
-    def pullback(cotangent: Any, out: Any = None) -> tuple[Any, ...]:
+
+class Pullback(ByName):
+    """A pullback at the arguments of `vjp`; pickles hold these and the function."""
+
+    def __init__(self, function: Callable[..., Any], floats: tuple[int, ...], args: tuple[Any, ...]) -> None:
+        self._back, self._floats, self._args = _pair(function, floats)[1], floats, args
+        made_of(self, function, floats, args)
+
+    def __call__(self, cotangent: Any, out: Any = None) -> tuple[Any, ...]:
+        args, floats = self._args, self._floats
         if out is not None and not (type(out) is tuple and len(out) == len(args)):
             raise TypeError(f"out of a pullback is {out!r:.60}, expected a tuple of {len(args)}, or None")
-        made = iter(back(*args, cotangent, **named(out and tuple([out[k] for k in floats]))))
+        made = iter(self._back(*args, cotangent, **named(out and tuple([out[k] for k in floats]))))
         return tuple([next(made) if k in floats else None for k in range(len(args))])
-
-    return primal(*args, **named(out)), pullback
 
 
 @functools.lru_cache(maxsize=64)
@@ -158,20 +179,23 @@ def jacrev(function: Callable[..., Any]) -> Callable[..., Any]:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _by_pulling(function, "jacrev")
+    return Pulling(function)
 
 
-def _by_pulling(function: Callable[..., Any], title: str) -> Callable[..., Any]:
-    value: Any = jit(function)
-    rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x), function)
+class Pulling(Around):
+    """A Jacobian by pullbacks; see `jacrev`."""
 
-    def full(x: Any, *rest: Any, out: Any = None) -> Any:
+    def __init__(self, function: Callable[..., Any], title: str = "jacrev") -> None:
+        self._title, self._value = title, jit(function)
+        value: Any = self._value
+        self._rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x), function)
+        super().__init__(function, title)
+
+    def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
+        title, value = self._title, self._value
         given = floats(title, value, x)
         results = floats(title, value, value(x, *rest), result=True)
-        return by_rows(title, rows, results, given, (x, *rest), out)
-
-    functools.update_wrapper(full, function, updated=())
-    return full
+        return by_rows(title, self._rows, results, given, (x, *rest), out)
 
 
 def jacfwd(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,27 +209,29 @@ def jacfwd(function: Callable[..., Any]) -> Callable[..., Any]:
     (array([[2., 0.],
            [0., 4.]]), array([1., 1.]))
     """
-    return _by_pushing(function, "jacfwd")
+    return Pushing(function)
 
 
-def _by_pushing(function: Callable[..., Any], title: str) -> Callable[..., Any]:
-    value: Any = jit(function)
+class Pushing(Around):
+    """A Jacobian by pushforwards; see `jacfwd`."""
 
-    def along(k: int) -> Callable[..., Any]:
-        def column(row: Any, x: Any, *rest: Any) -> Any:
-            y = value(x, *rest)
-            floats(title, value, y, result=True)
-            return grad(lambda ct: inner(leaf(grad(lambda x: inner(value(x, *rest), ct))(x), k), row))(y)
+    def __init__(self, function: Callable[..., Any], title: str = "jacfwd") -> None:
+        value: Any = jit(function)
 
-        return column
+        def along(k: int) -> Callable[..., Any]:
+            def column(row: Any, x: Any, *rest: Any) -> Any:
+                y = value(x, *rest)
+                floats(title, value, y, result=True)
+                return grad(lambda ct: inner(leaf(grad(lambda x: inner(value(x, *rest), ct))(x), k), row))(y)
 
-    rows = Rows(along, function)
+            return column
 
-    def full(x: Any, *rest: Any, out: Any = None) -> Any:
-        return by_columns(title, rows, value, floats(title, value, x), (x, *rest), out)
+        self._title, self._value, self._rows = title, value, Rows(along, function)
+        super().__init__(function, title)
 
-    functools.update_wrapper(full, function, updated=())
-    return full
+    def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
+        title, value = self._title, self._value
+        return by_columns(title, self._rows, value, floats(title, value, x), (x, *rest), out)
 
 
 __all__ = ["hessian", "hvp", "jacfwd", "jacrev", "jvp", "vjp"]

@@ -12,6 +12,7 @@ made once, and their number is no promise otherwise: the function should depend 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,7 @@ from ..compiler.ir.graph import Graph, Value
 from ..compiler.ir.types import NAMES, Type, parse_type
 from ..compiler.ops import custom
 from ..compiler.ops import external as ops
+from .byname import ByName, made_of
 from .custom import Call, apply, cotangents, defined, freeze_sizes, key_of, put
 from .function import Function
 from .rules import Ruled, refuse_tensors
@@ -65,11 +67,11 @@ def external(
     0.845569
     """
     if fn is None:
-        return lambda f: External(f, result, vjp, differences, step)
+        return functools.partial(External, result=result, vjp=vjp, differences=differences, step=step)
     return External(fn, result, vjp, differences, step)
 
 
-class External:
+class External(ByName):
     """An opaque function that compiled code can call; see `external`."""
 
     def __init__(self, fn: Any, result: Any, vjp: Any, differences: bool, step: float | None) -> None:
@@ -81,9 +83,12 @@ class External:
         if step is not None and not 0 < step < 1:
             raise ValueError(f"external: step is {step!r}, expected a number between 0 and 1")
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+        self.__qualname__ = getattr(fn, "__qualname__", self.__name__)
         self.__doc__ = getattr(fn, "__doc__", None)
+        self._home = getattr(fn, "__module__", None)  # not its `__module__`: it is no function of NumPy's
         self.__wrapped__, self.result, self.vjp, self.differences, self.step = fn, result, vjp, differences, step
         self._made: dict[Any, Any] = {}
+        made_of(self, fn, result, vjp, differences, step)
 
     def __repr__(self) -> str:
         return f"<external {self.__name__}>"

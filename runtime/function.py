@@ -33,7 +33,7 @@ from ..compiler.passes import optimize
 from . import kernels, out
 from .again import Again, plain_of
 from .binding import Binding
-from .byname import ByName
+from .byname import ByName, made_of
 from .compiled import MISS, Compiled, Content
 from .foreign import CFunctions, Foreign
 from .inside import Inside
@@ -115,6 +115,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         self.plain = plain_of(function)
         self._times: watch.Times = {}
         self._lock = threading.RLock()
+        made_of(self, function, plan, static_argnums, static_argnames, sizes)
 
     def __set_name__(self, owner: type, name: str) -> None:
         """In the body of a class: argument numbers count from the one after self."""

@@ -13,6 +13,7 @@ solved; its solution is implicit, too, so second derivatives are right as well.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ..compiler.frontend import tracing
 from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.region import Region
+from .byname import made_of
 from .custom import Call, apply, defined, freeze_sizes, transposed
 from .linear import System
 from .rules import Ruled
@@ -56,7 +58,7 @@ def implicit(
             raise TypeError(f"implicit: {name} is a {type(each).__name__}, expected a function")
     if not 0 < tolerance < 1:
         raise ValueError(f"implicit: tolerance is {tolerance!r}, expected a number between 0 and 1")
-    return lambda solver: Implicit(solver, residual or fixed_point, residual is None, tolerance)
+    return functools.partial(Implicit, equation=residual or fixed_point, fixed=residual is None, tolerance=tolerance)
 
 
 class Implicit(Ruled):
@@ -68,6 +70,7 @@ class Implicit(Ruled):
         super().__init__(solver)
         self._rules, self._fixed, self._tolerance = (equation,), fixed, tolerance
         self._takes = self._matched(equation)
+        made_of(self, solver, equation, fixed, tolerance)
 
     def _matched(self, equation: Any) -> list[str] | None:
         """The arguments of the solver that the equation takes; None for all."""

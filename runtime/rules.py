@@ -26,10 +26,12 @@ from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.tracing import user_line
 from ..compiler.ops import custom as ops
+from .byname import ByName, made_of
 from .custom import Call, apply, checked, converted, cotangents, defined, transposed, zeros
+from .sources import Sources
 
 
-class Ruled:
+class Ruled(ByName):
     """A function with a derivative of its own. `nondiff_argnums` are arguments that the rule is handed as they are."""
 
     wants = ""
@@ -45,10 +47,21 @@ class Ruled:
         given = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         self.nondiff_argnums = given
         self._rules: tuple[Callable[..., Any], ...] = ()
+        self._given: tuple[str, tuple[Any, ...]] | None = None
         try:
             self._signature = inspect.signature(fun)
         except (TypeError, ValueError):
             self._signature = None
+        made_of(self, fun, nondiff_argnums)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "rules": self._given, "of rules": Sources(self._rules)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if state["rules"] is not None:
+            form, rules = state["rules"]
+            getattr(self, form)(*rules)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.__name__}>"
@@ -68,6 +81,13 @@ class Ruled:
             return self.__wrapped__(*args)
         name = self.__name__ if self.__name__.isidentifier() else "function"
         return apply(now, self, name, self.__wrapped__, self._rule, args)
+
+    def _give(self, form: str, *rules: Any) -> None:
+        """Note the rule; None stands where there is none for an argument."""
+        for each in rules:
+            if not callable(each) and not (each is None and form == "defjvps"):
+                raise TypeError(f"{form} takes functions, got {type(each).__name__}: {each!r:.60}")
+        self._rules, self._given = tuple([rule for rule in rules if rule is not None]), (form, rules)
 
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments by position, with defaults: rules take them like that."""
@@ -119,7 +139,7 @@ class custom_vjp(Ruled):
 
     def defvjp(self, fwd: Callable[..., tuple[Any, Any]], bwd: Callable[..., Any]) -> None:
         """Give the rule; see the class."""
-        self._rules = _functions("defvjp", fwd, bwd)
+        self._give("defvjp", fwd, bwd)
 
     def _rule(self, call: Call, arrays: Sequence[Array], results: Sequence[Array], cts: Sequence[Any]) -> Sequence[Any]:
         fwd, bwd = self._rules
@@ -159,7 +179,7 @@ class custom_jvp(Ruled):
 
     def defjvp(self, rule: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
         """Give the rule; see the class."""
-        self._rules = _functions("defjvp", rule)
+        self._give("defjvp", rule)
         return rule
 
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
@@ -170,7 +190,7 @@ class custom_jvp(Ruled):
         """
         if self.nondiff_argnums:
             raise TypeError("defjvps knows no nondiff_argnums: use defjvp")
-        self._rules = _functions("defjvps", *(rule for rule in rules if rule is not None))
+        self._give("defjvps", *rules)
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             result = self(*primals)
@@ -227,7 +247,7 @@ class custom_formula(Ruled):
 
     def defformula(self, formula: Callable[..., Any]) -> Callable[..., Any]:
         """Give the formula; see the class."""
-        self._rules = _functions("defformula", formula)
+        self._give("defformula", formula)
         return formula
 
     def _rule(self, call: Call, arrays: Sequence[Array], results: Sequence[Array], cts: Sequence[Any]) -> Sequence[Any]:
@@ -268,13 +288,6 @@ def refuse_tensors(name: str, args: Any) -> None:
     if any(type(x) in tree.MADE_OF and x.requires_grad for x in found):
         verdict = f"backward() of Tensors does not know the rule of {name}"
         raise TraceError(message(verdict, user_line(), f"call {name} in a function under grad, value_and_grad or jit"))
-
-
-def _functions(form: str, *given: Any) -> tuple[Callable[..., Any], ...]:
-    for each in given:
-        if not callable(each):
-            raise TypeError(f"{form} takes functions, got {type(each).__name__}: {each!r:.60}")
-    return given
 
 
 def _wrong(call: Call, what: str, function: Any, verdict: str, fix: str) -> NoReturn:

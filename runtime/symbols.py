@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.frontend.symbolic import from_sympy
-from .transforms import jit
+from .byname import made_of
+from .derive import Jit
+from .function import Function
+
+
+class Expression(Function):
+    """A compiled SymPy expression; pickles hold the expression."""
+
+    def __init__(self, args: Any, expr: Any) -> None:
+        super().__init__(from_sympy(args, expr), Jit())
+        made_of(self, args, expr)
 
 
 def lambdify(args: Any, expr: Any) -> Callable[..., Any]:
@@ -22,7 +32,7 @@ def lambdify(args: Any, expr: Any) -> Callable[..., Any]:
     >>> lambdify(x, x**2 + 1)(3.0)
     10.0
     """
-    return jit(from_sympy(args, expr))
+    return Expression(args, expr)
 
 
 __all__ = ["lambdify"]

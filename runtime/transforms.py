@@ -26,6 +26,7 @@ max_memory="50 MB" (or a number of bytes) says that it may keep less; then parts
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
@@ -75,7 +76,7 @@ class Transformed(Protocol[P, R_co]):
 def _decorated(function: Callable[..., Any] | None, plan: Any, static: tuple[Any, Any, Any]) -> Any:
     """A Function, or the decorator that makes one; around one if the decorator stands above @classmethod."""
     if function is None:
-        return lambda f: _decorated(f, plan, static)
+        return functools.partial(_decorated, plan=plan, static=static)
     if isinstance(function, (staticmethod, classmethod)):
         made = Function(function.__func__, plan, *static)
         made.bound = int(isinstance(function, classmethod))

@@ -25,6 +25,7 @@ from ..compiler.frontend.tracing import Tracing
 from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
 from . import control
+from .byname import made_of
 from .derive import Jit
 from .function import Function
 from .transforms import jit
@@ -37,8 +38,18 @@ SHARED = None
 class Mapped(Function):
     """A function of many lanes. Tensors, whose history a compiled function would lose, are mapped in their own way."""
 
-    one: tuple[Any, ...]
-    options: dict[str, Any]
+    def __init__(self, function: Callable[..., Any], in_axes: Axes, out_axes: Axes, options: dict[str, Any]) -> None:
+        self.one, self.options = (function, in_axes, out_axes), options
+
+        @functools.wraps(function)
+        def mapped(*args: Any, **kwargs: Any) -> Any:
+            now = tracing.current()
+            assert now is not None, "jit traces"
+            return _mapped(now, function, (args, kwargs), in_axes, out_axes)
+
+        super().__init__(mapped, Jit("vmap"))
+        self.plain = functools.partial(_lane_by_lane, function, in_axes)
+        made_of(self, function, in_axes, out_axes, options)
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
         if tree.EAGER and tracing.current() is None:
@@ -79,17 +90,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
     options = {name: dims.pop(name) for name in ("randomness", "chunk_size") if name in dims}
     if dims:
         raise TypeError(f"vmap has no argument {next(iter(dims))}; it takes in_axes and out_axes, or in_dims, out_dims")
-
-    @functools.wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        now = tracing.current()
-        assert now is not None, "jit traces"
-        return _mapped(now, function, (args, kwargs), in_axes, out_axes)
-
-    made = Mapped(mapped, Jit("vmap"))
-    made.one, made.options = (function, in_axes, out_axes), options
-    made.plain = functools.partial(_lane_by_lane, function, in_axes)
-    return made
+    return Mapped(function, in_axes, out_axes, options)
 
 
 def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwargs: Any) -> None:

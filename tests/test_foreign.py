@@ -194,7 +194,7 @@ def test_functions_with_a_name_are_pickled_by_it() -> None:
     assert pickle.loads(pickle.dumps([slope, slope]))[1] is slope, "found under the name it was bound to"
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(Model.energy, protocol)) is Model.energy
-    assert b"x86" not in pickle.dumps(bell) and len(pickle.dumps(bell)) < 100
+    assert b"x86" not in pickle.dumps(bell) and len(pickle.dumps(bell)) < 200
 
 
 class Model:
@@ -203,10 +203,11 @@ class Model:
         return x * x
 
 
-def test_other_functions_are_refused_with_a_way_out() -> None:
-    for f in (jit(lambda x: x), grad(bell)):
-        with pytest.raises(TypeError, match=r"cannot pickle .*: it is pickled by its name.*slope = grad\(loss\)"):
-            pickle.dumps(f)
+def test_a_function_without_a_name_is_refused_with_a_way_out() -> None:
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(pickle.PicklingError, match=r"<lambda>, to which no name of the module .* use cloudpickle"):
+            pickle.dumps(jit(lambda x: x), protocol)
+    assert pickle.loads(pickle.dumps(grad(bell)))(0.5) == slope(0.5), "made of one that has a name"
 
 
 def test_copies_are_the_function_itself() -> None:

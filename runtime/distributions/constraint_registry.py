@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -23,7 +24,7 @@ class ConstraintRegistry:
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
         """Say by what function a transform is made for a constraint of this class; also as a decorator."""
         if factory is None:
-            return lambda factory: self.register(constraint, factory)
+            return partial(self.register, constraint)
         if isinstance(constraint, constraints.Constraint):
             constraint = type(constraint)
         if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
@@ -109,19 +110,23 @@ def _to_positive_definite(constraint: Any) -> Any:
 def _register_joined(registry: ConstraintRegistry) -> None:
     """The transforms of constraints that are made of others, which the same registry answers for."""
 
-    @registry.register(constraints.independent)
-    def _independent(constraint: Any) -> Any:
-        base = registry(constraint.base_constraint)
-        return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
+    registry.register(constraints.independent, partial(_independent, registry))
+    registry.register(constraints.cat, partial(_cat, registry))
+    registry.register(constraints.stack, partial(_stack, registry))
 
-    @registry.register(constraints.cat)
-    def _cat(constraint: Any) -> Any:
-        parts = [registry(part) for part in constraint.cseq]
-        return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
 
-    @registry.register(constraints.stack)
-    def _stack(constraint: Any) -> Any:
-        return transforms.StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
+def _independent(registry: ConstraintRegistry, constraint: Any) -> Any:
+    base = registry(constraint.base_constraint)
+    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
+
+
+def _cat(registry: ConstraintRegistry, constraint: Any) -> Any:
+    parts = [registry(part) for part in constraint.cseq]
+    return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+
+
+def _stack(registry: ConstraintRegistry, constraint: Any) -> Any:
+    return transforms.StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
 
 
 _register_joined(biject_to)

@@ -10,7 +10,7 @@ from typing import Any
 from ...compiler.backend.recorder import ModuleBase, hooks_exist
 from ..tensor.core import Core, requires
 from ..tensor.custom import Function
-from ..tensor.hooks import Hook, RemovableHandle, Table, attach
+from ..tensor.hooks import Hook, RemovableHandle, Table, attach, count_from
 from ..tensor.modes import mode
 
 
@@ -39,6 +39,7 @@ class Hooks:
     def __setstate__(self, state: dict[str, Any]) -> None:
         hooks_exist()  # in this process, too, which may have got them out of a file
         self.__dict__.update(state)
+        count_from(max((number for table in state.values() for number in table), default=-1) + 1)
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`module(*args, **kwargs)` with the hooks."""

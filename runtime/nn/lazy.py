@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..tensor.creation import empty
+from ..tensor.hooks import RemovableHandle
 from ..tensor.modes import no_grad
 from ..tensor.tensor import Tensor
 from .convolutions import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -36,6 +37,15 @@ class _Uninitialized:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        make, given = self.__reduce__()
+        made = memo[id(self)] = make(*given)
+        return made
+
+    def __reduce__(self) -> Any:
+        held: Any = self
+        return type(self), (held.requires_grad, None, held.dtype)
+
 
 class UninitializedParameter(_Uninitialized, Parameter):
     """A parameter whose shape is not known yet."""
@@ -65,13 +75,15 @@ class _Lazy(Module):
     """What lazy layers have in common: the class they become, and which of their arguments the input says."""
 
     cls_to_become: ClassVar[type[Module]]
+    _first_call: RemovableHandle
 
     def _wait(self) -> None:
         """Find out before the first call."""
-        handle = self.register_forward_pre_hook(lambda module, args: self._first(handle, *args))
+        self._first_call = self.register_forward_pre_hook(_find_out)
 
-    def _first(self, handle: Any, input: Tensor, *rest: Any) -> None:
-        handle.remove()
+    def _first(self, input: Tensor, *rest: Any) -> None:
+        self._first_call.remove()
+        del self._first_call
         waiting = self.has_uninitialized_params()
         self.initialize_parameters(input, *rest)
         if waiting:
@@ -99,6 +111,10 @@ class _Lazy(Module):
     def initialize_parameters(self, input: Tensor, *rest: Any) -> None:
         """Take the sizes that the input says."""
         raise NotImplementedError
+
+
+def _find_out(module: Any, args: tuple[Any, ...]) -> None:
+    module._first(*args)
 
 
 class LazyLinear(_Lazy, Linear):

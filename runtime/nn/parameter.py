@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.calls import recordable
 from ..tensor.core import Core
 from ..tensor.creation import empty
-from ..tensor.tensor import Tensor, from_array, hung_on, is_followed
+from ..tensor.tensor import Tensor, from_array, is_followed
 
 
 class Parameter(Tensor):
@@ -33,19 +32,12 @@ class Parameter(Tensor):
             memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any] | None]:
-        return _restored, (self.detach().clone(), self.requires_grad), hung_on(self) or None
-
 
 def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
     """A parameter that nothing else shares, to be filled."""
     made = Parameter.__new__(Parameter)
     made._cell = empty(*size, dtype=dtype, device=device)._read()
     return made.requires_grad_()
-
-
-def _restored(data: Tensor, requires_grad: bool) -> Parameter:
-    return Parameter(data, requires_grad)
 
 
 register_leaf(Parameter, Core._array, from_array)

@@ -127,6 +127,24 @@ def _reading(name: str) -> property:
     return property(read, write)
 
 
+def _class_of(base: type) -> Any:
+    """A class of its own for a module that gets properties."""
+    return type(f"Parametrized{base.__name__}", (base,), {"_base": base, "__reduce_ex__": _reduced})
+
+
+def _reduced(module: Any, protocol: Any) -> Any:
+    """How a module of such a class is copied and pickled: its copy has another class, with the same properties."""
+    _, _, *rest = object.__reduce_ex__(module, 2)
+    return _blank, (type(module)._base, tuple(module.parametrizations)), *rest
+
+
+def _blank(base: type, names: Sequence[str]) -> Any:
+    made = _class_of(base)
+    for name in names:
+        setattr(made, name, _reading(name))
+    return made.__new__(made)
+
+
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Any:
     """Make `tensor_name` of the module what `parametrization` gives for what was learned."""
     parametrization.train(module.training)
@@ -145,8 +163,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     held = ParametrizationList([parametrization], original, unsafe=unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
-        base = type(module)
-        module.__class__ = type(f"Parametrized{base.__name__}", (base,), {"_base": base})
+        module.__class__ = _class_of(type(module))
         module.parametrizations = ModuleDict()
     setattr(type(module), tensor_name, _reading(tensor_name))
     held.train(module.training)

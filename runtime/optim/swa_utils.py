@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from ..nn.module import Module
@@ -33,13 +34,12 @@ def _fading(decay: float) -> float:
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """The average fades by `decay` at each update."""
-    decay = _fading(decay)
-    return no_grad()(lambda average, current, count: decay * average + (1 - decay) * current)
+    return partial(_faded, _fading(decay))
 
 
 def get_swa_avg_fn() -> Average:
     """All updates count alike."""
-    return no_grad()(lambda average, current, count: average + (current - average) / (count + 1))
+    return _equal
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Average:
@@ -52,13 +52,24 @@ def get_swa_multi_avg_fn() -> Average:
     return _of_lists(get_swa_avg_fn())
 
 
-def _of_lists(average: Average) -> Average:
-    @no_grad()
-    def update(averages: Sequence[Any], currents: Sequence[Any], count: Any) -> None:
-        for mine, theirs in zip(averages, currents, strict=True):
-            mine.copy_(average(mine, theirs, count))
+@no_grad()
+def _faded(decay: float, average: Any, current: Any, count: Any) -> Any:
+    return decay * average + (1 - decay) * current
 
-    return update
+
+@no_grad()
+def _equal(average: Any, current: Any, count: Any) -> Any:
+    return average + (current - average) / (count + 1)
+
+
+def _of_lists(average: Average) -> Average:
+    return partial(_update_lists, average)
+
+
+@no_grad()
+def _update_lists(average: Average, averages: Sequence[Any], currents: Sequence[Any], count: Any) -> None:
+    for mine, theirs in zip(averages, currents, strict=True):
+        mine.copy_(average(mine, theirs, count))
 
 
 class AveragedModel(Module):

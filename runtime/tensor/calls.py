@@ -255,7 +255,7 @@ def recorded(
 _known: dict[Any, Callable[..., Any]] = {}
 
 if recorder.SUPPORTED:
-    NativeCall.__reduce__ = lambda self: (recorded, (self.function,))  # copies and pickles are the function itself
+    NativeCall.__reduce__ = lambda self: self.__qualname__  # copies and pickles are the function itself
 
 
 __all__ = ["Recorded", "forget_calls", "recordable", "recorded"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..byname import name_in
 from . import complexes as C
 from .dtypes import complex64, complex128
 from .results import written
@@ -11,5 +12,7 @@ complex, real, imag, conj = C.complex_, C.real, C.imag, C.conj
 resolve_conj = resolve_neg = C.resolve_conj
 view_as_real, view_as_complex, adjoint = C.view_as_real, C.view_as_complex, C.adjoint
 cfloat, cdouble = complex64, complex128
+
+name_in(globals())
 
 __all__ = ["complex64", "complex128"]

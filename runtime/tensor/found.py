@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import cache
 from typing import Any
 
 
+@cache
 def returned(name: str, *fields: str) -> Any:
-    """A class of named tuples with these fields, called `name` when they print."""
+    """The class of named tuples with these fields, called `name` when they print."""
     made = namedtuple(name, fields)  # type: ignore[misc]
 
     def text(self: Any) -> str:
@@ -15,7 +17,12 @@ def returned(name: str, *fields: str) -> Any:
         return f"torch.return_types.{name}(\n{shown})"
 
     made.__repr__ = text  # type: ignore[method-assign]
+    made.__reduce__ = lambda self: (_again, (name, fields, tuple(self)))  # type: ignore[method-assign]
     return made
+
+
+def _again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return returned(name, *fields)(*values)
 
 
 def extreme(name: str) -> Any:

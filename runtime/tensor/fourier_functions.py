@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..byname import name_in
 from . import fourier as F
 from .results import written
 
@@ -10,6 +11,8 @@ fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = written(F.fft2, F.ifft2, F.rfft2, F.
 fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = written(F.fftn, F.ifftn, F.rfftn, F.irfftn, F.hfftn, F.ihfftn)
 fftfreq, rfftfreq = written(F.fftfreq, F.rfftfreq)
 fftshift, ifftshift = F.fftshift, F.ifftshift
+
+name_in(globals())
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",

@@ -31,6 +31,9 @@ class Level:
     def __init__(self) -> None:
         self.closed = False
 
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle a pullback of tensors: it holds their history; call vjp where it is needed")
+
     def leaf(self, x: Any) -> Any:
         """A leaf with the value of `x`, which is nothing to those outside."""
         made: Any = alias(x).requires_grad_()

@@ -77,6 +77,13 @@ class Generator:
         """Another generator that draws what this one would draw next."""
         return Generator().set_state(self.get_state())
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"device": self.device, "state": np.array(force(self.state).array)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["device"])
+        self.state = cell_of(state["state"])
+
     def draw(
         self, operation: Operation, shape: tuple[int, ...], *attributes: Any, given: Sequence[Core] = ()
     ) -> Tensor:

@@ -17,12 +17,23 @@ Table = dict[int, Any]
 _numbers = count()
 
 
+def count_from(number: int) -> None:
+    """Give no hook a number below this one: hooks that were read from a file have such."""
+    global _numbers
+    _numbers = count(max(number, next(_numbers)))
+
+
+
 class RemovableHandle:
     """What registering a hook returns: `remove()` detaches it; as a context manager, at the end of the block."""
 
     def __init__(self, *tables: Table, ids: Sequence[int] = ()) -> None:
         self.id = next(_numbers)
         self._tables, self._ids = tables, ids or [self.id] * len(tables)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        count_from(self.id + 1)
 
     def remove(self) -> None:
         for table, number in zip(self._tables, self._ids, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..byname import name_in
 from . import factored as D
 from . import factorings as F
 from . import matrix_functions as X
@@ -24,6 +25,8 @@ matrix_power, multi_dot, cond, cross = written(X.matrix_power, X.multi_dot, X.co
 matrix_norm, norm, vector_norm = written(X.matrix_norm, X.norm, N.vector_norm)
 vecdot, matmul = written(X.vecdot, P.matmul)
 matrix_exp, diagonal, vander = X.matrix_exp, X.diagonal, X.vander
+
+name_in(globals())
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

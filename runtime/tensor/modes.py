@@ -34,6 +34,9 @@ class _Mode(threading.local):
     def __init__(self) -> None:
         self.packers: list[Callable[..., Any]] = []
 
+    def __reduce__(self) -> str:
+        return "mode"
+
     @property
     def enabled(self) -> bool:
         return bool(tapes.tape.mode & ENABLED)

@@ -84,6 +84,9 @@ class Node:
         self.sequence = sequence()
         self.serial = 0  # of the trace, if it was made by an event of that
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot copy or pickle {type(self).__name__}, the history of a tensor: detach() the tensor")
+
     def save(self, cells: Sequence[Cell], results: Sequence[Cell]) -> None:
         """Keep what the pullback reads."""
         assert self.fragment is not None

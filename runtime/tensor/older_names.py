@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..byname import name_in
 from . import factored as D
 from . import factorings as F
 from . import lowrank as Q
@@ -23,3 +24,5 @@ matrix_exp, svd_lowrank, pca_lowrank = X.matrix_exp, Q.svd_lowrank, Q.pca_lowran
 stft, istft = G.stft, G.istft
 hann_window, hamming_window, blackman_window = T.hann_window, T.hamming_window, T.blackman_window
 bartlett_window, kaiser_window = T.bartlett_window, T.kaiser_window
+
+name_in(globals())

@@ -34,6 +34,9 @@ class Layout:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name
+
 
 strided = Layout("strided")
 contiguous_format, preserve_format = Layout("contiguous_format"), Layout("preserve_format")

@@ -6,6 +6,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from ..byname import name_in, name_tables
 from .calls import recorded
 
 NUMBERS = {
@@ -61,6 +62,8 @@ def record_methods(*classes: type) -> None:
                 setattr(cls, name, wrapped(value))
             elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
                 setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
+        name_in(vars(cls), cls)
+    name_tables()
 
 
 def record_functions(namespace: dict[str, Any]) -> None:
@@ -70,3 +73,4 @@ def record_functions(namespace: dict[str, Any]) -> None:
         ours = isinstance(value, FunctionType) and (value.__module__ or "").startswith(here)
         if ours and not name.startswith(OTHERS) and name not in DRAWING:
             namespace[name] = wrapped(value)
+    name_in(namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..byname import name_in
 from . import elementary as E
 from . import softmax as M
 from . import special as F
@@ -34,6 +35,8 @@ softmax, log_softmax = M.softmax, M.log_softmax
 
 gammaln, psi, igamma, igammac, mvlgamma = lgamma, digamma, gammainc, gammaincc, multigammaln
 modified_bessel_i0, modified_bessel_i1 = i0, i1
+
+name_in(globals())
 
 __all__ = [
     "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .cells import Cell, Home, cell_of
+from .cells import Cell, Home, cell_of, shown
 from .fragments import Operation
 from .paths import Path, take
+from .tape import force
 
 NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
 CUSTOM = "inside a custom Function"
@@ -49,6 +50,15 @@ class Storage(Home):
         array, cell = self.array, self.cell
         return array.shape if array is not None else cell.kind.shape  # type: ignore[union-attr]
 
+    def value(self) -> np.ndarray:
+        """All of it, as an array that must not be written to."""
+        array, cell = self.array, self.cell
+        return array if array is not None else shown(cell if cell.array is not None else force(cell))  # type: ignore
+
+    def __reduce__(self) -> Any:
+        """The value alone; a deep copy is made of that, too."""
+        return _stored, (np.array(self.value(), order="C"),)
+
     def source(self) -> Cell | None:
         return self.cell if self.dropped else None
 
@@ -59,6 +69,10 @@ class Storage(Home):
         if array is not None and array.base is None and sys.getrefcount(array) <= 3:
             self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
             self.edition += 1  # views look again: it may have been written to since they did
+
+
+def _stored(array: np.ndarray) -> Storage:
+    return Storage(cell_of(array))
 
 
 def _retake(m: Any, x: Any, path: Path) -> Any:

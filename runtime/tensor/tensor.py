@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -25,12 +26,13 @@ from .extremes import any_
 from .formats import lies_in, ordered
 from .modes import is_grad_enabled
 from .nodes import Node
-from .paths import strided
+from .paths import Path, part_of, strided
 from .pieces import stack, unbind
 from .printing import text_of
 from .queries import contiguous_format
 from .recording import wrapped
 from .shapes import whole_of
+from .storage import Storage
 
 _rows = wrapped(unbind)
 
@@ -174,10 +176,8 @@ class Tensor(Exchange):
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
             )
-        made = type(self).__new__(type(self))
-        made._cell = self._read()
-        made._requires = self._requires
-        memo[id(self)] = made
+        restore, given = _parts(self)
+        made = memo[id(self)] = restore(*deepcopy(given, memo))
         if self._grad is not None:
             made._grad = deepcopy(self._grad, memo)
         made.__dict__.update(deepcopy(hung_on(self), memo))
@@ -192,8 +192,19 @@ class Tensor(Exchange):
         return made
 
     def __reduce__(self) -> Any:
-        """What has a history comes back as a leaf."""
-        return _restored, (type(self), np.array(self._array()), self.requires_grad), hung_on(self) or None
+        """What has a history comes back as a leaf; tensors that share memory share it again, if one pickle has them."""
+        for hook in (self._hooks or {}).values():
+            if not hasattr(hook, "__torch_unserializable__"):
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.", stacklevel=2)
+        return *_parts(self), hung_on(self) or None
+
+
+def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    """A function that makes a tensor like `x`, and what it takes."""
+    path, array, requires_grad = x._path, x._array(), x.requires_grad
+    if x._storage is not None:
+        return _sharing, (type(x), x._storage, path, requires_grad)
+    return _restored, (type(x), np.array(array), requires_grad)
 
 
 def hung_on(x: Tensor) -> dict[str, Any]:
@@ -204,6 +215,12 @@ def hung_on(x: Tensor) -> dict[str, Any]:
 def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
     made = cls.__new__(cls)
     made._cell, made._requires = cell_of(array), requires_grad
+    return made
+
+
+def _sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
+    made = _restored(cls, np.array(part_of(storage.value(), path), order="C"), requires_grad)
+    made._storage, made._path, made._seen = storage, path, storage.edition
     return made
 
 
