@@ -34,13 +34,17 @@ class ByName:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         spelled, refused = global_name(self), _refusal(self)
-        if spelled is None or (refused is None and _home(self) == "__main__" and not _has_own_name(self)):
+        if spelled is None or (refused is None and self.__module__ == "__main__" and not _has_own_name(self)):
             return _blank, (type(self),), {"": refused, **self.__getstate__()}
         if protocol < DOTTED:
             return spelled
         handle = self._handle
-        handle.__module__, handle.__qualname__ = _home(self), f"{spelled}._handle"
-        handle.__kwdefaults__ = {"state": self.__getstate__()}
+        handle.__module__, handle.__qualname__ = self.__module__, f"{spelled}._handle"
+        state = self.__getstate__()
+        for each in state.values():
+            if isinstance(each, Sources):
+                each.module = self.__module__  # what is by value here is so as a whole
+        handle.__kwdefaults__ = {"state": state}
         return _found, (type(self), handle)
 
     @property
@@ -56,6 +60,7 @@ class ByName:
         return {"sources": Sources(given), "given": given, "attributes": _attributes(self)}
 
     def __setstate__(self: Any, state: dict[str, Any]) -> None:
+        state["sources"].give_to(state["given"])
         self.__init__(*state["given"])
         self.__dict__.update(state["attributes"])
 
@@ -102,23 +107,18 @@ def global_name(function: Any) -> str | None:
     """The name in its module that leads to this very object."""
     if _has_own_name(function):
         return function.__qualname__
-    module = sys.modules.get(_home(function))
+    module = sys.modules.get(function.__module__ or "")
     return next((name for name, value in tuple(vars(module).items()) if value is function), None) if module else None
 
 
 def _has_own_name(function: Any) -> bool:
     """Whether it is a decorated function, and not one that happens to be bound to a name: in `__main__` that may be
     done where other processes, which import it, do not come."""
-    return _leads_to(_home(function), getattr(function, "__qualname__", ""), function)
+    return _leads_to(function.__module__, getattr(function, "__qualname__", ""), function)
 
 
-def _home(function: Any) -> str:
-    """The name of the module in which a function, or that which it was made of, is defined."""
-    return getattr(function, "_home", function.__module__) or ""
-
-
-def _leads_to(module: str, spelled: str, function: Any) -> bool:
-    found: Any = sys.modules.get(module)
+def _leads_to(module: str | None, spelled: str, function: Any) -> bool:
+    found: Any = sys.modules.get(module or "")
     for part in spelled.split("."):
         found = getattr(found, part, None)
     return found is function
@@ -140,7 +140,7 @@ def name_in(namespace: Mapping[str, Any], within: type | None = None) -> None:
 
 
 def name_tables() -> None:
-    """The same for those modules again for which it was done: recorded functions have taken the names of some others."""
+    """The same for the same modules again: recorded functions have taken the names of others."""
     for namespace in _tables:
         name_in(namespace)
 

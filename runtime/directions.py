@@ -73,7 +73,11 @@ class Hessian(Around):
         self._product: Any = hvp(function)
         slope: Any = grad(function)
         self._slope, self._several = slope, Pushing(Pulling(function, "hessian"), "hessian")
-        self._rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(slope(x, *rest), k), row))(x), function)
+
+        def along(k: int) -> Callable[..., Any]:
+            return lambda row, x, *rest: grad(lambda x: inner(leaf(slope(x, *rest), k), row))(x)
+
+        self._rows = Rows(along, function)
         super().__init__(function)
 
     def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
@@ -186,9 +190,13 @@ class Pulling(Around):
     """A Jacobian by pullbacks; see `jacrev`."""
 
     def __init__(self, function: Callable[..., Any], title: str = "jacrev") -> None:
-        self._title, self._value = title, jit(function)
-        value: Any = self._value
-        self._rows = Rows(lambda k: lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x), function)
+        value: Any = jit(function)
+        self._title, self._value = title, value
+
+        def along(k: int) -> Callable[..., Any]:
+            return lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x)
+
+        self._rows = Rows(along, function)
         super().__init__(function, title)
 
     def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..compiler.frontend import region as R
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.array import Array, here
 from ..compiler.frontend.errors import TraceError, message
+from ..compiler.frontend.hidden import foreign
 from ..compiler.frontend.promotion import conform
 from ..compiler.frontend.region import Leaf
 from ..compiler.frontend.tracing import user_line
@@ -85,7 +87,8 @@ class External(ByName):
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.__qualname__ = getattr(fn, "__qualname__", self.__name__)
         self.__doc__ = getattr(fn, "__doc__", None)
-        self._home = getattr(fn, "__module__", None)  # not its `__module__`: it is no function of NumPy's
+        if isinstance(fn, FunctionType) and not foreign(fn.__code__.co_filename):
+            self.__module__ = fn.__module__  # where a decorated one is found
         self.__wrapped__, self.result, self.vjp, self.differences, self.step = fn, result, vjp, differences, step
         self._made: dict[Any, Any] = {}
         made_of(self, fn, result, vjp, differences, step)

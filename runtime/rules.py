@@ -61,6 +61,7 @@ class Ruled(ByName):
         super().__setstate__(state)
         if state["rules"] is not None:
             form, rules = state["rules"]
+            state["of rules"].give_to(rules)
             getattr(self, form)(*rules)
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """Functions of every kind that users hold, to be sent to other processes; and, run as a program, the sending.
 
-    python shipped.py spawn      every function that pickle takes is called in such a process, and gives the same there
+    python shipped.py spawn loky     they are called in processes of these kinds, and give the same there as here
 
 As a program it imports nothing of the tests: its functions are those of `__main__`, as a user's are.
 """
@@ -14,12 +14,29 @@ import sys
 from typing import Any
 
 import cloudpickle
+import distributed
+import joblib
 import numpy as np
 import sympy
 
 from pullback import (
-    checkpoint, custom_formula, custom_jvp, custom_vjp, external, grad, hessian, hvp, implicit, jacfwd, jacrev, jit,
-    lambdify, value_and_grad, vjp, vmap, while_loop,
+    checkpoint,
+    custom_formula,
+    custom_jvp,
+    custom_vjp,
+    external,
+    grad,
+    hessian,
+    hvp,
+    implicit,
+    jacfwd,
+    jacrev,
+    jit,
+    lambdify,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
 )  # fmt: skip
 
 SCALE = 3.0
@@ -108,8 +125,8 @@ class Model:
         return np.sum(self.k * x**2)
 
     @hessian
-    def curvature(x):
-        return np.sum(x**4)
+    def curvature(self: Any):
+        return np.sum(self**4)
 
     def plain(self, x):
         return np.sum(self.k * helper(x))
@@ -192,47 +209,61 @@ def nameless() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     }
 
 
+FEW = ("decorated", "of a name", "method", "custom_vjp", "formula", "task", "grad of a local", "names itself")
+
+
+def task(x):
+    """Makes what it calls where it runs."""
+    return grad(loss)(x), hvp(loss)(x, x)
+
+
 def text(function: Any, args: tuple[Any, ...]) -> str:
     """What a call gives, to the last bit."""
-    return repr(function(*args))
+    return " ".join(repr(function(*args)).split())
 
 
-PROGRAM = "import pickle, sys\nfor f, args in pickle.load(sys.stdin.buffer).values(): print(repr(f(*args)))"
-"""It has not imported pullback, and knows none of the functions."""
-
-
-def fresh(kinds: dict[str, Any]) -> list[str]:
-    given = cloudpickle.dumps(kinds)
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], input=given, capture_output=True, check=True, timeout=100)
-    return ran.stdout.decode().replace("\n ", " ").splitlines()
+def program(kinds: dict[str, Any]) -> list[str]:
+    """It has not imported pullback, and knows none of the functions."""
+    there = "import pickle, sys; f, kinds = pickle.load(sys.stdin.buffer); [print(f(*each)) for each in kinds]"
+    given = cloudpickle.dumps((text, list(kinds.values())))
+    ran = subprocess.run([sys.executable, "-c", there], input=given, stdout=subprocess.PIPE, check=True, timeout=100)
+    return ran.stdout.decode().splitlines()
 
 
 def loky(kinds: dict[str, Any]) -> list[str]:
-    joblib: Any = __import__("joblib")
-    return joblib.Parallel(n_jobs=2)(joblib.delayed(text)(*each) for each in kinds.values())
+    made: Any = joblib.Parallel(n_jobs=2)(joblib.delayed(text)(*each) for each in kinds.values())
+    return made
 
 
 def dask(kinds: dict[str, Any]) -> list[str]:
-    distributed: Any = __import__("distributed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        with distributed.Client(cluster) as client:
-            return client.gather([client.submit(text, *each) for each in kinds.values()])
+    options: Any = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    cluster: Any = distributed.LocalCluster(n_workers=1, **options)
+    client: Any
+    with cluster, distributed.Client(cluster) as client:
+        return client.gather([client.submit(text, *each) for each in kinds.values()])
 
 
-def processes(method: str, kinds: dict[str, Any]) -> list[str]:
+def pool(method: str, kinds: dict[str, Any]) -> list[str]:
     context = multiprocessing.get_context(method)
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
-        return list(pool.map(text, *zip(*kinds.values(), strict=True)))
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as workers:
+        return list(workers.map(text, *zip(*kinds.values(), strict=True)))
 
 
-def main(how: str) -> None:
-    by_value = how in ("fresh", "loky", "dask")
-    kinds = NAMED | nameless() if by_value else NAMED
-    expected = [text(*each).replace("\n ", " ") for each in kinds.values()]
-    made = {"fresh": fresh, "loky": loky, "dask": dask}[how](kinds) if by_value else processes(how, kinds)
-    for name, here, there in zip(kinds, expected, made, strict=True):
-        assert there.replace("\n ", " ") == here, (name, here, there)
-    print(how, len(kinds), "the same")
+WAYS = {"program": program, "loky": loky, "dask": dask}
+
+
+def main(*ways: str) -> None:
+    kinds = {**NAMED, "task": (task, (V,))}
+    every = {**kinds, **nameless()} if set(WAYS) & set(ways) else kinds
+    here = {name: text(*each) for name, each in every.items()}
+    for way in ways:
+        sent = every if way in WAYS else kinds
+        if way in ("fork", "forkserver", "dask"):  # as spawn and loky; it takes its time
+            sent = {name: each for name, each in sent.items() if name in FEW}
+        made = WAYS[way](sent) if way in WAYS else pool(way, sent)
+        for name, there in zip(sent, made, strict=True):
+            assert there == here[name], (way, name, there, here[name])
+        print(way, len(sent), "the same", flush=True)
 
 
 if __name__ == "__main__":

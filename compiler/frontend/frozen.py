@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..ir.graph import Where
 from . import tree
 from .errors import TraceError, message
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TRIES = 4
+"""Runs in which random numbers are drawn before it is the function, and no thread beside it, that draws them."""
+
+
+class Drawn(TraceError):
+    """Random numbers were drawn while a function was traced, by it or by another thread."""
+
+
+def unless_drawn(run: Callable[P, R]) -> Callable[P, R]:
+    """The same run; another if it may be a thread beside it that has drawn."""
+
+    @functools.wraps(run)
+    def again(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                return run(*args, **kwargs)
+            except Drawn:
+                if threading.active_count() == 1:
+                    raise
+        return run(*args, **kwargs)
+
+    return again
 
 
 @contextmanager
@@ -19,7 +47,7 @@ def no_draws(name: str, where: Where | None, generators: list[Any]) -> Iterator[
     yield
     if _states(generators) != before:
         fix = "draw outside of the function and pass the numbers as an argument"
-        raise TraceError(message(f"{name!r} draws random numbers, which would be the same in every call", where, fix))
+        raise Drawn(message(f"{name!r} draws random numbers, which would be the same in every call", where, fix))
 
 
 def _states(generators: list[Any]) -> list[Any]:

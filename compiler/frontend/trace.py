@@ -26,7 +26,7 @@ from .array import Array, leaked, value_of
 from .athand import Execute, Frozen, at_hand
 from .capture import needs_walk, walk
 from .errors import NeedsValues, TooManyOperations, TraceError, message
-from .frozen import check_unchanged, no_draws
+from .frozen import check_unchanged, no_draws, unless_drawn
 from .patches import patched
 from .replaced import replaced
 from .sizes import FrozenSize, Sizes, freeze_all
@@ -157,6 +157,7 @@ def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], 
     return run(now, function, args, kwargs)
 
 
+@unless_drawn
 def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None) -> Trace:
     """One run, by walking the function or by calling it."""
     function, signature, names, name, where, generators, sizes, shapes = given

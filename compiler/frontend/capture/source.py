@@ -190,6 +190,8 @@ def _lines(function: types.FunctionType) -> list[str]:
     file = function.__code__.co_filename
     linecache.checkcache(file)
     lines = linecache.getlines(file, function.__globals__)
+    if not lines and function.__name__ != "<lambda>":  # pickled by value: where it stood is known of its module only
+        lines = linecache.getlines(str(function.__globals__.get("__file__")))
     if not lines:
         raise NoSource(f"its source is not found ({file} cannot be read)")
     return lines
