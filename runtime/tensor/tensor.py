@@ -33,6 +33,7 @@ from .queries import contiguous_format
 from .recording import wrapped
 from .shapes import whole_of
 from .storage import Storage
+from .tape import tapes
 
 _rows = wrapped(unbind)
 
@@ -201,6 +202,7 @@ class Tensor(Exchange):
 
 def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
     """A function that makes a tensor like `x`, and what it takes."""
+    tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
     path, array, requires_grad = x._path, x._array(), x.requires_grad
     if x._storage is not None:
         return _sharing, (type(x), x._storage, path, requires_grad)
