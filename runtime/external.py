@@ -24,10 +24,9 @@ from ..compiler.frontend import region as R
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.array import Array, here
 from ..compiler.frontend.errors import TraceError, message
-from ..compiler.frontend.hidden import foreign
 from ..compiler.frontend.promotion import conform
 from ..compiler.frontend.region import Leaf
-from ..compiler.frontend.tracing import user_line
+from ..compiler.frontend.tracing import is_foreign, user_line
 from ..compiler.ir.graph import Graph, Value
 from ..compiler.ir.types import NAMES, Type, parse_type
 from ..compiler.ops import custom
@@ -87,7 +86,7 @@ class External(ByName):
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.__qualname__ = getattr(fn, "__qualname__", self.__name__)
         self.__doc__ = getattr(fn, "__doc__", None)
-        if isinstance(fn, FunctionType) and not foreign(fn.__code__.co_filename):
+        if isinstance(fn, FunctionType) and not is_foreign(fn.__code__.co_filename):
             self.__module__ = fn.__module__  # where a decorated one is found
         self.__wrapped__, self.result, self.vjp, self.differences, self.step = fn, result, vjp, differences, step
         self._made: dict[Any, Any] = {}

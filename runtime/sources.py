@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..compiler.frontend.hidden import foreign
+from ..compiler.frontend.tracing import is_foreign
 
 LIMIT = 2048
 """How many objects are looked at for the functions that a function names."""
@@ -82,7 +82,7 @@ def _functions_of(functions: Any, module: str | None) -> Iterator[types.Function
             continue
         seen[id(x)] = x
         if isinstance(x, types.FunctionType):
-            if not foreign(x.__code__.co_filename) and (module is None or not _importable(x, module)):
+            if not is_foreign(x.__code__.co_filename) and (module is None or not _importable(x, module)):
                 yield x
                 pending += _named(x)
             pending += _cells(x)

@@ -2,9 +2,8 @@
 
     trace(loss, signature) -> Trace(graph, result, extras)
 
-The graph's parameters are the traced leaves of the arguments, in order, and then the extras: arrays that the function
-met beside its arguments, and values of enclosing traces. The result is a tree of specifications whose leaves say
-which of the graph's results they are, and as what they come back.
+The graph's parameters are the traced leaves of the arguments, in order, then the extras: arrays met beside them, and
+values of enclosing traces. The result's leaves say which of the graph's results they are, and as what they come back.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ SHORT = 300
 @dataclass(frozen=True)
 class NamedResult:
     """A namedtuple of this type."""
-
     make: Callable[..., Any]
     items: tuple[Any, ...]
 
