@@ -203,18 +203,22 @@ class Elements(Memory):
         return w.select(*(w.splat(r, width) for r in (inner, inside, outside)))
 
     def _reach(self, index: Affine, cell: Cell) -> tuple[int, int] | None:
-        """The least and the greatest value of an index in the lanes of a cell, if these stand at numbers."""
+        """The least and the greatest value that an index can have in a cell, where sizes are numbers.
+
+        An axis that stands at a number has that, and another one all that it can. A row's register that no row has is
+        seen never to be read only by both together.
+        """
         if isinstance(index.constant, Extent) or isinstance(cell.count, Reg):
             return None
         least = most = index.constant
         for axis, factor in index.terms:
-            at = literal_value(self.index[axis][0])
-            if at is None or isinstance(factor, Extent):
+            if isinstance(factor, Extent) or isinstance(axis.extent, Extent):
                 return None
-            first = int(at) + self._step(axis, cell)
-            lanes = (cell.count or self.width) if axis is self.vector else 1
-            ends = factor * first, factor * (first + lanes - 1)
-            least, most = least + min(ends), most + max(ends)
+            at, first, last = literal_value(self.index[axis][0]), 0, axis.extent - 1
+            if at is not None:
+                first = int(at) + self._step(axis, cell)
+                last = first + ((cell.count or self.width) if axis is self.vector else 1) - 1
+            least, most = least + min(factor * first, factor * last), most + max(factor * first, factor * last)
         return least, most
 
     def _and(self, a: Reg, b: Reg) -> Reg:
