@@ -97,7 +97,7 @@ def _pair(function: Callable[..., Any], argnums: tuple[int, ...]) -> tuple[Any, 
     def along(*args: Any) -> Any:
         return inner(primal(*args[:-1]), args[-1])
 
-    pullback = grad(along, argnums=argnums)
+    pullback: Any = grad(along, argnums=argnums)
     pullback.plain = lambda *args: function(*args[:-1])
     _name(pullback, function, "vjp")
     return primal, pullback
@@ -147,7 +147,7 @@ def _forward(function: Callable[..., Any]) -> Any:
 
         return value, grad(along)(value)
 
-    made = jit(both)
+    made: Any = jit(both)
     made.plain = lambda primals, _: function(*primals)
     _name(made, function, "jvp")
     return made
