@@ -123,7 +123,7 @@ FAMILIES: dict[str, tuple[Callable[[int], Made], int, int]] = {
 def _work(family: Callable[[int], Made], n: int) -> tuple[int, int]:
     """(operations, calls of functions) of compiling a gradient."""
     f, x = family(n)
-    g = grad(f)
+    g: Any = grad(f)
     profile = cProfile.Profile()
     with settings.override(cache=False):
         profile.enable()

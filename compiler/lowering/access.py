@@ -146,10 +146,9 @@ class _Nest:
 
     def place(self, out: Buffer) -> tuple[Store, _Turn] | None:
         """The store that writes a buffer, if one does and writes each element once, and the turn in which it does."""
-        stores = self.written.get(out, [])
-        if len(stores) != 1 or not isinstance(stores[0], Store) or stores[0].add or stores[0].gathered:
+        store, *more = self.written.get(out, [None])
+        if more or not isinstance(store, Store) or store.add or store.gathered:
             return None
-        (store,) = stores
         late = store not in self._turn(False).at
         return store, self._turn(late)
 
