@@ -53,6 +53,7 @@ class Transformed(Protocol[P, R_co]):
 
     __name__: str
     __wrapped__: Callable[..., Any]
+    plain: Callable[..., Any] | None
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...

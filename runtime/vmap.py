@@ -102,7 +102,7 @@ def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwa
     for axis, each in (*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())):
         structures.append(R.flatten(each, leaves, "vmap"))
         _spread_axes(axis, structures[-1], places, "vmap")
-    columns = [x if place is SHARED else np.moveaxis(x, place, 0) for x, place in zip(leaves, places, strict=True)]
+    columns = [x if place is None else np.moveaxis(x, place, 0) for x, place in zip(leaves, places, strict=True)]
     for k in range(next(len(x) for x, place in zip(columns, places, strict=True) if place is not SHARED)):
         lane = iter([x if place is SHARED else x[k] for x, place in zip(columns, places, strict=True)])
         made = [tree.rebuild(s, lane) for s in structures]

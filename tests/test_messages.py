@@ -70,7 +70,7 @@ def test_what_is_written_over_is_there_when_the_message_is_made() -> None:
 
 def test_without_python_a_message_is_as_it_is_written() -> None:
     text = jit(helpers.in_a_loop).ir("graph", 1.0)
-    assert "untold ValueError" in text and "total {total} at {i}" in text
+    assert "untold ValueError" in text and r"total \u007btotal\u007d at \u007bi\u007d" in text
 
 
 # ---- warnings

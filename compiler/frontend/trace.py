@@ -121,8 +121,7 @@ def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refus
             raise
         except TraceError as another:
             errors.append(another)
-    no_number_helps = values is not None and not isinstance(errors[1], NeedsValues)
-    raise errors[no_number_helps]
+    raise errors[values is not None and not isinstance(errors[1], NeedsValues)]  # the second where no number helps
 
 
 class Given(NamedTuple):

@@ -174,7 +174,8 @@ def sequence_operator(m: Machine, fn: Any, a: Any, b: Any) -> Any:
     if fn is operator.add and isinstance(a, tuple) and isinstance(b, tuple):
         return a + b
     if fn is operator.mul and (_is_count(a) or _is_count(b)):
-        times, seq = (a, b) if _is_count(a) else (b, a)
+        times: Any = a if _is_count(a) else b
+        seq: Any = b if times is a else a
         if isinstance(times, Array):
             times = m.known(times, "an index or size")
             if isinstance(times, Array):
