@@ -121,7 +121,7 @@ def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refus
             raise
         except TraceError as another:
             errors.append(another)
-    raise errors[values is not None and not isinstance(errors[1], NeedsValues)]  # the second where no number helps
+    raise errors[values is not None and not isinstance(errors[1], NeedsValues)] from errors[-1]
 
 
 class Given(NamedTuple):
