@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _called(frame: FrameType) -> str:
     """A function as users call it: what a decorator wraps, and the class of the object that has a method."""
     code, space = frame.f_code, frame.f_locals
     module, name = frame.f_globals.get("__name__", ""), code.co_qualname
-    wrapped = space.get("method") or next((space[n] for n in code.co_freevars if _is_function(space.get(n))), None)
+    wrapped: Any = space.get("method") or next((space[n] for n in code.co_freevars if _is_function(space.get(n))), None)
     if _is_function(wrapped) and ("<locals>" in name or code.co_name == "__ua_function__"):
         module, name = wrapped.__module__, wrapped.__name__
     elif "." in name and "self" in space:
