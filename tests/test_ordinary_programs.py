@@ -273,7 +273,7 @@ def iterated(x):
     for v in map(lambda v, w: v * w, x, ROWS):
         total = total + v
     for v in np.nditer(x):
-        total = total + v * v
+        total = total + v * v  # type: ignore[operator]
     first, *rest = x
     pairs = list(zip(ROWS, x, strict=True))
     ones, others = zip(*pairs, strict=True)
@@ -375,7 +375,7 @@ class Heir(Methods):
 
 def test_class_and_static_methods() -> None:
     for kind, factor in ((Methods, 6.0), (Heir, 10.0)):
-        for owner in (kind, kind()):
+        for owner in list[Any]((kind, kind())):
             assert owner.above(2.0) == owner.below(2.0) == 2 * factor
             assert owner.static_above(2.0) == owner.static_below(2.0) == 12.0
             assert owner.second(2.0, 3.0) == (18.0, 12.0)
