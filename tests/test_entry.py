@@ -379,12 +379,13 @@ def test_calls_take_nanoseconds() -> None:
     f, g, h = twice(2), copy(("f64", (3,))), gradients()
     three, params = np.ones(3), parameters()
     for call, limit in ((lambda: f(1.5), 200), (lambda: g(three), 600), (lambda: h(params), 5000)):
-        assert best_nanoseconds(call) < limit
+        assert best_nanoseconds(call, limit) < limit
 
 
-def best_nanoseconds(call: Any) -> float:
-    best = float("inf")
-    for _ in range(20):
+def best_nanoseconds(call: Any, limit: float) -> float:
+    """The time of a call in the best of some rounds: of more of them, for a second, while a busy machine hides it."""
+    best, end = float("inf"), time.perf_counter() + 1.0
+    while best >= limit and time.perf_counter() < end:
         start = time.perf_counter_ns()
         for _ in range(500):
             call()

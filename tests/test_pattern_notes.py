@@ -188,6 +188,8 @@ def test_structures_that_come_once_leave_little(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tape, "STATES", 150)
     monkeypatch.setattr(plans, "KEPT", 4)
     calls.forget_calls()
+    forget_places()  # of the tests before
+    patterns.codes.forget()
     before = count_of(states.State)
     for seed in range(3):
         trained(30, seed=seed)
