@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor import plans, tape
+from pullback.runtime.tensor import opened, plans
 
 
 @contextmanager
 def unrecognised() -> Iterator[None]:
-    tape.set_irregular("test", True)
+    opened.set_irregular("test", True)
     try:
         yield
     finally:
-        tape.set_irregular("test", False)
+        opened.set_irregular("test", False)
 
 
 def chain(x: Any, names: str) -> Any:

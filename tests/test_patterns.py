@@ -12,8 +12,9 @@ import pytest
 
 import pullback as torch
 from pullback.runtime.tensor import calls, engine, natively, places, plans
+from pullback.runtime.tensor.opened import set_irregular
 from pullback.runtime.tensor.states import forest
-from pullback.runtime.tensor.tape import Tape, set_irregular, tapes
+from pullback.runtime.tensor.tape import Tape, tapes
 from tests.random_structures import Structures
 
 functional = torch.nn.functional

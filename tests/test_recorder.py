@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pullback as torch
-from pullback.runtime.tensor import tape
+from pullback.runtime.tensor import opened, tape
 from pullback.runtime.tensor.calls import forget_calls
 
 F, nn = torch.nn.functional, torch.nn
@@ -36,12 +36,12 @@ def fresh() -> Iterator[None]:
 def unrecognised() -> Iterator[None]:
     """Every call runs in earnest."""
     tape.flush()
-    tape.set_irregular("test", True)
+    opened.set_irregular("test", True)
     try:
         yield
     finally:
         tape.flush()
-        tape.set_irregular("test", False)
+        opened.set_irregular("test", False)
 
 
 def seen(value: Any) -> Any:

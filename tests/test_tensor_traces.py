@@ -234,16 +234,22 @@ def test_operations_know_the_users_line(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_failure_is_told_to_everybody_who_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(self: Fragment, arrays: Any) -> Any:
+    def failing(self: tape.Tape) -> Any:
         raise MemoryError("no memory")
 
-    a = torch.ones(3) + 1
-    b = a * 2
-    with monkeypatch.context() as patch:
-        patch.setattr(Fragment, "run", failing)
-        with pytest.raises(MemoryError):
-            b.item()
-    for lost in (a, b):
+    def failed(times: int) -> list[Any]:
+        a = torch.ones(3 * times) + 1  # of another shape, so that no kernel is known
+        b = a * 2
+        with monkeypatch.context() as patch:
+            patch.setattr(tape.Tape, "_run", failing)
+            for _ in range(times):
+                with pytest.raises(MemoryError):
+                    b.tolist()
+        return [a, b]
+
+    a, b = failed(1)  # what it was computed from is there still
+    assert b.tolist() == [4.0, 4.0, 4.0] and a.tolist() == [2.0, 2.0, 2.0]
+    for lost in failed(2):
         with pytest.raises(RuntimeError, match="failed") as caught:
             lost.tolist()
         assert isinstance(caught.value.__cause__, MemoryError)

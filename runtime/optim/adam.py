@@ -82,6 +82,7 @@ class Adam(Optimizer):
                 return
             remembered += self._remembered(group, state) if amsgrad else (state["exp_avg"], state["exp_avg_sq"])
         n = age + 1
+        self._undo += [(state, dict(state)) for state in states]
         for state in states:
             state["step"] = n
         move(self.formula, self._choices(group), params, grads, remembered, self._numbers(group, n))

@@ -16,10 +16,12 @@ from ...compiler.backend.recorder import forget_gradients, gradients_of
 from ..tensor.calls import recorded
 from ..tensor.cells import Cell
 from ..tensor.core import Core, input_cell
+from ..tensor.crowd import crowd
 from ..tensor.fragments import Operation, fragment_for, widen
 from ..tensor.locks import visited, wait_for
 from ..tensor.modes import enable_grad
 from ..tensor.tape import record, tapes
+from ..tensor.undo import take_back
 from ..tensor.writing import assign
 from .hooks import hooked
 from .state import Stateful
@@ -90,6 +92,8 @@ class Optimizer(Stateful):
     """Changes parameters by their gradients.  Settings stand in `param_groups`."""
 
     formula: Operation
+    _undo: list[tuple[dict[str, Any], dict[str, Any]]]
+    """The states that the step under way changes, and what they were."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Core):
@@ -165,19 +169,36 @@ class Optimizer(Stateful):
         tape = tapes.tape
         if visited:
             wait_for(tape)
-        mode = tape.still()
+        if crowd.on:
+            crowd.turn(tape, partial(self._move_all, tape))
+        else:
+            self._move_all(tape)
+        return loss
+
+    def _move_all(self, tape: Any) -> None:
+        """Change all parameters that have a gradient; where that fails, none, and the states are as before."""
+        enabled, serial, count = tape.mode & 1, tape.serial, tape.count
+        undo = self._undo = []
         try:
+            tape.still()
             for group in self.param_groups:
                 params, grads = gradients_of(group["params"])
                 if params:
                     self._step(group, params, grads)
-        finally:
-            tape.mode = mode
-        tape.flush(True)
-        return loss
+            tape.mode |= enabled
+            tape.flush(True)
+        except BaseException as error:
+            tape.mode |= enabled
+            with tape.lock:
+                if tape.serial == serial and take_back(tape, count, error):
+                    for state, before in undo:
+                        state.clear()
+                        state.update(before)
+            raise
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         """Change the parameters of a group: those that are treated alike by one recorded call."""
+        self._undo += [(state := self.state[p], dict(state)) for p in params]
         plans = [self.plan(group, p) for p in params]
         start = 0
         for k, plan in enumerate(plans):

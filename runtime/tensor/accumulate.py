@@ -10,6 +10,7 @@ from .core import Core, wrap
 from .modes import watch
 from .nodes import Flow
 from .tape import force, tapes
+from .undo import note
 from .writing import overwrite
 
 
@@ -37,9 +38,12 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
             if leaf._grad is not have or (have is not None and _is_elsewhere(have)):
                 continue
             if have is None:
+                note(tapes.tape, flow[0], leaf, "_grad")
                 leaf._grad = new
             elif create:
-                leaf._grad = add(have, new)
+                total = add(have, new)
+                note(tapes.tape, total._read(), leaf, "_grad")
+                leaf._grad = total
             else:
                 overwrite(have, add(have, new))
         return

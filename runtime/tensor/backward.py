@@ -1,4 +1,4 @@
-"""Walking the gradient graph from outputs to leaves, newest node first.
+"""Walking the gradient graph from outputs to leaves, newest node first, and each leaf as soon as that can be.
 
 What a node computes on the way back is recorded on the tape like everything else; with `create_graph` it gets
 nodes of its own.
@@ -22,6 +22,7 @@ from .elementary import cast_to, clone
 from .hooks import NodeHooks, Table
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, added, reachable, zeros
+from .ready import Ready
 from .tape import tapes
 
 Wanted = dict[Node, set[int]]
@@ -41,8 +42,10 @@ def run_backward(
     wanted: Wanted = {}
     for node, index in inputs or ():
         wanted.setdefault(node, set()).add(index)
-    order = sorted(reachable([node for (node, _), _ in roots]), key=attrgetter("sequence"), reverse=True)
+    begins = [node for (node, _), _ in roots]
+    order = list(reachable(begins))
     useful = None if inputs is None else _useful(order, wanted)
+    ready = Ready(order, begins)
     held: Held = {}
     for edge, flow in roots:
         _give(held, edge, flow, create)
@@ -51,9 +54,11 @@ def run_backward(
     before, mode.enabled = mode.enabled, create
     outer, mode.task = mode.task, set(order) if useful is None else useful
     try:
-        for node in order:
+        while ready.heap:
+            node = ready.pop()
             flows = held.pop(node, None)
             if flows is None or (useful is not None and node not in useful):
+                ready.passed(node)
                 continue
             hooks = node.hooks
             if hooks is not None:
@@ -70,6 +75,7 @@ def run_backward(
                 if not retain:
                     node.free()
                     freed.append(node)
+            ready.passed(node)
     finally:
         mode.enabled, mode.task = before, outer
     call = tapes.tape.call
@@ -81,7 +87,7 @@ def run_backward(
 def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
     """The nodes from which a wanted one can be reached."""
     useful = set(wanted)
-    for node in reversed(order):
+    for node in sorted(order, key=attrgetter("sequence")):
         if any(e is not None and e[0] in useful for e in node.edges):
             useful.add(node)
     return useful

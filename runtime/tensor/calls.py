@@ -10,24 +10,30 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import update_wrapper, wraps
+from functools import partial, update_wrapper, wraps
 from typing import Any
 
 from ...compiler.backend import recorder
 from . import plans
+from .crowd import crowd
 from .first_run import FirstRun
 from .follow import check_renewed, follow, grads_fit, instance
 from .locks import wait_for
 from .memory import has_history, leave, tensor_types, usable
 from .natively import NativeCall, native_types, tell
+from .opened import open_tapes
 from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
 from .slots import LEAF
 from .states import Call, State, forest
-from .tape import BOUND, Tape, open_tapes, tapes
+from .tape import BOUND, Tape, tapes
+from .undo import mend
 
 HOPELESS = 16
 """What was not understood so many times, in the same trace where it depends on that, is not tried again."""
+
+
+NOT_RECORDED = object()
 
 
 class Recorded:
@@ -60,6 +66,8 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
+        if crowd.on:
+            return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
             wait_for(tape)
         if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
@@ -68,16 +76,25 @@ class Recorded:
             if tape.count >= BOUND:
                 tape.flush()
             try:
-                reading = self._read(tape, args, kwargs)
-                state = self._next(tape, reading)
-            except Unknown as error:
-                self._missed(error)
-                return self._plainly(tape, args, kwargs)
-            if state is not None:
-                return follow(tape, state, reading)
-            if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
-                return self._run(tape, reading, args, kwargs)
-        return self.function(*args, **kwargs)  # what it calls may be understood
+                made = self._recorded(tape, args, kwargs)
+            except BaseException as error:
+                mend(tape, error)
+                raise
+        return self.function(*args, **kwargs) if made is NOT_RECORDED else made  # what it calls may be understood
+
+    def _recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the call gives, as an event if it can be one."""
+        try:
+            reading = self._read(tape, args, kwargs)
+            state = self._next(tape, reading)
+        except Unknown as error:
+            self._missed(error)
+            return self._plainly(tape, args, kwargs)
+        if state is not None:
+            return follow(tape, state, reading)
+        if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
+            return self._run(tape, reading, args, kwargs)
+        return NOT_RECORDED
 
     def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading:
         """The call, described.  Where that reads what another thread recorded, the lock is let go, and the trace may be
@@ -145,7 +162,8 @@ class Recorded:
             for t in reading.tensors:
                 leave(t, tape)
         key, case = (reading.form, *reading.places), self._case(tape, reading)
-        run = tape.call = FirstRun(tape, reading)
+        noted, run = len(tape.journal), FirstRun(tape, reading)
+        tape.call = run
         tape.depth += 1
         try:
             made = self.function(*args, **kwargs)
@@ -169,6 +187,7 @@ class Recorded:
             reading.form.template = template
         event = Call(template, run.arguments, tuple(run.entered), run.base)
         tape.go(run.state.add(key, State(run.state, event, tape.count)))
+        del tape.journal[noted:]  # of which the event tells
         if self.native is not None and self.exact:
             tell(tape.state, reading)
         return made

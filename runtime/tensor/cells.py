@@ -128,12 +128,12 @@ def levels_of(cells: Sequence[Cell]) -> tuple[tuple[Any, ...], ...]:
 
 
 class Home:
-    """Memory, as cells know it: how often it was written, and where it was last."""
+    """Memory, as cells know it: how often it was written, and where and by which thread it was last."""
 
-    __slots__ = ("version", "written")
+    __slots__ = ("version", "written", "writer")
 
-    def __init__(self, version: int = 0, written: Any = None) -> None:
-        self.version, self.written = version, written
+    def __init__(self, version: int = 0, written: Any = None, writer: int = 0) -> None:
+        self.version, self.written, self.writer = version, written, writer
 
     def source(self) -> Cell | None:
         """Another cell of the same memory, if it tells whether that was written to."""

@@ -27,6 +27,7 @@ from .recording import record_methods
 from .slots import HISTORY, LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
 from .tape import compute, force, tapes
+from .undo import note
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -137,6 +138,7 @@ class Core(Late):
                 again = apply(REVIEW, (base,), (self._part,))
             finally:
                 mode.enabled = before
+            note(tapes.tape, again._cell, self, "_cell", "_seen", "_node", "_index")
             self._cell = again._cell
             if self._origin == LOST:
                 self._node, self._requires = None, True
@@ -149,8 +151,11 @@ class Core(Late):
             self._cell, self._serial = cell, 0
         elif self._path and self._seen != edition:
             fragment = fragment_for((REVIEW, (self._path,), whole.kind))
-            (self._cell,) = emit(fragment, [whole], None)[0]
+            (cell,) = emit(fragment, [whole], None)[0]
+            note(tapes.tape, cell, self, "_cell", "_seen")
+            self._cell = cell
         elif not self._path and self._cell is not whole:
+            note(tapes.tape, whole, self, "_cell", "_seen")
             self._cell, self._serial = whole, 0
         if self._seen != edition:
             self._seen, self._serial = edition, 0

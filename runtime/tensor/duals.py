@@ -22,7 +22,8 @@ from .cells import Cell, DualCell, newest, numbers
 from .fragments import COTANGENT, INPUT, Fragment, Operation
 from .modes import mode, watch
 from .nodes import UNKNOWN, Edge, Node, emit
-from .tape import Place, record, set_irregular
+from .opened import set_irregular
+from .tape import Place, record
 
 KEPT = 1024
 """How many pushes are kept."""

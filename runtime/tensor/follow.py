@@ -58,6 +58,16 @@ def grads_fit(tape: Tape, state: State) -> bool:
 def follow(tape: Tape, state: State, reading: Reading) -> Any:
     """Do what a known call does: enter its arguments, and make late tensors of its results."""
     call: Call = state.event  # type: ignore[assignment]
+    try:
+        _do(tape, state, call, reading)
+    except BaseException:  # of a signal's handler: a call is done as a whole
+        _do(tape, state, call, reading)
+        raise
+    return _build(tape, call, reading, call.template.gives)
+
+
+def _do(tape: Tape, state: State, call: Call, reading: Reading) -> None:
+    """The same, of which some may have been done."""
     template = call.template
     if state.values > tape.count:
         tape.put(state.values - 1, None, None)
@@ -67,10 +77,10 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
             enter(tape, t, place, cell, call.arguments[k])
     for value, n in zip(reading.numbers, call.arguments[len(reading.tensors) :], strict=True):
         tape.put(n, value, None)
-    for leaf_ref, before, _ in template.grads:
+    for leaf_ref, before, ref in template.grads:
         if before is not None:
             have, n = tape.value(call.number(leaf_ref))._grad, call.number(before)
-            if not (have._serial == serial and have._number == n):
+            if not (have._serial == serial and have._number in (n, call.number(ref))):
                 _, place, cell = place_of(have, tape)
                 enter(tape, have, place, cell, n)
     for ref, cell in template.constants:
@@ -79,25 +89,31 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
         n = call.number(ref)
         tape.put(n, late(serial, n, kind, flags), None)
     for target, ref in template.assigns:
-        old, n = call.number(target), call.number(ref)
-        t = tape.value(old)
-        kind = t._kind if t._is_late else t._cell.kind
-        if not t._is_late:
-            t._cell.stale = t._written + 1
-            del t._cell
-        t._kind, t._serial, t._number = kind, serial, n  # at once: others may enter what is not late
-        t._written += 1
-        tape.put(n, t, None)
-        if ref in template.renewed:
-            tape.put(old, None, tape.cell(old))
-            t._flags, t._node = t._flags | HISTORY, None
-            del t._node  # which there was not before, or it was none
+        _write(tape, call.number(target), call.number(ref), ref in template.renewed)
     for leaf_ref, _, ref in template.grads:
         tape.value(call.number(leaf_ref))._grad = tape.value(call.number(ref))
     for ref in template.viewed:
         tape.value(call.number(ref))._flags |= VIEWED
     tape.count, tape.state = state.values, state
-    return _build(tape, call, reading, template.gives)
+
+
+def _write(tape: Tape, old: int, new: int, renewed: bool) -> None:
+    """Let the tensor that was value `old` be value `new`."""
+    serial, t = tape.serial, tape.value(old)
+    if t is None:
+        t = tape.value(new)
+    if not (t._serial == serial and t._number == new):
+        kind = t._kind if t._is_late else t._cell.kind
+        if not t._is_late:
+            t._cell.stale = t._written + 1
+            del t._cell
+        t._kind, t._serial, t._number = kind, serial, new  # at once: others may enter what is not late
+        t._written += 1
+    tape.put(new, t, None)
+    if renewed:
+        tape.put(old, None, tape.cell(old))
+        t._flags, t._node = t._flags | HISTORY, None
+        del t._node  # which there was not before, or it was none
 
 
 def check_renewed(template: Template, reading: Reading) -> None:

@@ -26,7 +26,8 @@ from .cells import Cell, LaneCell, kind_of, levels_of, numbers
 from .fragments import Fragment, Operation
 from .modes import watch
 from .nodes import AccumulateGrad, Node
-from .tape import LANES, Place, record, tapes
+from .opened import LANES
+from .tape import Place, record, tapes
 
 KEPT = 1024
 """How many batches of fragments are kept."""

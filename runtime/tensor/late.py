@@ -7,8 +7,10 @@ whether there is anything left to make.
 from __future__ import annotations
 
 from .failures import failure
+from .locks import holding
+from .opened import tape_of
 from .slots import HISTORY, SPECIAL, TensorBase
-from .tape import Locked, tape_of, tapes
+from .tape import tapes
 
 
 class Late(TensorBase):
@@ -25,7 +27,7 @@ class Late(TensorBase):
                 if self._is_late and self._serial == serial:
                     raise self._lost()
                 continue
-            with Locked(tapes.tape, tape):
+            with holding(tapes.tape, tape):
                 if self._is_late and self._serial == tape.serial == serial:
                     if self._flags & SPECIAL:
                         tape.catch_up()
@@ -43,7 +45,7 @@ class Late(TensorBase):
         """Whether it has a flag whose meaning its record tells, which the thread that ran its trace may not have set
         yet."""
         while self._flags & flag and self._record is None and (tape := tape_of(self._serial)) is not None:
-            with Locked(tapes.tape, tape):
+            with holding(tapes.tape, tape):
                 pass
         return bool(self._flags & flag)
 
@@ -53,7 +55,7 @@ class Late(TensorBase):
         if self._flags & HISTORY:
             tape = tape_of(self._serial)
             if tape is not None and (self._record is None or self._is_late or self._cell.array is None):
-                with Locked(tapes.tape, tape):
+                with holding(tapes.tape, tape):
                     tape.catch_up()
                 if not self._flags & HISTORY or self._record is None:
                     return

@@ -13,8 +13,8 @@ visited: set[Any] = set()
 
 
 class Locked:
-    """Hold the lock of a tape, and let its thread wait before it records; the lock of this thread's own is let go
-    meanwhile, so that no two threads wait for each other."""
+    """Hold the lock of another thread's tape, and let its thread wait before it records; the lock of this thread's own
+    is let go meanwhile, so that no two threads wait for each other."""
 
     __slots__ = ("mine", "tape", "held")
 
@@ -22,9 +22,6 @@ class Locked:
         self.mine, self.tape, self.held = mine, tape, None
 
     def __enter__(self) -> None:
-        if self.tape is self.mine:
-            self.tape.lock.acquire()
-            return
         if self.mine.lock._is_owned():
             self.held = self.mine.lock._release_save()
         self.tape.lock.acquire()
@@ -47,17 +44,21 @@ class Locked:
                 raise RuntimeError("threads wait for each other's Tensors; let only one of them write to a Tensor")
 
     def __exit__(self, *_: object) -> None:
-        if self.tape is not self.mine:
-            self.tape.depth -= 1
-            self.tape.visits -= 1
-            if not self.tape.visits:
-                visited.discard(self.tape)
+        self.tape.depth -= 1
+        self.tape.visits -= 1
+        if not self.tape.visits:
+            visited.discard(self.tape)
         self._leave()
 
     def _leave(self) -> None:
         self.tape.lock.release()
         if self.held is not None:
             self.mine.lock._acquire_restore(self.held)
+
+
+def holding(mine: Any, tape: Any) -> Any:
+    """Hold the lock of a tape, which may be this thread's own."""
+    return tape.lock if tape is mine else Locked(mine, tape)  # a lock lets no signal's handler in between
 
 
 def wait_for(tape: Any) -> None:
@@ -67,4 +68,4 @@ def wait_for(tape: Any) -> None:
             pass
 
 
-__all__ = ["Locked", "visited", "wait_for"]
+__all__ = ["Locked", "holding", "visited", "wait_for"]

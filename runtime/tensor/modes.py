@@ -8,7 +8,8 @@ from functools import wraps
 from inspect import isgeneratorfunction
 from typing import Any, ParamSpec, Self, TypeVar
 
-from .tape import set_irregular, tapes
+from .opened import set_irregular
+from .tape import tapes
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,6 +7,7 @@ PyTorch's does: `<AddBackward0 object at 0x7f...>`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from .cells import Cell, Kind, levels_of
 from .fragments import COTANGENT, INPUT, RESULT, Fragment, Pull, fragment_for
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
+from .opened import others_record
 from .tape import Place, record, sequence, tapes
 
 if TYPE_CHECKING:
@@ -292,10 +294,15 @@ def emit(
 
 
 def check_unwritten(cell: Cell, node: Node) -> None:
-    """Raise PyTorch's error if the memory was written to after `node` saved its value."""
+    """Raise PyTorch's error if the memory was written to after `node` saved its value.
+
+    Not so where another thread has written to it, which threads do at any time: the value that was saved is there.
+    """
     found = written_over(cell)
     if found is not None and not watch.lenient:
-        now, then, where = found
+        now, then, where, writer = found
+        if writer != get_ident() and (writer or others_record()):
+            return
         made = f", which {node.name()} at {node.place} saved" if node.place else f", which {node.name()} saved"
         text = f"; it was written to at {where}" if where else ""
         raise RuntimeError(
@@ -305,13 +312,14 @@ def check_unwritten(cell: Cell, node: Node) -> None:
         )
 
 
-def written_over(cell: Cell) -> tuple[int, int, Any] | None:
-    """If the memory whose value this was has another one: its version now and then, and where it was written last."""
+def written_over(cell: Cell) -> tuple[int, int, Any, int] | None:
+    """If the memory whose value this was has another one: its version now and then, and where and by which thread it
+    was written last, if that is known."""
     home = cell.home
     if home is None:
-        return (cell.stale, cell.stale - 1, None) if cell.stale else None
+        return (cell.stale, cell.stale - 1, None, 0) if cell.stale else None
     if home.version != cell.version:
-        return home.version, cell.version, home.written
+        return home.version, cell.version, home.written, home.writer
     source = home.source()
     return None if source is None or source is cell else written_over(source)
 

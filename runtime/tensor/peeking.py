@@ -79,12 +79,9 @@ def _are_others(tape: Tape, n: int) -> bool:
     return needs_nodes(tape.state, bytes(live))
 
 
-def _computed(plan: Plan, tape: Tape) -> np.ndarray | None:
+def _computed(plan: Plan, tape: Tape) -> np.ndarray:
     begun = perf_counter()
-    try:
-        (made,) = plan.values(tape)
-    except Exception:  # which running the trace raises too, and tells where it comes from
-        return None
+    (made,) = plan.values(tape)
     if plan.kernel is not None:
         plan.looks, plan.seconds = plan.looks + 1, min(plan.seconds, perf_counter() - begun)
     return made

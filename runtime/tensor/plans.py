@@ -203,7 +203,8 @@ class Plan:
         late = self.replayed(tape)
         if late is not None:
             self.times += 1
-            _plans.move_to_end(self)
+            if self in _plans:
+                _plans.move_to_end(self)
             if running(self.state) is not self and not needs_nodes(self.state, self.live):
                 settle(self.state)
                 if not self.joins:

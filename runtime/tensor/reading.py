@@ -14,6 +14,7 @@ import numpy as np
 
 from ...compiler.ir.types import INTEGERS, SMALL, STORED
 from .cells import Kind
+from .crowd import crowd
 from .dtypes import DType, device
 from .fragments import Operation
 from .memory import has_history, layout_of, leave, tensor_types, usable
@@ -169,6 +170,7 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any, Any]:
     belongs together, since threads take turns at calls and jumps only.
     """
     if t._serial != tape.serial and not tape.reclaim(t):
+        crowd.meet(t)
         raise Unknown(CHANGING)
     late = t._is_late
     cell: Any = None if late else t._cell
@@ -180,6 +182,7 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any, Any]:
         return t._kind if late else cell.kind, n, cell
     if late:
         if not here:  # another thread's, which is not to run this trace meanwhile
+            crowd.meet(t)
             raise Unknown(CHANGING)
         t._late_cell()
         cell = t._cell

@@ -69,10 +69,11 @@ def catch_up(tape: Tape) -> None:
         now = tape.state  # native code may go on
         states = events(now, tape.caught)
         calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
-        maker = Maker(tape, states)
-        before = _rewind(tape, [call for _, call in calls])
-        tape.busy = tape is tapes.tape
+        maker, made, before = Maker(tape, states), set(tape.done), list[Any]()
+        kept = _kept(tape, [call for _, call in calls])
         try:
+            tape.busy = tape is tapes.tape
+            before = _rewind(tape, [call for _, call in calls])
             for state, call in calls:
                 if call.template.plain:
                     maker.make(call)
@@ -80,19 +81,53 @@ def catch_up(tape: Tape) -> None:
                     _repeat(tape, call)
                     tape.noded = True
                 tape.done.add(state)
-        except Exception as error:
-            tape.fail(error)
-            raise
-        finally:
-            tape.busy = False
+        except BaseException as error:
             for leaf, grad in before:
                 leaf._grad = grad
+            _put_back(tape, kept)
+            tape.done, tape.busy = made, False
+            tape.fail(error)
+            raise
+        tape.busy = False
+        for leaf, grad in before:
+            leaf._grad = grad
         _forget(tape, [call for _, call in calls])
         tape.caught = now
         tape.done.clear()
 
 
 Tape.catch_up = catch_up  # type: ignore[method-assign]
+
+
+def _kept(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, tuple[Any, ...], list[Any]]]:
+    """The tensors that the calls write to as they are, for where that is interrupted."""
+    found: dict[int, Any] = {}
+    for call in calls:
+        for _, new in call.template.assigns:
+            t = tape.value(call.number(new))
+            found[id(t)] = t
+    return [(t, (t._serial, t._number, t._written, t._flags), _set(t)) for t in found.values() if t is not None]
+
+
+def _set(t: Any) -> list[Any]:
+    """What a tensor has; it may have no cell yet, and no node."""
+    late = t._is_late
+    return [None if late else t._cell, None if t._flags & HISTORY else t._node, t._storage]
+
+
+def _put_back(tape: Tape, kept: Sequence[tuple[Any, tuple[Any, ...], list[Any]]]) -> None:
+    """Let tensors be as they were kept."""
+    for t, (serial, number, written, flags), (cell, node, storage) in kept:
+        t._storage = storage
+        if cell is not None:
+            t._cell = cell
+        elif not t._is_late:
+            del t._cell
+        t._node = node
+        if flags & HISTORY:
+            del t._node
+        t._serial, t._number, t._written, t._flags = serial, number, written, flags
+        tape.put(number, t, tape.cell(number))
 
 
 def _rewind(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, Any]]:

@@ -10,20 +10,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
-from sys import getrefcount
 from typing import Any
 
 from ...compiler.backend.recorder import BOUND, serials
 from . import plans
 from .cells import Cell, DualCell, Kind, LaneCell, newest
+from .crowd import crowd
 from .failures import failure, note_failure
 from .first_time import NOT_LOOKED, leaves_history, once
 from .fragments import Fragment
 from .handing import flat, hand_over
 from .locks import Locked
+from .opened import enrol, is_irregular, tape_of
 from .places import Place, here, place_for
 from .slots import TapeBase
 from .states import Again, Call, State, Step, forest
+from .undo import mend, take_back
 
 LONG = 1024
 """A trace with fewer values ends where a training step does; one with BOUND is run in the middle."""
@@ -33,24 +35,6 @@ STATES = 30_000
 
 sequence = count().__next__
 """Numbers in the order of recording, the same for all threads."""
-
-_gathering = threading.Lock()
-_all: list[Tape] = []
-"""The tapes of all threads, and of those that ended before somebody needed their values.  One that only this list holds
-has three references while one looks, and mostly its own."""
-
-IRREGULAR, LANES = 4, 8
-"""Bits of a tape's mode: what is rarely in use takes part in what operations do; a function runs for a whole batch."""
-
-_irregular: set[str] = set()
-
-
-def set_irregular(name: str, value: bool) -> None:
-    """Let all tapes know that something is in use, or no more, with which no call must be recognised."""
-    (_irregular.add if value else _irregular.discard)(name)
-    for tape in open_tapes():
-        tape.mode = tape.mode | IRREGULAR if _irregular else tape.mode & ~IRREGULAR
-
 
 class Tape(TapeBase):
     """The trace that a thread is recording.  Another thread that needs a value of it runs it under its lock.
@@ -62,6 +46,8 @@ class Tape(TapeBase):
     place    where the last operation was recorded
     noded    whether there are nodes of this trace in earnest
     goes_on  whether a step has ended and the trace has not
+    journal  what Python code has changed because of values that are still to be computed, see undo.py
+    failed   the trace that could not be run once
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
     busy     its thread makes nodes, and must find the trace as it was if it lets go of the lock
 
@@ -78,17 +64,17 @@ class Tape(TapeBase):
         self.done: set[State] = set()
         self.visits, self.busy, self.peeked = 0, False, (0, list[int]())
         self.owner = threading.get_ident()
+        self.journal: list[Any] = []
+        self.failed = 0
         self.call: Any = None
         self.again: Any = None
         self.looked: Any = NOT_LOOKED
         self.place: Place | None = None
         self.storages: list[Any] = []
         self.serial = serials()
-        self.mode = 1 | (IRREGULAR if _irregular else 0)
+        self.mode = 1 | is_irregular()
         if records:
-            with _gathering:
-                _all[:] = [t for t in _all if t.count or getrefcount(t) > 3 + (t.special is not None)]
-                _all.append(self)
+            enrol(self)
             self.begin()
 
     def begin(self) -> None:
@@ -102,6 +88,8 @@ class Tape(TapeBase):
         self.noded = self.goes_on = False
         if self.done:
             self.done = set()
+        if self.journal:
+            self.journal = []
 
     # ---- values
 
@@ -210,7 +198,7 @@ class Tape(TapeBase):
         After a training `step` the trace goes on where history is left that backward has not used up.
         """
         if self.call is None and not self.noded and self.rerun(forest.root, False) is True:
-            return self._begun() if self.goes_on or self.done else None
+            return self._begun() if self.goes_on or self.done or self.journal else None
         with self.lock:
             if not self.count:
                 return
@@ -220,11 +208,10 @@ class Tape(TapeBase):
                     return
                 if self.call is not None:
                     self.call.give_up()
-                try:
-                    self._run()
-                except Exception as error:  # after an interrupt nothing is lost: whoever reads next runs it again
-                    self.fail(error)
-                    raise
+                self._run()
+            except BaseException as error:
+                self.fail(error)
+                raise
             finally:
                 self.depth -= 1
 
@@ -243,10 +230,14 @@ class Tape(TapeBase):
             return False
         return True
 
-    def fail(self, error: Exception) -> None:
-        """Give the trace up, so that what comes after it is not lost as well."""
-        note_failure(self.serial, error)
-        self.begin()
+    def fail(self, error: BaseException) -> None:
+        """Keep a trace that could not be run: whoever reads next runs it again.  If it fails twice it is given up, and
+        what there was before it is there again."""
+        if self.failed == self.serial and isinstance(error, Exception):
+            note_failure(self.serial, error)
+            take_back(self, 0, error)
+            self.begin()
+        self.failed = self.serial
 
     def _run(self) -> None:
         live = self.live()
@@ -290,10 +281,20 @@ def record(fragment: Fragment, cells: Sequence[Cell], place: Place | None = None
                 unrepeatable()
                 return newest(cells).record(fragment, cells, place)
             force(cell)
+    if crowd.on:
+        return crowd.turn(tape, lambda: _append(tape, fragment, cells, place))
     with tape.lock:
-        if tape.count >= BOUND:
-            tape.flush()
+        return _append(tape, fragment, cells, place)
+
+
+def _append(tape: Tape, fragment: Fragment, cells: Sequence[Cell], place: Place | None) -> list[Cell]:
+    if tape.count >= BOUND:
+        tape.flush()
+    try:
         return tape.step(fragment, cells, place)
+    except BaseException as error:
+        mend(tape, error)
+        raise
 
 
 def force(cell: Cell) -> Cell:
@@ -317,9 +318,17 @@ def compute(serial: int) -> None:
     if tape is mine:
         mine.flush()
     elif tape is not None:
-        with Locked(mine, tape):
-            if tape.serial == serial:
-                tape.flush()
+        if crowd.on:  # whose turn has ended then, and mostly its trace
+            crowd.turn(mine, lambda: _run_other(mine, tape, serial))
+        else:
+            _run_other(mine, tape, serial)
+
+
+def _run_other(mine: Tape, tape: Tape, serial: int) -> None:
+    """Run a trace of another thread."""
+    with Locked(mine, tape):
+        if tape.serial == serial:
+            tape.flush()
 
 
 def unrepeatable() -> None:
@@ -329,22 +338,11 @@ def unrepeatable() -> None:
         call.refuse("draws random numbers, or warns")
 
 
-def open_tapes() -> list[Tape]:
-    """The tapes of all threads."""
-    return [*_all]
-
-
-def tape_of(serial: int) -> Tape | None:
-    """The tape whose trace has this serial, if it has not been run."""
-    return next((tape for tape in open_tapes() if tape.serial == serial), None)
-
-
 def flush() -> None:
     """Run what this thread has recorded."""
     tapes.tape.flush()
 
 
 __all__ = [
-    "Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tape_of",
-    "tapes",
+    "Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tapes",
 ]  # fmt: skip

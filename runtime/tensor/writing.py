@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .nodes import Node
 from .paths import Path, overlap, part_of, put
 from .shapes import whole_of
 from .tape import force, tapes
+from .undo import note
 
 
 def _place_of(cell: Any) -> Any:
@@ -83,6 +85,10 @@ def _put(m: Any, whole: Any, part: Any, path: Path) -> Any:
 PUT = Operation("put", "CopySlices", _put)
 
 
+WRITTEN = "_cell", "_written", "_node", "_index"
+"""What becomes another one in a tensor that is written to."""
+
+
 def assign(x: Core, cell: Cell) -> None:
     """Give `x` another value of the same kind, outside of any history."""
     tapes.tape.catch_up()
@@ -99,7 +105,9 @@ def assign(x: Core, cell: Cell) -> None:
 def _leave(x: Core, cell: Cell) -> None:
     """Note at the value of `x` that `cell` is written over it."""
     old = x._cell
-    old.home, old.version = Home(x._written + 1, _place_of(cell)), x._written
+    note(tapes.tape, cell, x, *WRITTEN)
+    note(tapes.tape, cell, old, "home", "version")
+    old.home, old.version = Home(x._written + 1, _place_of(cell), get_ident()), x._written
     _noted(x)
 
 
@@ -149,13 +157,14 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
         return
     _noted(x)
     storage.settle()
+    note(tapes.tape, cell, x, *WRITTEN, "_seen")
     while not _replaced(x, storage, cell):
         pass
     storage.edition += 1
     x._written += 1
     if x._counted:
         storage.version += 1
-        storage.written, storage.counted = _place_of(cell), storage.edition
+        storage.written, storage.counted, storage.writer = _place_of(cell), storage.edition, get_ident()
     x._cell, x._seen = cell, storage.edition
     cell.home, cell.version = storage, storage.version
 
@@ -163,8 +172,11 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
 def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     """Whether the memory that a tensor shares has its new values now, and no other thread exported it meanwhile."""
     array, whole, _ = storage.now()
+    tape = tapes.tape
+    note(tape, cell, storage, "cell", "version", "written", "writer", "counted")
     for old in (x._cell, whole):
         if old is not None and x._counted:
+            note(tape, cell, old, "home", "version")
             old.home, old.version = storage, storage.version
     if array is not None:
         np.copyto(part_of(array, x._path), shown(force(cell)))
