@@ -105,7 +105,7 @@ class Hookable(ModuleBase):
     _hooks: Hooks | None = None
 
     def _hooked(self) -> Hooks:
-        if "_hooks" not in self.__dict__:
+        if "_hooks" not in attributes_of(self):
             object.__setattr__(self, "_hooks", Hooks())
             hooks_exist()
         assert self._hooks is not None
@@ -139,6 +139,19 @@ class Hookable(ModuleBase):
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after it; what it returns replaces grad_input."""
         return attach(self._hooked().leaving, hook, prepend)
+
+_DICT: Any = vars(Hookable)["__dict__"]
+
+
+def attributes_of(module: Any) -> dict[str, Any]:
+    """What stands in a module itself."""
+    return _DICT.__get__(module)
+
+
+def set_attributes(module: Any, attributes: dict[str, Any]) -> None:
+    """Let a dict be what stands in a module."""
+    _DICT.__set__(module, attributes)
+
 
 
 def _of_all(table: dict[int, Any], hook: Any) -> RemovableHandle:

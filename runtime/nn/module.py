@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import _reconstruct  # type: ignore[attr-defined]
 from typing import Any, Self
+from weakref import WeakSet
 
 from ...compiler.backend.recorder import attributes_stand_in_instances
 from ..tensor.core import Core
 from ..tensor.tensor import Tensor
 from .converting import Convertible
+from .hooks import attributes_of, set_attributes
 from .parameter import Parameter
 from .registration import BUFFERS, MODULES, PARAMETERS, Buffer, registered
-from .tables import Table
-
-TABLES = ("_parameters", "_buffers", "_modules")
+from .tables import TABLES, Table, is_whole, part
 
 
 class Module(Convertible):
@@ -26,19 +27,46 @@ class Module(Convertible):
             raise TypeError(f"{type(self).__name__}.__init__() takes no arguments that Module knows: got"
                             f" {(*args, *kwargs)}")
         self._hold({"training": True})
+        owner = self if type(self).__getattr__ is Module.__getattr__ else None  # else that is to be asked for them
         for name in TABLES:
-            object.__setattr__(self, name, Table(self))
+            object.__setattr__(self, name, Table(owner))
         object.__setattr__(self, "_non_persistent_buffers_set", set())
 
     def _hold(self, attributes: dict[str, Any]) -> None:
         """Add attributes, in a dict of its own: where instances share their keys, the interpreter does not remember
         where attributes stand."""
-        object.__setattr__(self, "__dict__", {**self.__dict__, **attributes})
+        set_attributes(self, {**attributes_of(self), **attributes})
+
+    def _part(self) -> dict[str, Any]:
+        """What stands in the module, which from now on is what its tables do not hold."""
+        part(self)
+        _read_slowly(type(self))
+        return attributes_of(self)
+
+    __dict__ = property(  # type: ignore[assignment]
+        _part, lambda self, value: set_attributes(self, value) if self._part() is not value else None
+    )
+
+    def __copy__(self) -> Self:
+        """A module that shares the tables, and so all that they hold."""
+        cls = type(self)
+        if cls.__setstate__ is not Module.__setstate__ or cls.__reduce_ex__ is not object.__reduce_ex__:
+            return _reconstruct(self, None, *self.__reduce_ex__(4))
+        made = cls.__new__(cls)
+        set_attributes(made, dict(self._part()))
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._hold(state)
-        for name in TABLES:
-            self.__dict__[name] = Table(self, state.get(name))
+        """Take over what stands in another module, and share its tables; dicts become tables of this one."""
+        shared = [t for t in map(state.get, TABLES) if type(t) is Table]
+        for owner in [self, *[t.owner() for t in shared]] if shared else ():
+            if isinstance(owner, Module):
+                owner._part()
+        taken = {name for table in shared for name in table}
+        self._hold({name: value for name, value in state.items() if name not in taken})
+        if not shared:
+            owner = self if type(self).__getattr__ is Module.__getattr__ else None
+            attributes_of(self).update({name: Table(owner, state.get(name)) for name in TABLES})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
@@ -52,8 +80,11 @@ class Module(Convertible):
     # ---- attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
-        tables = self.__dict__
-        if "_parameters" not in tables:
+        tables = attributes_of(self)
+        if name in TABLES:
+            self._part()
+            object.__setattr__(self, name, value)
+        elif "_parameters" not in tables:
             if isinstance(value, (Parameter, Module)):
                 what = "parameters" if isinstance(value, Parameter) else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
@@ -75,36 +106,41 @@ class Module(Convertible):
             self.register_buffer(name, value, getattr(value, "persistent", lasting))  # type: ignore[arg-type]
         else:
             object.__setattr__(self, name, value)
+            if name == "__class__" and not is_whole(self):
+                _read_slowly(value)
 
     def _empty(self, table: str, name: str, value: Any, what: str, wanted: str) -> None:
         if value is not None:
             raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({wanted} or None expected)")
-        self.__dict__[table][name] = None
+        attributes_of(self)[table][name] = None
 
     def _forget(self, name: str, but: str) -> None:
+        attributes = attributes_of(self)
         for table in TABLES:
             if table != but:
-                self.__dict__[table].pop(name, None)
+                attributes[table].pop(name, None)
         self._non_persistent_buffers_set.discard(name)
-        self.__dict__.pop(name, None)
+        attributes.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
+        attributes = attributes_of(self)
         for table in TABLES:
-            held = self.__dict__.get(table, {})
+            held = attributes.get(table, {})
             if name in held:
                 return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
+        attributes = attributes_of(self)
         for table in TABLES:
-            if name in self.__dict__[table]:
-                del self.__dict__[table][name]
+            if name in attributes.get(table, ()):
+                del attributes[table][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        names = {*dir(type(self)), *attributes_of(self), *self._parameters, *self._buffers, *self._modules}
         return sorted(n for n in names if not n[:1].isdigit())
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -143,13 +179,13 @@ class Module(Convertible):
     register_module = add_module
 
     def _check_name(self, what: str, name: str, table: str) -> None:
-        if table not in self.__dict__:
+        if table not in attributes_of(self):
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
             raise KeyError(f'{what} name can\'t be empty or contain ".", got: {name!r}')
-        if name not in self.__dict__[table] and hasattr(self, name):
+        if name not in attributes_of(self)[table] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
     # ---- what it holds
@@ -190,7 +226,7 @@ class Module(Convertible):
         seen: set[int] = set()
         owners = self.named_modules(None, prefix, once) if recurse else iter([(prefix, self)])
         for path, module in owners:
-            for name, held in module.__dict__[table].items():
+            for name, held in attributes_of(module)[table].items():
                 if held is not None and id(held) not in seen:
                     if once:
                         seen.add(id(held))
@@ -303,4 +339,12 @@ def _read_quickly(cls: type[Module]) -> None:
         attributes_stand_in_instances(cls)
 
 
+def _read_slowly(cls: type[Module]) -> None:
+    """Let `__getattr__` of a class be called, of which an instance holds something in its tables alone."""
+    if cls not in _slow:
+        _slow.add(cls)
+        cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]
+
+
+_slow: WeakSet[type[Module]] = WeakSet()
 _read_quickly(Module)

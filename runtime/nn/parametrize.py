@@ -15,6 +15,7 @@ from typing import Any
 from ..tensor.core import Core
 from ..tensor.modes import no_grad
 from .containers import ModuleDict, ModuleList
+from .hooks import attributes_of
 from .module import Module
 from .parameter import Parameter
 
@@ -173,7 +174,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether the module, or this tensor of it, is computed from others."""
-    held = module.__dict__.get("_modules", {}).get("parametrizations")
+    held = attributes_of(module).get("_modules", {}).get("parametrizations")
     if not isinstance(held, ModuleDict):
         return False
     return len(held) > 0 if tensor_name is None else tensor_name in held
