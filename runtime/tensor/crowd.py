@@ -55,7 +55,7 @@ class Crowd:
         Who holds that lock already has begun before turns were taken, and goes on without: others may wait for it in
         their turn.
         """
-        if tape.lock._is_owned() and not self.lock._is_owned():
+        if tape.lock._is_owned() and not self.lock._is_owned():  # type: ignore[attr-defined]
             return action()
         self.asking.add(tape.owner)
         with self.lock:

@@ -19,9 +19,12 @@ from .locks import visited, wait_for
 from .modes import mode, watch
 from .nodes import Node
 from .operators import Operators
+from .promotion import c_name
 from .slots import HISTORY, HOOKED, SPECIAL
 from .tape import compute, tapes
+from .undo import note
 from .views import alias
+from .writing import check_writable
 
 UNREAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't"
@@ -106,6 +109,8 @@ class History(Operators):
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None:
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
             if not isinstance(value, Core):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
             mine, given = self._read().kind, value._read().kind
@@ -212,9 +217,33 @@ class History(Operators):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value is self:
             return
+        if requires(self) and not value._read().kind.is_float:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._be(value)
+
+    def set_(self, source: Any) -> Any:
+        """Be the memory of another tensor from now on."""
+        if not isinstance(source, Core):
+            raise TypeError(f"set_(): argument 'source' must be Tensor, not {type(source).__name__}")
+        check_writable(self)
+        have, kind = self._read().kind, source._read().kind
+        if have.dtype != kind.dtype:
+            raise RuntimeError(f"Could not set tensor of type {c_name(kind.dtype)} to a tensor of type"
+                               f" {c_name(have.dtype)}")
+        if self._base is not None or (mode.enabled and (requires(self) or requires(source))):
+            raise NotImplementedError("set_(): tensors that are views, or that gradients flow through, stay what they"
+                                      " are; give the other tensor a name instead")
+        if source is not self:
+            self._be(source)
+            self._written += 1
+        return self
+
+    def _be(self, other: Core) -> None:
+        """Have the memory of another tensor."""
         self._moved()
-        self._cell, self._storage = value._read(), value._shared()
-        self._path, self._base, self._seen = value._path, None, value._seen
+        note(tapes.tape, other._read(), self, "_cell", "_storage", "_steps", "_whole", "_seen")
+        self._cell, self._storage = other._read(), other._shared()
+        self._path, self._base, self._seen = other._path, None, other._seen
 
     @property
     def _version(self) -> int:

@@ -13,7 +13,7 @@ from .elementary import cast_to
 from .inplace import LEVELS
 from .modes import mode
 from .promotion import c_name
-from .writing import check_apart, overwrite
+from .writing import check_apart, check_normal, overwrite
 
 
 def written(*functions: Callable[..., Any]) -> tuple[Any, ...]:
@@ -88,6 +88,7 @@ def _check_history(name: str, args: list[Any], out: Core) -> None:
 
 def deliver(made: Any, out: Any) -> Any:
     """Write a result into `out`, which takes its shape."""
+    check_normal(out)
     have, kind = out._read().kind, made._read().kind
     if LEVELS[kind.dtype] > LEVELS[have.dtype]:
         raise RuntimeError(

@@ -34,6 +34,7 @@ from .shapes import (
 )
 from .tape import force
 from .views import alias, view
+from .writing import check_normal
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -121,6 +122,7 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another size: the same elements in row-major order, zeros where there are more."""
     if requires(input):
         raise RuntimeError("cannot resize variables that require grad")
+    check_normal(input)
     wanted = sizes(size)
     if any(n < 0 for n in wanted):
         raise RuntimeError(f"Trying to resize a tensor to negative dimensions: {list(wanted)}")

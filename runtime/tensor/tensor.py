@@ -20,7 +20,7 @@ from .compiled_calls import call_followed
 from .core import Core, instances_are
 from .creation import tensor
 from .crossings import check_one
-from .dtypes import ALL, CPU, DType, Size, device
+from .dtypes import ALL, CPU, DType, Size, device, get_default_dtype
 from .exchange import Exchange
 from .extremes import any_
 from .formats import lies_in, ordered
@@ -44,9 +44,9 @@ class Tensor(Exchange):
 
     def __init__(self, *args: Any) -> None:
         data = args[0] if args else ()
-        if len(args) > 1 or isinstance(data, int):  # sizes
+        if len(args) > 1 or isinstance(data, (int, Size)):  # sizes
             data = np.zeros(sizes(args))
-        made = data if isinstance(data, Core) else tensor(data, dtype=np.float32)
+        made = data if isinstance(data, Core) else tensor(data, dtype=get_default_dtype())
         self._cell = made._read()
 
     # ---- what it is
@@ -187,7 +187,7 @@ class Tensor(Exchange):
     def __copy__(self) -> Any:
         """A leaf on the same memory, with what the user hung on this one."""
         made = type(self).__new__(type(self))
-        made.data = self
+        made._be(self)
         made._requires = self.requires_grad
         made.__dict__.update(hung_on(self))
         return made

@@ -22,7 +22,7 @@ Note = tuple[Any, Any, dict[str, Any]]
 def note(tape: Any, cell: Any, changed: Any, *names: str) -> None:
     """Note attributes that are about to be others, because of a value that may never be computed."""
     if cell.array is None and tape.again is None:
-        tape.journal.append((cell, changed, {name: getattr(changed, name, 0) for name in names}))
+        tape.journal.append((cell, changed, {n: getattr(changed, n) for n in names if hasattr(changed, n)}))
 
 
 def take_back(tape: Any, count: int, error: BaseException) -> bool:

@@ -24,13 +24,18 @@ def _place_of(cell: Any) -> Any:
     return tapes.tape.place if cell.array is None else None
 
 
-def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
-    """Raise PyTorch's error where writing would hide the past from backward."""
+def check_normal(x: Core) -> None:
+    """Raise PyTorch's error where a tensor of an inference mode would be written to outside of it."""
     if x._inference and not mode.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get"
             " a normal tensor before doing inplace update."
         )
+
+
+def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
+    """Raise PyTorch's error where writing would hide the past from backward."""
+    check_normal(x)
     if mode.enabled and (requires(x) or any(isinstance(a, Core) and requires(a) for a in others)):
         if x._origin:
             what = f"Output {x._index} of {x._node.name()}" if x._node else "This tensor"
