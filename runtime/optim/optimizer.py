@@ -194,6 +194,8 @@ class Optimizer(Stateful):
                     for state, before in undo:
                         state.clear()
                         state.update(before)
+                    for p in [p for p, state in self.state.items() if not state]:
+                        del self.state[p]
             raise
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:

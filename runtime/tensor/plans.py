@@ -26,6 +26,7 @@ from .background import maker
 from .cells import number_cell
 from .engine import Kernel, compile_graph
 from .fragments import Fragment
+from .interrupts import is_of_a_handler
 from .states import NONE, Program, State, forest
 
 KEPT = 256
@@ -263,6 +264,8 @@ class Plan:
             self._prepare(kernel)
             self.kernel = kernel
         except Exception as error:
+            if not settings.background and (isinstance(error, MemoryError) or is_of_a_handler(error)):
+                raise
             where = next((f" (first operation: {op.where})" for op in graph.body if op.where), "")
             warnings.warn(
                 f"a trace of {len(self.program.steps)} Tensor operations{where} could not be compiled and runs op by"

@@ -237,7 +237,8 @@ class Tape(TapeBase):
             note_failure(self.serial, error)
             take_back(self, 0, error)
             self.begin()
-        self.failed = self.serial
+        else:
+            self.failed = self.serial
 
     def _run(self) -> None:
         live = self.live()
