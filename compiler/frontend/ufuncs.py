@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops import inverses
 from ..ops.term import Term, Terms
 from .alike import ALIKE, alike
 from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
@@ -23,7 +24,7 @@ RULES: dict[str, Callable[..., Term]] = {}
 """Name of a ufunc -> its formula over the algebra `m` and terms of one type."""
 
 _SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
-_SAME += " negative:neg rint erf expit:sigmoid subtract:sub"
+_SAME += " arcsinh arccosh arctanh hypot negative:neg rint erf expit:sigmoid subtract:sub"
 _SAME += " true_divide:div floor_divide:floordiv remainder:mod sign power:pow float_power:pow"
 _SAME += " equal:eq not_equal:ne"
 _SAME += " bitwise_and:and_ bitwise_or:or_ bitwise_xor:xor left_shift:shl right_shift:shr invert:not_"
@@ -82,7 +83,6 @@ rule("absolute", "fabs")(lambda m, x: x if _bool(x) else m.abs(x))
 rule("positive", "conjugate")(lambda m, x: x)
 rule("square")(lambda m, x: x * x)
 rule("reciprocal")(lambda m, x: 1 / x if x.value.type.is_float else m.select(m.or_(m.eq(x, 1), m.eq(x, -1)), x, 0))
-rule("arctanh")(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
 rule("deg2rad", "radians")(lambda m, x: x * (math.pi / 180))
 rule("rad2deg", "degrees")(lambda m, x: x * (180 / math.pi))
 rule("isnan")(lambda m, x: m.ne(x, x) if x.value.type.is_float else _fixed(m, x, False))
@@ -111,29 +111,6 @@ def _fmin(m: Terms, x: Term, y: Term) -> Term:
     if _bool(x):
         return m.and_(x, y)
     return m.select(m.ne(x, x), y, m.select(m.ne(y, y), x, m.minimum(x, y)))
-
-
-@rule("arcsinh")
-def _arcsinh(m: Terms, x: Term) -> Term:
-    """log(x + sqrt(x^2 + 1)), odd and without cancellation or overflow."""
-    a = m.select(m.lt(x, 0), -x, x)
-    near = m.select(m.lt(a, 1e8), a, 1.0)
-    small = m.log1p(near + near * near / (1 + m.sqrt(near * near + 1)))
-    value = m.select(m.lt(a, 1e8), small, m.log(m.select(m.lt(a, 1e8), 1.0, a)) + LOG2)
-    return m.select(m.lt(x, 0), -value, value)
-
-
-@rule("hypot")
-def _hypot(m: Terms, x: Term, y: Term) -> Term:
-    """Scaled by the larger, so that squares neither overflow nor vanish; at the tip of the cone the gradient is 0."""
-    a, b = m.abs(x), m.abs(y)
-    big, small = m.maximum(a, b), m.minimum(a, b)
-    plain = m.and_(m.gt(big, 0), m.lt(big, math.inf))
-    safe = m.select(plain, big, 1.0)
-    ratio = m.select(plain, small, 0.0) / safe
-    rest = m.select(m.eq(big, 0), 0.0, x + y)
-    special = m.select(m.eq(a, math.inf), a, m.select(m.eq(b, math.inf), b, rest))
-    return m.select(plain, safe * m.sqrt(1 + ratio * ratio), special)
 
 
 @rule("logaddexp")
@@ -181,7 +158,7 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
 
 
 def _spelled(ufunc: np.ufunc) -> str:
-    """`np.arccosh`, or the bare name of a ufunc that is not NumPy's."""
+    """`np.spacing`, or the bare name of a ufunc that is not NumPy's."""
     name = ufunc.__name__
     return f"np.{name}" if getattr(np, name, None) is ufunc else f"the function {name}"
 
@@ -336,9 +313,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
     y = elementwise(np.multiply, x, math.pi)
-    zero = elementwise(np.equal, y, 0.0)
-    safe = where(zero, 1.0, y)
-    return where(zero, 1.0, elementwise(np.divide, elementwise(np.sin, safe), safe))
+    return Array(y.tracing, y.tracing.emit(inverses.sinc, y.value, n=0))
 
 
 __all__ = ["RULES", "apply", "clip", "elementwise", "operate", "power", "where"]

@@ -21,6 +21,7 @@ from . import (
     gammas,
     guard,
     index,
+    inverses,
     memory,
     polynomials,
     random,
@@ -35,6 +36,6 @@ from . import (
 
 __all__ = [
     "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
-    "factor", "fourier", "gammas", "guard", "index", "memory", "polynomials", "random", "reduce", "require",
+    "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "polynomials", "random", "reduce", "require",
     "shape", "source", "special", "spectra", "tape",
 ]

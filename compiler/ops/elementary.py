@@ -40,8 +40,36 @@ def _erf(x):
     return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
 
 
-def _arcsin_slope(m, x):
-    return 1 / m.sqrt((1 - x) * (1 + x))
+def _growing(slope: Callable[..., Any], positive: bool = True) -> Callable[..., Any]:
+    """The rule ct * slope of what overflows, such as exp; 0 where the cotangent is 0 and the slope infinite.
+
+    Such a cotangent comes of what has stopped to depend on the argument: 1 / (1 + exp(-x)) far below 0, 1 / cosh(x).
+    """
+
+    def rule(m, ct, x, r):
+        steep = slope(m, x, r)
+        settled = m.and_(m.eq(ct, 0), m.eq(steep if positive else m.abs(steep), math.inf))
+        return m.select(settled, 0, ct * steep)
+
+    return rule
+
+
+def _logarithm(factor: float = 1.0, shift: float = 0.0) -> Callable[..., Any]:
+    """The rule ct * factor / (x + shift); at infinity the slope is as small as can be, but not 0.
+
+    For nothing has settled there: the slope of log(1 + exp(x)), where exp overflows, is infinite and not 0.
+    """
+
+    def rule(m, ct, x, r):
+        under = m.minimum(shift + x if shift else x, _largest(x))
+        return (ct if factor == 1.0 else ct * factor) / under
+
+    return rule
+
+
+def _largest(x: Any) -> float:
+    dtype = x.value.type.numpy if hasattr(x, "value") else np.float64
+    return float(np.finfo(dtype).max)
 
 
 def _arctan_x(m, ct, x, r):
@@ -79,39 +107,37 @@ def _gauss_x(m, ct, x, r):
     return ct * m.select(m.eq(r * r, 0), -2 * near * h * h * h * h, -2 * near * r)
 
 
-exp = Elementwise("exp", lambda m, x: m.exp(x), np.exp)
-log = Elementwise(
-    "log", lambda m, x: m.log(x), np.log, domain="positive", pulls=(lambda m, ct, x, r: ct / x,)
-)
+exp = Elementwise("exp", lambda m, x: m.exp(x), np.exp, pulls=(_growing(lambda m, x, r: r),))
+log = Elementwise("log", lambda m, x: m.log(x), np.log, domain="positive", pulls=(_logarithm(),))
 log1p = Elementwise(
     "log1p",
     lambda m, x: m.log1p(x),
     np.log1p,
     domain="above -1",
-    pulls=(lambda m, ct, x, r: ct / (1 + x),),
+    pulls=(_logarithm(shift=1.0),),
 )
 expm1 = Elementwise(
-    "expm1", lambda m, x: m.expm1(x), np.expm1, pulls=(lambda m, ct, x, r: ct * m.exp(x),)
+    "expm1", lambda m, x: m.expm1(x), np.expm1, pulls=(_growing(lambda m, x, r: m.exp(x)),)
 )
 exp2 = Elementwise(
     "exp2",
     lambda m, x: m.exp2(x),
     np.exp2,
-    pulls=(lambda m, ct, x, r: ct * (math.log(2) * r),),
+    pulls=(_growing(lambda m, x, r: math.log(2) * r),),
 )
 log2 = Elementwise(
     "log2",
     lambda m, x: m.log2(x),
     np.log2,
     domain="positive",
-    pulls=(lambda m, ct, x, r: ct * PER_LOG_2 / x,),
+    pulls=(_logarithm(PER_LOG_2),),
 )
 log10 = Elementwise(
     "log10",
     lambda m, x: m.log10(x),
     np.log10,
     domain="positive",
-    pulls=(lambda m, ct, x, r: ct * PER_LOG_10 / x,),
+    pulls=(_logarithm(PER_LOG_10),),
 )
 cbrt = Elementwise(
     "cbrt",
@@ -129,7 +155,7 @@ arcsin = Elementwise(
     np.arcsin,
     domain="unit",
     safe=0.5,
-    pulls=(lambda m, ct, x, r: ct * _arcsin_slope(m, x),),
+    pulls=(lambda m, ct, x, r: ct * m.arcsin_slope(x),),
 )
 arccos = Elementwise(
     "arccos",
@@ -137,7 +163,7 @@ arccos = Elementwise(
     np.arccos,
     domain="unit",
     safe=0.5,
-    pulls=(lambda m, ct, x, r: -(ct * _arcsin_slope(m, x)),),
+    pulls=(lambda m, ct, x, r: -(ct * m.arcsin_slope(x)),),
 )
 arctan = Elementwise("arctan", lambda m, x: m.arctan(x), np.arctan, pulls=(_arctan_x,))
 arctan2 = Elementwise(
@@ -149,8 +175,12 @@ arctan2 = Elementwise(
         lambda m, ct, y, x, r: -_arctan2_pulls(m, ct, y, x)[1],
     ),
 )
-sinh = Elementwise("sinh", lambda m, x: m.sinh(x), np.sinh)
-cosh = Elementwise("cosh", lambda m, x: m.cosh(x), np.cosh)
+sinh = Elementwise(
+    "sinh", lambda m, x: m.sinh(x), np.sinh, pulls=(_growing(lambda m, x, r: m.cosh(x)),)
+)
+cosh = Elementwise(
+    "cosh", lambda m, x: m.cosh(x), np.cosh, pulls=(_growing(lambda m, x, r: m.sinh(x), positive=False),)
+)
 tanh = Elementwise(
     "tanh",
     lambda m, x: m.tanh(x),

@@ -7,6 +7,7 @@ derived form loses digits or leaves the domain; a test checks the given ones aga
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -163,13 +164,14 @@ mod = Elementwise(
     domain="positive",
     pulls=(lambda m, ct, x, y, r: ct, lambda m, ct, x, y, r: -(ct * m.floordiv(x, y))),
 )
+def _abs_x(m, ct, x, r):
+    """The cotangent with the sign of x, 0 at 0 and NaN at NaN."""
+    return m.select(m.gt(x, 0), ct, m.select(m.lt(x, 0), -ct, m.select(m.eq(x, 0), 0, x)))
+
+
 abs_ = Elementwise(
-    "abs",
-    lambda m, x: m.abs(x),
-    np.abs,
-    kinds="number",
-    bounded=True,
-    pulls=(lambda m, ct, x, r: m.select(m.gt(x, 0), ct, m.select(m.lt(x, 0), -ct, 0)),),
+    "abs", lambda m, x: m.abs(x), np.abs,
+    kinds="number", pulls=(_abs_x,),
 )
 sign = Elementwise("sign", lambda m, x: m.sign(x), np.sign, kinds="number", pulls=(None,))
 
@@ -182,39 +184,37 @@ class Extremum(Elementwise):
     def masks(self, b, op, mask):
         m = Terms(b)
         x, y, live = m(op.args[0]), m(op.args[1]), m(mask)
-        wins = m.ge if self.name == "maximum" else m.le
-        return [m.and_(live, wins(x, y)).value, m.and_(live, wins(y, x)).value]
+        loses = m.lt if self.name == "maximum" else m.gt
+        return [m.and_(live, m.not_(loses(x, y))).value, m.and_(live, m.not_(loses(y, x))).value]
 
 
-def _extremum(better: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The winner takes the cotangent; a tie splits it evenly."""
+def _extremum(worse: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The winner takes the cotangent; a tie splits it evenly, and where one is NaN both have all of it."""
 
     def toward(m, ct, mine, other):
-        wins = getattr(m, better)
-        return m.select(wins(mine, other), m.select(wins(other, mine), 0.5 * ct, ct), 0)
+        return m.select(getattr(m, worse)(mine, other), 0, m.select(m.eq(mine, other), 0.5 * ct, ct))
 
     return (lambda m, ct, x, y, r: toward(m, ct, x, y), lambda m, ct, x, y, r: toward(m, ct, y, x))
 
 
 maximum = Extremum(
-    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("ge"),
-    bounded=True,
+    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("lt"), bounded=True
 )
 minimum = Extremum(
-    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("le"),
-    bounded=True,
+    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("gt"), bounded=True
 )
 
 
 def _pow_x(m, ct, x, y, r):
-    """y * x^(y-1), with 0 at x = y = 0, where x^0 is constant."""
-    corner = m.and_(m.eq(x, 0), m.eq(y, 0))
-    return ct * (y * m.pow(m.select(corner, 1, x), y - 1))
+    """y * x^(y-1), and 0 for y = 0, where x^0 is constant, though x^-1 be infinite or NaN."""
+    steep = m.pow(x, y - 1)
+    constant = m.and_(m.eq(y, 0), m.not_(m.lt(m.abs(steep), math.inf)))
+    return ct * (y * m.select(constant, 1, steep))
 
 
 def _pow_y(m, ct, x, y, r):
-    """x^y * log x, with 0 at x = 0 for y >= 0, its limit for y > 0."""
-    zero = m.and_(m.eq(x, 0), m.ge(y, 0))
+    """x^y * log x, with 0 at x = 0 for y >= 0 and at infinity for y < 0: its limit for y != 0."""
+    zero = m.or_(m.and_(m.eq(x, 0), m.ge(y, 0)), m.and_(m.eq(x, math.inf), m.eq(r, 0)))
     return ct * (r * m.log(m.select(zero, 1, x)))
 
 

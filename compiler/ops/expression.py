@@ -199,21 +199,6 @@ def _piecewise(m: Any, *parts: Any) -> Any:
     return made
 
 
-def _asinh(m: Any, x: Any) -> Any:
-    def upper(a: Any) -> Any:
-        small = m.select(m.lt(a, 1e8), a, 1)
-        near = m.log1p(small + small * small / (1 + m.sqrt(small * small + 1)))
-        return m.select(m.lt(a, 1e8), near, m.log(m.select(m.lt(a, 1e8), 1, a)) + LOG_2)
-
-    return m.select(m.lt(x, 0), -upper(-x), upper(x))
-
-
-def _acosh(m: Any, x: Any) -> Any:
-    t = m.select(m.lt(x, 1e8), x, 1) - 1
-    near = m.log1p(t + m.sqrt(t * (t + 2)))
-    return m.select(m.lt(x, 1e8), near, m.log(m.select(m.lt(x, 1e8), 1, x)) + LOG_2)
-
-
 def _heaviside(m: Any, x: Any, middle: Any = 0.5) -> Any:
     return m.select(m.gt(x, 0), 1.0, m.select(m.lt(x, 0), 0.0, m.select(m.eq(x, 0), middle, x)))
 
@@ -244,9 +229,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "coth": lambda m, x: 1 / m.tanh(x),
     "sech": lambda m, x: 1 / m.cosh(x),
     "csch": lambda m, x: 1 / m.sinh(x),
-    "asinh": _asinh,
-    "acosh": _acosh,
-    "atanh": lambda m, x: (m.log1p(x) - m.log1p(-x)) / 2,
+    "asinh": lambda m, x: m.arcsinh(x),
+    "acosh": lambda m, x: m.arccosh(x),
+    "atanh": lambda m, x: m.arctanh(x),
     "erf": lambda m, x: m.erf(x),
     "Abs": lambda m, x: m.abs(x),
     "sign": lambda m, x: m.sign(x),

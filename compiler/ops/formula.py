@@ -46,6 +46,7 @@ NAMES_IN_SYMPY |= {"abs": "Abs", "ceil": "ceiling", "maximum": "Max", "minimum":
 
 #: what SymPy and mpmath call the inverse functions
 INVERSES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
+INVERSES |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
 
 
 class Algebra:
@@ -59,6 +60,9 @@ class Algebra:
 
     def sigmoid(self, x: Any) -> Any:
         return 1 / (1 + self.exp(-x))
+
+    def arcsin_slope(self, x: Any) -> Any:
+        return 1 / self.sqrt((1 - x) * (1 + x))
 
     def softplus(self, x: Any) -> Any:
         return self.log1p(self.exp(x))

@@ -113,7 +113,7 @@ class Sum(Fold):
 
 
 class Extremum(Fold):
-    """The largest or smallest element; NaN if there is one.  Ties share the cotangent evenly."""
+    """The largest or smallest element; NaN if there is one.  Ties share the cotangent evenly, and so do NaNs."""
 
     def pull(self, b, op, cotangents):
         (ct,) = cotangents
@@ -121,6 +121,7 @@ class Extremum(Fold):
             return [None]
         m, x = Terms(b), op.args[0]
         best = m.eq(m(x), m(spread_back(b, op.results[0], op)))
+        best = m.or_(best, m.ne(m(x), m(x))) if x.type.is_float else best
         ties = sum_(b, m.select(best, m.number(1.0, x.type), 0).value, axes=op.attrs["axes"])
         share = spread_back(b, (m(ct) / m(ties)).value, op)
         return [m.select(best, m(share), 0).value]

@@ -36,15 +36,21 @@ class Special(Primitive):
 
     formula   (m, *xs, **attributes) -> the result, in f64
     pulls     a rule (m, ct, *xs, r, **attributes) -> cotangent for each argument, None where there is no slope
+    safe      an argument at which the slopes are finite, put in place of masked ones
     """
 
     bounded = False
 
     def __init__(
-        self, name: str, formula: Rule, pulls: Sequence[Rule | None], attributes: Mapping[str, str] | None = None
+        self,
+        name: str,
+        formula: Rule,
+        pulls: Sequence[Rule | None],
+        attributes: Mapping[str, str] | None = None,
+        safe: float = 1.0,
     ) -> None:
         super().__init__(name)
-        self.formula, self.pulls, self.arity = formula, pulls, len(pulls)
+        self.formula, self.pulls, self.arity, self.safe = formula, pulls, len(pulls), safe
         self.attributes = attributes or {}  # type: ignore[misc]
 
     def infer(self, types, attrs, regions):
@@ -56,6 +62,10 @@ class Special(Primitive):
         with np.errstate(all="ignore"):
             made = self.formula(Arrays(), *(np.asarray(a, np.float64) for a in args), **attrs)
             return [np.asarray(made, args[0].dtype)]
+
+    def numpy(self, *args):
+        """The value for NumPy's arrays."""
+        return self.evaluate([np.asarray(a) for a in args], {}, ())[0]
 
     def expand(self, b, op, args):
         m, dtype = Terms(b), args[0].type.dtype
@@ -154,9 +164,9 @@ def _log_ndtr(m: Any, x: Any) -> Any:
 
 erfc = Special("erfc", _erfc, [lambda m, ct, x, r: ct * (-2 / math.sqrt(math.pi) * m.gauss(x))])
 erfcx = Special("erfcx", _erfcx, [lambda m, ct, x, r: ct * (2.0 * (x * r) - 2 / math.sqrt(math.pi))])
-erfinv = Special("erfinv", _erfinv, [lambda m, ct, y, r: ct * (math.sqrt(math.pi) / 2 / m.gauss(r))])
+erfinv = Special("erfinv", _erfinv, [lambda m, ct, y, r: ct * (math.sqrt(math.pi) / 2 / m.gauss(r))], safe=0.5)
 ndtri = Special(
-    "ndtri", _ndtri, [lambda m, ct, p, r: ct * (math.sqrt(2 * math.pi) / m.gauss(r * math.sqrt(0.5)))]
+    "ndtri", _ndtri, [lambda m, ct, p, r: ct * (math.sqrt(2 * math.pi) / m.gauss(r * math.sqrt(0.5)))], safe=0.5
 )
 log_ndtr = Special(
     "log_ndtr", _log_ndtr,
