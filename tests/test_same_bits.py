@@ -18,6 +18,7 @@ import pytest
 
 from pullback import jit, set_num_threads
 from pullback.compiler.backend import gemm, threads
+from pullback.compiler.backend.emit import folds as emit_folds
 from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
@@ -153,6 +154,10 @@ def _blocked(set: Callable[[object, str, object], None]) -> None:
     set(schedule, "LONG", 16)
 
 
+def _summed_in_parts(set: Callable[[object, str, object], None]) -> None:
+    set(emit_folds, "PART", 64)
+
+
 def _apart(set: Callable[[object, str, object], None]) -> None:
     set(emit, "APART", 1)
     set(emit, "ON_STACK", 64)
@@ -182,6 +187,7 @@ THRESHOLDS: dict[str, tuple[Callable[[Callable[[object, str, object], None]], No
     "separate": (_separate, _chunked),
     "looped": (_looped, _looking),
     "written out": (_written_out, _apart),
+    "sums in parts": (_summed_in_parts, _chunked),
 }
 
 

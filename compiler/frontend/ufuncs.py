@@ -18,6 +18,7 @@ from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from .errors import TraceError, message
 from .promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
 from .tracing import user_line
+from .wholes import check_fits
 
 LOG2 = math.log(2.0)
 RULES: dict[str, Callable[..., Term]] = {}
@@ -176,6 +177,8 @@ def operate(ufunc: np.ufunc, *operands: Any) -> Any:
     weak = all(map(_is_weak, operands))
     made = power(*operands) if ufunc is np.power else elementwise(ufunc, *operands)
     made.weak = weak and made.dtype.kind in "fi"
+    if weak:
+        check_fits(made.tracing, ufunc, operands, made)
     return made
 
 

@@ -23,7 +23,8 @@ def _i1e(m: Any, x: Any) -> Any:
 
 def _ratio(m: Any, r: Any, x: Any, limit: float) -> Any:
     """r / x, and what that tends to at zero."""
-    return m.select(m.eq(x, 0.0), limit, r / m.select(m.eq(x, 0.0), 1.0, x))
+    near = m.lt(m.abs(x), 1e-30)
+    return m.select(near, limit, r / m.select(near, 1.0, x))
 
 
 def _waves(m: Any, order: int, y: Any) -> tuple[Any, Any]:

@@ -40,18 +40,12 @@ def _erf(x):
     return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
 
 
-def _growing(slope: Callable[..., Any], positive: bool = True) -> Callable[..., Any]:
+def _growing(slope: Callable[..., Any]) -> Callable[..., Any]:
     """The rule ct * slope of what overflows, such as exp; 0 where the cotangent is 0 and the slope infinite.
 
     Such a cotangent comes of what has stopped to depend on the argument: 1 / (1 + exp(-x)) far below 0, 1 / cosh(x).
     """
-
-    def rule(m, ct, x, r):
-        steep = slope(m, x, r)
-        settled = m.and_(m.eq(ct, 0), m.eq(steep if positive else m.abs(steep), math.inf))
-        return m.select(settled, 0, ct * steep)
-
-    return rule
+    return lambda m, ct, x, r: m.strong_mul(ct, slope(m, x, r))
 
 
 def _logarithm(factor: float = 1.0, shift: float = 0.0) -> Callable[..., Any]:
@@ -85,11 +79,12 @@ def _arctan2_pulls(m, ct, y, x):
 
     Both are divided by big + small (small / big), where the quotient is at most 1 and neither square appears.
     Numerators and denominator are scaled by a power of two, so that the quotient keeps all its digits and the
-    sum is finite.
+    sum is finite. At the origin, where there is no angle, both are 0.
     """
     steep = m.gt(m.abs(y), m.abs(x))
     big, small = m.select(steep, y, x), m.select(steep, x, y)
     near = m.lt(m.abs(big), 1)
+    big = m.select(m.eq(big, 0), math.inf, big)
 
     def scaled(v):
         return m.select(near, 2.0**53 * v, 0.5 * v)
@@ -179,7 +174,7 @@ sinh = Elementwise(
     "sinh", lambda m, x: m.sinh(x), np.sinh, pulls=(_growing(lambda m, x, r: m.cosh(x)),)
 )
 cosh = Elementwise(
-    "cosh", lambda m, x: m.cosh(x), np.cosh, pulls=(_growing(lambda m, x, r: m.sinh(x), positive=False),)
+    "cosh", lambda m, x: m.cosh(x), np.cosh, pulls=(_growing(lambda m, x, r: m.sinh(x)),)
 )
 tanh = Elementwise(
     "tanh",

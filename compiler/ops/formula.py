@@ -61,6 +61,9 @@ class Algebra:
     def sigmoid(self, x: Any) -> Any:
         return 1 / (1 + self.exp(-x))
 
+    def strong_mul(self, x: Any, y: Any) -> Any:
+        return x * y
+
     def arcsin_slope(self, x: Any) -> Any:
         return 1 / self.sqrt((1 - x) * (1 + x))
 

@@ -11,7 +11,38 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .special import Special
+import numpy as np
+
+from .special import Arrays, Special
+from .term import Terms
+
+
+class Own(Special):
+    """A formula in the dtype of its arguments."""
+
+    def evaluate(self, args, attrs, regions):
+        with np.errstate(all="ignore"):
+            return [np.asarray(self.formula(Arrays(), *args, **attrs), args[0].dtype)]
+
+    def expand(self, b, op, args):
+        m = Terms(b)
+        return (self.formula(m, *map(m, args), **op.attrs).value,)
+
+
+def _strong_mul(m: Any, x: Any, y: Any) -> Any:
+    ends = m.or_(m.eq(m.abs(x), math.inf), m.eq(m.abs(y), math.inf))
+    return m.select(m.and_(ends, m.or_(m.eq(x, 0), m.eq(y, 0))), 0, x * y)
+
+
+strong_mul = Own(
+    "strong_mul", _strong_mul,
+    [lambda m, ct, x, y, r: m.strong_mul(ct, _moving(m, x, y)), lambda m, ct, x, y, r: m.strong_mul(ct, x)],
+)  # fmt: skip
+"""x * y, a cotangent and a slope that may have overflowed; 0 times infinity is 0, and so are its derivatives."""
+
+
+def _moving(m: Any, x: Any, y: Any) -> Any:
+    return m.select(m.and_(m.eq(x, 0), m.eq(m.abs(y), math.inf)), 0, y)
 
 LOG_2 = math.log(2.0)
 FAR = 1e9
@@ -134,4 +165,4 @@ def _sinc(m: Any, x: Any, n: int) -> Any:
 
 sinc = Special("sinc", _sinc, [lambda m, ct, x, r, n: ct * m.sinc(x, n=n + 1)], {"n": "axis"})
 
-__all__ = ["arccosh", "arcsin_slope", "arcsinh", "arctanh", "hypot", "sinc"]
+__all__ = ["arccosh", "arcsin_slope", "arcsinh", "arctanh", "hypot", "sinc", "strong_mul"]

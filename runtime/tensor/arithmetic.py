@@ -232,19 +232,34 @@ MASKED_FILL, MASKED_FILL_TENSOR = (
 )
 
 
-def _clamp(m: Any, x: Any, low: Any, high: Any) -> Any:
-    """By comparisons, so that NaN stays NaN and a bound that is met lets the gradient pass."""
+def clamped(m: Any, x: Any, low: Any, high: Any) -> Any:
+    """x, or the bound that it lies beyond, of two that cross the upper one.
+
+    A bound that is met lets the gradient pass. NaN among the arguments is the result, and then none has a gradient.
+    """
+    if not _is_float(x):
+        x = x if low is None else m.select(m.lt(x, low), low, x)
+        return x if high is None else m.select(m.gt(x, high), high, x)
+    bounds = [b for b in (low, high) if b is not None]
+    made, inside = m.stop_gradient(bounds[-1]), None
+    if high is not None:
+        beyond = m.gt(x, high) if low is None else m.or_(m.gt(x, high), m.gt(low, high))
+        made, inside = m.select(beyond, high, made), m.le(x, high)
     if low is not None:
-        x = m.select(m.lt(x, low), low, x)
-    return x if high is None else m.select(m.gt(x, high), high, x)
+        below = m.lt(x, low) if high is None else m.and_(m.lt(x, low), m.lt(low, high))
+        within = m.ge(x, low)
+        made, inside = m.select(below, low, made), within if inside is None else m.and_(within, inside)
+    for v in (*bounds, x):
+        made = m.select(m.ne(v, v), m.stop_gradient(v), made)
+    return m.select(inside, x, made)
 
 
 def _clamps(node: str) -> dict[tuple[bool, bool], Operation]:
     """The operation for each choice of bounds that are given."""
     formulas: dict[tuple[bool, bool], Callable[..., Any]] = {
-        (True, True): _clamp,
-        (True, False): lambda m, x, low: _clamp(m, x, low, None),
-        (False, True): lambda m, x, high: _clamp(m, x, None, high),
+        (True, True): clamped,
+        (True, False): lambda m, x, low: clamped(m, x, low, None),
+        (False, True): lambda m, x, high: clamped(m, x, None, high),
     }
     return {k: Operation("clamp", node, f, "common", True) for k, f in formulas.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,8 @@ def _followed(emit: Callable[..., Any]) -> Callable[..., Any]:
 
     def formula(m: Any, x: Any, y: Any) -> Any:
         made = emit(m, x, y)
-        return m.select(m.eq(x, y), made, made + (x - m.stop_gradient(x)))
+        still = m.or_(m.eq(x, y), m.eq(m.abs(x), math.inf))
+        return m.select(still, made, made + (x - m.stop_gradient(x)))
 
     return formula
 

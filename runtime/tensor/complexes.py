@@ -46,7 +46,7 @@ AS_COMPLEX = Operation("view_as_complex", "ViewAsComplexBackward0", lambda m, x:
 def _angle(m: Any, x: Any) -> Any:
     if isinstance(m, Complex) and isinstance(x, Pair):
         return angle_of(m, x)
-    return m.select(m.lt(x, 0), math.pi, m.select(m.ne(x, x), x, 0.0))
+    return m.select(m.lt(x, 0), math.pi, m.select(m.ne(x, x), m.stop_gradient(x), 0.0))
 
 
 ANGLE = Operation("angle", "AngleBackward0", _angle, "float")

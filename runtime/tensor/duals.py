@@ -128,11 +128,12 @@ def _push(fragment: Fragment, moving: tuple[int, ...], alone: bool) -> Push:
     pull, n, m = fragment.pull(moving), len(fragment.inputs), len(fragment.results)
     gives = tuple([k for k, kind in enumerate(fragment.results) if kind.is_float])
     kinds = [*fragment.inputs, *fragment.results, *(fragment.inputs[k] for k in moving)]
-    b = Builder(f"{fragment.graph.name}_push", [k.type for k in (*kinds, *(fragment.results[k] for k in gives))])
+    b = Builder(f"{fragment.graph.name}_push", [k.type for k in kinds])
     inputs, results = b.params[:n], b.params[n : n + m]
     if alone:
         results = inline(fragment.graph, b, inputs)
-    tangents, cotangents = b.params[n + m : len(kinds)], b.params[len(kinds) :]
+    tangents = b.params[n + m :]
+    cotangents = [number(b, 1, fragment.results[k].type) for k in gives]  # any would do, for the pullback is linear
     weights = dict(zip(gives, cotangents, strict=True))
     given = [
         inputs[k] if what == INPUT else weights[k] if what == COTANGENT else results[k] for what, k in pull.reads

@@ -17,13 +17,20 @@ Function = Callable[["Tensor"], "Tensor"]
 
 
 def unary(
-    name: str, node: str, formula: Callable[..., Any], rule: Rule = "float", loose: int | None = None
+    name: str,
+    node: str,
+    formula: Callable[..., Any],
+    rule: Rule = "float",
+    loose: int | None = None,
+    slope: Callable[..., Any] | None = None,
 ) -> Function:
     """The function of one tensor that computes `formula(terms, x)` in each element.
 
     loose   INPUT or RESULT, if the pullback reads it and PyTorch's does not
+    slope   (terms, x, result) -> what the cotangent is multiplied by, if the derived pullback is not PyTorch's
     """
-    operation = Operation(name, node, formula, rule, loose=() if loose is None else ((loose, 0),))
+    pull = slope and (lambda m, xs, rs, cts: [cts[0] * slope(m, xs[0], rs[0])])
+    operation = Operation(name, node, formula, rule, loose=() if loose is None else ((loose, 0),), pull=pull)
 
     def function(input: Tensor) -> Tensor:
         if not isinstance(input, Core):
@@ -63,7 +70,7 @@ silu = unary("silu", "SiluBackward0", lambda m, x: x * m.sigmoid(x))
 gelu = unary(
     "gelu", "GeluBackward0", lambda m, x: 0.5 * x * (1 + m.erf(x * (1 / math.sqrt(2))))
 )
-abs_ = unary("abs", "AbsBackward0", lambda m, x: m.abs(x), "common")
+abs_ = unary("abs", "AbsBackward0", lambda m, x: m.abs(x), "common", slope=lambda m, x, r: _sign(m, x))
 floor = unary("floor", "FloorBackward0", lambda m, x: _rounded(m, "floor", x), "common")
 ceil = unary("ceil", "CeilBackward0", lambda m, x: _rounded(m, "ceil", x), "common")
 round_ = unary("round", "RoundBackward0", lambda m, x: _rounded(m, "rint", x), "common")
@@ -79,6 +86,14 @@ def _sign(m: Any, x: Any) -> Any:
     if x.value.type.dtype == "bool":
         return x
     return m.select(m.gt(x, 0), 1, m.select(m.lt(x, 0), -1, m.number(_zero(x), x.value.type)))
+
+
+def size_of_each(m: Any, x: Any) -> Any:
+    """|x|, whose slope is 0 where x is 0 or NaN, as PyTorch has it."""
+    if not x.value.type.is_float:
+        return m.abs(x)
+    rest = m.stop_gradient(m.abs(x))
+    return m.select(m.gt(x, 0), x, m.select(m.lt(x, 0), -x, rest))
 
 
 def _zero(x: Any) -> Any:

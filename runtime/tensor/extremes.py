@@ -126,7 +126,7 @@ max_over, min_over = _extreme("max", max_values, maximum), _extreme("min", min_v
 
 
 def _whole(name: str) -> Callable[..., Tensor]:
-    operation = Operation(f"a{name}", f"A{name}Backward0", fold(name))
+    operation = Operation(f"a{name}", f"A{name}Backward0", fold(name), pull=lambda *given: shared(*given))
 
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         """The extreme over `dim`; elements that tie share the gradient."""
@@ -143,6 +143,22 @@ def _whole(name: str) -> Callable[..., Tensor]:
 
 
 amax, amin = _whole("max"), _whole("min")
+
+
+def shared(
+    m: Any, xs: list[Any], rs: list[Any], cts: list[Any], axes: tuple[int, ...], keepdim: bool
+) -> list[Any]:
+    """The pullback of extremes over axes: elements that tie share the cotangent, and NaN gives all of them NaN."""
+    made, shape = None, shape_of(xs[0])
+    kept = tuple(n for a, n in enumerate(shape) if a not in axes)
+    for r, ct in zip(rs, cts, strict=True):
+        r, ct = (m(reshape(m.b, v.value, shape=kept)) for v in (r, ct))
+        best = m.eq(xs[0], back(m, r, shape, axes))
+        share = ct / total(m, m.select(best, m.number(1.0, xs[0].value.type), 0), axes)
+        rest = m.select(m.eq(r, r), 0, r)
+        given = m.select(best, back(m, share, shape, axes), back(m, rest, shape, axes))
+        made = given if made is None else made + given
+    return [made]
 
 
 def _arg(name: str) -> Callable[..., Tensor]:

@@ -22,8 +22,6 @@ import numpy as np
 from ...compiler.ir.graph import Builder, Graph, Op, Value, replay
 from ...compiler.ir.types import SMALL, Type
 from ...compiler.ops.elementwise import cast
-from ...compiler.ops.reduce import spread
-from ...compiler.ops.shape import reshape
 from ...compiler.ops.source import number
 from ...compiler.ops.term import Term, Terms
 from ...compiler.passes import common, dead
@@ -31,7 +29,7 @@ from ...compiler.passes.adjoint import pull_back
 from .cells import Kind, kind_of
 from .engine import Alone, is_exact
 from .meanings import is_complex, results_of
-from .promotion import Argument, common_dtype, common_shape, float_dtype, own_dtype, small_result
+from .promotion import Argument, common_dtype, common_shape, float_dtype, own_dtype, small_result, widen
 
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
@@ -123,6 +121,7 @@ class Fragment:
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
         self.pulls: dict[tuple[int, ...], Pull] = {}
+        self.some: dict[tuple[tuple[int, ...], tuple[int, ...]], Pull] = {}
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
         self.alone = Alone(graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
@@ -136,6 +135,18 @@ class Fragment:
         found = self.pulls.get(wanted)
         if found is None:
             found = self.pulls[wanted] = _pull(self, wanted)
+        return found
+
+    def pull_some(self, wanted: tuple[int, ...], present: tuple[int, ...]) -> Pull:
+        """The same where only the results numbered `present` have cotangents: the others' slopes are not read.
+
+        A cotangent of zeros in place of none would give NaN where such a slope is infinite.
+        """
+        if self.operation.pull is not None:
+            return self.pull(wanted)
+        found = self.some.get((wanted, present))
+        if found is None:
+            found = self.some[wanted, present] = _pull(self, wanted, present)
         return found
 
 
@@ -213,23 +224,11 @@ def _kinds(
     return kinds, numbers, dtype
 
 
-def widen(b: Builder, value: Value, shape: tuple[int, ...]) -> Value:
-    """`value` broadcast to `shape` as NumPy broadcasts."""
-    have = value.type.static_shape()
-    if have == shape:
-        return value
-    lead = len(shape) - len(have)
-    axes = tuple(a + lead for a, n in enumerate(have) if n == shape[a + lead])
-    kept = tuple(shape[a] for a in axes)
-    if kept != have:
-        value = reshape(b, value, shape=kept)
-    return value if kept == shape else spread(b, value, shape=shape, axes=axes)
-
-
-def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
+def _pull(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None = None) -> Pull:
     """The pullback as a fragment of what it reads: some of the inputs, results and cotangents."""
     is_real = not any(k.is_complex for k in (*fragment.inputs, *fragment.results))
-    back, gives = (_given if fragment.operation.pull and is_real else _derived)(fragment, wanted)
+    by_rule = fragment.operation.pull and is_real
+    back, gives = _given(fragment, wanted) if by_rule else _derived(fragment, wanted, present)
     count, results = len(fragment.inputs), range(len(fragment.results))
     readings = [(INPUT, k) for k in range(count)]
     readings += [(RESULT, k) for k in results]
@@ -238,9 +237,7 @@ def _pull(fragment: Fragment, wanted: tuple[int, ...]) -> Pull:
     kept = [k for k, p in enumerate(back.params) if p in used]
     params = tuple([back.params[k] for k in kept])
     pruned = Graph(back.name + "_pull", params, back.body, back.results)
-    operation = Operation(
-        pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit
-    )
+    operation = Operation(pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit)
     reads = tuple([readings[k] for k in kept])
     made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
     numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
@@ -291,7 +288,7 @@ def _given(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
     return _finished(b, wanted, [made[k] and made[k].value for k in wanted])
 
 
-def _derived(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
+def _derived(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None) -> tuple[Graph, Gives]:
     """By the adjoint, reading the results that the forward run has instead of computing them again."""
     graph, types = fragment.graph, _types(fragment)
     b = Builder(graph.name, types)
@@ -299,8 +296,12 @@ def _derived(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]
     env = replay(graph, b, inputs)
     forward = list(b.body)
     made = [env[r] for r in graph.results]
-    seeds = [(v, ct) for v, ct in zip(made, cts, strict=True) if ct is not None]
+    asked = range(len(cts)) if present is None else present
+    seeds = [(v, ct) for k, (v, ct) in enumerate(zip(made, cts, strict=True)) if ct is not None and k in asked]
     pulled = pull_back(b, [inputs[k] for k in wanted], seeds)
+    if present is not None:  # zeros would go on, and become NaN at the next infinite slope
+        reached = [k for k, v in enumerate(pulled) if v is not None]
+        wanted, pulled = tuple([wanted[k] for k in reached]), [pulled[k] for k in reached]
     joint, gives = _finished(b, wanted, pulled)
     known = dict(zip(made, results, strict=True))
     places = {

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import autograd
 from .core import Core, requires
-from .creation import zeros_like
+from .creation import ones_like, zeros_like
 from .duals import DualLevel
 from .forward import attached, taken, without
 from .modes import enable_grad
@@ -225,7 +225,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         given = level.track(primals, "linearize")
         result = func(*given)
         inputs, results = leaves(given), leaves(result)
-        weights = [level.leaf(zeros_like(y)) for y in results]
+        weights = [level.leaf(ones_like(y)) for y in results]
         pairs = [(y, w) for y, w in zip(results, weights, strict=True) if requires(y)]
         pulled: Sequence[Any] = ()
         if pairs:

@@ -107,7 +107,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         vector = _weights(v, given, "the input")
         given = _prepared(given, create_graph)
         many, results = _tuple(func(*given), "outputs of the user-provided function", "jvp")
-        weights = tuple([zeros_like(y).requires_grad_() for y in results])
+        weights = tuple([ones_like(y).requires_grad_() for y in results])
         made = pushed(results, given, vector, weights, create_graph, strict)
     return _finished(_shaped(results, many), create_graph), _finished(_shaped(made, many), create_graph)
 
@@ -185,7 +185,7 @@ def _columns(results: Tensors, given: Tensors, create: bool, strict: bool, vecto
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for"
             " `vectorize=True`."
         )
-    weights = tuple([zeros_like(y).requires_grad_() for y in results])
+    weights = tuple([ones_like(y).requires_grad_() for y in results])
     columns = []
     for k, x in enumerate(given):
         with Level(x.numel()) as level:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from .core import Core
 from .creation import zeros
 from .crossings import enter, leave
 from .duals import DualLevel
@@ -18,6 +19,16 @@ from .pieces import cat, split
 from .ranges import eye
 from .shapes import movedim, reshape
 from .trees import leaves, mapped, rebuilt
+
+
+def _check_real(name: str, what: str, values: Any) -> None:
+    """Refuse complex tensors, of which a Jacobian has two parts."""
+    for k, x in enumerate(leaves(values)):
+        if isinstance(x, Core) and x._read().kind.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {k}."
+                " Write the function as one of torch.view_as_real(z), whose last dimension has both parts."
+            )
 
 
 def jacrev(
@@ -33,11 +44,13 @@ def jacrev(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        _check_real("jacrev", "inputs", args)
         level, given, numbers = Level(), list(args), chosen(args, argnums, "jacrev")
         with enable_grad():
             for n in numbers:
                 given[n] = level.track(args[n], "jacrev")
             result, aux = with_aux(func(*given, **kwargs), has_aux, "jacrev")
+            _check_real("jacrev", "outputs", result)
             asked = [given[n] for n in numbers]
             made = [_rows(level, y, leaves(asked), chunk_size) for y in leaves(result)]
         shaped = [rebuilt(asked, each) for each in made]
@@ -76,6 +89,7 @@ def jacfwd(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        _check_real("jacfwd", "inputs", args)
         given, numbers = list(args), chosen(args, argnums, "jacfwd")
         asked = [args[n] for n in numbers]
         inputs = leaves(asked)
@@ -87,6 +101,7 @@ def jacfwd(
                 for n, x in zip(numbers, rebuilt(asked, moving), strict=True):
                     given[n] = x
                 result, aux = with_aux(func(*given, **kwargs), has_aux, "jacfwd")
+                _check_real("jacfwd", "outputs", result)
                 columns = [leave(parts_of(y, level, False)[1], lanes) for y in leaves(result)]
                 aux = mapped(lambda x: without(x, level), aux)
             finally:

@@ -130,7 +130,13 @@ class Node:
             return []
         cells: list[Cell] = []
         edges: list[Edge | None] = []
-        for (what, k), saved in zip(pull.reads, self.saved, strict=True):
+        kept = self.saved
+        if len(cotangents) > 1 and not all(cotangents[k] for what, k in pull.reads if what == COTANGENT):
+            places = dict(zip(pull.reads, self.saved, strict=True))
+            present = tuple([k for k, ct in enumerate(cotangents) if ct is not None])
+            pull = fragment.pull_some(tuple([k for k, e in enumerate(self.edges) if e is not None]), present)
+            kept = [places[read] for read in pull.reads]
+        for (what, k), saved in zip(pull.reads, kept, strict=True):
             if what == COTANGENT:
                 cell, edge = cotangents[k] or (zeros(fragment.results[k]), None)
             elif saved is None:

@@ -16,9 +16,14 @@ FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 def number_of(value: Any) -> float | None:
-    """Python's number for one of Python's or NumPy's, None for anything else."""
+    """Python's number for one of Python's or NumPy's, None for anything else.
+
+    NumPy's truths and its longer floats are floats, as they are for PyTorch.
+    """
     if type(value) in NUMBERS:
         return value
+    if isinstance(value, (np.bool_, np.longdouble)):
+        return float(value)
     if isinstance(value, (np.generic, *NUMBERS)):
         plain: Any = value.item() if isinstance(value, np.generic) else value
         own: Any = next((t for t in (bool, int, float, complex) if isinstance(plain, t)), None)

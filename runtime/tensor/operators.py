@@ -39,18 +39,28 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-def operator(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """`function` for an infix operator: Python tries the other side if this one cannot."""
+def operator(function: Callable[..., Any], ufunc: np.ufunc | None = None) -> Callable[[Any, Any], Any]:
+    """`function` for an infix operator: Python tries the other side if this one cannot.
+
+    ufunc   what NumPy calls it, which decides on dtypes where the other side is one of its arrays
+    """
 
     @wraps(function)
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, np.ndarray):
-            other = tensor(other)
+            return function(self, tensor(other)) if ufunc is None else _with_array(function, ufunc, self, other)
         if isinstance(other, Core) or number_of(other) is not None:
             return function(self, other)
         return NotImplemented
 
     return method
+
+
+def _with_array(function: Callable[..., Any], ufunc: np.ufunc, self: Any, other: np.ndarray) -> Any:
+    """The function in the dtypes of NumPy, to which PyTorch leaves it; NumPy's truths become uint8 there."""
+    first, second, result = ufunc.resolve_dtypes((ALL[self._read().kind.dtype].numpy, other.dtype, None))
+    made = function(self.to(dtype_of(first)), tensor(other).to(dtype_of(second)))
+    return made.to(dtype_of(result) if result != np.bool_ else ALL["u8"])
 
 
 def product(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
@@ -68,22 +78,22 @@ def product(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 class Infix(Core):
     """Python's operators."""
 
-    __add__ = __radd__ = operator(A.add)
-    __sub__, __rsub__ = operator(A.sub), operator(A.rsub)
-    __mul__ = __rmul__ = operator(A.mul)
-    __truediv__, __rtruediv__ = operator(A.div), operator(A.rdiv)
-    __floordiv__ = operator(A.floor_divide)
-    __rfloordiv__ = operator(lambda x, y: A.floor_divide(y, x))
-    __mod__, __rmod__ = operator(A.remainder), operator(lambda x, y: A.remainder(y, x))
-    __pow__, __rpow__ = operator(PW.pow_), operator(PW.rpow)
+    __add__ = __radd__ = operator(A.add, np.add)
+    __sub__, __rsub__ = operator(A.sub, np.subtract), operator(A.rsub, np.subtract)
+    __mul__ = __rmul__ = operator(A.mul, np.multiply)
+    __truediv__, __rtruediv__ = operator(A.div, np.true_divide), operator(A.rdiv, np.true_divide)
+    __floordiv__ = operator(A.floor_divide, np.floor_divide)
+    __rfloordiv__ = operator(lambda x, y: A.floor_divide(y, x), np.floor_divide)
+    __mod__, __rmod__ = operator(A.remainder, np.remainder), operator(lambda x, y: A.remainder(y, x), np.remainder)
+    __pow__, __rpow__ = operator(PW.pow_, np.power), operator(PW.rpow, np.power)
     __matmul__, __rmatmul__ = product(P.matmul), product(lambda x, y: P.matmul(y, x))
     __neg__, __abs__, __invert__ = E.neg, E.abs_, E.bitwise_not
     __eq__, __ne__ = operator(A.eq), operator(A.ne)  # type: ignore[assignment]
     __lt__, __le__ = operator(A.lt), operator(A.le)
     __gt__, __ge__ = operator(A.gt), operator(A.ge)
-    __and__ = __rand__ = operator(A.bitwise_and)
-    __or__ = __ror__ = operator(A.bitwise_or)
-    __xor__ = __rxor__ = operator(A.bitwise_xor)
+    __and__ = __rand__ = operator(A.bitwise_and, np.bitwise_and)
+    __or__ = __ror__ = operator(A.bitwise_or, np.bitwise_or)
+    __xor__ = __rxor__ = operator(A.bitwise_xor, np.bitwise_xor)
     __iadd__, __isub__ = operator(in_place(A.add)), operator(in_place(A.sub))
     __imul__, __itruediv__ = operator(in_place(A.mul)), operator(in_place(A.div))
     __ipow__ = operator(in_place(PW.pow_))

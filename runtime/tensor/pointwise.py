@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arithmetic import Operand, binary
+from .arithmetic import Operand, binary, clamped
 from .core import Core, apply
 from .elementary import cast_to, unary
 from .fragments import Operation
@@ -40,9 +40,9 @@ def constant(x: Any, value: float) -> Any:
 
 # ---- one tensor
 
-asinh = unary("asinh", "AsinhBackward0", lambda m, x: _asinh(m, x))
-acosh = unary("acosh", "AcoshBackward0", lambda m, x: _acosh(m, x))
-atanh = unary("atanh", "AtanhBackward0", lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
+asinh = unary("asinh", "AsinhBackward0", lambda m, x: m.arcsinh(x))
+acosh = unary("acosh", "AcoshBackward0", lambda m, x: m.arccosh(x))
+atanh = unary("atanh", "AtanhBackward0", lambda m, x: m.arctanh(x))
 deg2rad = unary("deg2rad", "Deg2RadBackward0", lambda m, x: x * (math.pi / 180))
 rad2deg = unary("rad2deg", "Rad2DegBackward0", lambda m, x: x * (180 / math.pi))
 frac = unary("frac", "FracBackward0", lambda m, x: x - m.trunc(x))
@@ -51,24 +51,6 @@ signbit = unary("signbit", "", lambda m, x: _signbit(m, x), "common")
 isposinf = unary("isposinf", "", lambda m, x: m.eq(x, math.inf))
 isneginf = unary("isneginf", "", lambda m, x: m.eq(x, -math.inf))
 isreal = unary("isreal", "", lambda m, x: m.number(True, x.value.type.with_dtype("bool")), "common")
-
-
-def _asinh(m: Any, x: Any) -> Any:
-    """sign(x) log(|x| + sqrt(x^2 + 1)), without squares that overflow and differences that lose digits."""
-    size = m.abs(x)
-    far = m.gt(size, 1e7)
-    near = m.select(far, 1, size)
-    small = m.log1p(near + near * near / (1 + m.sqrt(1 + near * near)))
-    made = m.select(far, m.log(m.select(far, size, 1)) + math.log(2), small)
-    return m.select(m.lt(x, 0), -made, m.select(m.eq(x, 0), x, made))
-
-
-def _acosh(m: Any, x: Any) -> Any:
-    """log(x + sqrt(x^2 - 1))."""
-    far = m.gt(x, 1e7)
-    near = m.select(far, 2, x) - 1
-    small = m.log1p(near + m.sqrt(near * (near + 2)))
-    return m.select(far, m.log(m.select(far, x, 1)) + math.log(2), small)
 
 
 def _sgn(m: Any, x: Any) -> Any:
@@ -253,16 +235,7 @@ def copysign(input: Tensor, other: Operand) -> Tensor:
     return apply(COPYSIGN if isinstance(other, Core) else COPYSIGN_NUMBER, (input, other))
 
 
-hypot = between_tensors("hypot", lambda m, x, y: _hypot(m, x, y), "HypotBackward0", "float")
-
-
-def _hypot(m: Any, x: Any, y: Any) -> Any:
-    """sqrt(x^2 + y^2) without overflow, by the larger one; at the origin its slope is taken as 0."""
-    x, y = m.abs(x), m.abs(y)
-    big, small = m.maximum(x, y), m.minimum(x, y)
-    plain = m.or_(m.eq(big, 0), m.eq(big, math.inf))
-    ratio = small / m.select(plain, 1, big)
-    return m.select(plain, big, big * m.sqrt(1 + ratio * ratio))
+hypot = between_tensors("hypot", lambda m, x, y: m.hypot(x, y), "HypotBackward0", "float")
 
 
 def _logaddexp(exp: str, log1p: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -325,13 +298,13 @@ RSUB, RSUB_NUMBER = (
 )
 
 
-def _bounded(name: str, keeps: str) -> Callable[..., Tensor]:
+def _bounded(name: str) -> Callable[..., Tensor]:
     """clamp_min or clamp_max: where the bound is met, the gradient passes."""
     node = name.title().replace("_", "")
     bound = name.removeprefix("clamp_")
 
     def formula(m: Any, x: Any, y: Any) -> Any:
-        return m.select(getattr(m, keeps)(x, y), y, x)
+        return clamped(m, x, y, None) if bound == "min" else clamped(m, x, None, y)
 
     number, tensor = (Operation(name, f"{node}Backward{k}", formula, "common", True) for k in (0, 1))
 
@@ -345,4 +318,4 @@ def _bounded(name: str, keeps: str) -> Callable[..., Tensor]:
     return function
 
 
-clamp_min, clamp_max = _bounded("clamp_min", "lt"), _bounded("clamp_max", "gt")
+clamp_min, clamp_max = _bounded("clamp_min"), _bounded("clamp_max")

@@ -45,7 +45,7 @@ SPECIAL: dict[float, Callable[[Any], Any]] = {
     0.5: unary("pow", "PowBackward0", lambda m, x: m.sqrt(x), loose=RESULT),
     -0.5: unary("pow", "PowBackward0", lambda m, x: 1 / m.sqrt(x), loose=RESULT),
     -1.0: unary("pow", "PowBackward0", lambda m, x: 1 / x, loose=RESULT),
-    -2.0: unary("pow", "PowBackward0", lambda m, x: 1 / (x * x), loose=RESULT),
+    -2.0: unary("pow", "PowBackward0", lambda m, x: 1 / (x * x), loose=RESULT, slope=lambda m, x, r: -2 * (r / x)),
 }
 """Exponents with a formula of their own, which is exact or quicker; they are part of the trace's key."""
 

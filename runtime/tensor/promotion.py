@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...compiler.ir.graph import Builder, Value
 from ...compiler.ir.types import FLOATS, SMALL
+from ...compiler.ops.reduce import spread
+from ...compiler.ops.shape import reshape
 from .cells import Kind
 from .dtypes import COMPLEX, default_complex, get_default_dtype
 
@@ -92,6 +95,19 @@ def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
                 )
             shape[axis] = n
     return tuple(shape)
+
+
+def widen(b: Builder, value: Value, shape: tuple[int, ...]) -> Value:
+    """`value` broadcast to `shape` as NumPy broadcasts."""
+    have = value.type.static_shape()
+    if have == shape:
+        return value
+    lead = len(shape) - len(have)
+    axes = tuple(a + lead for a, n in enumerate(have) if n == shape[a + lead])
+    kept = tuple(shape[a] for a in axes)
+    if kept != have:
+        value = reshape(b, value, shape=kept)
+    return value if kept == shape else spread(b, value, shape=shape, axes=axes)
 
 
 def small_result(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any, ...]) -> str:

@@ -181,15 +181,28 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 # ---- variance and norms
 
 
-def _var(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+def _from_mean(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The distances from the mean, which are 0 where all elements are equal: it is taken of those from the first."""
     shape = shape_of(x)
     n = product(shape[a] for a in axes)
-    away = x - back(m, total(m, x, axes) / float(n), shape, axes)
+    if n and axes:
+        ones, size = (1,) * len(shape), tuple(1 if a in axes else k for a, k in enumerate(shape))
+        first = slice_(m.b, m.stop_gradient(x).value, start=(0,) * len(shape), step=ones, shape=size)
+        kept = tuple(k for a, k in enumerate(shape) if a not in axes)
+        x = x - back(m, m(reshape(m.b, first, shape=kept)), shape, axes)
+    return x - back(m, total(m, x, axes) / float(n), shape, axes)
+
+
+def _var(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    shape, away = shape_of(x), _from_mean(m, x, axes)
+    n = product(shape[a] for a in axes)
     return keep(m, total(m, away * away, axes) / float(max(n - correction, 0)), shape, axes, keepdim)
 
 
 def _std(m: Any, x: Any, *attributes: Any) -> Any:
-    return m.sqrt(_var(m, x, *attributes))
+    """The root of the variance; where that is 0, its slope is taken as 0."""
+    square = _var(m, x, *attributes)
+    return m.select(m.eq(square, 0), 0, m.sqrt(square))
 
 
 def _norm(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:

@@ -20,6 +20,8 @@ from .core import apply_all, wrap
 from .found import extreme
 from .fragments import Operation
 from .outside import outside
+from .reductions import back, total
+from .reductions import shape_of as shape_of_term
 from .shapes import shape_of
 
 if TYPE_CHECKING:
@@ -199,6 +201,17 @@ def _of_all(operation: Operation, input: Tensor) -> Tensor:
     return wrap(values, node)
 
 
+def _even(m: Any, xs: list[Any], rs: list[Any], cts: list[Any]) -> list[Any]:
+    """The pullback of the element in the middle of all: those that are equal to it share the cotangent."""
+    (x,), every = xs, tuple(range(len(shape_of_term(xs[0]))))
+    if not x.value.type.size:
+        return [m.number(0.0, x.value.type)]
+    middle = back(m, rs[0], shape_of_term(x), every)
+    best = m.or_(m.eq(x, middle), m.and_(m.ne(x, x), m.ne(middle, middle)))
+    share = cts[0] / total(m, m.select(best, m.number(1.0, x.value.type), 0), every)
+    return [m.select(best, back(m, share, shape_of_term(x), every), 0)]
+
+
 _wholes: dict[Operation, Operation] = {}
 
 
@@ -214,7 +227,7 @@ def _flattened(operation: Operation) -> Operation:
             flat = m(reshape(m.b, x.value, shape=(kind.size,)))
             return operation.emit(m, flat, 0, False)
 
-        _wholes[operation] = Operation(operation.name, operation.node, emit)
+        _wholes[operation] = Operation(operation.name, operation.node, emit, pull=_even)
     return _wholes[operation]
 
 

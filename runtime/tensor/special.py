@@ -49,9 +49,7 @@ scaled_modified_bessel_k1 = unary(
 
 
 def _sinc(m: Any, x: Any) -> Any:
-    at_zero = m.eq(x, 0)
-    y = m.select(at_zero, 1, x) * math.pi
-    return m.select(at_zero, 1, m.sin(y) / y)
+    return Family(m.b).sinc(x * math.pi, n=0)
 
 
 sinc = unary("sinc", "SincBackward0", _sinc)

@@ -11,7 +11,7 @@ from .core import Core, apply, apply_all, wrap
 from .creation import tensor
 from .dtypes import ALL, dtype_of
 from .elementary import isnan, logical_not, sqrt
-from .extremes import fold
+from .extremes import fold, shared
 from .found import returned
 from .fragments import Operation
 from .products import SQUEEZE, mm
@@ -70,7 +70,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 AMINMAX = Operation(
-    "aminmax", "AminmaxBackward0", lambda m, x, *at: (fold("min")(m, x, *at), fold("max")(m, x, *at))
+    "aminmax", "AminmaxBackward0", lambda m, x, *at: (fold("min")(m, x, *at), fold("max")(m, x, *at)), pull=shared
 )
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from ...loops import Apply
+from ...ir.measure import Extent
+from ...loops import Apply, Axis
 from ...lowering.program import Accumulate, Nest
 from ..levels import LevelWriter
 from ..registers import FLOATS, Reg
 from .element import Elements
 from .memory import Cell
+
+#: elements of a sum in f32 that go to one set of accumulators before these are added to others
+PART = 4096
 
 
 class Folds(ABC):
@@ -46,6 +50,24 @@ class Folds(ABC):
         if fold.kind == "max":
             return [first]
         return [first, self.w.number(2**63 - 1, "i64", width)]
+
+    def _in_parts(self, axis: Axis) -> bool:
+        """Whether sums along the axis are so long that parts of them are made first; those in f64 need none."""
+        sums = [f for f in self.nest.folds if f.kind == "sum" and f.value.dtype == "f32"]
+        if not sums or not self.folds_lanes or any(f.kind == "argmax" for f in self.nest.folds):
+            return False
+        return isinstance(axis.extent, Extent) or axis.extent > PART
+
+    def _starts(self) -> list[Reg]:
+        """Accumulators of nothing yet."""
+        count = self._per_row * len(self.rows)
+        return [start for fold in self.nest.folds for start in self._identity(fold) for _ in range(count)]
+
+    def _added(self, folds: list[Reg], more: list[Reg]) -> list[Reg]:
+        """Accumulators joined with others of the same turn."""
+        count = self._per_row * len(self.rows)
+        kinds = [fold.kind for fold in self.nest.folds for _ in range(count)]
+        return [combine(self.w, kind, a, b) for kind, a, b in zip(kinds, folds, more, strict=True)]
 
     def _accumulate(self, folds: list[Reg], slot: int, cell: Cell) -> None:
         """Fold the elements of one cell into the accumulators at `slot` of each fold."""

@@ -18,9 +18,10 @@ from ...lowering.chunks import in_turns
 from ...lowering.program import Nest
 from ..levels import LevelWriter
 from ..registers import Reg
+from . import folds as folding
 from .element import Elements
 from .folds import Folds
-from .loops import EVERYTHING, REST, Body, Span, Stop, loop_over
+from .loops import EVERYTHING, REST, Body, Span, Stop, look, loop_over
 from .memory import Cell, Row
 
 
@@ -127,9 +128,12 @@ class NestEmitter(Folds):
 
     def _loop(self, at: int, whole: Any, step: int, carries: list[Reg], body: Body) -> list[Reg]:
         """The loop over an axis that is made in whole turns."""
+        return loop_over(self.w, whole, step, carries, body, self._span(at), self._stop_at(at))
+
+    def _stop_at(self, at: int) -> Stop | None:
+        """Where to look for signals, if it is along this axis."""
         pause = None if self.stop is None else self.stop.pause
-        stop = self.stop if pause is not None and pause.axis is self.nest.axes[at] else None
-        return loop_over(self.w, whole, step, carries, body, self._span(at), stop)
+        return self.stop if pause is not None and pause.axis is self.nest.axes[at] else None
 
     def _span(self, at: int) -> Span | None:
         """Which steps of the axis are wanted."""
@@ -180,20 +184,29 @@ class NestEmitter(Folds):
 
     def _vector_axis(self, at: int, axis: Axis, checks: list[Reg], folds: list[Reg]) -> list[Reg]:
         width, unroll = self.nest.width, self._unroll(axis)
-        vectors, told = -(-axis.extent // width), isinstance(axis.extent, Extent)
-        turns = axis.extent if told else in_turns(self.nest, axis)
+        turns = axis.extent if isinstance(axis.extent, Extent) else in_turns(self.nest, axis)
         whole, span = turns // (width * unroll), self._span(at)
         n = len(checks)
+
+        def body(index: Reg, carries: list[Reg]) -> list[Reg]:
+            self.elements.bind(axis, index, self.w.level)
+            self.vectors = [Cell(u * width) for u in range(unroll)]
+            out = self._axis(at + 1, carries[:n], carries[n:])
+            return [*out[:n], *self._rotated(out[n:], unroll)]
+
+        if folds and self._in_parts(axis):
+            return self._parts_of(at, axis, checks, folds, body)
         if possible(whole) and span is not REST:
-
-            def body(index: Reg, carries: list[Reg]) -> list[Reg]:
-                self.elements.bind(axis, index, self.w.level)
-                self.vectors = [Cell(u * width) for u in range(unroll)]
-                out = self._axis(at + 1, carries[:n], carries[n:])
-                return [*out[:n], *self._rotated(out[n:], unroll)]
-
             made = self._loop(at, whole * width * unroll, width * unroll, [*checks, *folds], body)
             checks, folds = made[:n], self._rotated(made[n:], -whole * unroll)
+        return self._left_over(at, axis, checks, folds)
+
+    def _left_over(self, at: int, axis: Axis, checks: list[Reg], folds: list[Reg]) -> list[Reg]:
+        """The elements of the vector axis that fill no turn."""
+        width, unroll, span = self.nest.width, self._unroll(axis), self._span(at)
+        vectors, told, n = -(-axis.extent // width), isinstance(axis.extent, Extent), len(checks)
+        turns = axis.extent if told else in_turns(self.nest, axis)
+        whole = turns // (width * unroll)
         if told:
             return self._masked_turn(at, axis, whole * unroll, unroll, checks, folds)
         rest = vectors - whole * unroll
@@ -243,16 +256,43 @@ class NestEmitter(Folds):
 
     # ---- folds
 
+    def _parts_of(self, at: int, axis: Axis, checks: list[Reg], folds: list[Reg], body: Body) -> list[Reg]:
+        """The axis in parts of `PART` elements: each has accumulators of its own, which are added to those given.
+
+        So an accumulator takes some of many terms, and its rounding errors are theirs. What is left over is one more
+        part, made in turns and then masked, so that it does not matter how long turns are.
+        """
+        w, n, step = self.w, len(checks), self.nest.width * self._unroll(axis)
+        assert folding.PART % step == 0
+        stop = self._stop_at(at)
+        full = axis.extent // folding.PART
+        turns = axis.extent if isinstance(axis.extent, Extent) else in_turns(self.nest, axis)
+        end = turns // step * step
+
+        def part(index: Reg, carries: list[Reg]) -> list[Reg]:
+            until = w.add(index, w.number(folding.PART, "i64"))
+            made = w.loop(until, step, [*carries[:n], *self._starts()], body, index)
+            if stop is not None:
+                look(w, stop.leave)
+            return [*made[:n], *self._added(carries[n:], made[n:])]
+
+        out = [*checks, *folds]
+        if possible(full):
+            out = w.loop(full * folding.PART, folding.PART, out, part, empty=isinstance(full, Extent))
+        checks, folds, rest = out[:n], out[n:], self._starts()
+        if isinstance(axis.extent, Extent) or end > full * folding.PART:
+            begin = w.number(full * folding.PART, "i64")
+            made = w.loop(end, step, [*checks, *rest], body, begin, empty=isinstance(axis.extent, Extent))
+            checks, rest = made[:n], made[n:]
+        out = self._left_over(at, axis, checks, self._rotated(rest, -(end // self.nest.width)))
+        return [*out[:n], *self._added(folds, out[n:])]
+
     def _fold(self, at: int, checks: list[Reg]) -> list[Reg]:
         """Start the accumulators, run the folded axes, store what they hold and what is made of it."""
         vectors = self.vectors
-        starts: list[Reg] = []
         count = self._per_row * len(self.rows)
-        for fold in self.nest.folds:
-            for start in self._identity(fold):
-                starts.extend([start] * count)
         n = len(checks)
-        out = self._axis(at, checks, starts)
+        out = self._axis(at, checks, self._starts())
         self.vectors = [Cell(0)] if self.folds_lanes else vectors
         folds = out[n:]
         for fold in self.nest.folds:

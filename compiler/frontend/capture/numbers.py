@@ -16,6 +16,7 @@ from ...ops.elementwise import abs_, and_, cast, lt, mul, ne, not_, or_, xor
 from ..array import Array
 from ..errors import TraceValueError, message
 from ..ufuncs import elementwise
+from ..wholes import TEXT
 from .arrays import read, stacked, wrap
 from .machine import Machine
 from .parts import native
@@ -199,7 +200,7 @@ def _fits(m: Machine, fn: Any, x: Any, y: Any, made: Array) -> None:
     f, g = (m.emit(cast, v, dtype="f64") if isinstance(v, Array) else float(v) for v in (x, y))
     exact = fn(f, g)
     ok = m.emit(lt, m.emit(abs_, exact), 2.0**63)
-    m.require(ok, OverflowError, "a Python int needs more than 64 bits")
+    m.require(ok, OverflowError, TEXT)
 
 
 def unary(m: Machine, fn: Any, v: Any) -> Any:

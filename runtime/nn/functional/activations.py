@@ -29,19 +29,21 @@ def _hardswish(m: Any, x: Any) -> Any:
 
 
 def _hardsigmoid(m: Any, x: Any) -> Any:
-    return m.select(m.le(x, -3), 0, m.select(m.ge(x, 3), 1, x / 6 + 0.5))
+    """At NaN the slope is 0."""
+    end = m.select(m.le(x, -3), 0, m.select(m.ge(x, 3), 1, m.stop_gradient(x)))
+    return m.select(m.and_(m.gt(x, -3), m.lt(x, 3)), x / 6 + 0.5, end)
 
 
 def _elu(m: Any, x: Any, alpha: Any, scale: Any, inner: Any) -> Any:
     shape = shape_of(x)
     alpha, scale, inner = (wide(m, v, shape) for v in (alpha, scale, inner))
-    below = m.select(m.gt(x, 0), 0, x)
-    return m.select(m.gt(x, 0), x * scale, m.expm1(below * inner) * (alpha * scale))
+    left = m.le(x, 0)
+    return m.select(left, m.expm1(m.select(left, x, 0) * inner) * (alpha * scale), x * scale)
 
 
 def _celu(m: Any, x: Any, alpha: Any) -> Any:
-    below = m.select(m.gt(x, 0), 0, x)
-    return m.select(m.gt(x, 0), x, m.expm1(below / alpha) * alpha)
+    left = m.le(x, 0)
+    return m.select(left, m.expm1(m.select(left, x, 0) / alpha) * alpha, x)
 
 
 def _gelu_tanh(m: Any, x: Any) -> Any:
@@ -62,7 +64,8 @@ def _hardshrink(m: Any, x: Any, lambd: Any) -> Any:
 
 
 def _softshrink(m: Any, x: Any, lambd: Any) -> Any:
-    return m.select(m.gt(x, lambd), x - lambd, m.select(m.lt(x, -lambd), x + lambd, 0 * x))
+    """At NaN the slope is 1, at infinity within an infinite lambd 0."""
+    return m.select(m.and_(m.ge(x, -lambd), m.le(x, lambd)), 0, m.select(m.lt(x, 0), x + lambd, x - lambd))
 
 
 def _leaky(m: Any, x: Any, slope: Any) -> Any:

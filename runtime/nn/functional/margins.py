@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...tensor.arithmetic import clamped
 from ...tensor.core import Core, apply
 from ...tensor.creation import ones
 from ...tensor.fragments import Operation
@@ -18,8 +19,8 @@ EPSILON = 1e-12
 
 
 def _at_least_zero(m: Any, x: Any) -> Any:
-    """A gradient passes where x is 0, as through PyTorch's clamp."""
-    return m.select(m.lt(x, 0), 0, x)
+    """PyTorch's clamp: a gradient passes where x is 0, and none where it is NaN."""
+    return clamped(m, x, m.number(0.0, x.value.type), None)
 
 
 def _hinge(m: Any, x: Any, y: Any, margin: float) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...tensor.core import Core, apply
 from ...tensor.creation import full_like
+from ...tensor.elementary import size_of_each
 from ...tensor.fragments import Operation
 from ...tensor.tape import unrepeatable
 from ...tensor.tensor import Tensor
@@ -16,13 +17,15 @@ from .terms import need_tensor, shape_of, size_of, total
 
 
 def _smooth(m: Any, x: Any, y: Any, beta: float) -> Any:
-    away = m.abs(x - y)
-    return m.select(m.lt(away, beta), away * away * (0.5 / beta), away - 0.5 * beta)
+    away = x - y
+    size = m.abs(away)
+    return m.select(m.lt(size, beta), away * away * (0.5 / beta), size - 0.5 * beta)
 
 
 def _huber(m: Any, x: Any, y: Any, delta: float) -> Any:
-    away = m.abs(x - y)
-    return m.select(m.le(away, delta), away * away * 0.5, (away - 0.5 * delta) * delta)
+    away = x - y
+    size = m.abs(away)
+    return m.select(m.lt(size, delta), away * away * 0.5, (size - 0.5 * delta) * delta)
 
 
 def _poisson(m: Any, x: Any, y: Any, logarithm: bool, full: bool, eps: float) -> Any:
@@ -48,7 +51,7 @@ def _kl(m: Any, x: Any, y: Any, logarithm: bool) -> Any:
 
 
 MSE = Loss("mse_loss", "MseLossBackward0", lambda m, x, y: (x - y) * (x - y))
-L1 = Loss("l1_loss", {**FOLDS, "none": "AbsBackward0"}, lambda m, x, y: m.abs(x - y), "common")
+L1 = Loss("l1_loss", {**FOLDS, "none": "AbsBackward0"}, lambda m, x, y: size_of_each(m, x - y), "common")
 SMOOTH = Loss("smooth_l1_loss", "SmoothL1LossBackward0", _smooth)
 HUBER = Loss("huber_loss", "HuberLossBackward0", _huber)
 POISSON = {
