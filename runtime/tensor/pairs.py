@@ -55,16 +55,19 @@ class Pair:
         return Pair(self.m, self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
 
     def __truediv__(self, other: Any) -> Pair:
-        """By a divisor that is scaled first, so that its square neither overflows nor vanishes."""
-        other = self.m.pair(other, self)
-        r = self.m.real
-        size = r.maximum(r.abs(other.re), r.abs(other.im))
-        size = r(stop_gradient(r.b, size.value))
-        nothing = r.eq(size, 0)
-        scale = r.select(nothing, 1, size)
-        c, d = r.select(nothing, 1, other.re / scale), other.im / scale
-        below = (c * c + d * d) * size
-        return Pair(self.m, (self.re * c + self.im * d) / below, (self.im * c - self.re * d) / below)
+        """Smith's quotient, as NumPy and PyTorch have it: by the larger part of the divisor, so nothing is squared."""
+        other, r = self.m.pair(other, self), self.m.real
+        flat = r.ge(r.abs(other.re), r.abs(other.im))
+        big, small = r.select(flat, other.re, other.im), r.select(flat, other.im, other.re)
+        nothing = r.and_(r.eq(big, 0), r.eq(small, 0))
+        ratio = r.select(nothing, 0, small / r.select(nothing, 1, big))
+        scale = 1.0 / r.select(nothing, r.abs(big), big + small * ratio)
+        a, b = self.re, self.im
+        return Pair(
+            self.m,
+            r.select(nothing, a, r.select(flat, a + b * ratio, a * ratio + b)) * scale,
+            r.select(nothing, b, r.select(flat, b - a * ratio, b * ratio - a)) * scale,
+        )
 
     def __rtruediv__(self, other: Any) -> Pair:
         return self.m.pair(other, self) / self
@@ -129,13 +132,36 @@ def _eq(m: Complex, x: Any, y: Any) -> Any:
 
 
 def _abs(m: Complex, z: Pair) -> Any:
-    """A real number, whose slope at zero is taken as 0."""
+    """A real number, whose slope at zero is taken as 0; infinite where one part is, whatever the other."""
     r = m.real
     size = r(stop_gradient(r.b, r.maximum(r.abs(z.re), r.abs(z.im)).value))
     special = r.or_(r.eq(size, 0), r.eq(size, math.inf))
     scale = r.select(special, 1, size)
     x, y = r.select(special, 1, z.re / scale), r.select(special, 0, z.im / scale)
-    return r.select(special, size, r.sqrt(x * x + y * y) * scale)
+    one = r.or_(_infinite(r, z.re), _infinite(r, z.im))
+    return r.select(one, math.inf, r.select(special, size, r.sqrt(x * x + y * y) * scale))
+
+
+def _infinite(r: Any, x: Any) -> Any:
+    return r.eq(r.abs(x), math.inf)
+
+
+def _wild(r: Any, x: Any) -> Any:
+    """Whether x is infinite or NaN."""
+    return r.not_(r.lt(r.abs(x), math.inf))
+
+
+def _times(r: Any, x: Any, y: Any) -> Any:
+    """x * y, but zero where one is zero and the other infinite or NaN."""
+    first, second = r.and_(r.eq(x, 0), _wild(r, y)), r.and_(r.eq(y, 0), _wild(r, x))
+    made = r.select(second, r.select(r.lt(x, 0), -y, y), x * y)
+    return r.select(first, r.select(r.lt(y, 0), -x, x), made)
+
+
+def _waves(r: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """cos(y) and sin(y), the first of them 1 where x is infinite and y has no angle: C99 has an infinity there."""
+    lost = r.and_(_infinite(r, x), _wild(r, y))
+    return r.select(lost, 1, r.cos(y)), r.sin(y)
 
 
 def _is_zero(z: Pair) -> Any:
@@ -150,8 +176,10 @@ def angle(m: Complex, z: Pair) -> Any:
 
 
 def _exp(m: Complex, z: Pair) -> Pair:
-    size = m.real.exp(z.re)
-    return Pair(m, size * m.real.cos(z.im), size * m.real.sin(z.im))
+    r = m.real
+    size, (c, s) = r.exp(z.re), _waves(r, z.re, z.im)
+    s = r.select(r.and_(r.eq(z.re, -math.inf), _wild(r, z.im)), 0, s)
+    return Pair(m, _times(r, size, c), _times(r, size, s))
 
 
 def _log(m: Complex, z: Pair) -> Pair:
@@ -159,28 +187,46 @@ def _log(m: Complex, z: Pair) -> Pair:
 
 
 def _sqrt(m: Complex, z: Pair) -> Pair:
-    r, zero = m.real, _is_zero(z)
+    r, zero, whole = m.real, _is_zero(z), z
+    still = r(stop_gradient(r.b, z.im.value))
     z = m.select(zero, m.pair(1.0, z), z)
     main = r.sqrt((_abs(m, z) + r.abs(z.re)) * 0.5)
     other = z.im / (main * 2.0)
     right, turned = r.ge(z.re, 0), r.select(r.lt(1.0 / z.im, 0), -main, main)  # of -0.0, too
     made = Pair(m, r.select(right, main, r.abs(other)), r.select(right, other, turned))
-    return m.select(zero, 0.0, made)
+    return _sqrt_ends(m, whole, m.select(zero, Pair(m, m.number(0.0, whole.value.type).re, still), made))
+
+
+def _sqrt_ends(m: Complex, z: Pair, made: Pair) -> Pair:
+    """The square root, with C99's values where a part is infinite."""
+    r, x, y = m.real, z.re, z.im
+    low, high, far = r.eq(x, -math.inf), r.eq(x, math.inf), _infinite(r, y)
+    turned = r.select(r.or_(r.lt(y, 0), r.lt(1.0 / y, 0)), -math.inf, r.abs(x))
+    re = r.select(low, r.abs(0 * y), r.select(high, x, made.re))
+    im = r.select(low, turned, r.select(high, 0 * y, made.im))
+    return Pair(m, r.select(far, math.inf, re), r.select(far, y, im))
 
 
 def _sinh(m: Complex, z: Pair) -> Pair:
     r = m.real
-    return Pair(m, r.sinh(z.re) * r.cos(z.im), r.cosh(z.re) * r.sin(z.im))
+    c, s = _waves(r, z.re, z.im)
+    return Pair(m, _times(r, r.sinh(z.re), c), _times(r, r.cosh(z.re), s))
 
 
 def _cosh(m: Complex, z: Pair) -> Pair:
     r = m.real
-    return Pair(m, r.cosh(z.re) * r.cos(z.im), r.sinh(z.re) * r.sin(z.im))
+    c, s = _waves(r, z.re, z.im)
+    return Pair(m, _times(r, r.cosh(z.re), c), _times(r, r.sinh(z.re), s))
 
 
 def _tanh(m: Complex, z: Pair) -> Pair:
-    t, u = m.real.tanh(z.re), m.real.tan(z.im)
-    return Pair(m, t, u) / Pair(m, 1.0 + 0.0 * t, t * u)
+    """(t (1 + u^2) + i u (1 - t^2)) / (1 + t^2 u^2), where t = tanh(x) and u = tan(y)."""
+    r, x, y = m.real, z.re, z.im
+    t, u, wild, far = r.tanh(x), r.tan(y), _wild(r, y), _infinite(r, x)
+    below = 1.0 + _times(r, t * t, u * u)
+    re, im = t * (1.0 + u * u) / below, _times(r, u, r.sech2(x)) / below
+    re = r.select(far, t, r.select(r.and_(r.eq(x, 0), wild), x, re))
+    return Pair(m, re, r.select(r.and_(far, wild), 0, r.select(r.and_(r.eq(y, 0), _wild(r, x)), y, im)))
 
 
 def _along_i(function: Callable[[Complex, Pair], Pair]) -> Callable[[Complex, Pair], Pair]:
