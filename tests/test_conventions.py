@@ -1,4 +1,4 @@
-"""The table of conventions at kinks and ends in the documents, line by line: values and gradients of NumPy functions."""
+"""The table of conventions at kinks and ends in the documents, line by line: gradients of NumPy functions."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .arithmetic import Operand
 from .core import Core, apply, number_of
-from .elementary import unary
+from .elementary import cast_to, unary
 from .fragments import RESULT, Operation
 from .outside import outside
 from .required import check_one_tensor
@@ -62,7 +62,9 @@ def pow_(input: Operand, exponent: Operand) -> Tensor:
         operation = POW if base is None else POW_OF_NUMBER
         return apply(operation, (input, exponent))
     is_float = isinstance(input, Core) and input._read().kind.is_float
-    if not is_float and not isinstance(power, float):
+    if not is_float and not isinstance(power, (float, complex)):
+        if type(power) is int and isinstance(input, Core) and input._read().kind.dtype == "bool":
+            input = cast_to(input, "i64")
         return _integer_power(input, int(power))
     if power in WHOLE and is_float:
         return apply(WHOLE[int(power)], (input,))
