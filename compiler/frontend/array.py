@@ -175,10 +175,10 @@ class Array(Refusals):
         return FUNCTIONS[np.matmul](other, self) if operand(other) else NotImplemented
 
     def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+        return HOOKS["operate"](np.divmod, self, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
+        return HOOKS["operate"](np.divmod, other, self)
 
     def __round__(self, digits: int = 0) -> Any:
         return FUNCTIONS[np.round](self, digits)

@@ -13,12 +13,10 @@ import numpy as np
 
 from ..ops import inverses
 from ..ops.term import Term, Terms
-from .alike import ALIKE, alike
 from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from .errors import TraceError, message
 from .promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
 from .tracing import user_line
-from .wholes import check_fits
 
 LOG2 = math.log(2.0)
 RULES: dict[str, Callable[..., Term]] = {}
@@ -164,24 +162,6 @@ def _spelled(ufunc: np.ufunc) -> str:
     return f"np.{name}" if getattr(np, name, None) is ufunc else f"the function {name}"
 
 
-def _is_weak(x: Any) -> bool:
-    return x.weak if isinstance(x, Array) else type(x) in (int, float)
-
-
-def operate(ufunc: np.ufunc, *operands: Any) -> Any:
-    """Python's operator: of Python numbers it makes a Python number again."""
-    made = alike(ufunc, *operands) if ufunc in ALIKE else None
-    if made is not None:
-        return made
-    operands = tuple(map(as_operand, operands))
-    weak = all(map(_is_weak, operands))
-    made = power(*operands) if ufunc is np.power else elementwise(ufunc, *operands)
-    made.weak = weak and made.dtype.kind in "fi"
-    if weak:
-        check_fits(made.tracing, ufunc, operands, made)
-    return made
-
-
 def power(x: Any, y: Any) -> Array:
     """x ** y: small whole exponents are multiplied out, as NumPy does for squares."""
     exponent = y if isinstance(y, (bool, int, float, np.bool, np.integer, np.floating)) else None
@@ -262,7 +242,7 @@ def outer(ufunc: np.ufunc, x: Any, y: Any) -> Array:
     return elementwise(ufunc, left(x, (*shape_of(x), *tail)), y)
 
 
-HOOKS |= {"operate": operate, "apply": apply}
+HOOKS["apply"] = apply
 
 
 @implements(np.where)
@@ -319,4 +299,4 @@ def sinc(x: Any) -> Any:
     return Array(y.tracing, y.tracing.emit(inverses.sinc, y.value, n=0))
 
 
-__all__ = ["RULES", "apply", "clip", "elementwise", "operate", "power", "where"]
+__all__ = ["RULES", "apply", "clip", "elementwise", "power", "where"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ops.elementary import erf
 from ...ops.elementwise import abs_, and_, ceil, eq, floor, le, lt, not_, trunc
+from ..arithmetic import arithmetic, fitting, needed
 from ..array import Array
 from . import numbers
 from .calls import meaning_of
@@ -19,9 +20,11 @@ from .parts import native
 from .python import as_float, as_int, as_whole, call_native, scalar_of, to_float, weak
 from .values import traced
 
+_DOMAIN, _RANGE = "math domain error", "math range error"
+
 
 def _math(function: Any, ufunc: Any, wrong: Callable[[Machine, Array], Any] | None, error: Any = ValueError) -> None:
-    text = "math domain error" if error is ValueError else "math range error"
+    text = _DOMAIN if error is ValueError else _RANGE
 
     def meaning(m: Machine, *args: Any) -> Any:
         xs = [scalar_of(m, a) for a in args]
@@ -93,7 +96,7 @@ def _log(m: Machine, x: Any, *base: Any) -> Any:
     if not isinstance(x, Array):
         return call_native(m, math.log, x, *base)
     x = as_float(m, x)
-    m.require(m.emit(not_, m.emit(le, x, 0.0)), ValueError, "math domain error")
+    m.require(m.emit(not_, m.emit(le, x, 0.0)), ValueError, _DOMAIN)
     return weak(np.log(x))
 
 
@@ -101,7 +104,11 @@ def _log(m: Machine, x: Any, *base: Any) -> Any:
 def _math_pow(m: Machine, x: Any, y: Any) -> Any:
     if not traced((x, y)):
         return call_native(m, math.pow, x, y)
-    return numbers.binary(m, operator.pow, to_float(m, x), to_float(m, y))
+    x, y = to_float(m, x), to_float(m, y)
+    numbers.hold(m, (each._replace(error=ValueError, text=_DOMAIN) for each in needed(np.power, x, y)))
+    made = native(m, lambda: arithmetic(np.power, x, y))
+    numbers.hold(m, (each._replace(error=OverflowError, text=_RANGE) for each in fitting(made, x, y)))
+    return made
 
 
 for _function, _rounding in ((math.floor, floor), (math.ceil, ceil), (math.trunc, trunc)):

@@ -8,11 +8,13 @@ an OverflowError where Python would go on.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ...ops.elementwise import abs_, and_, cast, lt, mul, ne, not_, or_, xor
+from ...ops.elementwise import abs_, and_, cast, lt, ne, not_, or_, xor
+from ..arithmetic import RAISING, Must, arithmetic, fitting, needed
 from ..array import Array
 from ..errors import TraceValueError, message
 from ..ufuncs import elementwise
@@ -24,11 +26,6 @@ from .ranges import LEAST, MOST
 from .values import Ref, is_array, is_list, is_scalar, traced
 
 COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
-_DIVISIONS = {
-    operator.truediv: ("division by zero", "float division by zero"),
-    operator.floordiv: ("integer division or modulo by zero", "float floor division by zero"),
-    operator.mod: ("integer modulo by zero", "float modulo"),
-}
 _BITS = (operator.and_, operator.or_, operator.xor)
 
 
@@ -78,15 +75,22 @@ def _python(m: Machine, fn: Any, x: Any, y: Any) -> Any:
             m.fail(TypeError(f"unsupported operand type(s) for {symbol}: 'float' and 'float'"))
     x, y = as_int(m, x), as_int(m, y)
     floats = "f64" in kinds
-    if fn in _DIVISIONS:
-        nonzero(m, y, _DIVISIONS[fn][floats])
     if fn is operator.pow:
         return _power(m, x, y, floats)
+    if fn in RAISING and not _not_zero(m, y):
+        hold(m, needed(RAISING[fn], x, y))
+    if fn is divmod:
+        return tuple([_made(m, each, x, y, floats) for each in (operator.floordiv, operator.mod)])
+    return _made(m, fn, x, y, floats)
+
+
+def _made(m: Machine, fn: Any, x: Any, y: Any, floats: bool) -> Any:
+    """An operator on Python numbers that raises nothing."""
     if not floats and fn in (operator.add, operator.sub) and not isinstance(y, Array):
         return _shifted(m, x, y if fn is operator.add else -y)
     if not floats and fn is operator.add and not isinstance(x, Array):
         return _shifted(m, y, x)
-    made = native(m, lambda: fn(x, y))
+    made = native(m, lambda: arithmetic(RAISING[fn], x, y) if fn in RAISING else fn(x, y))
     made.weak = True
     return made if floats or fn is operator.truediv else whole(m, fn, x, y, made)
 
@@ -126,14 +130,19 @@ def as_int(m: Machine, x: Any) -> Any:
     return int(x) if isinstance(x, bool) else x
 
 
-def nonzero(m: Machine, y: Any, text: str) -> None:
-    """Division by y must be possible."""
-    if isinstance(y, Array):
-        if y.type.dtype != "i64" or not (m.ranges.inside(y, 1, None) or m.ranges.inside(y, None, 0)):
-            zero = 0.0 if y.type.is_float else 0
-            m.require(m.emit(ne, y, zero), ZeroDivisionError, text)
-    elif y == 0:
-        m.fail(ZeroDivisionError(text))
+def _not_zero(m: Machine, y: Any) -> bool:
+    """Whether that is known of an integer."""
+    whole = isinstance(y, Array) and y.type.dtype == "i64"
+    return whole and (m.ranges.inside(y, 1, None) or m.ranges.inside(y, None, 0))
+
+
+def hold(m: Machine, every: Iterable[Must]) -> None:
+    """What must hold, or else is raised."""
+    for must in every:
+        if isinstance(must.holds, Array):
+            m.require(must.holds, must.error, must.text)
+        elif not must.holds:
+            m.fail(must.error(must.text))
 
 
 def _power(m: Machine, x: Any, y: Any, floats: bool) -> Any:
@@ -141,20 +150,11 @@ def _power(m: Machine, x: Any, y: Any, floats: bool) -> Any:
     if not floats:
         if isinstance(y, Array):
             m.refuse("an integer to the power of a traced integer is an integer or a float", "make the base a float")
-        if y < 0:
-            nonzero(m, x, "0.0 cannot be raised to a negative power")
-            made = native(m, lambda: (x * 1.0) ** y)
-            made.weak = True
-            return made
-        return _whole_power(m, x, y)
-    whole_exponent = not isinstance(y, Array) and float(y).is_integer()
-    if not isinstance(y, Array) and y < 0:
-        nonzero(m, x, "0.0 cannot be raised to a negative power")
-    if not whole_exponent and not (isinstance(x, (int, float)) and x >= 0) and dtype_of(y) == "f64":
-        ok = m.emit(not_, m.emit(lt, m.emit(mul, x, 1.0) if dtype_of(x) == "i64" else x, 0.0))
-        m.require(ok, ValueError, "a negative number to a fractional power is complex, which is not supported")
-    made = native(m, lambda: operator.pow(x, y))
-    made.weak = True
+        if y >= 0:
+            return _whole_power(m, x, y)
+    hold(m, needed(np.power, x, y))
+    made = native(m, lambda: arithmetic(np.power, x, y))
+    hold(m, fitting(made, x, y))
     return made
 
 
@@ -254,4 +254,4 @@ def negate(m: Machine, a: Any) -> Any:
     return _bool(m.emit(not_, a)) if isinstance(a, Array) else not a
 
 
-__all__ = ["binary", "logic", "negate", "nonzero", "operand", "truth", "unary"]
+__all__ = ["binary", "hold", "is_python", "logic", "negate", "operand", "truth", "unary"]

@@ -144,6 +144,8 @@ def _round(m: Machine, x: Any, digits: Any = None) -> Any:
 def _divmod(m: Machine, a: Any, b: Any) -> Any:
     if not traced(a) and not traced(b):
         return call_native(m, divmod, a, b)
+    if numbers.is_python(a) and numbers.is_python(b):
+        return numbers.binary(m, divmod, a, b)
     return numbers.binary(m, operator.floordiv, a, b), numbers.binary(m, operator.mod, a, b)
 
 
