@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array import FUNCTIONS, Array
 from . import calls, prelude
-from .arrays import ADVANCED, get_array, read, set_array, shape_of, stacked, wrap
+from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
 from .frames import Raised
 from .listed import as_arrays, has_traced
@@ -227,25 +227,6 @@ def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
 
 
-@meaning_of(np.full)
-def _full(m: Machine, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    if not traced(fill_value):
-        return m.adopt(native(m, lambda: np.full(shape, fill_value, dtype, **kwargs)))
-    whole = call(m, np.broadcast_to, [_as_array(m, fill_value, dtype), shape], {})
-    return call(m, np.copy, [whole], {})
-
-
-@meaning_of(np.copyto)
-def _copyto(m: Machine, dst: Any, src: Any, where: Any = True) -> None:
-    value = src if where is True else call(m, np.where, [where, src, dst], {})
-    set_array(m, dst, Ellipsis, value, True)
-
-
-@meaning_of(np.fill_diagonal)
-def _fill_diagonal(m: Machine, a: Any, val: Any) -> None:
-    call(m, prelude.fill_diagonal, [a, val], {})
-
-
 for _ufunc, _walked in (
     (np.add, prelude.add_at), (np.subtract, prelude.subtract_at), (np.multiply, prelude.multiply_at),
 ):
@@ -311,19 +292,39 @@ def change_where(m: Machine, ref: Ref, mask: Ref, change: Callable[[Ref], Any]) 
 
 
 def scatter(m: Machine, ref: Ref, key: Any, v: Any, walked: Any) -> None:
-    """Stores at arrays of indices along the first axes, one after the other."""
+    """Stores at arrays of indices, one after the other: of rows where these are along the first axes."""
     keys = key if isinstance(key, tuple) else (key,)
-    arrays = [k for k in keys if is_array(k) or is_list(k) or isinstance(k, np.ndarray)]
-    if not arrays or len(keys) > 2 or (len(keys) == 2 and any(isinstance(k, slice) or k is None for k in keys)):
-        fix = "index with numbers and slices, or with arrays of indices along the first one or two axes"
-        m.refuse("a store at this mixture of arrays of indices, slices and numbers", fix)
     low = [lower(m, k) for k in keys]
+    if len(keys) > 2 or not all(map(_is_index, low)):
+        _scattered(m, ref, keys, v, walked)
+        return
     shapes: list[Any] = [k.shape if isinstance(k, Array) else np.shape(k) for k in low]
     shape: tuple[int, ...] = np.broadcast_shapes(*shapes)
     flat = [_flat(m, k, shape) for k in keys]
     rest = shape_of(m, ref)[len(keys) :]
     value = _spread(m, v, (*shape, *rest), (int(np.prod(shape)), *rest))
     call(m, walked, [ref, flat[0] if len(flat) == 1 else tuple(flat), value], {})
+
+
+def _is_index(k: Any) -> bool:
+    """Whether a part of a key is a number or an array of indices."""
+    if k is None or k is Ellipsis or isinstance(k, slice):
+        return False
+    return (k.dtype if isinstance(k, Array) else np.asarray(k).dtype).kind in "iu"
+
+
+def _scattered(m: Machine, ref: Ref, keys: tuple[Any, ...], v: Any, walked: Any) -> None:
+    """Stores at any mixture of arrays, masks, slices and numbers: at the places that it has in the array made flat."""
+    sizes, dtype = shape_of(m, ref), dtype_of(m, ref)
+    places = get_array(m, wrap(m, np.arange(int(np.prod(sizes))).reshape(sizes)), keys)
+    shape = shape_of(m, places) if isinstance(places, Ref) else ()
+    value = wrap(m, fitted(m, v, dtype, shape, walked is not prelude.put_at))
+    count = (int(np.prod(shape)),)
+    if not count[0]:
+        return
+    flat = call(m, np.reshape, [call(m, np.copy, [ref], {}), (int(np.prod(sizes)),)], {})
+    call(m, walked, [flat, *(call(m, np.reshape, [each, count], {}) for each in (places, value))], {})
+    set_array(m, ref, Ellipsis, call(m, np.reshape, [flat, sizes], {}))
 
 
 def _flat(m: Machine, k: Any, shape: tuple[int, ...]) -> Any:

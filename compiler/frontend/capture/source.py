@@ -49,7 +49,7 @@ _STORES = frozenset(dis.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE", "DELET
 _CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal", "warn", "warn_explicit"))
 """Names of what changes arrays without a store, or warns."""
 
-_MAKES = frozenset(("array", "asarray", "asanyarray", "full"))
+_MAKES = frozenset(("array", "asarray", "asanyarray", "full", "full_like"))
 """Names of what makes arrays of numbers, which NumPy would ask for."""
 
 _IN_PLACE = range(13, 26)

@@ -15,7 +15,7 @@ import numpy as np
 from ...ir.primitive import Effect
 from ..array import Array
 from ..tracing import Tracing
-from . import calls, expressions, iterables, library, loops, mathematics, messages, python, statements
+from . import calls, expressions, filling, iterables, library, loops, mathematics, messages, python, statements
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
 from .source import code_of
@@ -106,4 +106,6 @@ def walk(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwar
         now.locate = None
 
 
-__all__ = ["Evaluator", "expressions", "iterables", "library", "loops", "mathematics", "messages", "python", "walk"]
+__all__ = [
+    "Evaluator", "expressions", "filling", "iterables", "library", "loops", "mathematics", "messages", "python", "walk",
+]
