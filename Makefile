@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test lint demo test-peers bench bench-full clean
+.PHONY: test lint demo test-peers fuzz fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -23,6 +23,20 @@ demo: .venv/.ready-examples
 
 test-peers: .venv/.ready-peers
 	$(BIN)/python -m pytest -n auto tests/peers
+
+# Random programs, so many from this number on: make fuzz COUNT=500 SEED=20000. What is wrong is made small and printed.
+SEED ?= 0
+
+fuzz: .venv/.ready-test
+	$(BIN)/python -m tests.fuzz compositions $(or $(COUNT),20000) $(SEED)
+	$(BIN)/python -m tests.fuzz control $(or $(COUNT),2000) $(SEED)
+
+fuzz-peers: .venv/.ready-peers
+	$(BIN)/python -m tests.fuzz tensors $(or $(COUNT),10000) $(SEED)
+
+# Faults planted one at a time, each of which some test must find.
+mutants: .venv/.ready-test
+	$(BIN)/python tests/tools/mutants.py
 
 bench: .venv/.ready-peers
 	$(BIN)/python benchmarks/run.py
