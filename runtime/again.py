@@ -16,7 +16,8 @@ from typing import Any
 from ..compiler.backend import process
 from ..compiler.frontend import tracing, tree
 from ..compiler.frontend.hidden import Hidden
-from ..compiler.frontend.trace import Trace, from_arrays
+from ..compiler.frontend.results import from_arrays
+from ..compiler.frontend.trace import Trace
 from ..compiler.ops.require import Warned, is_untold
 from . import out
 from .compiled import Compiled, Content
@@ -67,7 +68,7 @@ class Again:
         """What Python raises; the error as it is if that is another one."""
         if self.plain is not None:
             try:
-                self.plain(*args, **kwargs)
+                self._plainly(args, kwargs)()
             except Exception as told:
                 if type(told).__qualname__ == type(error).__qualname__ and not is_untold(told):
                     return told
@@ -82,21 +83,35 @@ class Again:
             warnings.warn(str(warned), stacklevel=5)
             return
         code = _called.__code__.replace(co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno - 1)
-        FunctionType(code, frame.f_globals)(functools.partial(self.plain, *args, **kwargs))
+        FunctionType(code, frame.f_globals)(self._plainly(args, kwargs))
+
+    def _plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
+        """The call in Python, with arrays in place of objects that stand for some, such as Tensors."""
+        assert self.plain is not None
+        signature, leaves = self.flatten(args, kwargs)
+        if any(node[0] == "leaf" for _, node in tree.nodes(signature)):
+            *args_, kwargs = tree.rebuild(signature, iter(leaves))
+            args = tuple(args_)
+        return functools.partial(self.plain, *args, **kwargs)
 
     def _silently(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
         """The result, without its warnings."""
         if kwargs:
             args, kwargs = self._by_position(args, kwargs)
         signature, leaves = self.flatten(args, kwargs)
-        with self._lock, process.uncollected(), tracing.silenced():
-            found = self._silent.get(signature)
-            if found is None or found.traced.frozen or not found.current():
-                found = self._silent[signature] = self._form(signature, leaves)
+        found = self.silent(signature, leaves)
         made = found.kernel.run(found.arrays(leaves))
         if into is None:
             return from_arrays(found.result, made)
         return out.Places(self.__name__, found.result, into).filled(made)
+
+    def silent(self, signature: tree.Signature, leaves: list[Any]) -> Compiled:
+        """A form that does not look for warnings."""
+        with self._lock, process.uncollected(), tracing.silenced():
+            found = self._silent.get(signature)
+            if found is None or found.traced.frozen or not found.current():
+                found = self._silent[signature] = self._form(signature, leaves)
+            return found
 
     def _form(self, signature: tree.Signature, leaves: list[Any]) -> Compiled:
         """A form that does not look for warnings; one that holds for this call only is not compiled."""

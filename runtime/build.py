@@ -26,10 +26,11 @@ import numpy as np
 from ..compiler.backend.entries import specs
 from ..compiler.backend.extension import FIXED, Function, level_named, write
 from ..compiler.frontend import tracing, tree
-from ..compiler.frontend.trace import LeafResult, NamedResult
+from ..compiler.frontend.results import LeafResult, NamedResult
 from ..compiler.ir.graph import Graph
 from ..compiler.ops.external import calls_of
 from . import function as functions
+from .compiled import warns
 from .transforms import jit
 
 _IN_RESULTS = (*FIXED, float)
@@ -120,6 +121,8 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     *args, keywords = signature[1]
     if keywords[1]:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
+    if warns(compiled.graph):
+        raise TypeError(f"{name} prints, logs or warns, which a module without Python's functions cannot: take it out")
     opaque = next(calls_of(compiled.graph), None)
     if opaque is not None:
         what = f"{name} calls external {opaque}, which is Python of this process"

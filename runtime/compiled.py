@@ -13,7 +13,8 @@ from ..compiler.backend.entries.specs import StaticSpec
 from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
 from ..compiler.frontend.hidden import Hidden
-from ..compiler.frontend.trace import Trace, from_arrays
+from ..compiler.frontend.results import from_arrays
+from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Graph, Op
 from ..compiler.ops.require import UNTOLD, require
 from . import kernels
@@ -156,12 +157,17 @@ def mutable(array: Any) -> bool:
     return array is not None and not isinstance(array, bytes)
 
 
-def may_ask(graph: Graph) -> bool:
+def warns(graph: Graph) -> bool:
+    """Whether native code may find that something is to be printed, logged or warned of."""
+    return may_ask(graph, "")
+
+
+def may_ask(graph: Graph, prefix: str = UNTOLD) -> bool:
     """Whether native code may find that Python is needed."""
     pending: list[Op] = list(graph.body)
     while pending:
         op = pending.pop()
-        if op.prim is require and (op.attrs["error"] == "Warned" or op.attrs["error"].startswith(UNTOLD)):
+        if op.prim is require and (op.attrs["error"] == "Warned" or (prefix and op.attrs["error"].startswith(prefix))):
             return True
         pending += [inner for region in op.regions for inner in region.body]
     return False

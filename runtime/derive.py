@@ -13,7 +13,8 @@ from ..compiler.backend.entries import specs
 from ..compiler.frontend import tree
 from ..compiler.frontend.array import Array
 from ..compiler.frontend.errors import message
-from ..compiler.frontend.trace import LeafResult, NamedResult, Trace, items_of, map_result
+from ..compiler.frontend.results import LeafResult, NamedResult, items_of, map_result
+from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Builder, Graph, Where, inline
 from ..compiler.ir.types import Type
 from ..compiler.ops.source import number

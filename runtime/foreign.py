@@ -16,8 +16,9 @@ import numpy as np
 from ..compiler.backend.cfunction import FORMS, CFunction, form_problem
 from ..compiler.backend.kernel import Kernel
 from ..compiler.frontend import tracing, tree
-from ..compiler.frontend.trace import items_of
+from ..compiler.frontend.results import items_of
 from . import kernels
+from .compiled import warns
 
 if TYPE_CHECKING:
     from .function import Function
@@ -47,6 +48,8 @@ class CFunctions:
         if form is not None and form not in FORMS:
             raise ValueError(f"form is {form!r}, expected one of {', '.join(FORMS)}")
         compiled = owner.compiled(owner.flatten(args, {})[0])
+        if warns(compiled.graph):
+            raise TypeError(f"{owner.__name__} prints, logs or warns, which a C function cannot: take it out")
         kernel, extras = compiled.kernel, compiled.traced.extras
         if not isinstance(kernel, Kernel):
             raise RuntimeError(f"{owner.__name__} has no machine code{kernels.not_compiled(kernel)}")

@@ -19,12 +19,14 @@ from ..compiler import watch
 from ..compiler.backend import process
 from ..compiler.backend.entries.native import NativeFunction
 from ..compiler.frontend import tracing, tree
-from ..compiler.frontend.array import Array, leaked
+from ..compiler.frontend.array import Array
 from ..compiler.frontend.guards import native_guards
 from ..compiler.frontend.hidden import Hidden, scan
 from ..compiler.frontend.promotion import conform
+from ..compiler.frontend.refusals import leaked
+from ..compiler.frontend.results import from_values
 from ..compiler.frontend.sizes import Sizes
-from ..compiler.frontend.trace import Trace, from_values, trace
+from ..compiler.frontend.trace import Trace, paths, trace
 from ..compiler.frontend.tree import register_leaf
 from ..compiler.ir.graph import Graph, inline
 from ..compiler.ir.text import show
@@ -266,8 +268,8 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         """What the function reads beside its arguments, and its static arguments in their turn."""
         count = len(signature[1]) - 1
         given = frozenset((*self.argument_names(count), *signature[1][-1][1]))
-        statics = [tree.static_value(n[1]) for _, n in tree.nodes(signature) if n[0] == "static"]
-        return scan(self.__wrapped__, given, tuple(s for s in statics if not isinstance(s, (str, bytes))))
+        named = paths(signature, self.argument_names(count))
+        return scan(self.__wrapped__, given, [(p, tree.static_value(n[1])) for p, n in named if n[0] == "static"])
 
     def _choice(self, signature: tree.Signature, hidden: Hidden, group: Group, before: Compiled | None) -> Choice:
         """Whether a form with named sizes serves a signature, and why it is compiled at all."""
@@ -295,11 +297,12 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         values: list[Any] | None = None,
     ) -> Trace:
         names = self.argument_names(len(signature[1]) - 1)
-        draws = hidden.generators() if hidden else ()
+        if hidden is None and tracing.current() is None:
+            hidden = self._scan(signature)
         with watch.timed("trace", self._title, self._times), limited(self.plan.max_memory):
             place = place_of(self.__wrapped__)
             given = None if values is None else (values, execute)
-            return trace(self.__wrapped__, signature, names, self._title, place, draws, sizes, shapes, given)
+            return trace(self.__wrapped__, signature, names, self._title, place, hidden, sizes, shapes, given)
 
     def _build(self, traced: Trace, before: Compiled | None) -> tuple[Graph, Any, kernels.Runnable]:
         """The derived graph, its result and its kernel: that of `before` if it has the same graph."""

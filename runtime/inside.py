@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compiler.frontend.results import assemble
 from ..compiler.frontend.symbolic import to_sympy
-from ..compiler.frontend.trace import Trace, assemble
+from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.text import show
+from ..compiler.ops.require import Warned
 from ..compiler.passes import adjoint, unwrap
 from ..compiler.settings import STAGES
 from .compiled import Compiled
@@ -22,6 +24,7 @@ class Inside:
     __wrapped__: Callable[..., Any]
     plan: Any
     compiled: Callable[..., Compiled]
+    silent: Callable[..., Compiled]
     flatten: Callable[..., Any]
     argument_names: Callable[[int], list[str]]
     _trace: Callable[..., Trace]
@@ -62,7 +65,10 @@ class Inside:
     def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         """The form for these arguments."""
         signature, leaves = self.flatten(args, kwargs)
-        return self.compiled(signature, leaves=leaves)
+        try:
+            return self.compiled(signature, leaves=leaves)
+        except Warned:  # which nobody wants to hear now
+            return self.silent(signature, leaves)
 
     def sympy(self, *args: Any, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compiler.backend.entries import specs
 from ..compiler.frontend.array import Array
-from ..compiler.frontend.trace import LeafResult, NamedResult, from_arrays, items_of
+from ..compiler.frontend.results import LeafResult, NamedResult, from_arrays, items_of
 from ..compiler.ir.types import DTYPES
 from . import kernels
 

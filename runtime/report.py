@@ -18,6 +18,7 @@ from typing import Any
 from ..compiler.backend.emit import ON_STACK
 from ..compiler.backend.kernel import Kernel
 from ..compiler.frontend import tree
+from ..compiler.frontend.contents import MISSING, is_foreign_module
 from ..compiler.frontend.trace import paths
 from ..compiler.ir.types import Type
 from ..compiler.loops import Buffer
@@ -177,13 +178,19 @@ def _form(arguments: str, form: Compiled, entered: Sequence[Any]) -> FormReport:
         code is not None and code.tiered,
         tuple(code.cached) if code else (),
         entry,
-        tuple([f"{source.kind} {source.name}".strip() for source in form.hidden.sources]),
+        tuple([f"{s.kind} {s.name}".strip() for s in form.hidden.sources if _is_told(s.read())]),
         form.reasons,
         code.problem if code else "",
         _decisions(form),
         form.variants.runs if form.variants else 0,
         tuple(saved(kernel.graph if isinstance(kernel, Kernel) else form.graph)),
     )
+
+
+def _is_told(value: Any) -> bool:
+    """Whether what a function reads is worth telling: not a function of NumPy's or Python's by its name."""
+    owner = getattr(value, "__module__", None) or ""
+    return value is not MISSING and not (callable(value) and is_foreign_module(owner))
 
 
 def _decisions(form: Compiled) -> tuple[Decision, ...]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..compiler.backend.entries import specs
 from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
-from ..compiler.frontend.trace import items_of
+from ..compiler.frontend.results import items_of
 from ..compiler.ir.graph import Where
 
 

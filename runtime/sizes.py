@@ -20,9 +20,10 @@ from ..compiler.backend.entries import specs
 from ..compiler.backend.shared import Shared
 from ..compiler.frontend import tree
 from ..compiler.frontend.hidden import Hidden
+from ..compiler.frontend.results import map_result
 from ..compiler.frontend.sizes import Frozen
 from ..compiler.frontend.sizes import Sizes as Named
-from ..compiler.frontend.trace import Trace, map_result
+from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.measure import LEAST
 from ..compiler.ir.sizes import at_sizes

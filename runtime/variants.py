@@ -23,7 +23,8 @@ from ..compiler.backend import process
 from ..compiler.backend.kernel import compile_graph
 from ..compiler.frontend.askers import instead
 from ..compiler.frontend.errors import TraceError, message
-from ..compiler.frontend.trace import Trace, from_arrays
+from ..compiler.frontend.results import from_arrays
+from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Builder, Graph, Op
 from ..compiler.ops.custom import stop_gradient
 from ..compiler.ops.guard import Stale, guard

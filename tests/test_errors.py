@@ -1,17 +1,21 @@
 """What a wrong call, or a function that cannot be traced, is told: what is wrong, where, and a way out."""
 
 import math
+import operator
 import random
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pullback.compiler.backend.kernel import compile_graph
+from pullback.compiler.frontend.array import Array
 from pullback.compiler.frontend.errors import TraceError
+from pullback.compiler.frontend.tracing import Tracing, running
 from pullback.compiler.ir.text import parse
+from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import VerifyError, verify
 from pullback.compiler.settings import settings
 from pullback.runtime.directions import hessian, hvp, vjp
@@ -265,38 +269,45 @@ def test_changes_of_the_callers_containers(change: Callable[[Any], Any], place: 
 # ---- leaks
 
 
+def leak(dtype: str, shape: tuple[int, ...] = ()) -> Any:
+    """A traced value whose function has returned, by whatever way it came out."""
+    now = Tracing("f")
+    with running(now):
+        return Array(now, now.builder.param(Type(dtype, shape)), not shape)
+
+
 def test_leaked_values() -> None:
-    kept: list[Any] = []
-
-    def keep(x):
-        kept.append(x)
-        return x
-
-    jit(keep)(1.0)
-    text = said(TraceError, lambda: kept[0] + 1)
+    kept = leak("f64")
+    text = said(TraceError, lambda: kept + 1)
     assert "used after the function has returned" in text and "return the value from the function" in text
-    assert "used after" in said(TraceError, lambda: jit(lambda x: x * kept[0])(1.0))
-    assert "used after" in said(TraceError, lambda: jit(lambda x: x)(kept[0]))
-    assert "used after" in said(TraceError, lambda: jit(lambda x: kept[0])(1.0))
+    assert "used after" in said(TraceError, lambda: jit(lambda x: x * kept)(1.0))
+    assert "used after" in said(TraceError, lambda: jit(lambda x: x)(kept))
+    assert "used after" in said(TraceError, lambda: jit(lambda x: kept)(1.0))
+
+
+USES: list[Callable[[Any], Any]] = [
+    lambda d: 1 + d, lambda d: np.ones(3) * d, np.sin, np.sum, bool, float, int, complex, abs, round, len, list,
+    operator.index, operator.neg, np.asarray, lambda d: d[0], lambda d: operator.setitem(d, 0, 1.0), math.sin,
+    lambda d: d.sum(), lambda d: d.item(), lambda d: d == 1, lambda d: d < 1, lambda d: d.T, lambda d: d.astype(int),
+    lambda d: d.copy(), lambda d: d.tolist(), lambda d: d @ np.ones(3), lambda d: np.where(d, 1, 2),
+    lambda d: np.stack([d, d]), lambda d: np.array([d, d]), lambda d: divmod(d, 2), lambda d: d in [1.0, 2.0],
+    lambda d: jit(lambda x: x if d > 0 else -x)(1.0), lambda d: grad(lambda x: x * d)(1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [("f64",), ("i64",), ("f64", (3,)), ("i64", (3,))])
+def test_no_use_of_a_leaked_value_is_silent(given: Any) -> None:
+    dead = leak(*given)
+    for use in USES:
+        assert "used after the function has returned" in said(TraceError, lambda use=use: use(dead))
+    assert all("which has returned: it has no number" in text for text in (repr(dead), str(dead), f"{dead}"))
 
 
 def test_values_of_another_thread() -> None:
-    found: list[Exception] = []
-
     def f(x):
-        def work():
-            try:
-                jit(lambda y: y * x)(1.0)
-            except TraceError as error:
-                found.append(error)
+        return ThreadPoolExecutor(1).submit(lambda: jit(lambda y: y * x)(1.0)).result()
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        return x
-
-    jit(f)(1.0)
-    assert "used in another thread" in str(found[0])
+    assert "used in another thread" in said(TraceError, lambda: jit(f)(1.0))
 
 
 # ---- kernels

@@ -21,25 +21,30 @@ from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.guard import Stale, guard
 from pullback.compiler.settings import settings as configured
+from pullback.runtime import function as functions
 from pullback.runtime import variants
 from tests import test_control_corpus as corpus
 from tests.control.reference import Derivatives, outcome
 
 
 def define(text: str, **given: Any) -> Callable[..., Any]:
-    """The function of a text: no source can be found for it. `runs` has an item for every run of its body in Python."""
-    space: dict[str, Any] = {"np": np, "math": math, "pullback": pullback, "runs": [], **given}
+    """The function of a text: no source can be found for it."""
+    space: dict[str, Any] = {"np": np, "math": math, "pullback": pullback, **given}
     exec(text, space)
     return space["f"]
 
 
-def runs(function: Callable[..., Any]) -> list[Any]:
-    return function.__globals__["runs"]  # type: ignore[attr-defined]
+@pytest.fixture
+def traces(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """An item for every trace."""
+    made: list[Any] = []
+    trace = functions.trace
+    monkeypatch.setattr(functions, "trace", lambda *args: made.append(args) or trace(*args))
+    return made
 
 
 BRANCH = """
 def f(x):
-    runs.append(1)
     if x > 1.0:
         return x * x
     return 3.0 * x
@@ -122,12 +127,11 @@ def test_calls_and_gradients_are_plain_pythons(text: str, calls: list[Any]) -> N
         assert curve(*args) == pytest.approx((near[2] - 2 * near[1] + near[0]) / h**2, rel=1e-3, abs=1e-5)
 
 
-def test_another_decision_traces_again_and_an_old_one_does_not() -> None:
-    f = define(BRANCH)
-    compiled = jit(f)
+def test_another_decision_traces_again_and_an_old_one_does_not(traces: list[Any]) -> None:
+    compiled = jit(define(BRANCH))
     for x in (2.0, 3.0, 0.5, 4.0, 0.25, 5.0, -1.0):
         assert compiled(x) == (x * x if x > 1 else 3 * x)
-    assert len(runs(f)) == 2
+    assert len(traces) == 2
     assert [len(form.frozen) for form in compiled.report().forms] == [1, 1]
 
 
@@ -398,15 +402,14 @@ def test_ways_without_end_are_bounded() -> None:
     assert "ran op by op" in str(value.report())
 
 
-def test_a_way_taken_twice_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_way_taken_twice_is_compiled(monkeypatch: pytest.MonkeyPatch, traces: list[Any]) -> None:
     monkeypatch.setattr(variants, "MOST", 12)
-    f = define("def f(x, n):\n    runs.append(n)\n    for k in range(n): x = x * 2.0\n    return x")
-    value = jit(f)
+    value = jit(define("def f(x, n):\n    for k in range(n): x = x * 2.0\n    return x"))
     for n in [*range(14)] * 3:
         assert value(1.0, n) == 2.0**n
     assert len(value.report().forms) == 12
-    before = len(runs(f))
-    assert value(1.0, 13) == 2.0**13 and len(runs(f)) == before
+    before = len(traces)
+    assert value(1.0, 13) == 2.0**13 and len(traces) == before
 
 
 def test_threads_that_decide_otherwise() -> None:

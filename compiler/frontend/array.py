@@ -19,7 +19,7 @@ from . import tracing
 from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message
 from .operators import binary, inplace, operand, times, times_behind, unary
-from .refusals import Refusals
+from .refusals import Refusals, leaked
 from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line
 
@@ -111,12 +111,14 @@ class Array(Refusals):
         return iter(self.ravel())
 
     def __len__(self) -> int:
+        here(self)
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0].__index__()
 
     def __repr__(self) -> str:
-        return f"Array({self.type}, traced in {self.tracing.name!r})"
+        dead = "" if tracing.encloses(self.tracing) else ", which has returned: it has no number"
+        return f"Array({self.type}, traced in {self.tracing.name!r}{dead})"
 
     def __str__(self) -> str:
         return self.text("")
@@ -139,6 +141,7 @@ class Array(Refusals):
         return HOOKS["index"](self, key)
 
     def __iter__(self) -> Iterator[Array]:
+        here(self)
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
         return (self[k] for k in range(self.shape[0]))
@@ -228,6 +231,7 @@ class Array(Refusals):
 
     def item(self, *place: Any) -> Array:
         """One element, which stays a traced number."""
+        here(self)
         at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
         if not at and self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -306,16 +310,6 @@ def here(*operands: Any) -> Tracing:
     if now is None:
         raise RuntimeError("no function is being traced")
     return now
-
-
-def leaked(array: Array) -> TraceError:
-    """The error for a value that outlived its trace, or crossed threads."""
-    owner = array.tracing
-    verdict = f"a traced value of {owner.name!r} is used after the function has returned"
-    if owner.alive:
-        verdict = f"a traced value of {owner.name!r} is used in another thread"
-    fix = "return the value from the function; do not keep it in globals, attributes or lists"
-    return TraceError(message(verdict, user_line(), fix, value=array.type, traced=owner.where or "unknown"))
 
 
 def value_of(now: Tracing, array: Array) -> Value:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import types
 from typing import Any
 
+import numpy as np
+
 from ..backend.entries.hidden import Guard
-from .hidden import MISSING, PLAIN, Hidden, Source
+from .contents import MISSING, PLAIN, opened
+from .reading import Hidden, Source
+from .tracing import is_foreign
 
 
 def native_guards(hidden: Hidden) -> tuple[Guard, ...] | None:
@@ -36,6 +40,11 @@ def _of_source(source: Source) -> list[Guard] | None:
         ]
         return None if inside is None else here + inside
     value = source.read()
+    if source.kind == "global" and value is MISSING:
+        return [Guard("no global", source.holder, source.name, None)]
+    if source.kind == "argument":  # which the entry knows by identity
+        inside = _inside(value)
+        return [] if inside is None and opened(value) is None else inside
     if value is MISSING or source.kind not in ("global", "cell"):
         return None
     inside = _inside(value)
@@ -45,10 +54,18 @@ def _of_source(source: Source) -> list[Guard] | None:
 def _inside(value: Any) -> list[Guard] | None:
     """Guards on what can change within an object that is known by identity."""
     if isinstance(value, types.FunctionType):
+        if is_foreign(value.__code__.co_filename):
+            return []
         return [Guard("code", value, "", value.__code__)]
     if type(value) is tuple:
         parts = [_inside(each) for each in value]
         return None if any(p is None for p in parts) else [g for p in parts if p for g in p]
-    if isinstance(value, (*PLAIN, types.ModuleType, type, types.BuiltinFunctionType)):
+    if isinstance(value, types.BuiltinFunctionType):
+        return [] if opened(value) is None else None
+    if isinstance(value, (*PLAIN, types.ModuleType, type, np.ufunc, _OF_NUMPY)):
         return []
     return None
+
+
+_OF_NUMPY = type(np.sum)
+"""The type of NumPy's functions that ask their arguments."""

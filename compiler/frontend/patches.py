@@ -20,37 +20,39 @@ NOT_MINE: Any = object()
 Meaning = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """(original, args, kwargs) -> the result, or NOT_MINE."""
 
-_meanings: dict[tuple[Any, str], list[Meaning]] = {}
-_lock = threading.Lock()
-_running = 0
-_before: dict[tuple[Any, str], Callable[..., Any]] = {}
 
+class Patches:
+    """Functions that are replaced together, while at least one trace has asked for it."""
 
-def register(module: Any, name: str, meaning: Meaning) -> None:
-    """Let `module.name` ask a meaning; names that this version of Python does not have are passed over."""
-    if hasattr(module, name):
-        _meanings.setdefault((module, name), []).append(meaning)
+    def __init__(self) -> None:
+        self._meanings: dict[tuple[Any, str], list[Meaning]] = {}
+        self._before: dict[tuple[Any, str], Callable[..., Any]] = {}
+        self._lock = threading.Lock()
+        self._running = 0
 
+    def register(self, module: Any, name: str, meaning: Meaning) -> None:
+        """Let `module.name` ask a meaning; names that this version of Python does not have are passed over."""
+        if hasattr(module, name):
+            self._meanings.setdefault((module, name), []).append(meaning)
 
-@contextmanager
-def patched() -> Iterator[None]:
-    """Replace the functions until every trace that has asked for it has ended."""
-    global _running
-    with _lock:
-        _running += 1
-        if _running == 1:
-            for (module, name), meanings in _meanings.items():
-                original = _before[module, name] = getattr(module, name)
-                setattr(module, name, _dispatcher(original, meanings))
-    try:
-        yield
-    finally:
-        with _lock:
-            _running -= 1
-            if _running == 0:
-                for (module, name), original in _before.items():
-                    setattr(module, name, original)
-                _before.clear()
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Replace the functions until every trace that has asked for it has ended."""
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                for (module, name), meanings in self._meanings.items():
+                    original = self._before[module, name] = getattr(module, name)
+                    setattr(module, name, _dispatcher(original, meanings))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                if self._running == 0:
+                    for (module, name), original in self._before.items():
+                        setattr(module, name, original)
+                    self._before.clear()
 
 
 def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
@@ -61,7 +63,7 @@ def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
                 return made
         return original(*args, **kwargs)
 
-    dispatch.__name__, dispatch.__doc__ = original.__name__, original.__doc__
+    dispatch.__name__, dispatch.__doc__, dispatch.__module__ = original.__name__, original.__doc__, original.__module__
     dispatch.__wrapped__ = original  # type: ignore[attr-defined]
     return dispatch
 
@@ -72,4 +74,9 @@ def unpatched(function: Any) -> Any:
     return function.__wrapped__ if ours else function  # type: ignore[attr-defined]
 
 
-__all__ = ["NOT_MINE", "Meaning", "patched", "register", "unpatched"]
+patched = Patches()
+"""What means something else for traced values."""
+
+register = patched.register
+
+__all__ = ["NOT_MINE", "Meaning", "Patches", "patched", "register", "unpatched"]

@@ -82,7 +82,7 @@ class Refusals:
         """As text: that of the number of this call, under a guard, because text may decide what comes next."""
         if not self.type.shape and self.has_numbers():
             return format(self.number("text", ""), spec)
-        if spec:
+        if spec and encloses(self.tracing):
             fix = "leave the text out, or make it outside of the function"
             raise self._refusal("text", "its number is not known yet", fix, NeedsValues)
         return repr(self)
@@ -107,13 +107,15 @@ class Refusals:
         return None if athand is None else athand.of(self._value_in(athand))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self.has_numbers():
+        if encloses(self.tracing) and self.has_numbers():
             HOOKS["store"](self, key, value)
             return
         fix = "build a new array: np.where(mask, new, old), np.concatenate or np.stack"
         raise self._refusal("assignment into an array", "traced arrays do not change", fix)
 
     def _refusal(self, what: str, why: str, fix: str, kind: type[TraceError] = TraceError) -> TraceError:
+        if not encloses(self.tracing):
+            return leaked(self)
         origin = f"{self.type} in {self.tracing.name!r}"
         where = user_line()
         made = kind(message(f"{what} of a traced value: {why}", where, fix, value=origin))
@@ -121,6 +123,8 @@ class Refusals:
         return made
 
     def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and not encloses(self.tracing):
+            raise leaked(self)
         if hasattr(np.ndarray, name) and not name.startswith("_"):
             raise TraceAttributeError(
                 message(
@@ -131,3 +135,13 @@ class Refusals:
                 )
             )
         raise AttributeError(f"a traced array has no attribute {name!r}")
+
+
+def leaked(array: Refusals) -> TraceError:
+    """The error for a value that outlived its trace, or crossed threads."""
+    owner = array.tracing
+    verdict = f"a traced value of {owner.name!r} is used after the function has returned"
+    if owner.alive:
+        verdict = f"a traced value of {owner.name!r} is used in another thread"
+    fix = "return the value from the function; do not keep it in globals, attributes or lists"
+    return TraceError(message(verdict, user_line(), fix, value=array.type, traced=owner.where or "unknown"))

@@ -23,6 +23,8 @@ from . import tracing, tree
 from .array import Array, value_of
 from .capture import needs_walk, walk
 from .errors import TraceError, message
+from .kept import holds_traced
+from .outside import Outside
 from .promotion import lift
 from .trace import call_function
 from .tracing import Tracing, running, user_line
@@ -65,7 +67,8 @@ def trace_region(
     inner = Tracing(name, where, now.sizes)
     stand_ins = [Array(inner, inner.builder.param(t), weak, bool(t.shape)) for t, weak in given]
     with running(inner):
-        returned = call_function(inner, function, tuple(stand_ins), {})
+        with Outside(name, where, function).unchanged():
+            returned = call_function(inner, function, tuple(stand_ins), {})
         found: list[Any] = []
         signature = flatten(returned, found, f"the result of {name}", like)
         leaves = tuple([leaf_of(x) for x in found])
@@ -155,7 +158,10 @@ def _flatten(x: Any, leaves: list[Any], like: Signature | None, depth: int) -> S
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         parts = [(f".{name}", each) for name, each in zip(kind._fields, x, strict=True)]
         return ("named", kind, _parts(parts, leaves, like, depth))
-    return tree.flatten(x, leaves)
+    made = tree.flatten(x, leaves)
+    if made[0] == "static" and holds_traced(x):
+        raise tree.BadLeaf(f"is a {kind.__name__} with a traced value in it", "use dicts, lists and tuples")
+    return made
 
 
 def _parts(

@@ -2,52 +2,38 @@
 
     trace(loss, signature) -> Trace(graph, result, extras)
 
-The graph's parameters are the traced leaves of the arguments, in order, then the extras: arrays met beside them, and
-values of enclosing traces. The result's leaves say which of the graph's results they are, and as what they come back.
+The graph's parameters are the traced leaves of the arguments, in order, and then the extras: arrays that the function
+met beside its arguments, and values of enclosing traces. The result is a tree of specifications whose leaves say
+which of the graph's results they are, and as what they come back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..backend.entries import specs
 from ..ir.graph import Graph, Value, Where
-from ..ir.types import NAMES, Dim, Type
+from ..ir.types import Dim, Type
 from ..ops.require import Warned, untold
-from . import tracing, tree
-from .array import Array, leaked, value_of
+from . import impure, tracing, tree
+from .array import Array
 from .athand import Execute, Frozen, at_hand
 from .capture import needs_walk, walk
-from .errors import NeedsValues, TooManyOperations, TraceError, message
-from .frozen import check_unchanged, no_draws, unless_drawn
+from .errors import NeedsValues, TooManyOperations, TraceError
+from .frozen import check_unchanged, unless_drawn
+from .outside import Outside
 from .patches import patched
+from .reading import Hidden
 from .replaced import replaced
+from .results import Outputs
 from .sizes import FrozenSize, Sizes, freeze_all
 from .tracing import Tracing, running
 
 SHORT = 300
 """The most operations of a function with named sizes that loops."""
-
-
-@dataclass(frozen=True)
-class NamedResult:
-    """A namedtuple of this type."""
-    make: Callable[..., Any]
-    items: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class LeafResult:
-    """An object of a registered type, made of an array."""
-
-    index: int
-    kind: type
 
 
 @dataclass(frozen=True)
@@ -86,19 +72,19 @@ def trace(
     names: Sequence[str],
     name: str,
     where: Where | None = None,
-    generators: Sequence[Any] = (),
+    hidden: Hidden | None = None,
     sizes: Sizes | None = None,
     shapes: Sequence[tuple[Dim, ...]] | None = None,
     values: tuple[Sequence[Any], Execute] | None = None,
 ) -> Trace:
     """Run `function` on stand-ins; `signature` is that of (arguments ..., keywords) called `names`.
 
-    `generators` are sources of random numbers that it may draw from, which is refused. `sizes` are those that are
+    `hidden` is what it reads, which it may not change, unless it is traced within another. `sizes` are those that are
     known by name in `shapes`, the shapes of the traced leaves; the signature and the result have numbers all the same.
     `values` are the leaves of one call, and what runs an operation on them: they are asked where the function needs a
     number, and the trace is for that.
     """
-    given = Given(function, signature, names, name, where, generators, sizes, shapes)
+    given = Given(function, signature, names, name, where, Outside(name, where, function, hidden), sizes, shapes)
     if not needs_walk(function):
         return _traced(given, run, values)
     if sizes is not None:
@@ -132,7 +118,7 @@ class Given(NamedTuple):
     names: Sequence[str]
     name: str
     where: Where | None
-    generators: Sequence[Any]
+    outside: Outside
     sizes: Sizes | None
     shapes: Sequence[tuple[Dim, ...]] | None
 
@@ -157,7 +143,7 @@ def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], 
 @unless_drawn
 def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None) -> Trace:
     """One run, by walking the function or by calling it."""
-    function, signature, names, name, where, generators, sizes, shapes = given
+    function, signature, names, name, where, outside, sizes, shapes = given
     outer = tracing.current()
     if sizes is not None:
         sizes.line = tracing.user_line
@@ -166,14 +152,22 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
     stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in params]
     now.athand = athand = at_hand(now, outer, values)
     arguments = tree.rebuild(signature, iter(stand_ins))
-    with running(now):
+    with running(now), outside.unchanged():
         names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
-        with no_draws(name, where, list(generators)), names_of_sizes, numbers:
-            returned = runs(now, function, arguments[:-1], dict(arguments[-1]))
+        with impure.replaced(), names_of_sizes, numbers:
+            if runs is not walk:
+                impure.refuse_named(outside.reads)
+            try:
+                returned = runs(now, function, arguments[:-1], dict(arguments[-1]))
+            except Exception:
+                if now.broken is None:
+                    raise
+        if now.broken is not None:  # whether somebody has caught it or not
+            raise now.broken
         check_unchanged(name, names, signature, stand_ins, arguments, where)
         results: list[Value] = []
-        result = _Outputs(now, signature, results).spec(returned)
+        result = Outputs(now, signature, results, outside.seen).spec(returned)
     now.builder.where = None
     graph = now.builder.finish(results)
     extras = tuple(given for _, given in now.extras)
@@ -227,123 +221,3 @@ def paths(signature: tree.Signature, names: Sequence[str]) -> Iterator[tuple[str
         yield from tree.nodes(each, name)
 
 
-class _Outputs:
-    """What a function returned as specifications; the values are collected in `results`."""
-
-    def __init__(self, now: Tracing, signature: tree.Signature, results: list[Value]) -> None:
-        self.now, self.results = now, results
-        leaves = [n for _, n in tree.nodes(signature) if n[0] != "static"]
-        floats = [n for n in leaves if tree.dtype_of(n) in ("f32", "f64")]
-        self.kind = next((n[1] for n in leaves if n[0] == "leaf"), None)
-        self.floats = bool(floats) and all(map(_is_python, floats))
-        self.numbers = bool(leaves) and all(map(_is_python, leaves))
-
-    def spec(self, x: Any, depth: int = 0) -> Any:
-        if isinstance(x, Array):
-            if not tracing.encloses(x.tracing):
-                raise leaked(x)
-            return self.leaf(value_of(self.now, x))
-        if type(x) is np.ndarray and x.dtype in NAMES:
-            return self.leaf(self.now.array(x))
-        if type(x) is dict:
-            keys, items = tuple(x), self._items(x.values(), depth)
-            return specs.DictResult(keys, items) if all(type(k) is str for k in keys) else _odd(keys, items)
-        if type(x) is list:
-            return specs.ListResult(self._items(x, depth))
-        if type(x) is tuple:
-            return specs.TupleResult(self._items(x, depth))
-        if isinstance(x, tuple) and hasattr(type(x), "_fields"):
-            return NamedResult(type(x), self._items(x, depth))
-        if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and not isinstance(x, np.generic)):
-            fix = "return NumPy arrays of bool, int32, int64, float32 or float64, or numbers"
-            kind = f"an array of dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
-            raise TraceError(message(f"{self.now.name!r} returned {kind}", self.now.where, fix))
-        return specs.ConstantResult(x)
-
-    def _items(self, items: Iterable[Any], depth: int) -> tuple[Any, ...]:
-        if depth >= tree.MAX_DEPTH:
-            verdict = f"{self.now.name!r} returned more than {tree.MAX_DEPTH} nested containers, or one within itself"
-            raise TraceError(message(verdict, self.now.where, "return a flatter one"))
-        return tuple([self.spec(each, depth + 1) for each in items])
-
-    def leaf(self, value: Value) -> Any:
-        self.results.append(value)
-        type = value.type if self.now.sizes is None else value.type.at(self.now.sizes.numbers)
-        return result_leaf(len(self.results) - 1, type, self.kind, self.floats, self.numbers)
-
-
-def _is_python(node: tree.Signature) -> bool:
-    return node[0] in ("float", "int") or (node[0] == "traced" and node[1])
-
-
-def result_leaf(index: int, type: Type, kind: Any, floats: bool, numbers: bool) -> Any:
-    """As what a result comes back: what went in decides."""
-    if kind is not None:
-        return LeafResult(index, kind)
-    if type.shape:
-        return specs.ArrayResult(index, type.dtype, type.static_shape())
-    if type.dtype == "f64" and floats:
-        return specs.FloatResult(index)
-    if numbers and type.dtype == "i64":
-        return specs.IntResult(index)
-    if numbers and type.dtype == "bool":
-        return specs.BoolResult(index)
-    return specs.ScalarResult(index, type.dtype)
-
-
-def _odd(keys: tuple[Any, ...], items: tuple[Any, ...]) -> NamedResult:
-    """A dict whose keys are not strings."""
-    return NamedResult(lambda *values: dict(zip(keys, values, strict=True)), items)
-
-
-def items_of(result: Any) -> tuple[Any, ...] | None:
-    """The parts of a container of results; None for a leaf."""
-    return getattr(result, "items", None)
-
-
-def map_result(result: Any, change: Callable[[Any], Any]) -> Any:
-    """The same containers with every leaf changed."""
-    items = items_of(result)
-    if items is None:
-        return change(result)
-    made = tuple([map_result(each, change) for each in items])
-    if isinstance(result, specs.DictResult):
-        return specs.DictResult(result.keys, made)
-    if isinstance(result, NamedResult):
-        return NamedResult(result.make, made)
-    return type(result)(made)
-
-
-def assemble(result: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The Python value that a result stands for, its leaves made by `leaf`."""
-    if isinstance(result, specs.ConstantResult):
-        return result.value
-    items = items_of(result)
-    if items is None:
-        return leaf(result)
-    made = [assemble(each, leaf) for each in items]
-    if isinstance(result, specs.DictResult):
-        return dict(zip(result.keys, made, strict=True))
-    if isinstance(result, NamedResult):
-        return result.make(*made)
-    return made if isinstance(result, specs.ListResult) else tuple(made)
-
-
-def from_arrays(result: Any, arrays: Sequence[np.ndarray]) -> Any:
-    """The Python value of a result whose arrays have been computed."""
-
-    def leaf(spec: Any) -> Any:
-        array = arrays[spec.index]
-        if isinstance(spec, specs.ArrayResult):
-            return array
-        if isinstance(spec, LeafResult):
-            return tree.MADE_OF[spec.kind][1](array)
-        return array[()] if isinstance(spec, specs.ScalarResult) else array.item()
-
-    return assemble(result, leaf)
-
-
-def from_values(result: Any, now: Tracing, values: Sequence[Value]) -> Any:
-    """The same inside a trace: Python numbers are weak."""
-    weak = (specs.FloatResult, specs.IntResult)
-    return assemble(result, lambda spec: Array(now, values[spec.index], isinstance(spec, weak)))

@@ -38,11 +38,12 @@ class Tracing:
     locate    gives the user's line where his code is walked, not run: there is no frame of it to be seen
     notes     what is worth telling of how it was traced
     most      the most operations that it may have
+    broken    a refusal that ends it, also where the function has caught it
     """
 
     __slots__ = (
         "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "stores", "locate", "notes",
-        "most", "_known",
+        "most", "broken", "_known",
     )
 
     def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
@@ -53,6 +54,7 @@ class Tracing:
         self.locate: Callable[[], Where] | None = None
         self.notes: list[str] = []
         self.most = MOST
+        self.broken: Exception | None = None
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}

@@ -12,6 +12,7 @@ types and bits: 1, 1.0 and True never share a signature, nor do 0.0 and -0.0.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
@@ -68,6 +69,22 @@ class ById:
         return f"<{type(self.value).__name__} by identity>"
 
 
+class ByState:
+    """An object of a class with its own == as a key: equal to those whose attributes are the same, by type and bits."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any, state: dict[str, Any]) -> None:
+        self.value = value
+        self.key = (type(value), *((name, static_key(each)) for name, each in state.items()))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByState) and other.key == self.key
+
+
 class BadLeaf(Exception):
     """A leaf that cannot be an argument; the path to it is found on the way out."""
 
@@ -84,7 +101,7 @@ def static_key(x: Any) -> Any:
         return (complex, struct.pack("<dd", x.real, x.imag))
     if isinstance(x, np.generic):
         return (type(x), x.tobytes())
-    if type(x) in (tuple, list):
+    if type(x) in (tuple, list, frozenset):
         return (type(x), *map(static_key, x))
     if type(x) is dict:
         return (dict, *((static_key(k), static_key(v)) for k, v in x.items()))
@@ -92,7 +109,28 @@ def static_key(x: Any) -> Any:
         hash(x)
     except TypeError:
         return ById(x)
-    return (type(x), x)
+    kind: Any = type(x)
+    if kind.__eq__ is not object.__eq__ and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
+        state = {} if isinstance(x, type) else state_of(x)
+        if state:
+            return ByState(x, state)
+    return (kind, x)
+
+
+def state_of(x: Any) -> dict[str, Any]:
+    """The attributes that an object has of its own, in its dict and its slots."""
+    found = dict(getattr(x, "__dict__", None) or {})
+    for base in type(x).__mro__:
+        names = vars(base).get("__slots__") or ()
+        for name in (names,) if isinstance(names, str) else names:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{base.__name__.lstrip('_')}{name}"
+            if name not in ("__dict__", "__weakref__"):
+                try:
+                    found[name] = object.__getattribute__(x, name)
+                except AttributeError:
+                    continue
+    return found
 
 
 def follower(tree: Any, depth: int = 0) -> Callable[..., Any] | None:
@@ -187,7 +225,7 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
         late()
         if kind in MADE_OF:
             return _rarer(tree, leaves, depth)
-    if not isinstance(tree, type) and (hasattr(tree, "__array__") or hasattr(tree, "__array_interface__")):
+    if not isinstance(tree, type) and (hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")):
         raise BadLeaf(f"is a {kind.__module__}.{kind.__qualname__}", "pass np.asarray(...) of it")
     return ("static", static_key(tree))
 
@@ -228,7 +266,7 @@ def rebuild(signature: Signature, leaves: Iterator[Any]) -> Any:
 
 def static_value(key: Any) -> Any:
     """The value that a static key was made of."""
-    if isinstance(key, ById):
+    if isinstance(key, (ById, ByState)):
         return key.value
     kind = key[0]
     if kind in (float, complex):
@@ -236,7 +274,7 @@ def static_value(key: Any) -> Any:
         return kind(*numbers)
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.frombuffer(key[1], kind)[0]
-    if kind in (tuple, list):
+    if kind in (tuple, list, frozenset):
         return kind(map(static_value, key[1:]))
     if kind is dict:
         return {static_value(k): static_value(v) for k, v in key[1:]}

@@ -23,12 +23,12 @@ from ...compiler.backend.kernel import Kernel
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.promotion import conform
-from ...compiler.frontend.trace import from_values
+from ...compiler.frontend.results import from_values
 from ...compiler.ir.graph import inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Type
 from .. import kernels
-from ..compiled import Compiled
+from ..compiled import Compiled, warns
 from ..derive import Jit, inner
 from ..foreign import indices
 from ..function import Function
@@ -61,7 +61,10 @@ class Flat:
     @functools.cached_property
     def compiled(self) -> Compiled:
         """The function for arguments of these types, with what it reads from outside as it is now."""
-        return self.run.compiled(("tuple", (*self.nodes, NO_NAMES)), enters=False)
+        made = self.run.compiled(("tuple", (*self.nodes, NO_NAMES)), enters=False)
+        if warns(made.graph):
+            raise TypeError(f"{self.name} prints, logs or warns, which needs Python to call it: take it out")
+        return made
 
     @functools.cached_property
     def extras(self) -> list[np.ndarray]:

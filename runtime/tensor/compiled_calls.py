@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...compiler.frontend.trace import assemble
+from ...compiler.frontend.results import assemble
 from ...compiler.ir.graph import Graph, inline
-from ..compiled import Compiled
+from ..compiled import Compiled, warns
 from ..function import Function
 from .cells import cell_of, number_cell
 from .core import Core, apply_all, wrap
@@ -48,6 +48,10 @@ def call_followed(function: Function, args: tuple[Any, ...], kwargs: dict[str, A
     twin = _static_twin(function)
     signature, leaves = twin.flatten(plain, named)
     compiled = twin.compiled(signature, enters=False)
+    if warns(compiled.graph):  # a call says so, without history
+        values = mapped(lambda x: x._array() if isinstance(x, Core) else x, (args, kwargs))
+        function(*values[0], **values[1])
+        compiled = twin.silent(signature, leaves)
     operands = [given[id(x)] if id(x) in given else _operand(x) for x in leaves]
     extras = [_operand(np.array(x)) for x in compiled.traced.extras]
     cells, node = apply_all(_operation(twin, compiled), [*operands, *extras])

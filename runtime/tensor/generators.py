@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.frontend import frozen
 from ...compiler.ops.random import random_bits
 from .cells import NAMES, Cell, cell_of, kind_of
 from .core import Core, wrap
@@ -163,6 +164,14 @@ def _signed(word: int) -> int:
 
 default_generator = Generator()
 default_generator.seed()
+
+
+def _set(state: Cell) -> None:
+    default_generator.state = state
+
+
+frozen.OWN.add(Generator)
+frozen.SHARED.append((lambda: default_generator.state, _set, default_generator.state))
 
 
 def manual_seed(seed: int) -> Generator:

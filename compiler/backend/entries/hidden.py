@@ -15,8 +15,8 @@ from .writer import EntryWriter
 class Guard(NamedTuple):
     """`expected` is what stands at a place now.
 
-    kind    "global" (holder is the dict, name the key), "cell", or "code", "defaults", "keyword defaults"
-            of a function
+    kind    "global" (holder is the dict, name the key), "no global" (nothing stands there), "cell", or "code",
+            "defaults", "keyword defaults" of a function
     """
 
     kind: str
@@ -37,12 +37,12 @@ def write_guards(writer: EntryWriter, guards: tuple[Guard, ...]) -> None:
     """Emit the guards; where one fails, the call is for the next entry."""
     for guard in guards:
         holder = writer.object(guard.holder, "holder")
-        if guard.kind == "global":
+        if guard.kind in ("global", "no global"):
             name = writer.object(guard.name, "name")
             found = writer.call("ptr", "PyDict_GetItemWithError", f"ptr {holder}", f"ptr {name}")
         else:
             found = writer.field(holder, _FIELDS[guard.kind])
-        absent = guard.expected is None and guard.kind.endswith("defaults")
+        absent = guard.kind == "no global" or (guard.expected is None and guard.kind.endswith("defaults"))
         expected = "null" if absent else writer.object(guard.expected, "expected")
         writer.require_equal("ptr", found, expected)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import FUNCTIONS, Array
+from ..impure import asked, refusal
 from . import calls, prelude
 from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
@@ -29,6 +30,9 @@ _ELSEWHERE = ("threading", "concurrent", "multiprocessing", "asyncio", "_thread"
 def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A function of a library, on lowered arguments."""
     given = [*args, *kwargs.values()]
+    what = asked(function)
+    if what is not None:
+        raise refusal(what, m.where())
     if _module(function) in _ELSEWHERE:
         m.refuse(f"{_module(function)} in a function that branches or loops on traced values", "call it outside")
     if isinstance(getattr(function, "__self__", None), str):

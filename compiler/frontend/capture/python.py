@@ -12,6 +12,7 @@ import numpy as np
 
 from ...ops.elementwise import abs_, add, and_, cast, eq, floor, lt, ne, rint, shr, trunc
 from ..array import Array
+from ..impure import tell
 from . import library, numbers, prelude
 from .arrays import read
 from .calls import Closure, call, lower, meaning_of
@@ -274,16 +275,14 @@ def _getattr(m: Machine, x: Any, name: Any, *default: Any) -> Any:
     return m.adopt(native(m, lambda: getattr(x, name, *default)), outer=True)
 
 
-_UNKNOWN = ("iter", "next", "setattr", "delattr", "exec", "eval", "globals", "locals", "input", "open", "filter")
+_UNKNOWN = ("iter", "next", "setattr", "delattr", "exec", "eval", "globals", "locals", "filter")
 
 
 @meaning_of(print)
-def _print(m: Machine, *args: Any, **kwargs: Any) -> Any:
-    if any(map(traced, args)) or m.in_region:
-        m.refuse("print() in a branch, in a loop, or of traced values", "return what you want to see")
-    return native(m, lambda: builtins.print(*args, **kwargs))
+def _print(m: Machine, *args: Any, **kwargs: Any) -> None:
+    tell("what the function prints")
 
 
 @meaning_of(*[getattr(builtins, name) for name in _UNKNOWN])
 def _unknown(m: Machine, *args: Any, **kwargs: Any) -> Any:
-    m.refuse("iter, next, filter, setattr, exec, eval, input or open in a function that is walked", "use a for loop")
+    m.refuse("iter, next, filter, setattr, exec or eval in a function that is walked", "use a for loop")

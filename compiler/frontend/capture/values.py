@@ -231,8 +231,7 @@ def is_dict(x: Any) -> TypeGuard[Ref]:
 
 def like(model: tuple[Any, ...], items: Any) -> Any:
     """A tuple, or a namedtuple as `model` is one, of these items."""
-    kind: Any = type(model)
-    return tuple(items) if kind is tuple else kind(*items)
+    return tuple.__new__(type(model), items)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -14,12 +14,13 @@ import numpy as np
 
 from ...ir.primitive import Effect
 from ..array import Array
+from ..errors import TraceError
 from ..tracing import Tracing
 from . import calls, expressions, filling, iterables, library, loops, mathematics, messages, python, statements
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
 from .source import code_of
-from .values import Table, like
+from .values import Iter, Table, like
 
 
 class Evaluator(Machine):
@@ -63,6 +64,9 @@ class Evaluator(Machine):
     def result(self, x: Any) -> Any:
         """What a function returned, as the trace takes it."""
         made = self.lower(x)
+        if isinstance(made, (Iter, calls.Closure)):
+            what = "a function with what it closes over" if isinstance(made, calls.Closure) else "an iterator"
+            self.refuse(f"{self.now.name!r} returned {what}", "return numbers and arrays, in lists", TraceError)
         return _untied(made)
 
 
@@ -70,9 +74,10 @@ def _untied(x: Any) -> Any:
     """The same with arrays of our own writable, and tuples and lists as they are."""
     if isinstance(x, np.ndarray) and not x.flags.writeable:
         return x.copy()
-    if isinstance(x, (list, tuple)):
-        items = [_untied(i) for i in x]
-        return items if isinstance(x, list) else like(x, items)
+    if type(x) is list:
+        return [_untied(i) for i in x]
+    if isinstance(x, tuple):
+        return like(x, [_untied(i) for i in x])
     return {k: _untied(v) for k, v in x.items()} if type(x) is dict else x
 
 
