@@ -1,7 +1,7 @@
 """Random expressions over the names in a scope: floats of a wanted shape, tests, indices.
 
-A shape is a tuple of dimensions, numbers or the name "m" of one that calls choose. Simple expressions come first, values
-stay moderate, and the same name is used twice more often than chance would have it.
+A shape is a tuple of dimensions, numbers or the name "m" of one that calls choose. Simple expressions come first,
+values stay moderate, and the same name is used twice more often than chance would have it.
 """
 
 from __future__ import annotations

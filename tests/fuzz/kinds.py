@@ -91,7 +91,7 @@ def run_control(number: int) -> tuple[str, str]:
 
 
 def run_tensors(number: int) -> tuple[str, str]:
-    import torch  # noqa: PLC0415
+    import torch
 
     text = tensors.source(number)
     found = judged(lambda: tensors.examine(pullback, torch, text))

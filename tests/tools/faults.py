@@ -1,6 +1,7 @@
 """The faults of faults.txt, which some test must find.
 
-`python tests/tools/mutants.py` plants them one at a time; `tests/test_planted_faults.py` looks that each can still be planted.
+`python tests/tools/mutants.py` plants them one at a time;
+`tests/test_planted_faults.py` looks that each can still be planted.
 """
 
 from __future__ import annotations
