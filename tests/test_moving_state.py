@@ -291,7 +291,7 @@ DRAWS: list[tuple[Callable[..., Any], Any]] = [
     (lambda x, n: x + HOLDER.rng.normal(), 1), (lambda x, n: x + NESTED["a"][0].normal(), 1),
     (lambda x, n: x + OLD.normal(), 1), (lambda x, n, rng=RNG: x + rng.normal(), 1),
     (lambda x, n: x + float(RNG.bit_generator.random_raw()), 1), (lambda x, n: x + np.random.rand(), 1),
-    (lambda x, n: (np.random.seed(0), x)[1], 1), (lambda x, n: x + pullback.randn(3).numpy(), 1),
+    (lambda x, n: x + pullback.randn(3).numpy(), 1),
     (lambda x, n: grad(lambda y: y * RNG.normal())(x), 1), (lambda x, n: looping(x), 1),
     (lambda x, n: scan(lambda c, e: (c + RNG.normal(), c), x, np.ones(3))[0], 1),
     (lambda x, n: branching(RNG.normal)(x), 1), (lambda x, n: branching(lambda: random.random())(x), 1),
@@ -352,6 +352,13 @@ def test_what_is_different_at_each_call_is_refused(name: str) -> None:
     with pytest.raises(TraceError, match=f"reads {what}") as error:
         jit(function)(1.0)
     assert "test_moving_state.py:" in str(error.value) and "as an argument" in str(error.value)
+
+
+@pytest.mark.parametrize("module", [np.random, random])
+def test_seeding_what_everybody_shares_is_refused(module: Any) -> None:
+    for function in (lambda x: (module.seed(0), x)[1], branching(lambda: module.seed(0) or 1.0)):
+        with pytest.raises(TraceError, match="seeds the random numbers that everybody shares"):
+            jit(function)(1.0)
 
 
 def test_a_refusal_that_is_caught_is_none_the_less_one() -> None:

@@ -35,7 +35,8 @@ from .mentions import mention
 from .patches import NOT_MINE, Meaning, Patches
 from .tracing import current, enclosing, is_foreign, silent, user_line
 
-CLOCK, ENTROPY, KEYBOARD, FILE = "the clock", "the system's random numbers", "the keyboard", "a file"
+CLOCK, ENTROPY = "reads the clock", "reads the system's random numbers"
+KEYBOARD, FILE, SEED = "reads the keyboard", "reads a file", "seeds the random numbers that everybody shares"
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
 _PLUMBING = (random.__file__, uuid.__file__, os.path.join(os.path.dirname(random.__file__), "secrets.py"))
 _CAPTURE = tuple([os.path.join(os.path.dirname(__file__), "capture", name) for name in ("library.py", "parts.py")])
@@ -49,7 +50,7 @@ def refusal(what: str, where: Where | None = None) -> TraceError:
     """The error for a function that asks for something that is different at each call."""
     name = enclosing()[-1].name
     fix = "ask for it outside of the function and pass what it gives as an argument"
-    verdict = f"{name!r} reads {what}: a compiled function would take what it gave once at every call"
+    verdict = f"{name!r} {what}: a compiled function would take what it gave once at every call"
     made = TraceError(message(verdict, where or user_line(), fix))
     for each in enclosing():
         each.broken = made
@@ -127,6 +128,9 @@ for _module, _name, _deep in (
     if hasattr(_module, _name):
         IMPURE[getattr(_module, _name)] = ENTROPY
         replaced.register(_module, _name, _refusing(ENTROPY, _deep))
+for _module in (np.random, random):
+    IMPURE[_module.seed] = SEED
+    replaced.register(_module, "seed", _refusing(SEED, False))
 replaced.register(random.Random, "seed", _refusing(ENTROPY, True, _is_unseeded))
 replaced.register(builtins, "input", _refusing(KEYBOARD, True))
 for _module in (builtins, io, os):

@@ -16,6 +16,7 @@ from typing import Any
 from .. import tracing
 from ..array import Array
 from ..errors import TraceError
+from ..impure import asked
 from ..patches import unpatched
 from ..tracing import is_foreign
 from . import prelude
@@ -127,6 +128,8 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         named = {k: m.adopt(v, outer=True) for k, v in function.keywords.items()}
         return call(m, function.func, [*first, *args], {**named, **kwargs})
     if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+        if asked(function) is not None:
+            return NATIVE[0](m, function, args, kwargs)
         return call(m, function.__func__, [function.__self__, *args], kwargs)
     meaning = _meaning(function)
     if meaning is not None:
