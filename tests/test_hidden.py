@@ -45,7 +45,7 @@ def test_global_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_sign_of_zero_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    f = jit(lambda x: x / SCALE)
+    f = jit(lambda x: x / np.float64(SCALE))
     monkeypatch.setitem(globals(), "SCALE", 0.0)
     assert f(1.0) == np.inf
     monkeypatch.setitem(globals(), "SCALE", -0.0)
