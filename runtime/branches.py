@@ -72,20 +72,20 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     )
 
 
-def _halves(index: Any, branches: tuple[Callable[..., Any], ...], operands: tuple[Any, ...]) -> Any:
-    """A choice between halves, and so on."""
+def _halves(index: Any, branches: tuple[Callable[..., Any], ...], operands: tuple[Any, ...], first: int = 0) -> Any:
+    """A choice between halves, and so on; `first` is the number of the first branch."""
     if len(branches) == 1:
         return branches[0](*operands)
     half, now = len(branches) // 2, tracing.current()
     assert now is not None
 
     def below(*given: Any) -> Any:
-        return _halves(index, branches[:half], given)
+        return _halves(index, branches[:half], given, first)
 
     def above(*given: Any) -> Any:
-        return _halves(index - half, branches[half:], given)
+        return _halves(index, branches[half:], given, first + half)
 
-    return _branches(now, "switch", _truth(now, "switch", index < half), (below, above), operands)
+    return _branches(now, "switch", _truth(now, "switch", index < first + half), (below, above), operands)
 
 
 def _truth(now: Tracing, form: str, pred: Array) -> Value:

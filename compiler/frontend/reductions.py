@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Value
-from ..ops import custom, reduce, shape
+from ..ops import reduce, shape
 from ..ops.term import Terms
 from .array import Array, here, implements, unknown, value_of
 from .errors import TraceIndexError, TraceValueError, message
@@ -175,18 +175,9 @@ def average(a: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = 
     return elementwise(np.true_divide, total, sum_(weights, axis, None, keepdims))
 
 
-def _from_first(x: Array, axes: tuple[int, ...]) -> Array:
-    """The distances from the first element over axes: of equal elements zeros, so that their spread is exactly 0."""
-    if x.dtype.kind != "f" or not axes or any(not isinstance(x.shape[k], int) or not x.shape[k] for k in axes):
-        return x
-    now, first = x.tracing, x[tuple([slice(0, 1) if k in axes else slice(None) for k in range(x.ndim)])]
-    return elementwise(np.subtract, x, Array(now, now.emit(custom.stop_gradient, first.value)))
-
-
 @implements(np.var)
 def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
     _now, x = traced(a)
-    x = _from_first(x, axes_of(axis, x.ndim))
     away = elementwise(np.subtract, x, mean(x, axis, dtype, True))
     count = product(x.shape[k] for k in axes_of(axis, x.ndim))
     squares = sum_(elementwise(np.square, away), axis, dtype, keepdims)

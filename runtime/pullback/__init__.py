@@ -5,11 +5,14 @@ used, so that importing the package costs a millisecond. The same names stand he
 because type checkers read only the first two: tests/test_packaging.py compares them.
 """
 
+from _thread import RLock
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    _accelerator = _amp = _autograd = _backends = _cpu = _cuda = _distributions = _fft = _func = None
+    _linalg = _mps = _nn = _optim = _random = _signal = _special = _utils = _xpu = None  # see _PARTS
     # isort: off
     from pullback import (
         accelerator, amp, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim, random,
@@ -292,7 +295,42 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     }
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
+    # Two threads that load packages which import their own submodules can each hold what the other one waits for, and
+    # then Python gives one of them a module that is half made. So all that stands outside of the face is loaded under
+    # one lock. A module of the face asks for its parts first of all, by `from pullback import _nn`; the lock is held
+    # while nothing of the face is loaded, so that nobody who waits for it holds what is waited for.
+    _PARTS = {
+        "_accelerator": "runtime.devices.accelerators",
+        "_amp": "runtime.devices.precision",
+        "_autograd": "runtime.tensor.custom runtime.tensor.forward runtime.tensor.functional runtime.tensor.gradcheck"
+        " runtime.tensor.once",
+        "_backends": "runtime.devices.accelerators runtime.devices.switches",
+        "_cpu": "runtime.devices.accelerators",
+        "_cuda": "runtime.devices.accelerators runtime.devices.precision",
+        "_distributions": "runtime.distributions",
+        "_fft": "runtime.tensor.fourier_functions",
+        "_func": "runtime.tensor.batched runtime.tensor.func runtime.tensor.jacobians runtime.tensor.stateless",
+        "_linalg": "runtime.tensor.linalg_functions",
+        "_mps": "runtime.devices.accelerators",
+        "_nn": "runtime.nn runtime.nn.clip runtime.nn.older_norms runtime.nn.reparametrized runtime.nn.vectors",
+        "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
+        "_random": "runtime.tensor.generators",
+        "_signal": "runtime.tensor.tapers",
+        "_special": "runtime.tensor.special_functions",
+        "_utils": "runtime.utils.checkpoint runtime.utils.collate runtime.utils.data runtime.utils.loader",
+        "_xpu": "runtime.devices.accelerators",
+    }
+    _LOCK = RLock()
+
+    def _load(where):
+        from importlib import import_module
+
+        with _LOCK:
+            return import_module(f"{__name__}.{where}")
+
     def __getattr__(name):
+        if name in _PARTS:
+            return [_load(part) for part in _PARTS[name].split()]
         if name not in _WHERE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
@@ -300,7 +338,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         where = _WHERE[name]
         if where == __name__:
             return import_module(f"{where}.{name}")
-        value = getattr(import_module(f"{__name__}.{where}"), name)
+        value = getattr(_load(where), name)
         globals()[name] = value
         return value
 

@@ -131,7 +131,7 @@ class Node:
         cells: list[Cell] = []
         edges: list[Edge | None] = []
         kept = self.saved
-        if len(cotangents) > 1 and not all(cotangents[k] for what, k in pull.reads if what == COTANGENT):
+        if create and len(cotangents) > 1 and not all(cotangents[k] for what, k in pull.reads if what == COTANGENT):
             places = dict(zip(pull.reads, self.saved, strict=True))
             present = tuple([k for k, ct in enumerate(cotangents) if ct is not None])
             pull = fragment.pull_some(tuple([k for k, e in enumerate(self.edges) if e is not None]), present)

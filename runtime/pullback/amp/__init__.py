@@ -1,5 +1,6 @@
 """Mixed precision, which is off; see pullback.runtime.devices.precision."""
 
+from pullback import _amp as _loaded  # noqa: F401
 from pullback.runtime.devices.precision import (  # noqa: F401
     GradScaler,
     autocast,

@@ -1,5 +1,6 @@
 """Gradients of given tensors; see pullback.runtime.tensor.autograd."""
 
+from pullback import _autograd as _loaded  # noqa: F401
 from pullback.autograd import forward_ad as forward_ad
 from pullback.autograd import function as function
 from pullback.autograd import functional as functional

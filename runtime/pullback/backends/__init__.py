@@ -1,5 +1,6 @@
 """Libraries that PyTorch uses, asked whether they are there."""
 
+from pullback import _backends as _loaded  # noqa: F401
 from pullback.backends import cuda as cuda
 from pullback.backends import cudnn as cudnn
 from pullback.backends import mkl as mkl

@@ -1,5 +1,6 @@
 """A device that is not there; see pullback.runtime.devices.accelerators."""
 
+from pullback import _cuda as _loaded  # noqa: F401
 from pullback.cuda import amp as amp
 from pullback.runtime.devices.accelerators import Ignored as device  # noqa: F401
 from pullback.runtime.devices.accelerators import lacking as current_device  # noqa: F401

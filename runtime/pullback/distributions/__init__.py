@@ -1,5 +1,6 @@
 """Probability distributions; see pullback.runtime.distributions."""
 
+from pullback import _distributions as _loaded  # noqa: F401
 from pullback.distributions import constraint_registry as constraint_registry
 from pullback.distributions import constraints as constraints
 from pullback.distributions import kl as kl

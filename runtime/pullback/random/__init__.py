@@ -1,5 +1,6 @@
 """The state of the random numbers; see pullback.runtime.tensor.generators."""
 
+from pullback import _random as _loaded  # noqa: F401
 from pullback.runtime.tensor.generators import (  # noqa: F401
     Generator,
     default_generator,

@@ -1,3 +1,4 @@
 """Signals; see pullback.runtime.tensor.tapers."""
 
+from pullback import _signal as _loaded  # noqa: F401
 from pullback.signal import windows as windows

@@ -1,0 +1,85 @@
+"""Threads that first touch the names of the package together, in processes that have loaded nothing yet.
+
+Who wins a race is a matter of luck, so what keeps them apart is looked at too: which module is loaded by whom.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import random, sys, threading
+sys.setswitchinterval(1e-6)
+import pullback
+
+names = NAMES or list(pullback.__all__)
+barrier, errors = threading.Barrier(8), []
+
+def touch(k):
+    draw = random.Random(SEED + k)
+    mine = draw.sample(names, len(names))
+    barrier.wait()
+    for name in mine:
+        try:
+            TOUCH
+        except BaseException as error:
+            errors.append((name, repr(error)))
+
+threads = [threading.Thread(target=touch, args=(k,), daemon=True) for k in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(60)
+print(errors, sum(thread.is_alive() for thread in threads))
+"""
+
+MODULES = ["nn", "optim", "distributions", "utils", "autograd", "func", "linalg", "fft", "special", "signal", "amp"]
+
+
+def run(seed: int, names: list[str], touch: str) -> str:
+    program = PROGRAM.replace("NAMES", repr(names)).replace("SEED", str(100 * seed)).replace("TOUCH", touch)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("names", [["nn", "optim"], MODULES, []], ids=["two", "modules", "all"])
+@pytest.mark.parametrize("seed", range(2))
+def test_names_are_touched_by_many_threads(seed: int, names: list[str]) -> None:
+    assert run(seed, names, "getattr(pullback, name)") == "[] 0\n"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_modules_are_imported_by_many_threads(seed: int) -> None:
+    assert run(seed, MODULES, "__import__('pullback.' + name)") == "[] 0\n"
+
+
+FACE = Path(__file__).parent.parent / "runtime" / "pullback"
+PACKAGES = sorted(path.parent.name for path in FACE.glob("*/__init__.py"))
+
+LOADED = """
+import sys, pullback
+
+def inner():
+    return {m for m in sys.modules if m.startswith(("pullback.runtime", "pullback.compiler"))}
+
+for name in NAMES:
+    getattr(pullback, f"_{name}")
+    before = inner()
+    __import__(f"pullback.{name}")
+    if inner() != before:
+        print(name, sorted(inner() - before))
+"""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_module_of_the_face_loads_nothing_besides_its_parts(package: str) -> None:
+    """Its parts are loaded under the lock, before it; the rest would be loaded without."""
+    program = LOADED.replace("NAMES", repr([package]))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout + done.stderr == ""
+    first = next(line for line in (FACE / package / "__init__.py").read_text().splitlines() if "import" in line)
+    assert first == f"from pullback import _{package} as _loaded  # noqa: F401"
