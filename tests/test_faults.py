@@ -7,8 +7,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 
 import pullback as torch
 from pullback.runtime.tensor.tape import Tape, flush
-from tests.faults import KINDS, Fault, Job, NoMemory, Signal, differing, places, switches, wrong
+from tests.faults import KINDS, Job, NoMemory, Signal, differing, places, wrong
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -35,38 +34,6 @@ def test_memory_refused_in_a_step(optimiser: str) -> None:
     for warm in (1, 4):
         for at in range(1, 40, 5):
             assert not (found := wrong("plain", optimiser, warm, NoMemory(at))), found
-
-
-@contextmanager
-def alarms(seconds: float) -> Iterator[None]:
-    def handler(*_: Any) -> None:
-        raise Fault("too late")
-
-    before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("optimiser", ["momentum", "adam"])
-def test_signals_at_random_moments(optimiser: str) -> None:
-    job, before, k, end = Job("plain", optimiser), switches(), 0, time.monotonic() + 1.0
-    while time.monotonic() < end:
-        try:
-            with alarms(0.003):
-                while True:
-                    job.step(k := k + 1)
-        except Fault:
-            pass
-        assert switches() == before
-        twin = job.twin()
-        for _ in range(2):
-            job.step(k := k + 1)
-            twin.step(k)
-            assert not differing(job.values(), twin.values())
 
 
 # ---- the parameters are what they were before a step that failed

@@ -36,6 +36,9 @@ STATES = 30_000
 sequence = count().__next__
 """Numbers in the order of recording, the same for all threads."""
 
+ITS_OWN = (TypeError, ValueError, LookupError, ArithmeticError, AssertionError)  # others are memory's and signals'
+
+
 class Tape(TapeBase):
     """The trace that a thread is recording.  Another thread that needs a value of it runs it under its lock.
 
@@ -231,9 +234,8 @@ class Tape(TapeBase):
         return True
 
     def fail(self, error: BaseException) -> None:
-        """Keep a trace that could not be run: whoever reads next runs it again.  If it fails twice it is given up, and
-        what there was before it is there again."""
-        if self.failed == self.serial and isinstance(error, Exception):
+        """Keep a trace that was interrupted, for whoever reads next; what fails twice, or by itself, is taken back."""
+        if isinstance(error, ITS_OWN) or (self.failed == self.serial and isinstance(error, Exception)):
             note_failure(self.serial, error)
             take_back(self, 0, error)
             self.begin()
