@@ -230,10 +230,10 @@ class _Order:
         writes = kind in ("region", "tape", "element", "put")
         if self._both_fail(op) or (writes and not self.read.isdisjoint(arrays)):
             self.flush()
-        elif kind == "number" and self.small and op.effect is Effect.PURE and not self.made.isdisjoint(op.args):
-            self._wait(op, arrays)
-            return
         elif kind == "number" and (late or not self.made.isdisjoint(op.args)):
+            if self.small and op.effect is Effect.PURE and not late:
+                self._wait(op, arrays)
+                return
             self.late.append(Step(kind, [op]))
             self.later.update(op.results)
             self.read.update(arrays)

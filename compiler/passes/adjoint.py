@@ -119,9 +119,16 @@ def _split(t: Sweep, op: Op) -> Pull | None:
 
 
 def _pull_call(t: Sweep, op: Op, cts: Sequence[Value | None]) -> None:
-    """A call pulls back into a call of the region's adjoint, which makes again what it needs of the region."""
-    region = passed(op.regions[0])
-    wrt = [k for k, a in enumerate(op.args) if t.active(a)]
+    """A call pulls back into a call of the region's adjoint, which makes again what it needs of the region.
+
+    An argument that the results don't depend on gets nothing: what made it may not have been split.
+    """
+    region, need = passed(op.regions[0]), 0
+    for links, ct in zip(t.flow.links(op), cts, strict=True):
+        need |= 0 if ct is None else links
+    wrt = [k for k, a in enumerate(op.args) if t.active(a) and need >> k & 1]
+    if not wrt:
+        return
     joint = adjoint(region, wrt)
     back = Graph(joint.name, joint.params, joint.body, joint.results[len(region.results) :])
     floats = [(r, c) for r, c in zip(op.results, cts, strict=True) if r.type.is_float]

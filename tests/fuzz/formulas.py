@@ -166,7 +166,7 @@ class Formulas:
             f"{r}[(np.arange({k}) * 2 + 1) % {k}]", f"np.take({r}, np.arange({k}) // 2)",
             f"np.linalg.solve(4.0 * np.eye({k}) + np.outer(np.tanh({r}), np.tanh({e})) / {k}, {e})",
             f"({r}[:, None] * {e}[None, :]).sum({c.pick('0', '1')})", f"{r}[np.arange({k}) // {k}]",
-            f"({r} * ({e} > 0.2))", f"np.repeat({r}, 2)[::2]", f"np.pad({r}, 1)[1:-1]",
+            f"({r} * ({e} > 0.2))", f"np.repeat({r}, 2)[::2]", f"np.tile({r}, 2)[:{k}]", f"np.pad({r}, 1)[1:-1]",
             f"np.stack([{r}, {e}])[{c.pick('0', '1')}]", f"np.reshape({e}, ({k}, 1))[:, 0]",
         ]  # fmt: skip
         for name in self.some(lambda s: len(s) == 2 and k in s):
