@@ -143,7 +143,7 @@ class Recorded:
         if template is not None and template.renewed:
             check_renewed(template, reading)
         for state in before.children.get(key, ()):
-            if not self.exact or grads_fit(tape, state):
+            if not self.exact or grads_fit(tape, state, reading):
                 if self.native is not None and state.call is None:
                     tell(state, reading)  # which is worth its time for what comes again
                 return state

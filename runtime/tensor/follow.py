@@ -30,12 +30,17 @@ def instance(template: Template, tape: Tape, reading: Reading) -> State:
     return State(tape.state, call, n + len(template.kinds))
 
 
-def grads_fit(tape: Tape, state: State) -> bool:
-    """Whether the gradients of the leaves that a backward adds to are what they were when it was learned."""
+def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
+    """Whether the gradients of the leaves that a backward adds to are what they were when it was learned.
+
+    A leaf may be an argument of the call, and not be on the tape yet.
+    """
     call: Call = state.event  # type: ignore[assignment]
+    given = dict(zip(call.arguments, reading.tensors, strict=False))
     entered = {n: (again, kind) for n, again, kind in call.entered}
     for leaf_ref, before, _ in call.template.grads:
-        leaf = tape.value(call.number(leaf_ref))
+        at = call.number(leaf_ref)
+        leaf = given[at] if at in given else tape.value(at)
         have = leaf._grad
         if leaf._hooks or leaf._posts or (have is None) != (before is None):
             return False
