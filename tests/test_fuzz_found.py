@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 
+import pullback as torch
 from tests.fuzz.compositions import examine
 from tests.fuzz.nests import Program
 
@@ -64,3 +68,42 @@ main = grad(lambda X: np.sum(vmap(grad(f))(X)))
 def test_it_means_what_it_says(name: str) -> None:
     source, calls = FOUND[name]
     assert examine(Program(source, calls, {}, 2)) == "equal"
+
+
+# ---- Tensors, where calls are recognised from the second round on
+
+
+def leaf() -> Any:
+    return torch.tensor([[0.5, -0.25], [1.0, 2.0]], requires_grad=True)
+
+
+@pytest.mark.parametrize("way", ["register_hook", "register_post_accumulate_grad_hook"])
+def test_a_hook_is_not_called_by_a_backward_before_it(way: str) -> None:
+    for _ in range(4):
+        called, t = list[Any](), leaf()
+        (t * 2.0).sum().backward()
+        getattr(t, way)(called.append)
+        assert t.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and not called
+
+
+def test_backward_of_a_leaf_itself() -> None:
+    for _ in range(3):
+        t = leaf()
+        descent = torch.optim.SGD([t], lr=0.5, momentum=0.5)
+        for k in range(3):
+            descent.step()
+            t.backward(torch.ones_like(t))
+            assert t.grad.tolist() == [[k + 1.0] * 2] * 2
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_view_that_another_thread_made_sees_what_is_written(beside: bool) -> None:
+    for _ in range(4):
+        t, made = leaf(), list[Any]()
+        thread = threading.Thread(target=lambda t=t, made=made: made.append(t[0]))
+        thread.start()
+        thread.join()
+        written = t.view_as(t) if beside else t
+        with torch.no_grad():
+            written.add_(written)
+        assert made[0].tolist() == [1.0, -0.5] and made[0]._version == 1

@@ -159,6 +159,7 @@ class History(Operators):
         self._check_known()
         if self._node is not None:
             return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
+        tapes.tape.catch_up()
         self._unusual()
         if self._hooks is None:
             self._hooks = {}
@@ -170,6 +171,7 @@ class History(Operators):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        tapes.tape.catch_up()  # no backward that has been called before calls it
         self._unusual()
         if self._posts is None:
             self._posts = {}

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from sys import getrefcount
 from typing import Any
 
+from .locks import Locked
+from .opened import open_tapes
 from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
 from .states import Call, State
 from .tape import Tape
@@ -74,10 +76,22 @@ def lies_dense(t: Any, tape: Tape) -> bool:
 
 def leave(t: Any, tape: Tape) -> None:
     """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
-    if t._flags & VIEWED and not _has_views(t, tape):
+    if t._flags & VIEWED and not _has_views(t, tape) and not viewed_elsewhere(t, tape):
         t._flags &= ~VIEWED
     if t._storage is not None and not t._is_late:
         settle(t, tape)
+
+
+def viewed_elsewhere(t: Any, mine: Tape) -> bool:
+    """Whether somebody holds a late view that another thread has recorded; it shares the memory from now on."""
+    found = False
+    for tape in open_tapes():
+        if tape is not mine and tape.count:
+            with Locked(mine, tape):
+                if _has_views(t, tape):
+                    tape.catch_up()
+                    found = True
+    return found
 
 
 def _has_views(t: Any, tape: Tape) -> bool:

@@ -11,10 +11,12 @@ import numpy as np
 from .cells import Cell, Home, levels_of, shown
 from .core import Core, Storage, apply, requires, wrap
 from .fragments import Operation
+from .memory import viewed_elsewhere
 from .modes import mode, watch
 from .nodes import Node
 from .paths import Path, overlap, part_of, put
 from .shapes import whole_of
+from .slots import VIEWED
 from .tape import force, tapes
 from .undo import note
 
@@ -94,9 +96,18 @@ WRITTEN = "_cell", "_written", "_node", "_index"
 """What becomes another one in a tensor that is written to."""
 
 
+def _share(x: Core) -> None:
+    """Let all that are views of the memory of `x` know it, those that are on tapes only among them."""
+    tape = tapes.tape
+    tape.catch_up()
+    whole = x if x._base is None else x._base
+    if whole._flags & VIEWED:
+        viewed_elsewhere(whole, tape)
+
+
 def assign(x: Core, cell: Cell) -> None:
     """Give `x` another value of the same kind, outside of any history."""
-    tapes.tape.catch_up()
+    _share(x)
     if x._storage is None:
         _leave(x, cell)
         x._cell = cell
@@ -127,7 +138,7 @@ def _noted(x: Core) -> None:
 
 def overwrite(x: Any, new: Core) -> Any:
     """Give `x`, and all that share its memory, the value and history of `new`, of the same kind."""
-    tapes.tape.catch_up()
+    _share(x)
     node = new._node if mode.enabled else None
     if node is not None:
         node.keep([x._cell])  # which the operation reads before it writes over it

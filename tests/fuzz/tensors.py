@@ -27,7 +27,8 @@ VALUES = (
     "{a}.sigmoid() + {b}.detach()", "{a} / ({b} * {b} + 2)", "{a}.relu()", "{a}.cumsum(0)", "torch.mm({a}, {b}.t())",
     "torch.where({a} > 0.1, {a}, {b})", "{a}.softmax(-1)", "{a} - {b}.mean()", "torch.cat([{a}, {b}])[:2]",
     "{a}.abs()",
-    "{a} * {b}.sum()", "torch.stack([{a}, {a}])[0]", "layer({a})", "{a}.sum(0)", "{a} * 0.5 + {a}", "{a}.max()",
+    "{a} * {b}.sum()", "torch.stack([{a}, {a}])[0]", "layer({a}.reshape(-1, 3))", "{a}.sum(0)",
+    "{a} * 0.5 + {a}", "{a}.max()",
     "{a}.double() * 2",
     "Cube.apply({a})", "torch.mm({a}, w)", "torch.maximum({a}, {b})", "F.layer_norm({a}, (3,))",
     "F.dropout({a}, 0.5, False)",
@@ -45,12 +46,12 @@ WRITES = (
     "{a}[torch.tensor([1])] = {b}", "{a}.requires_grad_()", "{a}.exp_()", "{a}.neg_()",
 )  # fmt: skip
 HOOKS = (
-    "{a}.register_hook(lambda g: g * 0.5)", "{a}.register_hook(lambda g: seen.append(g.sum().item()))",
+    "hook({a}, lambda g: g * 0.5)", "hook({a}, lambda g: seen.append(g.sum().item()))",
     "{a}.retain_grad()",
-    "{a}.register_hook(lambda g: seen.append(None if {c}.grad is None else {c}.grad.sum().item()))",
-    "{a}.register_hook(refuse)", "h = {a}.register_hook(lambda g: g * 3)", "h.remove()",
+    "hook({a}, lambda g: seen.append(None if {c}.grad is None else {c}.grad.sum().item()))",
+    "hook({a}, refuse)", "h = hook({a}, lambda g: g * 3)", "h.remove()",
     "{c}.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.sum().item()))",
-    "{a}.register_hook(lambda g: (g * {a}.detach()))",
+    "hook({a}, lambda g: (g * {a}.detach()))",
 )  # fmt: skip
 BACKWARDS = (
     "{a}.sum().backward()", "({a} * {a}).sum().backward(retain_graph=True)", "{a}.sum().backward(retain_graph=True)",
@@ -64,7 +65,7 @@ BACKWARDS = (
 )  # fmt: skip
 TRAINING = (
     "sgd.step()", "sgd.zero_grad()", "adam.step()", "sgd.zero_grad(set_to_none=False)", "{c}.grad = None",
-    "F.mse_loss(layer({a}), {b}).backward()", "layer.weight.grad = None",
+    "F.mse_loss(layer({a}.reshape(-1, 3)), {b}).backward()", "layer.weight.grad = None",
     "torch.nn.utils.clip_grad_norm_([t0, t1], 0.5)",
     "adam.zero_grad()",
 )  # fmt: skip
@@ -144,7 +145,7 @@ def source(number: int) -> str:
 
 
 UNFIT = ("TypeError", "AttributeError")
-"""Errors about None where a tensor is expected: which of the two differs between functions in C and in Python."""
+"""Errors about None where a tensor is expected: what is looked at first differs."""
 
 
 class Refused(Exception):
@@ -153,6 +154,12 @@ class Refused(Exception):
 
 def refuse(_: Any) -> None:
     raise Refused
+
+
+def hook(t: Any, f: Callable[[Any], Any]) -> Any:
+    """Register a hook; torch dies at that of a view whose base was written to, until somebody asks for its node."""
+    seen = t.grad_fn
+    return t.register_hook(f) if seen is None or seen else None
 
 
 def threaded(f: Callable[[], None]) -> None:
@@ -193,14 +200,14 @@ def outcome(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
-        return type(error).__name__
+        return "overlap" if "single memory location" in str(error) else type(error).__name__
 
 
 def ran(module: Any, text: str) -> list[list[Any]]:
     """For each statement how it ended and what was noted; then what is left of every tensor."""
     seen: list[Any] = []
     names: dict[str, Any] = {
-        "torch": module, "F": module.nn.functional, "seen": seen, "refuse": refuse, "threaded": threaded,
+        "torch": module, "F": module.nn.functional, "seen": seen, "refuse": refuse, "threaded": threaded, "hook": hook,
         "Cube": cube(module),
     }  # fmt: skip
     told: list[list[Any]] = []
@@ -239,8 +246,10 @@ def examine(ours: Any, theirs: Any, text: str) -> str:
         if back and b[0] is not None and (a[0] is None or failed):
             return "lenient"
         failed = failed or (back and b[0] is not None)
-        if a == b:
+        if a == b or (b[0] in UNFIT and isinstance(a[0], str)):
             continue
+        if b[0] == "overlap" and a[0] in (None, "RuntimeError"):
+            return "lenient"  # torch refuses some of the copies within a tensor, and others not
         if failed and isinstance(b[0], list):
             a, b = [a[0], None], [b[0], None]  # how far backward came before its error does not matter
         if failed and not isinstance(b[0], (list, str)) and b[0] is None and a[0] is None:
@@ -263,14 +272,12 @@ def what_differs(a: Any, b: Any) -> str:
 
 def alike(a: Any, b: Any) -> bool:
     """The same plain data, up to the rounding of f32."""
-    if isinstance(a, str) and "BackwardBackward" in a:
-        return isinstance(b, str)  # ours are named after what they are the derivative of
+    if isinstance(a, str) and ("BackwardBackward" in a or a == "ToCopyBackward0"):
+        return isinstance(b, str)  # ours are named after what they are the derivative of, or after the last step
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(alike(a[k], b[k]) for k in a)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 1e-3 * abs(b) + 1e-3
-    if a in UNFIT and b in UNFIT:
-        return True
     return type(a) is type(b) and (a == b or type(a).__name__ == "Size")
