@@ -3,7 +3,7 @@
     python tests/tools/mutants.py               all of them, one after the other
     python tests/tools/mutants.py 3 17          some, by number
 
-Prints a line for each: found, or SURVIVES, and ends with 1 if one survives.
+Prints a line for each: found, or SURVIVES, and ends with 1 if one survives. First all these tests run without a fault.
 """
 
 from __future__ import annotations
@@ -74,6 +74,10 @@ def main() -> int:
     survived = 0
     with tempfile.TemporaryDirectory() as name:
         folder = copied(Path(name))
+        named = {each for k in numbers for each in FAULTS[k].tests.split() if each.startswith("tests/")}
+        if by := failing(folder, " ".join(sorted(named))):
+            print(f"without a fault, too: {by}")
+            return 1
         for k in numbers:
             start = time.monotonic()
             by = found(folder, FAULTS[k])

@@ -1,0 +1,62 @@
+"""What no other test looked at, as faults showed that were planted and not found: see tools/faults.txt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullback import jit
+from pullback.compiler.ir.graph import Builder, evaluate
+from pullback.compiler.ir.primitive import REGISTRY
+from pullback.compiler.ir.types import Type
+from pullback.compiler.ops.shape import transpose
+from pullback.compiler.passes.algebra import algebra
+from pullback.compiler.passes.cut import WIDE, recomputable
+
+
+def test_less_a_negative_zero_is_not_the_same_number() -> None:
+    f = jit(lambda x: x - (-0.0))
+    assert np.signbit(f(-0.0)) == np.signbit(-0.0 - (-0.0))
+    assert np.signbit(f(np.array([-0.0, 0.0]))).tolist() == [False, False]
+    assert np.signbit(jit(lambda x: x - 0.0)(-0.0))
+
+
+def test_transposed_twice_is_transposed_once() -> None:
+    b = Builder("twice", [Type("f64", (2, 3, 4))])
+    graph = b.finish([transpose(b, transpose(b, b.params[0], axes=(1, 2, 0)), axes=(0, 2, 1))])
+    made, x = algebra(graph), np.arange(24.0).reshape(2, 3, 4)
+    assert [op.prim.name for op in made.body if op.results[0] in made.results] == ["transpose"]
+    np.testing.assert_array_equal(evaluate(made, [x])[0], evaluate(graph, [x])[0])
+
+
+@pytest.mark.parametrize("count", [3, 6, 20])
+def test_rounds_without_carries_that_read_backwards(count: int) -> None:
+    def f(x: np.ndarray) -> np.ndarray:
+        y = np.zeros(count)
+        for i in range(count):
+            y[i] = np.sin(x[19 - i]) * x[i + 1]
+        return y
+
+    x = np.arange(60.0) / 7
+    np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("of", [REGISTRY[name] for name in ("exp", "div", "sqrt")])
+def test_costly_functions_are_made_again_in_wide_vectors_only(of: Any) -> None:
+    for size, again in ((1, False), (WIDE - 1, False), (WIDE, True)):
+        b = Builder("one", [Type("f64", (size,))] * of.arity)
+        of(b, *b.params)
+        assert recomputable(b.body[-1]) is again
+
+
+def test_nothing_is_written_before_an_index_elsewhere_has_passed() -> None:
+    f = jit(lambda x, y, i: (x * 2.0, y[i]))
+    for n in (4, 40, 1000):
+        x, y = np.ones(n), np.ones(3)
+        f(np.ones(n), y, 2, out=(x, None))
+        kept = x.copy()
+        with pytest.raises(IndexError):
+            f(x, y, 7, out=(x, None))
+        np.testing.assert_array_equal(x, kept)
