@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pullback as torch
 from pullback import jit
+from pullback.compiler.backend.cache import key_of
 from pullback.compiler.ir.graph import Builder, evaluate
 from pullback.compiler.ir.primitive import REGISTRY
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.shape import transpose
 from pullback.compiler.passes.algebra import algebra
 from pullback.compiler.passes.cut import WIDE, recomputable
+from pullback.compiler.settings import settings
 
 
 def test_less_a_negative_zero_is_not_the_same_number() -> None:
@@ -60,3 +63,27 @@ def test_nothing_is_written_before_an_index_elsewhere_has_passed() -> None:
         with pytest.raises(IndexError):
             f(x, y, 7, out=(x, None))
         np.testing.assert_array_equal(x, kept)
+
+
+@pytest.mark.parametrize("by", [3.0, 0.1, 4.0, 1e300])
+def test_division_by_a_number_has_the_bits_of_division(by: float) -> None:
+    x = np.linspace(-5.0, 7.0, 97) / 3
+    assert jit(lambda x: x / by)(x).tobytes() == (x / by).tobytes()
+
+
+def test_code_for_other_settings_has_another_key() -> None:
+    keys = {key_of("text")}
+    for changed in ({"vector_bits": 128}, {"vector_bits": 256}, {"max_steps": 5}):
+        with settings.override(**changed):
+            keys.add(key_of("text"))
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_does_not_lie_where_the_weight_of_backward_lies(create_graph: bool) -> None:
+    for _ in range(3):
+        t, weight = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+        t.view(2).backward(weight, create_graph=create_graph)
+        with torch.no_grad():
+            t.grad.add_(1.0)
+        assert weight.tolist() == [3.0, 4.0] and t.grad.tolist() == [4.0, 5.0]
