@@ -141,7 +141,7 @@ def test_walked_functions_refuse_what_is_ours_alone(function: Callable[[Any], An
 def test_constants_are_not_shared_by_calls() -> None:
     for make in (lambda: [1, [2]], lambda: Pair(1, [2]), lambda: {"a": [2]}, lambda: collections.deque([[2]])):
         f = jit(lambda x, make=make: (x, make()))
-        first = f(1.0)[1]
+        first: Any = f(1.0)[1]
         changed = first[-1] if isinstance(first, (list, collections.deque)) else getattr(first, "b", None) or first["a"]
         changed.append(3)
         assert f(1.0)[1] == make()

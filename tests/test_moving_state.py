@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable
 from datetime import datetime as moment
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def containers() -> dict[str, tuple[Callable[[Any], Any], Any, Change]]:
     """By name: what is read of a container, the container, and how it changes."""
     held: dict[str, tuple[Callable[[Any], Any], Any, Change]] = {}
     for kind in (collections.OrderedDict, collections.UserDict, collections.Counter, Open, Config):
-        made: Any = kind(a=1.0)
+        made: Any = cast(Any, kind)(a=1.0)
         held[kind.__name__] = (lambda c: c["a"], made, functools.partial(made.__setitem__, "a"))
     made = collections.defaultdict(float, a=1.0)
     held["defaultdict"] = (lambda c: c["a"], made, functools.partial(made.__setitem__, "a"))
@@ -130,7 +130,7 @@ def containers() -> dict[str, tuple[Callable[[Any], Any], Any, Change]]:
     held["method of a dict"] = (lambda c: c("a"), table.get, change)
     variable = contextvars.ContextVar("variable", default=1.0)
     held["ContextVar"] = (lambda c: c.get(), variable, variable.set)
-    module = types.ModuleType("not_in_sys_modules")
+    module: Any = types.ModuleType("not_in_sys_modules")
     local, number, pair, slots = threading.local(), ctypes.c_double(1.0), Pair(inner=Pair()), Slots()
     for name, holder in (("SimpleNamespace", types.SimpleNamespace()), ("Namespace", argparse.Namespace()),
                          ("module", module), ("local", local), ("slots", slots), ("dataclass", pair)):
@@ -314,7 +314,7 @@ def test_draws_are_refused_and_undone(k: int) -> None:
 
 
 def own_states() -> str:
-    return repr((RNG.bit_generator.state, OLD.get_state()[1:], PYTHON.getstate()))
+    return repr((RNG.bit_generator.state, cast(Any, OLD.get_state())[1:], PYTHON.getstate()))
 
 
 READS: dict[str, tuple[Callable[[Any], Any], str]] = {

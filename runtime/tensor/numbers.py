@@ -12,6 +12,7 @@ from .fragments import Operation
 from .tape import tapes
 
 NUMBERS = (int, float, bool, complex)
+FLOATS_TO_PYTORCH: tuple[type, ...] = (np.bool_, np.longdouble)
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -22,7 +23,7 @@ def number_of(value: Any) -> float | None:
     """
     if type(value) in NUMBERS:
         return value
-    if isinstance(value, (np.bool_, np.longdouble)):
+    if isinstance(value, FLOATS_TO_PYTORCH):
         return float(value)
     if isinstance(value, (np.generic, *NUMBERS)):
         plain: Any = value.item() if isinstance(value, np.generic) else value
