@@ -11,7 +11,7 @@ from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Graph
 from ..compiler.ir.text import show
 from ..compiler.ops.require import Warned
-from ..compiler.passes import adjoint, unwrap
+from ..compiler.passes import adjoint
 from ..compiler.settings import STAGES
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
@@ -82,7 +82,7 @@ class Inside:
         inner = self.__wrapped__
         while isinstance(inner, Inside):
             inner = inner.__wrapped__
-        made = to_sympy(unwrap(graph), getattr(inner, "symbols", ()))
+        made = to_sympy(graph, getattr(inner, "symbols", ()))
         return assemble(result, lambda leaf: made[leaf.index])
 
 

@@ -136,6 +136,24 @@ def test_what_is_read_back_is_legible() -> None:
     assert pullback.grad(pullback.grad(f, argnums=1), argnums=1).sympy() == -x * sp.sin(y)
 
 
+OPENED = sp.symbols("t", positive=True)
+
+
+@pytest.mark.parametrize("written, want", [
+    (np.arcsinh, sp.asinh(OPENED)), (lambda t: np.hypot(t, 2.0), sp.sqrt(OPENED**2 + 4)), (np.arctanh, sp.atanh(OPENED)),
+    (lambda t: np.exp(t) * np.log(t), sp.exp(OPENED) * sp.log(OPENED)), (np.arcsin, sp.asin(OPENED)),
+    (lambda t: np.log1p(t) + np.expm1(t), sp.log(1 + OPENED) + sp.exp(OPENED) - 1),
+    (lambda t: 1 / np.cosh(t), 1 / sp.cosh(OPENED)),
+])  # fmt: skip
+def test_what_is_written_out_in_floats_is_read_as_what_it_means(written: Any, want: Any) -> None:
+    """No branch for what overflows or cancels in floats: to second order the expressions are those of a textbook."""
+    for order, f in enumerate((pullback.jit(written), pullback.grad(written), pullback.grad(pullback.grad(written)))):
+        got = f.sympy()
+        assert not got.has(sp.Piecewise, sp.Min, sp.Max)
+        (symbol,) = got.free_symbols
+        assert sp.simplify(got.xreplace({symbol: OPENED}) - sp.diff(want, OPENED, order)) == 0
+
+
 def test_a_numpy_function_is_read_out() -> None:
     @pullback.value_and_grad
     def f(a: Any, b: Any) -> Any:

@@ -27,7 +27,9 @@ from ..ops.elementwise import Elementwise, cast, select
 from ..ops.expression import read_all
 from ..ops.formula import Floats, Symbols
 from ..ops.source import const, number
+from ..ops.special import Special
 from ..ops.term import Term, Terms
+from ..passes.cleanup import expand
 from .array import Array, find, here
 from .promotion import common_shape, conform, result_dtype
 
@@ -194,12 +196,14 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = ()) -> list[Any]:
     """The results of a graph of scalars as SymPy expressions; parameters without a symbol get one of their name."""
     import sympy
 
+    m = Symbols()
+    graph = expand(graph, late=True, keep=lambda prim: isinstance(prim, Special) and m.knows(prim.name))
     env: dict[Value, Any] = {}
     for k, p in enumerate(graph.params):
         _check_scalar(p, f"argument {p.hint or k}")
         named = {"real": True} if p.type.is_float else {"integer": True}
         env[p] = symbols[k] if k < len(symbols) else sympy.Symbol(p.hint or f"x{k}", **named)
-    _read_body(graph, env, Symbols())
+    _read_body(graph, env, m)
     return [env[r] for r in graph.results]
 
 
@@ -225,6 +229,8 @@ def _check_scalar(value: Value, what: str) -> None:
 def _read_op(op: Op, args: list[Any], m: Symbols) -> Any:
     if isinstance(op.prim, Elementwise):
         return op.prim.formula(m, *args)
+    if isinstance(op.prim, Special):
+        return getattr(m, op.prim.name)(*args, **op.attrs)
     if op.prim is select:
         return m.select(*args)
     if op.prim is const:
@@ -247,6 +253,8 @@ def _constant(value: Any) -> Any:
 
     if isinstance(value, bool):
         return sympy.true if value else sympy.false
+    if abs(value) == np.finfo(np.float64).max:  # where floats end, but not numbers
+        value = math.copysign(math.inf, value)
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return sympy.Integer(int(value))
     if not math.isfinite(value):

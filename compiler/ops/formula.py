@@ -67,6 +67,21 @@ class Algebra:
     def arcsin_slope(self, x: Any) -> Any:
         return 1 / self.sqrt((1 - x) * (1 + x))
 
+    def arccosh_slope(self, x: Any) -> Any:
+        return 1 / self.sqrt((x - 1) * (x + 1))
+
+    def arctanh_slope(self, x: Any) -> Any:
+        return 1 / ((1 - x) * (1 + x))
+
+    def hypot(self, x: Any, y: Any) -> Any:
+        return self.sqrt(x * x + y * y)
+
+    def hypot_slope(self, x: Any, y: Any) -> Any:
+        return x / self.hypot(x, y)
+
+    def xlogy(self, x: Any, y: Any) -> Any:
+        return self.select(self.eq(x, 0), 0, x * self.log(y))
+
     def softplus(self, x: Any) -> Any:
         return self.log1p(self.exp(x))
 
@@ -130,8 +145,22 @@ class Symbols(Algebra):
     def expm1(self, x: Any) -> Any:
         return self.sympy.exp(x) - 1
 
+    def lgamma(self, x: Any) -> Any:
+        return self.sympy.loggamma(x)
+
+    def polygamma(self, x: Any, n: int) -> Any:
+        return self.sympy.polygamma(n, x)
+
+    def sinc(self, x: Any, n: int) -> Any:
+        t = self.sympy.Dummy()
+        return self.sympy.sinc(t).diff(t, n).subs(t, x)
+
     def select(self, p: Any, a: Any, b: Any) -> Any:
         return self.sympy.Piecewise((a, p), (b, True))
+
+    def knows(self, name: str) -> bool:
+        """Whether there is an expression for the primitive of that name."""
+        return hasattr(type(self), name) or hasattr(self.sympy, INVERSES.get(name, name))
 
 
 class Numbers(Algebra):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
-from ..ir.primitive import Effect
+from ..ir.primitive import Effect, Primitive
 from ..ir.text import show
 from ..ops.custom import checkpoint, refused
 
@@ -25,20 +25,20 @@ def holding(b: Builder, op: Op, args: tuple[Value, ...], regions: tuple[Graph, .
     return b.append(Op(op.prim, args, op.attrs, regions, op.results, b.where))
 
 
-def expand(graph: Graph, late: bool = False) -> Graph:
-    """Write calls, custom rules and the like in terms of what they stand for, in regions too.
+def expand(graph: Graph, late: bool = False, keep: Callable[[Primitive], bool] = lambda prim: False) -> Graph:
+    """Write calls, custom rules and the like in terms of what they stand for, in regions too, but for what to `keep`.
 
     Two wait until `late`: what a checkpoint computes again must not be found equal to what was computed before, and
     what is refused may be found not to be needed.
     """
 
     def stays(op: Op) -> bool:
-        return op.prim.expand is None or (op.prim in (checkpoint, refused) and not late)
+        return op.prim.expand is None or (op.prim in (checkpoint, refused) and not late) or keep(op.prim)
 
     def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
         if not stays(op):
             return op.prim.expand(b, op, args)
-        return inside(b, op, args, lambda region: expand(region, late))
+        return inside(b, op, args, lambda region: expand(region, late, keep))
 
     def expands(graph: Graph) -> bool:
         return any(not stays(op) or any(map(expands, op.regions)) for op in graph.body)

@@ -346,6 +346,4 @@ def flush() -> None:
     tapes.tape.flush()
 
 
-__all__ = [
-    "Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tapes",
-]  # fmt: skip
+__all__ = ["Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tapes"]
