@@ -140,7 +140,8 @@ OPENED = sp.symbols("t", positive=True)
 
 
 @pytest.mark.parametrize("written, want", [
-    (np.arcsinh, sp.asinh(OPENED)), (lambda t: np.hypot(t, 2.0), sp.sqrt(OPENED**2 + 4)), (np.arctanh, sp.atanh(OPENED)),
+    (np.arcsinh, sp.asinh(OPENED)), (lambda t: np.hypot(t, 2.0), sp.sqrt(OPENED**2 + 4)),
+    (np.arctanh, sp.atanh(OPENED)),
     (lambda t: np.exp(t) * np.log(t), sp.exp(OPENED) * sp.log(OPENED)), (np.arcsin, sp.asin(OPENED)),
     (lambda t: np.log1p(t) + np.expm1(t), sp.log(1 + OPENED) + sp.exp(OPENED) - 1),
     (lambda t: 1 / np.cosh(t), 1 / sp.cosh(OPENED)),
