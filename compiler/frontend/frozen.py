@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -57,7 +58,8 @@ def states() -> list[tuple[Callable[[Any], None], Any, Any]]:
         found.append((python.setstate, state, hash(state)))
     if hasattr(torch, "get_rng_state"):
         state = torch.get_rng_state()  # type: ignore[union-attr]
-        found.append((torch.set_rng_state, state, state.numpy().tobytes()))  # type: ignore[union-attr]
+        with contextlib.suppress(RuntimeError, AssertionError):  # within PyTorch's own traces it has no numbers
+            found.append((torch.set_rng_state, state, state.numpy().tobytes()))  # type: ignore[union-attr]
     for read, write, _ in SHARED:
         state = read()
         found.append((write, state, state))
