@@ -14,7 +14,7 @@ import numpy as np
 from mpmath import mp
 
 from pullback.compiler.ir.graph import Graph, Op, Value
-from pullback.compiler.ops.formula import Numbers
+from pullback.compiler.ops.algebras import Numbers
 
 #: what a primitive may be off, in units of rounding of its result; 1 where not stated
 ROUNDINGS = dict.fromkeys(

@@ -22,10 +22,10 @@ import numpy as np
 from ..ir.graph import Graph, Op, Value
 from ..ir.types import NAMES, Type
 from ..ops import reduce, shape
+from ..ops.algebras import Floats, Symbols
 from ..ops.control import call
 from ..ops.elementwise import Elementwise, cast, select
 from ..ops.expression import read_all
-from ..ops.formula import Floats, Symbols
 from ..ops.source import const, number
 from ..ops.special import Special
 from ..ops.term import Term, Terms

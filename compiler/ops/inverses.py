@@ -22,7 +22,7 @@ class Own(Special):
 
     def evaluate(self, args, attrs, regions):
         with np.errstate(all="ignore"):
-            return [np.asarray(self.formula(Arrays(), *args, **attrs), args[0].dtype)]
+            return [np.asarray(self.formula(Arrays(), *args, **attrs), np.result_type(*args))]
 
     def expand(self, b, op, args):
         m = Terms(b)
@@ -30,15 +30,17 @@ class Own(Special):
 
 
 def _strong_mul(m: Any, x: Any, y: Any) -> Any:
-    ends = m.or_(m.eq(m.abs(x), math.inf), m.eq(m.abs(y), math.inf))
-    return m.select(m.and_(ends, m.or_(m.eq(x, 0), m.eq(y, 0))), 0, x * y)
+    return m.select(m.and_(m.eq(x, 0), m.eq(m.abs(y), math.inf)), 0, x * y)
 
 
 strong_mul = Own(
     "strong_mul", _strong_mul,
-    [lambda m, ct, x, y, r: m.strong_mul(ct, _moving(m, x, y)), lambda m, ct, x, y, r: m.strong_mul(ct, x)],
+    [lambda m, ct, x, y, r: m.strong_mul(ct, _moving(m, x, y)), lambda m, ct, x, y, r: m.strong_mul(x, ct)],
 )  # fmt: skip
-"""x * y, a cotangent and a slope that may have overflowed; 0 times infinity is 0, and so are its derivatives."""
+"""x * y, a cotangent and a slope that may have overflowed: 0 times infinity is 0, and so are its derivatives.
+
+Infinity times 0 stays NaN: nothing has settled in log(exp(x)) far below 0, whose slope is 1.
+"""
 
 
 def _moving(m: Any, x: Any, y: Any) -> Any:

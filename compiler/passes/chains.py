@@ -6,7 +6,7 @@
 Numbers that depend on what comes into a backward region are kept as such a base and a factor that does not, until
 something else reads them. Products are then associated in another way than written: last bits differ, and where the
 factors alone leave the range of floats while the whole product does not, so does the result. What a mask hides has the
-factor zero: it stays zero for every cotangent that is finite.
+factor zero: it stays zero for every cotangent that is finite. A factor that may have overflowed is met by `strong_mul`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from typing import NamedTuple
 
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ops.elementwise import add, div, mul, neg, select, sub
+from ..ops.inverses import strong_mul
 from ..ops.source import const, number
 
-RULES = {add, sub, mul, div, neg, select}
+PRODUCTS = {mul, strong_mul}
+RULES = {add, sub, div, neg, select, *PRODUCTS}
 
 
 class Promise(NamedTuple):
-    """base * factor, not yet computed; a factor that is None is one."""
+    """base * factor, not yet computed; a factor that is None is one. `strong` if zero times infinity is zero."""
 
     base: Value
     factor: Value | None
+    strong: bool = False
 
 
 def last(graph: Graph, late: Iterable[Value]) -> Graph:
@@ -67,17 +70,19 @@ class _Last:
             left, right = parts
             if left is None or right is None or left.base is not right.base:
                 return None
-            return Promise(left.base, op.prim(self.b, self.factor(left), self.factor(right)))
+            made = op.prim(self.b, self.factor(left), self.factor(right))
+            return Promise(left.base, made, left.strong or right.strong)
         first, *others = parts
         if op.prim is neg:
-            return first and Promise(first.base, neg(self.b, self.factor(first)))
+            return first and first._replace(factor=neg(self.b, self.factor(first)))
         if op.prim is div:
-            return first and (None if others[0] else Promise(first.base, div(self.b, self.factor(first), early[1])))
+            return first and (None if others[0] else first._replace(factor=div(self.b, self.factor(first), early[1])))
         if (first is None) == (others[0] is None):
             return None
         part, by = (first, early[1]) if first else (others[0], early[0])
         assert part is not None
-        return Promise(part.base, by if part.factor is None else mul(self.b, part.factor, by))
+        made = by if part.factor is None else op.prim(self.b, part.factor, by)
+        return Promise(part.base, made, part.strong or op.prim is strong_mul)
 
     def chosen(self, op: Op, parts: list[Promise | None]) -> Promise | None:
         """A choice between two on one base, or one and zero: a masked factor is zero."""
@@ -90,7 +95,7 @@ class _Last:
             if part is None and value not in self.zeros:
                 return None
             factors.append(value if part is None else self.factor(part))
-        return Promise(base.base, select(self.b, op.args[0], *factors))
+        return Promise(base.base, select(self.b, op.args[0], *factors), any(p is not None and p.strong for p in parts))
 
     def part(self, value: Value) -> Promise | None:
         """A late number as base and factor; None for early ones."""
@@ -107,7 +112,8 @@ class _Last:
         if part is None:
             return value
         if value not in self.kept:
-            made = part.base if part.factor is None else mul(self.b, part.base, part.factor)
+            product = strong_mul if part.strong else mul
+            made = part.base if part.factor is None else product(self.b, part.base, part.factor)
             self.kept[value] = made
             self.late.add(made)
         return self.kept[value]

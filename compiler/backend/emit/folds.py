@@ -13,8 +13,9 @@ from ..registers import FLOATS, Reg
 from .element import Elements
 from .memory import Cell
 
-#: elements of a sum in f32 that go to one set of accumulators before these are added to others
-PART = 4096
+#: elements of a sum in f32 that go to one set of accumulators before these are added to others; sums of 4,000 to a
+#: million take up to 1.4 % longer than without such parts, with parts of 4,096 up to 8 %
+PART = 8192
 
 
 class Folds(ABC):
