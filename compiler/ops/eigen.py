@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir.types import Type
 from . import matrices as M
-from .library import Library, each
+from .library import Library, each, near_one
 
 Complex = tuple[Any, Any]
 """The real and the imaginary part."""
@@ -91,6 +91,10 @@ def _eig_pull(m: Any, inputs: Any, results: Any, cts: Any, is_complex: int) -> A
     return [_joined(m, made) if is_complex else made[0]]
 
 
-eig = Library("eig", _types, _eig, _eig_pull, {"is_complex": "axis"})
+eig = Library(
+    "eig", _types, _eig, _eig_pull, {"is_complex": "axis"},
+    samples=lambda rng: [([near_one(rng, 3, 3)], {"is_complex": 0}),
+                         ([rng.normal(size=(2, 3, 3, 2))], {"is_complex": 1})],
+)  # fmt: skip
 
 __all__ = ["eig"]

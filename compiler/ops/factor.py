@@ -16,7 +16,7 @@ import numpy as np
 from ..ir.types import Type
 from . import matrices as M
 from .custom import refused
-from .library import Library, each
+from .library import Library, each, near_one, positive
 
 
 def _same(a: Type, *_: Type, **__: Any) -> Type:
@@ -31,7 +31,15 @@ def _inverse_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [-M.product(m, turned, cts[0], turned)]
 
 
-inverse = Library("inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull)
+def _squares(rng: np.random.Generator) -> Any:
+    return [([near_one(rng, *shape)], {}) for shape in ((3, 3), (2, 4, 4), (1, 1))]
+
+
+def _rectangles(rng: np.random.Generator, **attributes: Any) -> Any:
+    return [([near_one(rng, *shape)], attributes) for shape in ((3, 3), (5, 3), (2, 3, 4))]
+
+
+inverse = Library("inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull, samples=_squares)
 
 
 def _solve_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
@@ -39,7 +47,10 @@ def _solve_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [-M.product(m, ct, M.turned(m, results[0])), ct]
 
 
-solve = Library("solve", lambda a, b: b, lambda a, b: each(np.linalg.solve, a, b), _solve_pull)
+solve = Library(
+    "solve", lambda a, b: b, lambda a, b: each(np.linalg.solve, a, b), _solve_pull,
+    samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {}) for (a,), _ in _squares(rng)],
+)  # fmt: skip
 
 
 def _pinv_types(a: Type, *_: Type) -> Type:
@@ -64,7 +75,11 @@ def _pinv_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [made, None, None]
 
 
-pinv = Library("pinv", _pinv_types, _pinv, _pinv_pull)
+pinv = Library(
+    "pinv", _pinv_types, _pinv, _pinv_pull,
+    samples=lambda rng: [([a, np.zeros(a.shape[:-2]), np.full(a.shape[:-2], 1e-12)], {})
+                         for (a,), _ in _rectangles(rng)],
+)  # fmt: skip
 
 # ---- determinants
 
@@ -103,8 +118,8 @@ def _summed(m: Any, v: Any) -> Any:
     return m(M.sum_(m.b, v.value, axes=(len(M.shape_of(v)) - 1,)))
 
 
-det = Library("det", _scalar, lambda a: np.linalg.det(a), _det_pull)
-cofactor = Library("cofactor", _same, _cofactor, _cofactor_pull)
+det = Library("det", _scalar, lambda a: np.linalg.det(a), _det_pull, samples=_squares)
+cofactor = Library("cofactor", _same, _cofactor, _cofactor_pull, samples=_squares)
 
 
 def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
@@ -113,8 +128,9 @@ def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 
 slogdet = Library(
-    "slogdet", lambda a: (_scalar(a), _scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull
-)
+    "slogdet", lambda a: (_scalar(a), _scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull,
+    samples=_squares,
+)  # fmt: skip
 
 # ---- Cholesky, LU and QR
 
@@ -132,7 +148,11 @@ def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [_symmetric(m, made)]
 
 
-cholesky = Library("cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull)
+def _positives(rng: np.random.Generator) -> Any:
+    return [([positive(rng, 3, 3)], {}), ([positive(rng, 2, 4, 4)], {})]
+
+
+cholesky = Library("cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives)
 
 
 def _minor(a: np.ndarray) -> np.ndarray:
@@ -152,7 +172,7 @@ def _is_positive(a: np.ndarray) -> bool:
         return False
 
 
-cholesky_info = Library("cholesky_info", lambda a: _scalar(a).with_dtype("i32"), _minor)
+cholesky_info = Library("cholesky_info", lambda a: _scalar(a).with_dtype("i32"), _minor, samples=_positives)
 
 
 BLOCK = 32
@@ -215,6 +235,7 @@ permutation = Library(
     lambda p, rows, dtype: Type(dtype, (*p.shape[:-1], rows, rows)),
     lambda p, rows, dtype: _permutation(p, rows),
     attributes={"rows": "axis", "dtype": "word"},
+    samples=lambda rng: [([np.array([[2, 2], [1, 3]], np.int32)], {"rows": 4, "dtype": "f64"})],
 )
 
 
@@ -247,7 +268,7 @@ def _solved_right(m: Any, x: Any, up: Any) -> Any:
     return M.turned(m, m.solve(up, M.turned(m, x)))
 
 
-lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull)
+lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull, samples=_rectangles)
 
 
 def _qr_types(a: Type, mode: str) -> tuple[Type, Type]:
@@ -277,7 +298,10 @@ def _qr_tall(m: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
     return M.turned(m, m.solve(r, M.turned(m, gq + M.product(m, q, both))))
 
 
-qr = Library("qr", _qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_pull, {"mode": "word"})
+qr = Library(
+    "qr", _qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_pull, {"mode": "word"},
+    samples=lambda rng: _rectangles(rng, mode="reduced"),
+)  # fmt: skip
 
 
 def _geqrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -294,4 +318,4 @@ def _geqrf_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [m(refused(m.b, type=inputs[0].value.type, text="the derivative of geqrf is not implemented"))]
 
 
-geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull)
+geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull, samples=_rectangles)

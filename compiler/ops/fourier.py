@@ -43,7 +43,11 @@ def _fft_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...]
     return [m.fft(cts[0], axes=axes, inverse=1 - inverse)]
 
 
-fft = Library("fft", _same, _fft, _fft_pull, {"axes": "axes", "inverse": "axis"})
+fft = Library(
+    "fft", _same, _fft, _fft_pull, {"axes": "axes", "inverse": "axis"},
+    samples=lambda rng: [([rng.normal(size=(3, 5, 2))], {"axes": axes, "inverse": k})
+                         for k, axes in ((0, (-1,)), (1, (-2, -1)))],
+)  # fmt: skip
 
 
 def _half(x: Type, axis: int) -> Type:
@@ -63,8 +67,9 @@ def _rfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int) -> Any:
 
 
 rfft = Library(
-    "rfft", _half, lambda x, axis: _parts(np.fft.rfft(x, axis=axis)), _rfft_pull, {"axis": "axis"}
-)
+    "rfft", _half, lambda x, axis: _parts(np.fft.rfft(x, axis=axis)), _rfft_pull, {"axis": "axis"},
+    samples=lambda rng: [([rng.normal(size=shape)], {"axis": -1}) for shape in ((6,), (2, 5))],
+)  # fmt: skip
 
 
 def _whole(x: Type, axis: int, n: int) -> Type:
@@ -85,6 +90,9 @@ def _irfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int, n: int) 
     return [m.select(ends, made, 2.0 * made)]
 
 
-irfft = Library("irfft", _whole, _irfft, _irfft_pull, {"axis": "axis", "n": "axis"})
+irfft = Library(
+    "irfft", _whole, _irfft, _irfft_pull, {"axis": "axis", "n": "axis"},
+    samples=lambda rng: [([rng.normal(size=(2, 4, 2))], {"axis": -1, "n": n}) for n in (6, 7)],
+)  # fmt: skip
 
 __all__ = ["fft", "irfft", "rfft"]

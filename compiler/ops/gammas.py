@@ -134,8 +134,12 @@ def _like_first(*types: Any) -> Any:
     return types[0]
 
 
-gammainc = Library("gammainc", _like_first, lambda a, x: _incomplete(a, x)[0], _pull("igamma", 1.0))
-gammaincc = Library("gammaincc", _like_first, lambda a, x: _incomplete(a, x)[1], _pull("igammac", -1.0))
-zeta = Library("zeta", _like_first, _hurwitz, _zeta_pull)
+def _pairs(rng: np.random.Generator) -> Any:
+    return [([rng.uniform(1.5, 4.0, shape), rng.uniform(0.5, 3.0, shape)], {}) for shape in ((), (7,), (2, 3))]
+
+
+gammainc = Library("gammainc", _like_first, lambda a, x: _incomplete(a, x)[0], _pull("igamma", 1.0), samples=_pairs)
+gammaincc = Library("gammaincc", _like_first, lambda a, x: _incomplete(a, x)[1], _pull("igammac", -1.0), samples=_pairs)
+zeta = Library("zeta", _like_first, _hurwitz, _zeta_pull, samples=_pairs)
 
 __all__ = ["gammainc", "gammaincc", "zeta"]

@@ -1,6 +1,6 @@
 """Operations that NumPy computes: factorisations, transforms, searches for which no loop of our own would be quicker.
 
-    inverse = Library("inverse", _same, _inverse, pull=_inverse_pull)
+    inverse = Library("inverse", _same, _inverse, _inverse_pull, samples=lambda rng: [([near_one(rng, 3, 3)], {})])
 
 The derivative is ours, in graph operations, so every order follows. `expand` puts a call of Python in place of such an
 operation, when nothing will be differentiated any more:
@@ -26,6 +26,7 @@ from .special import Family
 
 Types = Callable[..., Any]
 Compute = Callable[..., Any]
+Samples = Callable[[np.random.Generator], list[tuple[list[np.ndarray], dict[str, Any]]]]
 
 
 class Library(Primitive):
@@ -35,6 +36,7 @@ class Library(Primitive):
     compute   (*arrays, **attributes) -> an array or a tuple of them
     pull      (m, inputs, results, cotangents, **attributes) -> a cotangent or None for each input; a missing
               cotangent comes as zeros
+    samples   (rng) -> pairs (arguments, attributes) away from kinks
     """
 
     bounded = False
@@ -47,13 +49,17 @@ class Library(Primitive):
         compute: Compute,
         pull: Callable[..., Any] | None = None,
         attributes: Mapping[str, str] | None = None,
+        *,
+        samples: Samples,
     ) -> None:
         super().__init__(name)
-        self.types, self.compute, self.pulled = types, compute, pull
-        self.arity = None
+        self.types, self.compute, self.pulled, self.drawn = types, compute, pull, samples
         self.attributes = attributes or {}  # type: ignore[misc]
+        self.arity = compute.__code__.co_argcount - len(self.attributes)
 
     def infer(self, types, attrs, regions):
+        if len(types) != self.arity:
+            raise TypeError(f"{self.name} takes {self.arity} arguments, got {len(types)}")
         made = self.types(*types, **attrs)
         return (made,) if isinstance(made, Type) else tuple(made)
 
@@ -82,7 +88,18 @@ class Library(Primitive):
         return m.emit(self, *map(m.wide, range(len(m.args))), **m.op.attrs)
 
     def samples(self, rng):
-        return []  # tests/test_linalg.py and tests/test_fourier.py
+        return self.drawn(rng)
+
+
+def near_one(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Matrices near the unit one, of which no two singular values are equal."""
+    return 0.2 * rng.normal(size=shape) + np.eye(shape[-2], shape[-1]) * (1 + 0.5 * np.arange(shape[-1]))
+
+
+def positive(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Positive definite matrices, symmetric."""
+    a = near_one(rng, *shape)
+    return a @ np.swapaxes(a, -1, -2)
 
 
 def _computed(
@@ -127,4 +144,4 @@ def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], give
     return numbered(Function(prim.name, lambda args: _computed(prim, table, gives, args), given, gives))
 
 
-__all__ = ["Library", "each"]
+__all__ = ["Library", "each", "near_one", "positive"]

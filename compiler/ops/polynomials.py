@@ -49,6 +49,9 @@ def _pull(m: Any, inputs: Any, results: Any, cts: Any, family: str) -> Any:
     return [m(refused(m.b, type=x.value.type, text=text)) for x in inputs]
 
 
-polynomial = Library("polynomial", lambda x, n, family: x, _polynomial, _pull, {"family": "word"})
+polynomial = Library(
+    "polynomial", lambda x, n, family: x, _polynomial, _pull, {"family": "word"},
+    samples=lambda rng: [([rng.uniform(-1, 1, 6), np.arange(6.0)], {"family": family}) for family in FAMILIES],
+)  # fmt: skip
 
 __all__ = ["FAMILIES", "polynomial"]

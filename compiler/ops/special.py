@@ -87,7 +87,14 @@ class Special(Primitive):
         return [mask] * len(op.args)
 
     def samples(self, rng):
-        return []  # tests/test_special.py compares with SciPy and mpmath
+        """Somewhat above what is `safe`; tests/test_special.py goes through the whole range."""
+        attributes = [dict.fromkeys(self.attributes, n) for n in ((0, 1, 2) if self.attributes else (0,))]
+        sizes = ((), (5,), (2, 33))
+
+        def drawn(size: tuple[int, ...], kind: str) -> list[np.ndarray]:
+            return [np.asarray(self.safe + rng.uniform(0.1, 0.3, size), kind) for _ in self.pulls]
+
+        return [(drawn(size, kind), each) for each in attributes for size in sizes for kind in ("f8", "f4")]
 
 
 class Family(Terms):

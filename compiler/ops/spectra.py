@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.types import Type
 from . import matrices as M
-from .library import Library, each
+from .library import Library, each, near_one, positive
 
 
 def _same(a: Type) -> Type:
@@ -40,8 +40,9 @@ def _eigh(a: np.ndarray, upper: int) -> tuple[np.ndarray, ...]:
 
 
 eigh = Library(
-    "eigh", lambda a, upper: (a.with_shape(a.shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"}
-)
+    "eigh", lambda a, upper: (a.with_shape(a.shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"},
+    samples=lambda rng: [([positive(rng, *shape)], {"upper": k}) for k, shape in ((0, (3, 3)), (1, (2, 4, 4)))],
+)  # fmt: skip
 
 
 def _svd_types(a: Type, full: int) -> tuple[Type, ...]:
@@ -83,12 +84,16 @@ def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any, full: int) -> Any:
     return [made]
 
 
-svd = Library("svd", _svd_types, _svd, _svd_pull, {"full": "axis"})
+svd = Library(
+    "svd", _svd_types, _svd, _svd_pull, {"full": "axis"},
+    samples=lambda rng: [([near_one(rng, *shape)], {"full": 0}) for shape in ((3, 3), (5, 3), (2, 3, 4))],
+)  # fmt: skip
 singular_values = Library(
     "singular_values",
     lambda a: _svd_types(a, 0)[1],
     lambda a: each(lambda x: np.linalg.svd(x, compute_uv=False), a),
     lambda m, inputs, results, cts: [_values_pull(m, inputs[0], cts[0])],
+    samples=lambda rng: [([near_one(rng, *shape)], {}) for shape in ((3, 3), (2, 4, 3))],
 )
 
 
@@ -136,4 +141,7 @@ def _exponential_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [M.block(m, m.matrix_exp(both), 0, n, n, n)]
 
 
-matrix_exp = Library("matrix_exp", _same, _exponential, _exponential_pull)
+matrix_exp = Library(
+    "matrix_exp", _same, _exponential, _exponential_pull,
+    samples=lambda rng: [([rng.normal(size=shape)], {}) for shape in ((3, 3), (2, 4, 4))],
+)  # fmt: skip
