@@ -279,6 +279,18 @@ def over_items(x):
     return x
 
 
+def imports(x):
+    import datetime as dates
+
+    return x + dates.datetime.now().microsecond
+
+
+def imports_by_name(x):
+    from datetime import datetime as instant
+
+    return x + instant.now().microsecond
+
+
 def text_length() -> int:
     return len(open(HERE).read())
 
@@ -308,6 +320,7 @@ def test_draws_are_refused_and_undone(k: int) -> None:
         with pytest.raises(TraceError, match="draws random numbers") as error:
             transform(function)(1.0, given)
         assert "pass the numbers as an argument" in str(error.value) and "test_moving_state.py:" in str(error.value)
+        assert "from ," not in str(error.value)
         if threading.active_count() == 1:  # what other threads may have drawn is not drawn again
             assert shared == (random.getstate(), repr(np.random.get_state()))
     assert own_states() == before
@@ -332,6 +345,8 @@ READS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "now": (lambda x: x + datetime.datetime.now().microsecond, "the clock"),
     "now by name": (lambda x: x + moment.now().microsecond, "the clock"),
     "today": (lambda x: x + datetime.date.today().day, "the clock"),
+    "imported within": (imports, "the clock"),
+    "imported by name within": (imports_by_name, "the clock"),
     "open": (lambda x: x + text_length(), "a file"),
     "Path": (lambda x: x + len(HERE.read_text()), "a file"),
     "loadtxt": (lambda x: x + np.sum(np.loadtxt(HERE)), "a file"),

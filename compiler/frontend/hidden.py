@@ -16,7 +16,7 @@ import inspect
 import os
 import types
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,12 +255,16 @@ def _slots(space: Any) -> tuple[str, ...]:
 
 
 class Loaded(NamedTuple):
-    """What code names: globals, attributes, those it stores, and attributes of names in a row such as (os, environ)."""
+    """What code names: globals, attributes, those it stores, and attributes of names in a row such as (os, environ).
+
+    In `imported` a row begins with a module that the code imports itself.
+    """
 
     names: tuple[str, ...]
     attributes: frozenset[str]
     stored: frozenset[str]
     chains: tuple[tuple[str, ...], ...]
+    imported: tuple[tuple[str, ...], ...]
 
 
 def global_of(function: types.FunctionType, name: str) -> Any:
@@ -298,7 +302,32 @@ def loaded(code: types.CodeType) -> Loaded:
                 chains[chain] = None
             else:
                 chain = ()
-    return Loaded(tuple(names), frozenset(attributes), frozenset(stored), tuple(c for c in chains if c))
+    rows = tuple(c for c in chains if c)
+    return Loaded(tuple(names), frozenset(attributes), frozenset(stored), rows, tuple(_imported(code)))
+
+
+def _imported(code: types.CodeType) -> Iterator[tuple[str, ...]]:
+    """Attributes in a row of what code imports: (datetime, datetime, now), under whatever names."""
+    for each in codes(code):
+        if not any(i.opname == "IMPORT_NAME" for i in dis.get_instructions(each)):
+            continue
+        known: dict[str, tuple[str, ...]] = {}
+        module, row = "", ()
+        for instruction in dis.get_instructions(each):
+            name, value = instruction.opname, instruction.argval
+            if name == "IMPORT_NAME":
+                module, row = value, (value,)
+            elif name == "IMPORT_FROM":
+                row = (module, value)
+            elif name == "STORE_FAST":
+                known[value], row = row, ()
+            elif name == "LOAD_FAST":
+                row = known.get(value, ())
+            elif name in ("LOAD_ATTR", "LOAD_METHOD") and row:
+                row = (*row, value)
+                yield row
+            elif name != "POP_TOP":
+                row = ()
 
 
 def _reads_defaults(function: types.FunctionType, given: frozenset[str]) -> bool:

@@ -155,8 +155,9 @@ def asked(function: Any) -> str | None:
 def refuse_named(reads: Sequence[types.FunctionType]) -> None:
     """Refuse code that names what cannot be replaced: methods of C, and what was imported by name."""
     for function in reads:
-        for chain in loaded(function.__code__).chains:
-            found = global_of(function, chain[0])
+        code = loaded(function.__code__)
+        rows = [(global_of(function, c[0]), c) for c in code.chains]
+        for found, chain in [*rows, *((sys.modules.get(c[0]), c) for c in code.imported)]:
             what = asked(found) if isinstance(found, types.BuiltinFunctionType) else None
             for name in chain[1:]:
                 space = isinstance(found, (types.ModuleType, type))

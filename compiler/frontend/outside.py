@@ -77,7 +77,7 @@ class Outside:
                 self._note(_called(source.holder), source.name, source.holder)
             elif source.kind != "argument":
                 self.bound.append((source, value))
-            label = str(source) if source.kind in ("attribute", "defaults") else source.label
+            label = str(source) if source.kind in ("attribute", "defaults") else source.label or str(source)
             self._reach(label, source.name or source.label, value)
 
     def _reach(self, label: str, name: str, value: Any) -> None:
