@@ -191,8 +191,11 @@ THRESHOLDS: dict[str, tuple[Callable[[Callable[[object, str, object], None]], No
 }
 
 
-@pytest.mark.parametrize("name", list(CASES)[::2])
-@pytest.mark.parametrize("thresholds", THRESHOLDS)
+TURNS = [(each, name) for k, each in enumerate(THRESHOLDS) for name in list(CASES)[k % 4 :: 4]]
+"""Each case under two of the thresholds."""
+
+
+@pytest.mark.parametrize(("thresholds", "name"), TURNS)
 def test_other_thresholds(name: str, thresholds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for lower in THRESHOLDS[thresholds]:
         lower(monkeypatch.setattr)
