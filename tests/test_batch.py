@@ -46,6 +46,8 @@ def lanes_of(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
     if a.dtype == bool or (a.ndim == 0 and a.dtype.kind == "i"):
         made = [np.roll(a.ravel(), k).reshape(a.shape) if a.ndim else np.asarray(a + k, a.dtype) for k in range(LANES)]
         return np.stack([np.asarray(m, a.dtype) for m in made])
+    if a.ndim == 0:
+        return np.stack([a * (1 + 0.01 * k) for k in range(LANES)]).astype(a.dtype)
     return np.stack([rng.permuted(a) for _ in range(LANES)])
 
 
