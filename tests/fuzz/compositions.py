@@ -19,6 +19,7 @@ import numpy as np
 import pullback
 from pullback.compiler.frontend.errors import TraceError
 from pullback.compiler.settings import settings
+from pullback.runtime.derive import NotScalar
 from tests.fuzz import plainly
 from tests.fuzz.duals import Undecided, computed
 from tests.fuzz.nests import Program
@@ -108,7 +109,7 @@ def examine(program: Program, reference: bool = True) -> str:
 
 def refusal(error: Exception, call: str) -> str:
     """What pullback says that it does not do; anything else is a fault."""
-    if isinstance(error, TraceError) or (isinstance(error, ValueError) and "max_memory" in str(error)):
+    if isinstance(error, (TraceError, NotScalar)) or (isinstance(error, ValueError) and "max_memory" in str(error)):
         return f"refused: {str(error).splitlines()[0]}"
     raise Difference(f"raises {type(error).__name__}: {error} for {call}") from error
 

@@ -247,13 +247,15 @@ def program(choices: Choices, small: bool = False) -> Program:
     if c.chance(10 if small else 40):
         helper = Body(c, Scope({"u": ()}), (2,), new)
         helper.most_order = 0
-        lines += [*function("h", "u", helper, (), c.below(3)), "", ""]
+        lines += [*function("h", "u, n=2", helper, (), c.below(3)), "", ""]
         helpers = ("h",)
     scope = Scope({"K": (2,), "y": y, "x": s}, helpers=helpers)
     body = Body(c, scope, (k, j, 2), new)
     body.most_order = 0 if small else 1
     if "m" in s:
         body.out("m = x.shape[0]")
+    elif "m" in y:
+        body.out("m = y.shape[0]")
     dims = (k, j, 2) if "m" in s or k != "m" else (j, 2)
     body.dims = tuple(d for d in dims if d != "m" or "m" in s)
     t: Shape = c.pick((), (), s)

@@ -69,7 +69,8 @@ def plain(tree: Tree) -> Tree:
 
 def inner(a: Tree, b: Tree) -> Any:
     made: Any = lift(0.0)
-    for x, y in zip(numbers(a), numbers(b), strict=True):
+    floats = numbers(a)
+    for x, y in zip(floats, numbers(b) if floats else (), strict=True):  # whole numbers have no slope
         made = made + x * y
     return made
 
@@ -132,7 +133,8 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 def vjp(f: Callable[..., Any], *args: Any) -> Any:
     def pullback(cotangent: Any) -> Any:
         floats = tuple(k for k, a in enumerate(args) if numbers(a))
-        made = iter(grad(lambda *xs: inner(f(*xs), cotangent), floats)(*args))
+        weight = float(cotangent) if isinstance(cotangent, (int, np.integer)) else cotangent
+        made = iter(grad(lambda *xs: inner(f(*xs), weight), floats)(*args))
         return tuple(next(made) if k in floats else None for k in range(len(args)))
 
     return f(*args), pullback
