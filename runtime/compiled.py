@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.backend.entries.hidden import Guard
 from ..compiler.backend.entries.native import NativeFunction
 from ..compiler.backend.entries.specs import StaticSpec
 from ..compiler.backend.entries.text import Named
 from ..compiler.frontend import tree
+from ..compiler.frontend.guards import holds, native_guards
 from ..compiler.frontend.hidden import Hidden
 from ..compiler.frontend.results import from_arrays
 from ..compiler.frontend.trace import Trace
@@ -81,6 +83,7 @@ class Compiled:
     ways       how it has been called by name, and with what `out`, and how often
     waiting    calls after which it gets a native entry: most sizes are met only a few times
     variants   the forms of this signature, if it was traced on the values of a call
+    watched    what stood at the hidden places when they were last read, if identity tells of every change
     """
 
     traced: Trace
@@ -96,6 +99,7 @@ class Compiled:
     ways: dict[tuple[Way, Any], int] = field(default_factory=dict)
     waiting: int = 0
     variants: Variants | None = None
+    watched: tuple[Guard, ...] | None = None
 
     @functools.cached_property
     def asks(self) -> bool:
@@ -118,8 +122,13 @@ class Compiled:
 
     def current(self) -> bool:
         """Whether all hidden inputs are what they were."""
+        if self.watched is not None and all(map(holds, self.watched)):
+            return True
+        watched = native_guards(self.hidden)  # before they are read: what changes meanwhile is found at the next call
         key, arrays = self.hidden.read()
-        return key == self.key and (not self.contents or self.unchanged(arrays))
+        same = key == self.key and (not self.contents or self.unchanged(arrays))
+        self.watched = watched if same else None
+        return same
 
     def specs(self) -> tuple[Any, ...] | None:
         """What a native entry would read, if native code can read the arguments and make the result."""

@@ -284,3 +284,40 @@ def test_what_a_function_reads_is_known() -> None:
     rate = 1.0
     found = scan(lambda x: x * rate * SCALE + np.sum(TABLE) + double(x))
     assert {s.name or s.kind for s in found.sources} == {"cell", "SCALE", "TABLE", "double"}
+
+
+def test_what_identity_tells_of_is_looked_at_where_a_function_makes_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a function has no entry that asks by itself: Python compares what stands at the places."""
+    rate = 1.0
+
+    def f(x, by=1.0):
+        return np.sum(x[np.array([2, 0])]) * rate * SCALE * len(x) * by + double(x)[1]
+
+    g, x = jit(f), np.array([1.0, 2.0, 3.0])
+    code = double.__code__
+
+    def twice(x):
+        return x * 4
+
+    def same() -> None:
+        for _ in range(3):
+            assert g(x) == f(x)
+
+    same()
+    assert latest(g).watched
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    same()
+    rate = 7.0
+    same()
+    monkeypatch.setitem(globals(), "len", lambda x: 10)
+    same()
+    monkeypatch.delitem(globals(), "len")
+    same()
+    f.__defaults__ = (5.0,)
+    same()
+    try:
+        double.__code__ = twice.__code__
+        same()
+    finally:
+        double.__code__ = code
+    same()

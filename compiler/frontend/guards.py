@@ -28,6 +28,29 @@ def native_guards(hidden: Hidden) -> tuple[Guard, ...] | None:
     return tuple(guards)
 
 
+def holds(guard: Guard) -> bool:
+    """Whether the same object stands there: what native entries ask, in Python."""
+    kind, holder, name, expected = guard
+    if kind == "global":
+        return holder.get(name, MISSING) is expected
+    if kind == "no global":
+        return name not in holder
+    if kind == "cell":
+        return any(content is expected for content in _contents(holder))
+    return getattr(holder, _ATTRIBUTES[kind]) is expected
+
+
+_ATTRIBUTES = {"code": "__code__", "defaults": "__defaults__", "keyword defaults": "__kwdefaults__"}
+
+
+def _contents(cell: types.CellType) -> tuple[Any, ...]:
+    """What a closure's cell holds, if anything."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
+
+
 def _of_source(source: Source) -> list[Guard] | None:
     if source.kind == "defaults":
         function = source.holder
