@@ -30,6 +30,10 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
             "backward() called inside a function that vmap maps, for a leaf that is the same for all examples. Use"
             " torch.func.grad or vjp there, or call backward() outside of vmap."
         )
+    again = tapes.tape.again
+    if again is not None and id(leaf) in again.grads:
+        again.grads[id(leaf)] = _sum(again.grads[id(leaf)], new, create)
+        return
     while True:
         have = leaf._grad
         if have is not None and _is_elsewhere(have):
@@ -37,16 +41,21 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
         with _adding:
             if leaf._grad is not have or (have is not None and _is_elsewhere(have)):
                 continue
-            if have is None:
-                note(tapes.tape, flow[0], leaf, "_grad")
-                leaf._grad = new
-            elif create:
-                total = add(have, new)
+            total = _sum(have, new, create)
+            if total is not have:
                 note(tapes.tape, total._read(), leaf, "_grad")
                 leaf._grad = total
-            else:
-                overwrite(have, add(have, new))
         return
+
+
+def _sum(have: Core | None, new: Core, create: bool) -> Core:
+    """The gradient with something added: in place, unless that is to be differentiated."""
+    if have is None:
+        return new
+    if create:
+        return add(have, new)
+    overwrite(have, add(have, new))
+    return have
 
 
 _adding = threading.RLock()

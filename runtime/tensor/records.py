@@ -14,7 +14,7 @@ from .memory import has_history
 from .nodes import Node, reachable
 from .paths import Path, part_of
 from .plans import program_of
-from .repeat import run_again
+from .repeat import grads_of, run_again
 from .slots import LEAF, PART, TensorBase
 from .states import RESULT, SEQUENCE, Call, Program, State, events
 from .tape import Tape
@@ -83,7 +83,7 @@ class Record:
             for target, new in template.assigns:
                 values[call.number(new)] = value(call.number(target))
             if template.has_nodes or template.parts:
-                made = run_again(tape, call, value)
+                made = run_again(tape, call, value, grads_of(call, value))
                 _collect(call, template.gives, made, values)
             used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
             for node in reachable(used):

@@ -27,10 +27,14 @@ MOVED = (
 
 
 class Again:
-    """The steps of a call that runs again."""
+    """The steps of a call that runs again.
 
-    def __init__(self, tape: Tape, call: Call) -> None:
-        self.tape, self.call = tape, call
+    grads   of a leaf's id, the gradient that it had then, and then has: the leaf itself may have another meanwhile,
+            also by another thread
+    """
+
+    def __init__(self, tape: Tape, call: Call, grads: dict[int, Any]) -> None:
+        self.tape, self.call, self.grads = tape, call, grads
         self.steps = iter(call.template.steps)
 
     def is_number(self, ref: int) -> bool:
@@ -69,11 +73,11 @@ def catch_up(tape: Tape) -> None:
         now = tape.state  # native code may go on
         states = events(now, tape.caught)
         calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
-        maker, made, before = Maker(tape, states), set(tape.done), list[Any]()
+        maker, made = Maker(tape, states), set(tape.done)
         kept = _kept(tape, [call for _, call in calls])
         try:
             tape.busy = tape is tapes.tape
-            before = _rewind(tape, [call for _, call in calls])
+            _rewind(tape, [call for _, call in calls])
             for state, call in calls:
                 if call.template.plain:
                     maker.make(call)
@@ -82,15 +86,11 @@ def catch_up(tape: Tape) -> None:
                     tape.noded = True
                 tape.done.add(state)
         except BaseException as error:
-            for leaf, grad in before:
-                leaf._grad = grad
             _put_back(tape, kept)
             tape.done, tape.busy = made, False
             tape.fail(error)
             raise
         tape.busy = False
-        for leaf, grad in before:
-            leaf._grad = grad
         _forget(tape, [call for _, call in calls])
         tape.caught = now
         tape.done.clear()
@@ -130,9 +130,8 @@ def _put_back(tape: Tape, kept: Sequence[tuple[Any, tuple[Any, ...], list[Any]]]
         tape.put(number, t, tape.cell(number))
 
 
-def _rewind(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, Any]]:
-    """Give tensors that the calls wrote to the values of before; the leaves that they added to, with the gradients."""
-    leaves = []
+def _rewind(tape: Tape, calls: Sequence[Call]) -> None:
+    """Give tensors that the calls wrote to the values of before."""
     for call in reversed(calls):
         for target, new in call.template.assigns:
             n = call.number(target)
@@ -143,8 +142,6 @@ def _rewind(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, Any]]:
             t._cell = tape.cell_at(tape.origin(n), t._kind)
             t._cell.stale = 0
             t._written -= 1
-        leaves += [tape.value(call.number(leaf)) for leaf, _, _ in call.template.grads]
-    return [(leaf, leaf._grad) for leaf in leaves]
 
 
 def _forget(tape: Tape, calls: Sequence[Call]) -> None:
@@ -162,17 +159,15 @@ def _matters(call: Call) -> bool:
 
 
 def _repeat(tape: Tape, call: Call) -> None:
-    template = call.template
-    for leaf, have, _ in template.grads:
-        tape.value(call.number(leaf))._grad = None if have is None else tape.value(call.number(have))
+    template, grads = call.template, grads_of(call, tape.value)
     numbers = {id(t): (t, t._serial, t._number) for t in _targets(tape, call)}
     for t, _, _ in numbers.values():
         leave(t, tape)
-    made = run_again(tape, call, lambda n: _as_entered(tape, n))
+    made = run_again(tape, call, lambda n: _as_entered(tape, n), grads)
     moved: dict[int, Any] = {}
     _move(tape, call, template.gives, made, moved)
     for leaf, _, result in template.grads:
-        mine, now = tape.value(call.number(result)), tape.value(call.number(leaf))._grad
+        mine, now = tape.value(call.number(result)), grads[id(tape.value(call.number(leaf)))]
         if now is not mine:
             _move(tape, call, (RESULT, result), now, moved)
     for t, serial, number in numbers.values():
@@ -181,6 +176,12 @@ def _repeat(tape: Tape, call: Call) -> None:
         base = late._base
         if id(base) in moved:
             late._base = moved[id(base)]
+
+
+def grads_of(call: Call, value: Any) -> dict[int, Any]:
+    """The gradients that leaves had when the call added to them, by the leaves' ids."""
+    given = [(value(call.number(leaf)), have) for leaf, have, _ in call.template.grads]
+    return {id(leaf): None if have is None else value(call.number(have)) for leaf, have in given}
 
 
 def _as_entered(tape: Tape, n: int) -> Any:
@@ -195,14 +196,14 @@ def _targets(tape: Tape, call: Call) -> list[Any]:
     return [tape.value(call.number(target)) for target, _ in call.template.assigns]
 
 
-def run_again(tape: Tape, call: Call, value: Any) -> Any:
-    """Call the function again on the tensors that `value` gives for numbers."""
+def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any]) -> Any:
+    """Call the function again on the tensors that `value` gives for numbers; what it adds to is in `grads`."""
     template, mine = call.template, tapes.tape
     positional, named = template.form
     args = [_argument(call, f, value) for f in positional]
     kwargs = {name: _argument(call, f, value) for name, f in named.items()}
     saved = mine.again, mine.storages, mode.enabled
-    mine.again, mine.storages, mode.enabled = Again(tape, call), [], bool(template.mode & 1)
+    mine.again, mine.storages, mode.enabled = Again(tape, call, grads), [], bool(template.mode & 1)
     mine.depth += 1
     try:
         made = template.function(*args, **kwargs)
@@ -249,4 +250,4 @@ def _move(tape: Tape, call: Call, form: Any, made: Any, moved: dict[int, Any]) -
     assert what is not NOTHING or made is None
 
 
-__all__ = ["catch_up", "run_again"]
+__all__ = ["catch_up", "grads_of", "run_again"]
