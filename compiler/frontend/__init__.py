@@ -5,7 +5,7 @@ know transforms, and nothing below knows it.
 
     trace      one run of a function on stand-ins: tracing says which function, array what it is handed
     capture    functions with branches, loops and stores: walked, and turned into regions
-    meanings   of NumPy's functions: promotion, ufuncs, reductions, shaping, indexing, products, convolutions, creation
+    numpy      the meanings of NumPy's functions, in the dtypes that promotion tells
     arithmetic Python's operators: NumPy's meaning on arrays, Python's on Python's numbers
     patches    functions that ask no protocol: made (of named sizes), replaced (on the values at hand: athand)
     refused    what cannot be traced (refusals), or would be frozen without notice (frozen), in the words of errors
@@ -21,7 +21,8 @@ know transforms, and nothing below knows it.
     }
 """
 
-from . import arithmetic, convolutions, creation, indexing, made, products, reductions, replaced, shaping, ufuncs
+from . import arithmetic, made, replaced
+from .numpy import convolutions, creation, indexing, products, reductions, shaping, ufuncs
 
 __all__ = [
     "arithmetic", "convolutions", "creation", "indexing", "made", "products", "reductions", "replaced", "shaping",

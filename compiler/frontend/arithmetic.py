@@ -19,8 +19,8 @@ import numpy as np
 from ..ops.require import require
 from .alike import ALIKE, alike
 from .array import HOOKS, Array, here, value_of
+from .numpy.ufuncs import elementwise, power
 from .promotion import as_operand
-from .ufuncs import elementwise, power
 from .wholes import check_fits
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from . import tracing
 from .array import Array, here
+from .numpy.shaping import sizes
+from .numpy.ufuncs import elementwise
 from .patches import NOT_MINE, register
 from .promotion import as_operand, conform, positions
-from .shaping import sizes
 from .sizes import Length, freeze
-from .ufuncs import elementwise
 
 
 def _replaces(module: Any, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

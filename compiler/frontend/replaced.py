@@ -25,12 +25,12 @@ from ..ops.memory import DROPPED, update
 from ..ops.require import Warned
 from ..ops.source import number
 from .array import Array, find, here
-from .creation import arange
 from .errors import TraceError, message
-from .indexing import place_in, steps_in
+from .numpy.creation import arange
+from .numpy.indexing import place_in, steps_in
+from .numpy.shaping import sizes
 from .patches import NOT_MINE, Meaning, patched, register
 from .promotion import as_operand, conform
-from .shaping import sizes
 from .sizes import HOOKS
 from .tracing import current, is_foreign, is_library, silent, user_line
 

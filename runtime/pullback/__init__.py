@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         signal, special, utils, xpu,
     )
     # isort: on
-    from pullback.compiler.frontend.convolutions import conv
+    from pullback.compiler.frontend.numpy.convolutions import conv
     from pullback.runtime.branches import cond, switch
     from pullback.runtime.build import build
     from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
@@ -200,7 +200,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     _NAMES_OF = {
-        "compiler.frontend.convolutions": "conv",
+        "compiler.frontend.numpy.convolutions": "conv",
         "pullback": "accelerator amp autograd backends cpu cuda distributions fft func linalg mps nn optim random"
         " signal special utils xpu",
         "runtime.build": "build",

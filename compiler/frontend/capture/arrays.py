@@ -18,7 +18,7 @@ from ...ir.graph import Value
 from ...ir.types import NAMES, Type
 from ...ops import memory, shape
 from ..array import Array
-from ..indexing import get
+from ..numpy.indexing import get
 from ..promotion import as_operand, conform
 from .machine import Machine
 from .parts import compose, native, part_of

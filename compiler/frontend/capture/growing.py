@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ops import memory
 from ..array import FUNCTIONS, Array
-from ..indexing import get
+from ..numpy.indexing import get
 from . import numbers
 from .arrays import lift, wrap
 from .edges import leaves

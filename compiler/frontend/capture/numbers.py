@@ -17,7 +17,7 @@ from ...ops.elementwise import abs_, and_, cast, lt, ne, not_, or_, xor
 from ..arithmetic import RAISING, Must, arithmetic, fitting, needed
 from ..array import Array
 from ..errors import TraceValueError, message
-from ..ufuncs import elementwise
+from ..numpy.ufuncs import elementwise
 from ..wholes import TEXT
 from .arrays import read, stacked, wrap
 from .machine import Machine

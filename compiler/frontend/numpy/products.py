@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.contract import contract
-from .array import Array, here, implements, unknown
-from .errors import TraceValueError, message
-from .promotion import as_operand, broadcast, cast, conform, loop_here, positions, result_dtype, shape_of
+from ...ops.contract import contract
+from ..array import Array, here, implements, unknown
+from ..errors import TraceValueError, message
+from ..promotion import as_operand, broadcast, cast, conform, loop_here, positions, result_dtype, shape_of
+from ..sizes import Length, broadcast_shapes
+from ..tracing import Tracing, user_line
 from .reductions import normal_axis, sum_, traced
 from .shaping import pad, reshape, transpose
-from .sizes import Length, broadcast_shapes
-from .tracing import Tracing, user_line
 from .ufuncs import elementwise, where
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.graph import Value
-from ..ops import reduce, shape
-from ..ops.term import Terms
-from .array import Array, here, implements, unknown, value_of
-from .errors import TraceIndexError, TraceValueError, message
-from .promotion import as_operand, cast, constant, lift, measured
-from .sizes import Length, product
-from .tracing import Tracing, user_line
+from ...ir.graph import Value
+from ...ops import reduce, shape
+from ...ops.term import Terms
+from ..array import Array, here, implements, unknown, value_of
+from ..errors import TraceIndexError, TraceValueError, message
+from ..promotion import as_operand, cast, constant, lift, measured
+from ..sizes import Length, product
+from ..tracing import Tracing, user_line
 from .ufuncs import elementwise, where
 
 Axis = int | tuple[int, ...] | None

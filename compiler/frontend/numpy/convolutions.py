@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.graph import Builder, Value, evaluate
-from ..ir.types import type_of
-from ..ops import convolve as prims
-from ..ops.shape import pad
-from .array import Array, find, here, implements
-from .errors import TraceValueError, message
-from .promotion import as_operand, cast, conform, result_dtype, shape_of
+from ...ir.graph import Builder, Value, evaluate
+from ...ir.types import type_of
+from ...ops import convolve as prims
+from ...ops.shape import pad
+from ..array import Array, find, here, implements
+from ..errors import TraceValueError, message
+from ..promotion import as_operand, cast, conform, result_dtype, shape_of
+from ..tracing import Tracing, user_line
 from .reductions import traced
 from .shaping import flip, reshape
-from .tracing import Tracing, user_line
 from .ufuncs import elementwise
 
 Pairs = tuple[tuple[int, int], ...]

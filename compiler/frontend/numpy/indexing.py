@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import index as prims
-from ..ops import shape
-from ..ops.elementwise import add, lt, mul, select
-from ..ops.reduce import spread
-from ..ops.source import measure, number
-from .array import FUNCTIONS, HOOKS, Array, find, here, implements, value_of
-from .errors import TraceIndexError, message
-from .promotion import as_operand, broadcast, cast, common_shape, constant, lift, positions
+from ...ops import index as prims
+from ...ops import shape
+from ...ops.elementwise import add, lt, mul, select
+from ...ops.reduce import spread
+from ...ops.source import measure, number
+from ..array import FUNCTIONS, HOOKS, Array, find, here, implements, value_of
+from ..errors import TraceIndexError, message
+from ..promotion import as_operand, broadcast, cast, common_shape, constant, lift, positions
+from ..sizes import Length, plain, product
+from ..tracing import Tracing, user_line
 from .reductions import normal_axis
 from .shaping import _source, reshape, transpose, view
-from .sizes import Length, plain, product
-from .tracing import Tracing, user_line
 
 ALL = slice(None)
 SHORT = 16

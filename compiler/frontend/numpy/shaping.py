@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import shape as prims
-from .array import Array, here, implements, unknown
-from .errors import TraceValueError, message
-from .promotion import as_operand, broadcast, conform, result_dtype, shape_of
+from ...ops import shape as prims
+from ..array import Array, here, implements, unknown
+from ..errors import TraceValueError, message
+from ..promotion import as_operand, broadcast, conform, result_dtype, shape_of
+from ..sizes import Length, broadcast_shapes, product
+from ..tracing import Tracing, user_line
 from .reductions import axes_of, normal_axis, traced
-from .sizes import Length, broadcast_shapes, product
-from .tracing import Tracing, user_line
 
 
 def view(of: Array, now: Tracing, value: Any) -> Array:

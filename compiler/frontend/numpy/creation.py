@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array, here, implements
-from .promotion import as_operand, broadcast, conform, positions, result_dtype, shape_of
+from ..array import Array, here, implements
+from ..promotion import as_operand, broadcast, conform, positions, result_dtype, shape_of
+from ..sizes import product
 from .reductions import traced
 from .shaping import sizes
-from .sizes import product
 from .ufuncs import elementwise
 
 

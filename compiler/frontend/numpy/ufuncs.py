@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import inverses
-from ..ops.term import Term, Terms
-from .array import FUNCTIONS, HOOKS, Array, here, implements, unknown
-from .errors import TraceError, message
-from .promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
-from .tracing import user_line
+from ...ops import inverses
+from ...ops.term import Term, Terms
+from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
+from ..errors import TraceError, message
+from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
+from ..tracing import user_line
 
 LOG2 = math.log(2.0)
 RULES: dict[str, Callable[..., Term]] = {}
