@@ -1,0 +1,11 @@
+"""Cases of NumPy's sorting, searching and order statistics."""
+
+import numpy as np
+
+from . import Case, spread
+
+X = spread(3, 5)
+
+CASES = [
+    Case("np.sum", lambda x: np.sum(x, axis=0), (X,)),
+]
