@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import Case, spread
+from tests.numpy_cases import Case, spread
 
 X = spread(3, 5)
 

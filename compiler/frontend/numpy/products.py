@@ -13,7 +13,7 @@ from ..promotion import as_operand, broadcast, cast, conform, loop_here, positio
 from ..sizes import Length, broadcast_shapes
 from ..tracing import Tracing, user_line
 from .reductions import normal_axis, sum_, traced
-from .shaping import pad, reshape, transpose
+from .shaping import moveaxis, pad, reshape, transpose
 from .ufuncs import elementwise, where
 
 
@@ -134,13 +134,18 @@ def multi_dot(arrays: Any) -> Array:
 
 
 @implements(np.cross)
-def cross(a: Any, b: Any) -> Array:
-    _now, x, y = _pair("np.cross", a, b)
-    if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
-        raise unknown("np.cross", f" of {x.type} and {y.type}")
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = (moveaxis(v, k, -1) for v, k in zip(_pair("np.cross", a, b)[1:], (axisa, axisb), strict=True))
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        if {x.shape[-1], y.shape[-1]} <= {2, 3}:
+            raise unknown("np.cross", f" of vectors of {x.shape[-1]} and {y.shape[-1]} elements")
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     turned = [(v[..., [1, 2, 0]], v[..., [2, 0, 1]]) for v in (x, y)]
     (x1, x2), (y1, y2) = turned
-    return elementwise(np.subtract, elementwise(np.multiply, x1, y2), elementwise(np.multiply, x2, y1))
+    made = elementwise(np.subtract, elementwise(np.multiply, x1, y2), elementwise(np.multiply, x2, y1))
+    return moveaxis(made, -1, axisc)
 
 
 # ---- einsum

@@ -186,7 +186,7 @@ def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: b
 
 @implements(np.std)
 def std(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
-    return _length(var(a, axis, dtype, ddof, keepdims))
+    return length(var(a, axis, dtype, ddof, keepdims))
 
 
 @implements(np.prod)
@@ -249,35 +249,13 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Array:
     return x
 
 
-def _length(square: Array) -> Array:
+def length(square: Array) -> Array:
     """The square root of a sum of squares; at 0, where it has a kink, its gradient is 0 and not 0/0."""
     now, y = traced(square)
     m = Terms(now.builder)
     now.builder.where = user_line()
     term = m(y.value)
     return Array(now, m.select(m.eq(term, 0), 0, m.sqrt(term)).value)
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
-    now, y = traced(x)
-    y = y if y.dtype.kind == "f" else Array(now, cast(now, y.value, np.dtype(np.float64)))
-    single = isinstance(axis, int) or (axis is None and y.ndim == 1)
-    if ord is None or (ord == 2 and single) or (ord == "fro" and not single):
-        total = sum_(elementwise(np.square, y), axis, None, keepdims)
-        return _length(total)
-    size = elementwise(np.absolute, y)
-    if not single or isinstance(ord, str):
-        raise unknown("np.linalg.norm", f" with ord={ord!r} of {y.type}")
-    if ord == np.inf and not y.size:
-        return sum_(size, axis, None, keepdims)
-    if ord in (np.inf, -np.inf):
-        return (amax if ord > 0 else amin)(size, axis, keepdims)
-    if ord == 0:
-        return sum_(elementwise(np.not_equal, size, 0), axis, y.dtype, keepdims)
-    if ord == 1:
-        return sum_(size, axis, None, keepdims)
-    return elementwise(np.power, sum_(elementwise(np.power, size, ord), axis, None, keepdims), 1 / ord)
 
 
 @implements("astype")

@@ -1,0 +1,144 @@
+"""Factors of matrices on traced arrays: np.linalg's cholesky, qr, eigh and svd.
+
+Vectors beyond the rank that a matrix's size allows, which only span a space, have values and no derivative: where a
+cotangent of theirs is not zero, the call raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...ops import factor, spectra
+from ...ops.custom import without_slope
+from ..array import FUNCTIONS, Array, implements, unknown
+from ..errors import TraceError, message
+from ..tracing import user_line
+from .linalg import emitted, holds, is_finite, matrices, mirrored, named, turned
+from .ufuncs import elementwise
+
+# ---- triangular and orthogonal factors
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    x = mirrored(matrices("cholesky", a), upper)
+    (made,) = emitted(factor.cholesky, x)
+    if made.size:
+        diagonal = FUNCTIONS[np.diagonal](made, 0, -2, -1)
+        holds(elementwise(np.greater, diagonal, 0), "Matrix is not positive definite")
+    return turned(made) if upper else made
+
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        if mode == "raw":
+            raise unknown("np.linalg.qr", " with mode='raw'")
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    x = matrices("qr", a, square=False)
+    q, r = emitted(factor.qr, x, mode="reduced")
+    rows, columns = x.shape[-2:]
+    if mode == "r":
+        return r
+    if mode == "complete" and rows > columns:
+        whole = emitted(factor.qr, x, mode="complete")[0]
+        q = _joined(q, _more(whole[..., columns:], "np.linalg.qr's columns beyond those of the matrix"), -1)
+        r = FUNCTIONS[np.concatenate]([r, np.zeros((*x.shape[:-2], rows - columns, columns), r.dtype)], axis=-2)
+    return named("QRResult", QRResult, (q, r))
+
+
+def _joined(x: Array, y: Array, axis: int) -> Array:
+    return FUNCTIONS[np.concatenate]([x, y], axis=axis)
+
+
+def _more(x: Array, what: str) -> Array:
+    """Vectors of which only the space that they span is determined."""
+    text = f"{what} have no derivative"
+    return emitted(without_slope, x, text=text)[0]
+
+
+# ---- eigenvalues and singular values
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    return named("EighResult", EigResult, _eigen("eigh", a, UPLO))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    return _eigen("eigvalsh", a, UPLO)[0]
+
+
+def _eigen(name: str, a: Any, UPLO: str) -> tuple[Array, ...]:
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    x = mirrored(matrices(name, a), UPLO.upper() == "U")
+    made = emitted(spectra.eigh, x, upper=0)
+    _converged(made[0], x, "Eigenvalues did not converge")
+    return made
+
+
+def _converged(values: Array, x: Array, text: str) -> None:
+    if values.size:
+        failed = elementwise(np.logical_and, elementwise(np.isnan, values[..., 0]), is_finite(x))
+        holds(elementwise(np.logical_not, failed), text)
+
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    x = matrices("svd", a, square=hermitian)
+    if hermitian:
+        x = mirrored(x)
+    if not compute_uv:
+        return svdvals(x)
+    u, s, vh = emitted(spectra.svd, x, full=0)
+    _converged(s, x, "SVD did not converge")
+    rows, columns = x.shape[-2:]
+    if full_matrices and rows != columns:
+        n, whole = min(rows, columns), emitted(spectra.svd, x, full=1)
+        what = "np.linalg.svd's vectors beyond the singular values"
+        if rows > n:
+            u = _joined(u, _more(whole[0][..., n:], what), -1)
+        else:
+            vh = _joined(vh, _more(whole[2][..., n:, :], what), -2)
+    return named("SVDResult", SVDResult, (u, s, vh))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Array:
+    given = matrices("svdvals", x, square=False)
+    (made,) = emitted(spectra.singular_values, given)
+    _converged(made, given, "SVD did not converge")
+    return made
+
+
+def _complex(name: str) -> Any:
+    def refuse(a: Any) -> Any:
+        fix = "symmetric matrices have np.linalg.eigh and eigvalsh; pullback.linalg.eig has Tensors"
+        said = f"np.linalg.{name} of a traced array is complex, which traced NumPy functions have not"
+        raise TraceError(message(said, user_line(), fix))
+
+    return refuse
+
+
+implements(np.linalg.eig)(_complex("eig"))
+implements(np.linalg.eigvals)(_complex("eigvals"))

@@ -1,0 +1,111 @@
+"""np.linalg under a trace where it has no result: NumPy's errors from compiled code, and what has no derivative."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullback.compiler.settings import settings
+from pullback.runtime.transforms import grad, jit
+from pullback.runtime.vmap import vmap
+
+LA: Any = np.linalg
+SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
+INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
+GOOD = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+
+@pytest.mark.parametrize("reference", [False, True])
+@pytest.mark.parametrize(
+    ("function", "bad", "text"),
+    [
+        (lambda a: LA.inv(a), SINGULAR, "Singular matrix"),
+        (lambda a: LA.solve(a, np.ones(2)), SINGULAR, "Singular matrix"),
+        (lambda a: LA.matrix_power(a, -2), SINGULAR, "Singular matrix"),
+        (lambda a: LA.tensorinv(a, ind=1), SINGULAR, "Singular matrix"),
+        (lambda a: LA.cholesky(a), INDEFINITE, "Matrix is not positive definite"),
+        (lambda a: LA.cholesky(a), np.full((2, 2), np.nan), "Matrix is not positive definite"),
+        (lambda a: LA.cholesky(a), np.zeros((2, 2)), "Matrix is not positive definite"),
+    ],
+)
+def test_what_has_no_result_is_numpys_error(function, bad, text, reference) -> None:
+    with settings.override(reference=reference):
+        for compiled in (jit(function), grad(lambda a: np.sum(function(a)))):
+            compiled(GOOD)
+            for given in (bad, np.stack([GOOD, bad])[1]):
+                with pytest.raises(np.linalg.LinAlgError, match=text):
+                    compiled(given)
+            compiled(GOOD)  # and goes on afterwards
+        with pytest.raises(np.linalg.LinAlgError, match=text):
+            vmap(function)(np.stack([GOOD, bad]))
+
+
+def test_infinite_and_missing_numbers_are_no_error() -> None:
+    for a in (np.full((2, 2), np.nan), np.array([[np.nan, 1.0], [0.0, 1.0]])):
+        np.testing.assert_array_equal(jit(LA.inv)(a), LA.inv(a))
+        np.testing.assert_array_equal(jit(LA.solve)(a, np.ones(2)), LA.solve(a, np.ones(2)))
+    assert np.isnan(jit(LA.solve)(GOOD, np.array([np.nan, 1.0]))).all()
+
+
+def test_determinants_of_singular_matrices_have_derivatives() -> None:
+    assert jit(LA.det)(SINGULAR) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(grad(LA.det)(SINGULAR), [[4.0, -2.0], [-2.0, 1.0]], atol=1e-12)
+    zero = np.zeros((3, 3))
+    np.testing.assert_allclose(grad(LA.det)(zero), zero, atol=0)
+    sign, size = jit(LA.slogdet)(zero)
+    assert (sign, size) == (0.0, -np.inf)
+
+
+def test_whole_numbers_and_empty_matrices_are_as_in_numpy() -> None:
+    whole, empty = np.array([[2, 1], [1, 1]]), np.zeros((0, 0))
+    for function in (LA.inv, LA.det, LA.norm, LA.eigvalsh):
+        made, want = jit(function)(whole), function(whole)
+        np.testing.assert_allclose(made, want)
+        assert np.asarray(made).dtype == np.asarray(want).dtype
+    for function in (LA.inv, LA.det, LA.cholesky):
+        np.testing.assert_array_equal(jit(function)(empty), function(empty))
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "error", "text"),
+    [
+        (LA.inv, (np.ones((2, 3)),), np.linalg.LinAlgError, "must be square"),
+        (LA.solve, (np.ones(3), np.ones(3)), np.linalg.LinAlgError, "at least two-dimensional"),
+        (LA.solve, (np.eye(3), np.ones(2)), ValueError, "do not fit"),
+        (LA.solve, (np.ones((2, 3, 3)), np.ones((4, 3, 1))), ValueError, "do not broadcast"),
+        (LA.lstsq, (np.ones((3, 2)), np.ones(4)), np.linalg.LinAlgError, "Incompatible dimensions"),
+        (lambda a: LA.eigh(a, "X"), (np.eye(2),), ValueError, "UPLO argument must be 'L' or 'U'"),
+        (lambda a: LA.norm(a, "max"), (np.eye(2),), ValueError, "Invalid norm order"),
+        (lambda a: LA.norm(a[0], "fro"), (np.eye(2),), ValueError, "Invalid norm order"),
+        (lambda a: LA.norm(a, axis=(0, 1, 2)), (np.ones((2, 2, 2)),), ValueError, "number of dimensions"),
+        (lambda a: LA.qr(a, "economic"), (np.eye(2),), ValueError, "Unrecognized mode"),
+        (lambda a: LA.matrix_power(a, 1.5), (np.eye(2),), TypeError, "exponent must be an integer"),
+        (LA.eig, (np.eye(2),), TypeError, "eigh"),
+        (LA.eigvals, (np.eye(2),), TypeError, "eigh"),
+    ],
+)
+def test_bad_arguments_are_refused_as_in_numpy(function, args, error, text) -> None:
+    with pytest.raises(error, match=text):
+        jit(function)(*args)
+
+
+def test_vectors_that_only_span_a_space_have_values_and_no_derivative() -> None:
+    tall = np.array([[1.0, 0.2], [0.3, 2.0], [0.5, -0.4]])
+    inside = grad(lambda a: np.sum(LA.svd(a)[0][:, :2] ** 3))(tall)
+    np.testing.assert_allclose(inside, grad(lambda a: np.sum(LA.svd(a, False)[0] ** 3))(tall), rtol=1e-10)
+    for whole in (lambda a: LA.svd(a)[0], lambda a: LA.qr(a, "complete")[0]):
+        with pytest.raises(NotImplementedError, match="have no derivative"):
+            grad(lambda a, whole=whole: np.sum(whole(a) ** 3))(tall)
+
+
+def test_only_the_triangle_that_is_read_has_a_gradient() -> None:
+    for of, upper in (
+        (lambda a: np.sum(LA.cholesky(a)), False),
+        (lambda a: np.sum(LA.eigvalsh(a, "U") ** 2), True),
+    ):
+        slope = grad(of)(GOOD)
+        assert (np.tril(slope, -1) == 0).all() if upper else (np.triu(slope, 1) == 0).all()
+        for i, j in ((0, 0), (1, 0) if not upper else (0, 1)):
+            step = np.zeros((2, 2))
+            step[i, j] = 1e-6
+            assert slope[i, j] == pytest.approx((of(GOOD + step) - of(GOOD - step)) / 2e-6, rel=1e-6)
