@@ -42,9 +42,31 @@ def test_what_has_no_result_is_numpys_error(function, bad, text, reference) -> N
 
 def test_infinite_and_missing_numbers_are_no_error() -> None:
     for a in (np.full((2, 2), np.nan), np.array([[np.nan, 1.0], [0.0, 1.0]])):
-        np.testing.assert_array_equal(jit(LA.inv)(a), LA.inv(a))
-        np.testing.assert_array_equal(jit(LA.solve)(a, np.ones(2)), LA.solve(a, np.ones(2)))
+        for function in (LA.inv, lambda a: LA.solve(a, np.ones(2))):
+            assert np.isnan(jit(function)(a))[np.isnan(function(a))].all()
     assert np.isnan(jit(LA.solve)(GOOD, np.array([np.nan, 1.0]))).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_matrices_of_any_size_have_the_same_meaning(n: int) -> None:
+    """Up to four rows they are written out; zeros on the diagonal have to be swapped away."""
+    rng = np.random.default_rng(n)
+    for trial in range(20):
+        a = rng.integers(-2, 3, (n, n)).astype(float)
+        np.fill_diagonal(a, 0.0 if n > 1 and trial % 2 else 1.5)
+        b, want = rng.normal(size=(n, 2)), LA.det(a)
+        np.testing.assert_allclose(jit(LA.det)(a), want, atol=1e-12)
+        if abs(want) > 1e-9:
+            np.testing.assert_allclose(jit(LA.slogdet)(a), LA.slogdet(a), rtol=1e-12)
+        if LA.cond(a) < 1e6:
+            np.testing.assert_allclose(jit(LA.solve)(a, b), LA.solve(a, b), atol=1e-9)
+            np.testing.assert_allclose(jit(LA.inv)(a), LA.inv(a), atol=1e-9)
+            ct = rng.normal(size=(n, 2))
+            of_a, of_b = grad(lambda a, b, ct=ct: np.sum(LA.solve(a, b) * ct), argnums=(0, 1))(a, b)
+            np.testing.assert_allclose(of_b, LA.solve(a.T, ct), atol=1e-9)
+            np.testing.assert_allclose(of_a, -LA.solve(a.T, ct) @ LA.solve(a, b).T, atol=1e-8)
+        p = a @ a.T + np.eye(n)
+        np.testing.assert_allclose(jit(LA.cholesky)(p), LA.cholesky(p), atol=1e-12)
 
 
 def test_determinants_of_singular_matrices_have_derivatives() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..ir.types import Type
 from . import matrices as M
 from .library import Library, each, near_one
+from .solutions import solved
 
 Complex = tuple[Any, Any]
 """The real and the imaginary part."""
@@ -63,7 +64,7 @@ def _solved(m: Any, a: Complex, b: Complex) -> Complex:
     """By a real matrix of twice the size."""
     n, k = M.shape_of(a[0])[-1], M.shape_of(b[0])[-1]
     whole = M.above(m, M.beside(m, a[0], -a[1]), M.beside(m, a[1], a[0]))
-    made = m.solve(whole, M.above(m, *b))
+    made = solved(m, whole, M.above(m, *b))
     return M.block(m, made, 0, 0, n, k), M.block(m, made, n, 0, n, k)
 
 

@@ -1,9 +1,8 @@
-"""Inverses, solutions, determinants, LU, QR and Cholesky factors, by NumPy's LAPACK, with pullbacks of our own.
+"""Cholesky, LU and QR factors, by NumPy's LAPACK, with pullbacks of our own.
 
-The rules are those of Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008), of Murray, "Differentiation of the Cholesky decomposition" (2016), of Walter and Lehmann,
-"Algorithmic differentiation of linear algebra functions" (2010), and of Golub and Pereyra (1973) for the pseudoinverse.
-Matrices are the last two axes.  What does not exist is NaN.
+The rules are those of Murray, "Differentiation of the Cholesky decomposition" (2016), and of Walter and Lehmann,
+"Algorithmic differentiation of linear algebra functions" (2010). Matrices are the last two axes. What does not exist
+is NaN.
 """
 
 from __future__ import annotations
@@ -15,124 +14,14 @@ import numpy as np
 
 from ..ir.types import Type
 from . import matrices as M
+from . import small
 from .custom import refused
-from .library import Library, each, near_one, positive
+from .library import Library, each, positive, rectangles
+from .solutions import scalar, written
 
 
-def _same(a: Type, *_: Type, **__: Any) -> Type:
+def _same(a: Type) -> Type:
     return a
-
-
-# ---- inverse and solutions
-
-
-def _inverse_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    turned = M.turned(m, results[0])
-    return [-M.product(m, turned, cts[0], turned)]
-
-
-def _squares(rng: np.random.Generator) -> Any:
-    return [([near_one(rng, *shape)], {}) for shape in ((3, 3), (2, 4, 4), (1, 1))]
-
-
-def _rectangles(rng: np.random.Generator, **attributes: Any) -> Any:
-    return [([near_one(rng, *shape)], attributes) for shape in ((3, 3), (5, 3), (2, 3, 4))]
-
-
-inverse = Library("inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull, samples=_squares)
-
-
-def _solve_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    ct = m.solve(M.turned(m, inputs[0]), cts[0])
-    return [-M.product(m, ct, M.turned(m, results[0])), ct]
-
-
-solve = Library(
-    "solve", lambda a, b: b, lambda a, b: each(np.linalg.solve, a, b), _solve_pull,
-    samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {}) for (a,), _ in _squares(rng)],
-)  # fmt: skip
-
-
-def _pinv_types(a: Type, *_: Type) -> Type:
-    *lead, rows, columns = a.shape
-    return a.with_shape((*lead, columns, rows))
-
-
-def _pinv(a: np.ndarray, atol: np.ndarray, rtol: np.ndarray) -> np.ndarray:
-    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), a)
-    top = s[..., :1] if s.shape[-1] else np.zeros((*s.shape[:-1], 1), s.dtype)
-    cut = np.maximum(atol[..., None], rtol[..., None] * top)
-    inverted = np.where(s > cut, 1 / s, 0) + 0 * s
-    return np.swapaxes(vh, -1, -2) @ (inverted[..., None] * np.swapaxes(u, -1, -2))
-
-
-def _pinv_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    a, (p,), (ct,) = inputs[0], results, cts
-    pt, gt = M.turned(m, p), M.turned(m, ct)
-    ap, pa = M.product(m, a, p), M.product(m, p, a)
-    outer, inner = M.identity(m, ap) - ap, M.identity(m, pa) - pa
-    made = M.product(m, outer, gt, p, pt) + M.product(m, pt, p, gt, inner) - M.product(m, pt, ct, pt)
-    return [made, None, None]
-
-
-pinv = Library(
-    "pinv", _pinv_types, _pinv, _pinv_pull,
-    samples=lambda rng: [([a, np.zeros(a.shape[:-2]), np.full(a.shape[:-2], 1e-12)], {})
-                         for (a,), _ in _rectangles(rng)],
-)  # fmt: skip
-
-# ---- determinants
-
-
-def _scalar(a: Type) -> Type:
-    return a.with_shape(a.shape[:-2])
-
-
-def _det_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    (a,) = inputs
-    return [M.scalars(m, cts[0], M.shape_of(a)) * m.cofactor(a)]
-
-
-def _cofactor(a: np.ndarray) -> np.ndarray:
-    """det(a) times the inverse's transpose, which exists for singular matrices too; by singular values."""
-    u, s, vh = each(lambda x: tuple(np.linalg.svd(x)), a)
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    n = s.shape[-1]
-    others = [np.prod(np.delete(s, k, -1), -1) for k in range(n)]
-    made = np.stack(others, -1) if n else s
-    return ((sign[..., None] * made)[..., None, :] * u) @ vh
-
-
-def _cofactor_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    """By the inverse, so only where there is one."""
-    (a,), (ct,) = inputs, cts
-    turned = M.turned(m, m.inverse(a))
-    trace = M.diagonal(m, M.product(m, M.turned(m, ct), turned))
-    total = _summed(m, trace)
-    shape = M.shape_of(a)
-    made = M.scalars(m, total, shape) * turned - M.product(m, turned, M.turned(m, ct), turned)
-    return [M.scalars(m, m.det(a), shape) * made]
-
-
-def _summed(m: Any, v: Any) -> Any:
-    return m(M.sum_(m.b, v.value, axes=(len(M.shape_of(v)) - 1,)))
-
-
-det = Library("det", _scalar, lambda a: np.linalg.det(a), _det_pull, samples=_squares)
-cofactor = Library("cofactor", _same, _cofactor, _cofactor_pull, samples=_squares)
-
-
-def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    (a,) = inputs
-    return [M.scalars(m, cts[1], M.shape_of(a)) * M.turned(m, m.inverse(a))]
-
-
-slogdet = Library(
-    "slogdet", lambda a: (_scalar(a), _scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull,
-    samples=_squares,
-)  # fmt: skip
-
-# ---- Cholesky, LU and QR
 
 
 def _symmetric(m: Any, x: Any) -> Any:
@@ -143,16 +32,22 @@ def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     (low,), (ct,) = results, cts
     middle = M.lower(m, M.product(m, M.turned(m, low), M.lower(m, ct)))
     half = M.where(m, middle, lambda m, i, j: m.ne(i, j)) + 0.5 * M.where(m, middle, M.on_diagonal)
-    turned = M.turned(m, low)
-    made = m.solve(turned, M.turned(m, m.solve(turned, M.turned(m, half))))
-    return [_symmetric(m, made)]
+
+
+    def solved(x: Any) -> Any:
+        return m.triangular(low, x, upper=0, turned=1)
+
+    return [_symmetric(m, solved(M.turned(m, solved(M.turned(m, half)))))]
 
 
 def _positives(rng: np.random.Generator) -> Any:
     return [([positive(rng, 3, 3)], {}), ([positive(rng, 2, 4, 4)], {})]
 
 
-cholesky = Library("cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives)
+cholesky = Library(
+    "cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives,
+    written=written(lambda m, rows: small.matrix(m, small.cholesky(m, rows))),
+)  # fmt: skip
 
 
 def _minor(a: np.ndarray) -> np.ndarray:
@@ -172,7 +67,7 @@ def _is_positive(a: np.ndarray) -> bool:
         return False
 
 
-cholesky_info = Library("cholesky_info", lambda a: _scalar(a).with_dtype("i32"), _minor, samples=_positives)
+cholesky_info = Library("cholesky_info", lambda a: scalar(a).with_dtype("i32"), _minor, samples=_positives)
 
 
 BLOCK = 32
@@ -255,9 +150,9 @@ def _lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
         rest, rest_ct = (M.block(m, x, n, 0, rows - n, n) for x in (packed, ct))
         of_up = of_up - M.product(m, M.turned(m, rest), rest_ct)
     middle = M.lower(m, of_low, -1) + M.upper(m, of_up)
-    made = _solved_right(m, m.solve(M.turned(m, low), middle), up)
+    made = _solved_right(m, m.triangular(low, middle, upper=0, turned=1), up)
     if columns > n:
-        made = M.beside(m, made, m.solve(M.turned(m, low), rest_ct))
+        made = M.beside(m, made, m.triangular(low, rest_ct, upper=0, turned=1))
     if rows > n:
         made = M.above(m, made, _solved_right(m, rest_ct, up))
     return [M.product(m, m.permutation(pivots, rows=rows, dtype=a.value.type.dtype), made)]
@@ -265,10 +160,10 @@ def _lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 def _solved_right(m: Any, x: Any, up: Any) -> Any:
     """x times the inverse of the transpose."""
-    return M.turned(m, m.solve(up, M.turned(m, x)))
+    return M.turned(m, m.triangular(up, M.turned(m, x), upper=1, turned=0))
 
 
-lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull, samples=_rectangles)
+lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull, samples=rectangles)
 
 
 def _qr_types(a: Type, mode: str) -> tuple[Type, Type]:
@@ -295,12 +190,12 @@ def _qr_tall(m: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
     middle = M.product(m, r, M.turned(m, gr)) - M.product(m, M.turned(m, gq), q)
     low = M.lower(m, middle, -1)
     both = low + M.turned(m, low) + M.where(m, middle, M.on_diagonal)
-    return M.turned(m, m.solve(r, M.turned(m, gq + M.product(m, q, both))))
+    return M.turned(m, m.triangular(r, M.turned(m, gq + M.product(m, q, both)), upper=1, turned=0))
 
 
 qr = Library(
     "qr", _qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_pull, {"mode": "word"},
-    samples=lambda rng: _rectangles(rng, mode="reduced"),
+    samples=lambda rng: rectangles(rng, mode="reduced"),
 )  # fmt: skip
 
 
@@ -318,4 +213,4 @@ def _geqrf_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [m(refused(m.b, type=inputs[0].value.type, text="the derivative of geqrf is not implemented"))]
 
 
-geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull, samples=_rectangles)
+geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull, samples=rectangles)

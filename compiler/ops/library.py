@@ -37,6 +37,7 @@ class Library(Primitive):
     pull      (m, inputs, results, cotangents, **attributes) -> a cotangent or None for each input; a missing
               cotangent comes as zeros
     samples   (rng) -> pairs (arguments, attributes) away from kinks
+    written   (m, *inputs, **attributes) -> the results as formulas, or None where the arrays are too large for that
     """
 
     bounded = False
@@ -51,8 +52,10 @@ class Library(Primitive):
         attributes: Mapping[str, str] | None = None,
         *,
         samples: Samples,
+        written: Callable[..., Any] = lambda m, *inputs, **attributes: None,
     ) -> None:
         super().__init__(name)
+        self.written = written
         self.types, self.compute, self.pulled, self.drawn = types, compute, pull, samples
         self.attributes = attributes or {}  # type: ignore[misc]
         self.arity = compute.__code__.co_argcount - len(self.attributes)
@@ -68,6 +71,10 @@ class Library(Primitive):
         return _computed(self, attrs, wanted, args)
 
     def expand(self, b, op, args):
+        m = Family(b)
+        made = self.written(m, *map(m, args), **op.attrs)
+        if made is not None:
+            return [x.value for x in (made if isinstance(made, (tuple, list)) else (made,))]
         given, gives = tuple(a.type for a in op.args), tuple(r.type for r in op.results)
         number = _number(self, tuple(sorted(op.attrs.items())), given, gives)
         return b.emit(external, *args, name=self.name, number=number, types=gives)
@@ -94,6 +101,11 @@ class Library(Primitive):
 def near_one(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Matrices near the unit one, of which no two singular values are equal."""
     return 0.2 * rng.normal(size=shape) + np.eye(shape[-2], shape[-1]) * (1 + 0.5 * np.arange(shape[-1]))
+
+
+def rectangles(rng: np.random.Generator, **attributes: Any) -> list[tuple[list[np.ndarray], dict[str, Any]]]:
+    """Square, tall and wide ones, as samples."""
+    return [([near_one(rng, *shape)], attributes) for shape in ((3, 3), (5, 3), (2, 3, 4))]
 
 
 def positive(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -144,4 +156,4 @@ def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], give
     return numbered(Function(prim.name, lambda args: _computed(prim, table, gives, args), given, gives))
 
 
-__all__ = ["Library", "each", "near_one", "positive"]
+__all__ = ["Library", "each", "near_one", "positive", "rectangles"]

@@ -13,7 +13,8 @@ import numpy as np
 
 from ...compiler.ops import matrices as M
 from ...compiler.ops.factor import lu_factor as _lu
-from ...compiler.ops.factor import slogdet as _slogdet
+from ...compiler.ops.solutions import slogdet as _slogdet
+from ...compiler.ops.solutions import solved, substituted
 from .arithmetic import gt, where
 from .core import Core, apply, apply_all, wrap
 from .creation import tensor
@@ -174,7 +175,7 @@ def _solve(m: Any, a: Any, b: Any, is_vector: bool) -> Any:
         b = M.columns(m, b, 1)
     lead = common_shape([M.shape_of(x)[:-2] for x in (a, b)])
     a, b = (m(widen(m.b, x.value, (*lead, *M.shape_of(x)[-2:]))) for x in (a, b))
-    made = m.solve(a, b)
+    made = solved(m, a, b)
     return M.reshaped(m, made, M.shape_of(made)[:-1]) if is_vector else made
 
 
@@ -219,8 +220,11 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 def _solve_triangular(m: Any, a: Any, b: Any, upper: bool, unit: bool) -> Any:
-    part = (M.upper if upper else M.lower)(m, a, int(unit) * (1 if upper else -1))
-    return _solve(m, part + M.identity(m, a) if unit else part, b, False)
+    if unit:
+        a = M.where(m, a, lambda m, i, j: m.ne(i, j)) + M.identity(m, a)
+    lead = common_shape([M.shape_of(x)[:-2] for x in (a, b)])
+    a, b = (m(widen(m.b, x.value, (*lead, *M.shape_of(x)[-2:]))) for x in (a, b))
+    return substituted(m, a, b, upper)
 
 
 SOLVE_TRIANGULAR = Operation("linalg_solve_triangular", "LinalgSolveTriangularBackward0", _solve_triangular)

@@ -1,7 +1,8 @@
 """np.linalg on traced arrays: the last two axes are matrices, those before them a batch that broadcasts.
 
-NumPy's LAPACK computes (`ops/factor`, `ops/spectra`); what has no result is a LinAlgError of the call, as in NumPy. Of
-symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get none.
+NumPy's LAPACK computes (`ops/solutions`, `ops/factor`, `ops/spectra`), except for matrices of a few rows (`ops/small`);
+what has no result is a LinAlgError of the call, as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do
+derivatives: the other one's elements get none.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...ops import factor
 from ...ops import matrices as M
+from ...ops import solutions
 from ...ops.require import ERRORS, require
 from ...ops.special import Family
 from ..array import FUNCTIONS, Array, here, implements
@@ -146,7 +147,7 @@ def alike(*arrays: Array) -> list[Array]:
 def solved(a: Array, b: Array) -> Array:
     """The solution of a x = b; LinAlgError if there is none."""
     a, b = alike(a, b)
-    (made,) = emitted(factor.solve, a, b)
+    (made,) = emitted(solutions.solve, a, b, turned=0)
     _is_regular(made, a, b)
     return made
 
@@ -154,7 +155,7 @@ def solved(a: Array, b: Array) -> Array:
 @implements(np.linalg.inv)
 def inv(a: Any) -> Array:
     x = matrices("inv", a)
-    (made,) = emitted(factor.inverse, x)
+    (made,) = emitted(solutions.inverse, x)
     _is_regular(made, x)
     return made
 
@@ -169,7 +170,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_
         rcond = 1e-15 if rtol is NOT_GIVEN else default_rtol(x) if rtol is None else rtol
     now = here(x)
     bounds = [Array(now, conform(now, as_operand(each), x.dtype, x.shape[:-2])) for each in (0.0, rcond)]
-    return emitted(factor.pinv, x, *bounds)[0]
+    return emitted(solutions.pinv, x, *bounds)[0]
 
 
 @implements(np.linalg.lstsq)
@@ -225,12 +226,12 @@ class SlogdetResult(NamedTuple):
 
 @implements(np.linalg.det)
 def det(a: Any) -> Array:
-    return emitted(factor.det, matrices("det", a))[0]
+    return emitted(solutions.det, matrices("det", a))[0]
 
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    return named("SlogdetResult", SlogdetResult, emitted(factor.slogdet, matrices("slogdet", a)))
+    return named("SlogdetResult", SlogdetResult, emitted(solutions.slogdet, matrices("slogdet", a)))
 
 
 def named(name: str, otherwise: Any, parts: Any) -> Any:

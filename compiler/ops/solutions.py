@@ -1,0 +1,213 @@
+"""Solutions of linear equations, inverses and determinants, by NumPy's LAPACK, with pullbacks of our own.
+
+Matrices of up to four rows are written out (`small`). The rules are those of Giles, "Collected matrix derivative
+results for forward and reverse mode algorithmic differentiation" (2008), and of Golub and Pereyra (1973) for the
+pseudoinverse. Matrices are the last two axes. What does not exist is NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from . import matrices as M
+from . import small
+from .library import Library, each, near_one, rectangles
+
+
+def _same(a: Type, *_: Type, **__: Any) -> Type:
+    return a
+
+
+# ---- inverse and solutions
+
+
+def _inverse_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    turned = M.turned(m, results[0])
+    return [-M.product(m, turned, cts[0], turned)]
+
+
+def squares(rng: np.random.Generator) -> Any:
+    return [([near_one(rng, *shape)], {}) for shape in ((3, 3), (2, 4, 4), (1, 1))]
+
+
+def _inverse_written(m: Any, a: Any) -> Any:
+    if not small.is_small(a.value.type):
+        return None
+    rows = small.elements(m, a)
+    zero, one = (m.number(v, rows[0][0].value.type) for v in (0.0, 1.0))
+    lu = small.LU(m, rows)
+    return small.matrix(m, lu.existing(lu.solve([[one if i == j else zero for j in range(len(rows))]
+                                                 for i in range(len(rows))])))  # fmt: skip
+
+
+inverse = Library(
+    "inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull, samples=squares, written=_inverse_written
+)
+
+
+def _solve_pull(m: Any, inputs: Any, results: Any, cts: Any, turned: int) -> Any:
+    ct = m.solve(inputs[0], cts[0], turned=1 - turned)
+    x, y = (results[0], ct) if turned else (ct, results[0])
+    return [-M.product(m, x, M.turned(m, y)), ct]
+
+
+def _solve(a: np.ndarray, b: np.ndarray, turned: int) -> np.ndarray:
+    return each(np.linalg.solve, np.swapaxes(a, -1, -2) if turned else a, b)
+
+
+def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
+    if not small.is_small(a.value.type) or b.value.type.shape[-1] > small.ROWS or not b.value.type.shape[-1]:
+        return None
+    lu, right = small.LU(m, small.elements(m, a)), small.elements(m, b)
+    return small.matrix(m, lu.existing((lu.solve_transposed if turned else lu.solve)(right)))
+
+
+solve = Library(
+    "solve", lambda a, b, turned: b, _solve, _solve_pull, {"turned": "axis"},
+    samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {"turned": k})
+                         for (a,), _ in [*squares(rng), ([near_one(rng, 6, 6)], {})] for k in (0, 1)],
+    written=_solve_written,
+)  # fmt: skip
+"""X with A X = B, or with A' X = B where it is `turned`: by one factorisation, where a program needs both."""
+
+
+def _pinv_types(a: Type, *_: Type) -> Type:
+    *lead, rows, columns = a.shape
+    return a.with_shape((*lead, columns, rows))
+
+
+def _pinv(a: np.ndarray, atol: np.ndarray, rtol: np.ndarray) -> np.ndarray:
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), a)
+    top = s[..., :1] if s.shape[-1] else np.zeros((*s.shape[:-1], 1), s.dtype)
+    cut = np.maximum(atol[..., None], rtol[..., None] * top)
+    inverted = np.where(s > cut, 1 / s, 0) + 0 * s
+    return np.swapaxes(vh, -1, -2) @ (inverted[..., None] * np.swapaxes(u, -1, -2))
+
+
+def _pinv_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    a, (p,), (ct,) = inputs[0], results, cts
+    pt, gt = M.turned(m, p), M.turned(m, ct)
+    ap, pa = M.product(m, a, p), M.product(m, p, a)
+    outer, inner = M.identity(m, ap) - ap, M.identity(m, pa) - pa
+    made = M.product(m, outer, gt, p, pt) + M.product(m, pt, p, gt, inner) - M.product(m, pt, ct, pt)
+    return [made, None, None]
+
+
+pinv = Library(
+    "pinv", _pinv_types, _pinv, _pinv_pull,
+    samples=lambda rng: [([a, np.zeros(a.shape[:-2]), np.full(a.shape[:-2], 1e-12)], {})
+                         for (a,), _ in rectangles(rng)],
+)  # fmt: skip
+
+
+
+def _triangle(m: Any, x: Any, upper: int) -> Any:
+    return (M.upper if upper else M.lower)(m, x)
+
+
+def _triangular_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int, turned: int) -> Any:
+    ct = m.triangular(inputs[0], cts[0], upper=upper, turned=1 - turned)
+    x, y = (results[0], ct) if turned else (ct, results[0])
+    return [-_triangle(m, M.product(m, x, M.turned(m, y)), upper), ct]
+
+
+def _triangular(a: np.ndarray, b: np.ndarray, upper: int, turned: int) -> np.ndarray:
+    return _solve((np.triu if upper else np.tril)(a), b, turned)
+
+
+def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
+    if not small.is_small(a.value.type) or b.value.type.shape[-1] > small.ROWS or not b.value.type.shape[-1]:
+        return None
+    rows = small.elements(m, a)
+    if turned:
+        rows = [list(column) for column in zip(*rows, strict=True)]
+    return small.matrix(m, small.substituted(m, rows, small.elements(m, b), from_below=bool(upper) != bool(turned)))
+
+
+triangular = Library(
+    "triangular", lambda a, b, upper, turned: b, _triangular, _triangular_pull, {"upper": "axis", "turned": "axis"},
+    samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {"upper": j, "turned": k})
+                         for (a,), _ in [*squares(rng), ([near_one(rng, 6, 6)], {})] for j in (0, 1) for k in (0, 1)],
+    written=_triangular_written,
+)  # fmt: skip
+"""X with T X = B, or with T' X = B where it is `turned`, for the lower or `upper` triangle T of a matrix."""
+
+
+
+def solved(m: Any, a: Any, b: Any, turned: bool = False) -> Any:
+    """X with A X = B or A' X = B."""
+    return m(m.b.emit(solve, a.value, b.value, turned=int(turned))[0])
+
+
+def substituted(m: Any, a: Any, b: Any, upper: bool = False, turned: bool = False) -> Any:
+    """X with T X = B or T' X = B, for a triangle T of A."""
+    return m(m.b.emit(triangular, a.value, b.value, upper=int(upper), turned=int(turned))[0])
+
+
+# ---- determinants
+
+
+def scalar(a: Type) -> Type:
+    return a.with_shape(a.shape[:-2])
+
+
+def _det_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    (a,) = inputs
+    return [M.scalars(m, cts[0], M.shape_of(a)) * m.cofactor(a)]
+
+
+def _cofactor(a: np.ndarray) -> np.ndarray:
+    """det(a) times the inverse's transpose, which exists for singular matrices too; by singular values."""
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x)), a)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    n = s.shape[-1]
+    others = [np.prod(np.delete(s, k, -1), -1) for k in range(n)]
+    made = np.stack(others, -1) if n else s
+    return ((sign[..., None] * made)[..., None, :] * u) @ vh
+
+
+def _cofactor_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    """By the inverse, so only where there is one."""
+    (a,), (ct,) = inputs, cts
+    turned = M.turned(m, m.inverse(a))
+    trace = M.diagonal(m, M.product(m, M.turned(m, ct), turned))
+    total = _summed(m, trace)
+    shape = M.shape_of(a)
+    made = M.scalars(m, total, shape) * turned - M.product(m, turned, M.turned(m, ct), turned)
+    return [M.scalars(m, m.det(a), shape) * made]
+
+
+def _summed(m: Any, v: Any) -> Any:
+    return m(M.sum_(m.b, v.value, axes=(len(M.shape_of(v)) - 1,)))
+
+
+def written(function: Any) -> Any:
+    """A function of the elements of small matrices."""
+    return lambda m, a: function(m, small.elements(m, a)) if small.is_small(a.value.type) else None
+
+
+det = Library(
+    "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares,
+    written=written(lambda m, rows: small.LU(m, rows).determinant()),
+)  # fmt: skip
+cofactor = Library(
+    "cofactor", _same, _cofactor, _cofactor_pull, samples=squares,
+    written=written(lambda m, rows: small.matrix(m, small.cofactors(m, rows))),
+)  # fmt: skip
+
+
+def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    (a,) = inputs
+    return [M.scalars(m, cts[1], M.shape_of(a)) * M.turned(m, m.inverse(a))]
+
+
+slogdet = Library(
+    "slogdet", lambda a: (scalar(a), scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull,
+    samples=squares, written=written(lambda m, rows: small.LU(m, rows).sign_and_logarithm()),
+)  # fmt: skip
+
+__all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "slogdet", "solve", "solved", "squares",
+           "substituted", "triangular", "written"]
