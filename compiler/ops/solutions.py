@@ -104,6 +104,10 @@ pinv = Library(
 
 
 
+BLOCK = 32
+"""Rows that a triangular system is solved for at once by LU, which NumPy has, and triangular solutions it has not."""
+
+
 def _triangle(m: Any, x: Any, upper: int) -> Any:
     return (M.upper if upper else M.lower)(m, x)
 
@@ -115,7 +119,16 @@ def _triangular_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int, tu
 
 
 def _triangular(a: np.ndarray, b: np.ndarray, upper: int, turned: int) -> np.ndarray:
-    return _solve((np.triu if upper else np.tril)(a), b, turned)
+    """Block by block from the side where T has one element: what is beside a block on the diagonal are products."""
+    t, from_below = (np.swapaxes(a, -1, -2) if turned else a), bool(upper) != bool(turned)
+    x, n = np.empty_like(b), a.shape[-1]
+    starts = range(0, n, BLOCK)
+    for start in reversed(starts) if from_below else starts:
+        rows = slice(start, min(start + BLOCK, n))
+        done = slice(rows.stop, n) if from_below else slice(0, start)
+        rest = b[..., rows, :] - t[..., rows, done] @ x[..., done, :] if done.start < done.stop else b[..., rows, :]
+        x[..., rows, :] = each(np.linalg.solve, (np.triu if from_below else np.tril)(t[..., rows, rows]), rest)
+    return x
 
 
 def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
