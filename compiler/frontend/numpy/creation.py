@@ -67,7 +67,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Ar
 
 
 @implements(np.meshgrid)
-def meshgrid(*xi: Any, indexing: str = "xy") -> list[Array]:
+def meshgrid(*xi: Any, indexing: str = "xy") -> tuple[Array, ...]:
     parts = [as_operand(x) for x in xi]
     now = here(*parts)
     sizes_ = [product(shape_of(x)) for x in parts]
@@ -78,7 +78,7 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> list[Array]:
         wide = tuple(sizes_[k] if order[j] == k else 1 for j in range(len(parts)))
         y = traced(x)[1].reshape(wide)
         made.append(Array(now, broadcast(now, y.value, to)))
-    return made
+    return tuple(made)
 
 
 @implements(np.shape)
