@@ -22,9 +22,9 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, products, reductions, shaping, ufuncs
+from .numpy import convolutions, creation, indexing, ordering, products, quantiles, reductions, shaping, ufuncs
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "products", "reductions", "replaced", "shaping",
-    "ufuncs",
+    "arithmetic", "convolutions", "creation", "indexing", "made", "ordering", "products", "quantiles", "reductions",
+    "replaced", "shaping", "ufuncs",
 ]
