@@ -22,9 +22,9 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, norms, products, reductions, shaping, ufuncs
+from .numpy import convolutions, creation, indexing, norms, ordering, products, quantiles, reductions, shaping, ufuncs
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "norms", "products", "reductions", "replaced",
-    "shaping", "ufuncs",
+    "arithmetic", "convolutions", "creation", "indexing", "made", "norms", "ordering", "products", "quantiles",
+    "reductions", "replaced", "shaping", "ufuncs",
 ]

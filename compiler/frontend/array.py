@@ -188,22 +188,19 @@ class Array(Refusals):
 
     def _update(self, ufunc: np.ufunc, other: Any) -> Array:
         """NumPy's in-place operators: every name of this array sees the new value, views would not."""
+        fix = "write x = x + y in place of x += y"
+        self.overwrite(HOOKS["operate"](ufunc, self, other), f"in-place {ufunc.__name__}", fix)
+        return self
+
+    def overwrite(self, made: Array, what: str, fix: str) -> None:
+        """Let every name of this array see a new value."""
         if self.shared or self.tracing is not tracing.current():
-            raise TraceError(
-                message(
-                    f"in-place {ufunc.__name__} on an array that the caller or a view shares",
-                    user_line(),
-                    "write x = x + y in place of x += y",
-                    array=self.type,
-                )
-            )
-        made = HOOKS["operate"](ufunc, self, other)
+            verdict = f"{what} on an array that the caller or a view shares"
+            raise TraceError(message(verdict, user_line(), fix, array=self.type))
         if made.shape != self.shape or not np.can_cast(made.dtype, self.dtype, "same_kind"):
-            fix = "write x = x + y in place of x += y"
-            verdict = f"in-place {ufunc.__name__} cannot put {made.type} into {self.type}"
+            verdict = f"{what} cannot put {made.type} into {self.type}"
             raise TraceValueError(message(verdict, user_line(), fix))
         self.value = made.astype(self.dtype).value
-        return self
 
     # ---- methods
 
@@ -217,6 +214,10 @@ class Array(Refusals):
     squeeze, swapaxes = _method(np.squeeze), _method(np.swapaxes)
     repeat, take = _method(np.repeat), _method(np.take)
     copy, astype = _method(np.copy), _method("astype")
+    sort, argsort, cumprod = _method("sort"), _method(np.argsort), _method(np.cumprod)
+    partition, argpartition = _method("partition"), _method(np.argpartition)
+    searchsorted, nonzero = _method(np.searchsorted), _method(np.nonzero)
+    compress, choose, put, fill = _method(np.compress), _method(np.choose), _method(np.put), _method("fill")
 
     def flatten(self, order: str = "C") -> Array:
         return self.copy().ravel(order)

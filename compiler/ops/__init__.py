@@ -23,6 +23,7 @@ from . import (
     index,
     inverses,
     memory,
+    ordering,
     polynomials,
     random,
     reduce,
@@ -36,6 +37,6 @@ from . import (
 
 __all__ = [
     "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
-    "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "polynomials", "random", "reduce", "require",
-    "shape", "source", "special", "spectra", "tape",
+    "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "ordering", "polynomials", "random",
+    "reduce", "require", "shape", "source", "special", "spectra", "tape",
 ]

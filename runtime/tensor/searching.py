@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.ir.types import Type
+from ...compiler.ops.ordering import search
 from .arithmetic import where as chosen
 from .axes import axis_of
 from .core import Core, apply
@@ -35,12 +36,7 @@ def _places(m: Any, edges: Any, values: Any, *rest: Any) -> Any:
     def call(rows: np.ndarray, wanted: np.ndarray, *order: np.ndarray) -> np.ndarray:
         if order:
             rows = np.take_along_axis(rows, order[0], -1)
-        if rows.ndim == 1:
-            return np.searchsorted(rows, wanted, side)
-        made = np.zeros(wanted.shape, np.int64)
-        for lead in np.ndindex(rows.shape[:-1]):
-            made[lead] = np.searchsorted(rows[lead], wanted[lead], side)
-        return made
+        return search(rows, wanted, side)
 
     shape = values.value.type.static_shape()
     return outside(m, "searchsorted", call, (edges, values, *sorters), [Type(dtype, shape)])[0]

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.ir.types import Type
-from ...compiler.ops.index import take as take_rows
+from ...compiler.ops.ordering import order, take_along
 from ...compiler.ops.shape import reshape
-from ...compiler.ops.source import iota
 from .axes import axis_of
 from .core import apply_all, wrap
 from .found import extreme
@@ -29,16 +28,6 @@ if TYPE_CHECKING:
 
 Find = Callable[..., np.ndarray]
 """(array, axis, *attributes) -> along the axis, the indices of what is found."""
-
-
-def take_along(m: Any, x: Any, where: Any, axis: int) -> Any:
-    """The elements of x that `where`, of its rank, names along an axis; a value of the graph."""
-    have, shape = x.value.type.static_shape(), where.value.type.static_shape()
-    place, stride = m.number(0, Type("i64", shape)), 1
-    for a in reversed(range(len(have))):
-        along = where if a == axis else m(iota(m.b, axis=a, type=Type("i64", shape)))
-        place, stride = place + (along if stride == 1 else along * stride), stride * have[a]
-    return m(take_rows(m.b, reshape(m.b, x.value, shape=(stride,)), place.value, axis=0))
 
 
 def finding(name: str, node: str, find: Find, counts: Callable[..., int] | None = None) -> Operation:
@@ -72,14 +61,6 @@ def _found(kind: Any, operation: Operation, input: Any, *attributes: Any) -> Any
 
 
 # ---- sorting
-
-
-def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
-    """Where the elements in order are, equal ones as they stand; NaN counts as the largest."""
-    if not descending:
-        return np.argsort(array, axis, stable=True)
-    n = array.shape[axis]
-    return n - 1 - np.flip(np.argsort(np.flip(array, axis), axis, stable=True), axis)
 
 
 sort_values, topk_values, kthvalue_values = extreme("sort"), extreme("topk"), extreme("kthvalue")
@@ -275,5 +256,5 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 
 __all__ = [
-    "argsort", "cummax", "cummin", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "take_along", "topk",
+    "argsort", "cummax", "cummin", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",
 ]  # fmt: skip

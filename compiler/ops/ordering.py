@@ -1,0 +1,128 @@
+"""Elements in order along the last axis, and where values belong among them: NumPy's sorts and searches.
+
+    %1: f64[5] = sort %x
+    %2: i64[5] = argsort %x {stable=0}
+    %3: i64[] = searchsorted %1, %v {right=0}
+
+Values in order have the derivative of a gather at the places that `argsort` gives; places have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import Type
+from .index import scatter_add, take
+from .library import Library
+from .shape import reshape
+from .source import iota
+
+
+def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    """Where the elements in order are, equal ones as they stand; NaN counts as the largest."""
+    if not descending:
+        return np.argsort(array, axis, stable=True)
+    n = array.shape[axis]
+    return n - 1 - np.flip(np.argsort(np.flip(array, axis), axis, stable=True), axis)
+
+
+def places_along(m: Any, where: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Where the elements that `where` names along an axis stand in an array of this shape laid flat."""
+    have, stride, place = where.value.type.static_shape(), 1, None
+    for a in reversed(range(len(have))):
+        if a == axis or have[a] > 1:
+            along = where if a == axis else m(iota(m.b, axis=a, type=Type("i64", have)))
+            along = along if stride == 1 else along * stride
+            place = along if place is None else place + along
+        stride *= shape[a]
+    return place
+
+
+def take_along(m: Any, x: Any, where: Any, axis: int) -> Any:
+    """The elements of x that `where`, of its rank, names along an axis; a value of the graph."""
+    have = x.value.type.static_shape()
+    place = places_along(m, where, have, axis)
+    flat = x.value if len(have) == 1 else reshape(m.b, x.value, shape=(int(np.prod(have)),))
+    return m(take(m.b, flat, place.value, axis=0))
+
+
+def _places(a: Type, **attributes: Any) -> Type:
+    return a.with_dtype("i64")
+
+
+def _draws(*attributes: dict[str, Any]) -> Any:
+    def samples(rng: np.random.Generator) -> list[Any]:
+        x = rng.permutation(24).reshape(2, 3, 4) - 11.5
+        shapes = ((24,), (4, 6), (2, 3, 4))
+        return [([x.reshape(s).astype(d)], k) for s in shapes for d in ("f8", "f4", "i8") for k in attributes]
+
+    return samples
+
+
+argsort = Library(
+    "argsort", _places, lambda a, stable: np.argsort(a, -1, stable=True) if stable else np.argsort(a, -1),
+    attributes={"stable": "axis"}, samples=_draws({"stable": 0}, {"stable": 1}),
+)  # fmt: skip
+argpartition = Library(
+    "argpartition", _places, lambda a, kth: np.argpartition(a, kth, -1),
+    attributes={"kth": "axes"}, samples=_draws({"kth": (1,)}, {"kth": (0, 3)}),
+)  # fmt: skip
+
+
+def _sort_pull(m: Any, inputs: Any, results: Any, cts: Any) -> list[Any]:
+    (x,), (ct,) = inputs, cts
+    shape = x.value.type.static_shape()
+    size = int(np.prod(shape))
+    where = m(argsort(m.b, x.value, stable=0))
+    place = reshape(m.b, places_along(m, where, shape, len(shape) - 1).value, shape=(size,))
+    rows = reshape(m.b, ct.value, shape=(size,))
+    made = scatter_add(m.b, m.number(0.0, rows.type).value, place, rows, axis=0)
+    return [m(reshape(m.b, made, shape=shape))]
+
+
+sort = Library("sort", lambda a: a, lambda a: np.sort(a, -1), _sort_pull, samples=_draws({}))
+
+
+# ---- where values belong
+
+
+def search(rows: np.ndarray, wanted: np.ndarray, side: Any) -> np.ndarray:
+    """np.searchsorted of each row along the last axis; what is wanted has the axes before it in front."""
+    lead = rows.shape[:-1]
+    if not lead:
+        return np.asarray(np.searchsorted(rows, wanted, side), np.int64)
+    made = np.zeros(wanted.shape, np.int64)
+    for at in np.ndindex(lead):
+        made[at] = np.searchsorted(rows[at], wanted[at], side)
+    return made
+
+
+class Search(Library):
+    """A search in one row that all lanes share is one search."""
+
+    def batch(self, m):
+        if not m.flags[0] and m.op.args[0].type.rank == 1:
+            return m.emit(self, m.args[0], m.args[1], **m.op.attrs)
+        return super().batch(m)
+
+
+def _found(a: Type, v: Type, right: int) -> Type:
+    if a.rank == 0 or a.shape[:-1] != v.shape[: a.rank - 1] or a.dtype != v.dtype:
+        raise TypeError(f"searchsorted in rows {a} cannot find {v}")
+    return v.with_dtype("i64")
+
+
+def _searches(rng: np.random.Generator) -> list[Any]:
+    rows, wanted = np.sort(rng.normal(size=(3, 5))), rng.normal(size=(3, 2, 4))
+    pairs = [(rows[0], wanted), (rows, wanted), (rows[0], wanted[0, 0, 0])]
+    return [([a.astype(d), v.astype(d)], {"right": k}) for a, v in pairs for d in ("f8", "f4") for k in (0, 1)]
+
+
+searchsorted = Search(
+    "searchsorted", _found, lambda a, v, right: search(a, v, "right" if right else "left"),
+    attributes={"right": "axis"}, samples=_searches,
+)  # fmt: skip
+
+__all__ = ["argpartition", "argsort", "order", "search", "searchsorted", "sort", "take_along"]
