@@ -8,6 +8,7 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 
 from . import (
     bessel,
+    bits,
     contract,
     control,
     convolve,
@@ -35,7 +36,7 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
+    "bessel", "bits", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
     "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "polynomials", "random", "reduce", "require",
     "shape", "source", "special", "spectra", "tape",
 ]
