@@ -22,9 +22,22 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, norms, ordering, products, quantiles, reductions, shaping, ufuncs
+from .numpy import (
+    convolutions,
+    creation,
+    floats,
+    indexing,
+    methods,
+    norms,
+    ordering,
+    products,
+    quantiles,
+    reductions,
+    shaping,
+    ufuncs,
+)
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "norms", "ordering", "products", "quantiles",
-    "reductions", "replaced", "shaping", "ufuncs",
+    "arithmetic", "convolutions", "creation", "floats", "indexing", "made", "methods", "norms", "ordering",
+    "products", "quantiles", "reductions", "replaced", "shaping", "ufuncs",
 ]

@@ -280,9 +280,13 @@ def unknown(name: str, detail: str = "") -> UnknownFunction:
 
 
 def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a meaning; arguments that it does not take are refused by name."""
+    """Call a meaning; arguments that it does not take are refused by name, and what is for out= is put there."""
+    target = kwargs.get("out")
     try:
-        return meaning(*args, **kwargs)
+        if "out" in kwargs:
+            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        made = meaning(*args, **kwargs)
+        return made if target is None else HOOKS["stored"](target, made, True, name_of(function))
     except TypeError as error:
         if isinstance(error, TraceError) or f"{meaning.__name__}()" not in str(error):
             raise

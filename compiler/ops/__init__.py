@@ -8,6 +8,7 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 
 from . import (
     bessel,
+    bits,
     contract,
     control,
     convolve,
@@ -29,6 +30,7 @@ from . import (
     reduce,
     require,
     shape,
+    solutions,
     source,
     special,
     spectra,
@@ -36,7 +38,7 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
-    "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "ordering", "polynomials", "random",
-    "reduce", "require", "shape", "source", "special", "spectra", "tape",
+    "bessel", "bits", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise",
+    "external", "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "ordering",
+    "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
 ]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..array import FUNCTIONS, Array
 from ..impure import asked, refusal
-from . import calls, prelude
-from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, stacked, wrap
+from . import calls
+from .arrays import get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
 from .frames import Raised
 from .listed import as_arrays, has_traced
@@ -37,7 +37,8 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         m.refuse(f"{_module(function)} in a function that branches or loops on traced values", "call it outside")
     if isinstance(getattr(function, "__self__", None), str):
         return text_method(m, function, args, kwargs)
-    out = kwargs.pop("out", None) if isinstance(function, np.ufunc) or _module(function) == "numpy" else None
+    out, given_where = _taken_out(function, args, kwargs)
+    args = args[: function.nin] if isinstance(function, np.ufunc) else args
     low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
     given_traced = any(has_traced(x) for x in (*low, *named.values()))
     if given_traced:
@@ -61,10 +62,34 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
     if _module(function) not in _OURS and not isinstance(function, np.ufunc):
         _keep(given, getattr(function, "__name__", str(function)))
     if out is not None:
-        target = out[0] if isinstance(out, tuple) else out
-        set_array(m, target, Ellipsis, wrap(m, made), True)
-        return target
+        return _put(m, out, made, given_where)
     return adopt_result(m, made, given, low)
+
+
+def _taken_out(function: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """What a function of NumPy is to write into, and where: a ufunc's results elsewhere have no value."""
+    owner = getattr(function, "__self__", None)
+    if not isinstance(function, np.ufunc) and not isinstance(owner, np.ufunc) and _module(function) != "numpy":
+        return None, True
+    out = kwargs.pop("out", None)
+    if isinstance(function, np.ufunc) and len(args) > function.nin:
+        out = tuple(args[function.nin :])
+    if isinstance(out, tuple) and all(each is None for each in out):
+        out = None
+    return out, kwargs.pop("where", True) if out is not None and isinstance(function, np.ufunc) else True
+
+
+def _put(m: Machine, out: Any, made: Any, given: Any) -> Any:
+    """Write results into the arrays that were given for them."""
+    parts, targets = (x if isinstance(x, tuple) else (x,) for x in (made, out))
+    done = []
+    for part, target in zip(parts, targets, strict=True):
+        value = m.adopt(part) if target is None else wrap(m, part)
+        if target is not None:
+            value = value if given is True else call(m, np.where, [given, value, target], {})
+            set_array(m, target, Ellipsis, value, True)
+        done.append(value if target is None else target)
+    return tuple(done) if isinstance(made, tuple) else done[0]
 
 
 def _module(function: Any) -> str:
@@ -231,12 +256,6 @@ def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
 
 
-for _ufunc, _walked in (
-    (np.add, prelude.add_at), (np.subtract, prelude.subtract_at), (np.multiply, prelude.multiply_at),
-):
-    meaning_of(_ufunc.at)(lambda m, a, index, v, f=_walked: scatter(m, a, index, v, f))
-
-
 @meaning_of(np.put, np.place, np.putmask)
 def _mutator(m: Machine, *args: Any, **kwargs: Any) -> None:
     m.refuse("np.put, np.place and np.putmask change their argument", "assign: a[i] = v, or a[mask] = v")
@@ -251,100 +270,5 @@ for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):
 
     meaning_of(_kind)(_number)
 
-
-def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
-    """a[mask] = v as a choice, a[indices] = v element by element, in order."""
-    if m.freezing:
-        key = tuple([_frozen_mask(m, k) for k in key])
-    low = [lower(m, k) for k in key]
-    if len(key) == 1 and getattr(low[0], "dtype", None) == np.dtype(bool) and low[0].ndim > 0:
-        if not isinstance(low[0], Array) and is_array(v):
-            key = low[0].nonzero()
-        else:
-            wide = low[0].reshape(low[0].shape + (1,) * (len(shape_of(m, ref)) - low[0].ndim))
-            value = read(m, v) if is_array(v) else v
-            if is_array(v) and np.ndim(value):
-                fix = "use np.where(mask, b, a), which keeps the shape"
-                m.refuse("a[mask] = array: how many elements there are depends on traced values", fix)
-            set_array(m, ref, Ellipsis, call(m, np.where, [wrap(m, wide), v, ref], {}))
-            return
-    scatter(m, ref, key if len(key) > 1 else key[0], v, prelude.put_at)
-
-
-def _frozen_mask(m: Machine, key: Any) -> Any:
-    """A part of a key; a mask with the truth values of one call."""
-    held = read(m, key) if is_array(key) else None
-    if not isinstance(held, Array) or held.type.dtype != "bool":
-        return key
-    return m.adopt(np.asarray(Array(m.now, m.value(held))))
-
-
-def is_mask(m: Machine, key: Any) -> bool:
-    """Whether a key is a traced mask, and the walk is for all calls."""
-    if not is_array(key) or m.freezing:
-        return False
-    held = read(m, key)
-    return isinstance(held, Array) and held.type.dtype == "bool"
-
-
-def change_where(m: Machine, ref: Ref, mask: Ref, change: Callable[[Ref], Any]) -> None:
-    """a[mask] op= value: the operation everywhere, stored where the mask holds."""
-    made = change(ref)
-    if not is_array(made) or shape_of(m, made) != shape_of(m, ref) or shape_of(m, mask) != shape_of(m, ref):
-        m.refuse("a[mask] op= value with a mask or value of another shape", "use np.where(mask, b, a)")
-    set_array(m, ref, Ellipsis, call(m, np.where, [mask, made, ref], {}), True)
-
-
-def scatter(m: Machine, ref: Ref, key: Any, v: Any, walked: Any) -> None:
-    """Stores at arrays of indices, one after the other: of rows where these are along the first axes."""
-    keys = key if isinstance(key, tuple) else (key,)
-    low = [lower(m, k) for k in keys]
-    if len(keys) > 2 or not all(map(_is_index, low)):
-        _scattered(m, ref, keys, v, walked)
-        return
-    shapes: list[Any] = [k.shape if isinstance(k, Array) else np.shape(k) for k in low]
-    shape: tuple[int, ...] = np.broadcast_shapes(*shapes)
-    flat = [_flat(m, k, shape) for k in keys]
-    rest = shape_of(m, ref)[len(keys) :]
-    value = _spread(m, v, (*shape, *rest), (int(np.prod(shape)), *rest))
-    call(m, walked, [ref, flat[0] if len(flat) == 1 else tuple(flat), value], {})
-
-
-def _is_index(k: Any) -> bool:
-    """Whether a part of a key is a number or an array of indices."""
-    if k is None or k is Ellipsis or isinstance(k, slice):
-        return False
-    return (k.dtype if isinstance(k, Array) else np.asarray(k).dtype).kind in "iu"
-
-
-def _scattered(m: Machine, ref: Ref, keys: tuple[Any, ...], v: Any, walked: Any) -> None:
-    """Stores at any mixture of arrays, masks, slices and numbers: at the places that it has in the array made flat."""
-    sizes, dtype = shape_of(m, ref), dtype_of(m, ref)
-    places = get_array(m, wrap(m, np.arange(int(np.prod(sizes))).reshape(sizes)), keys)
-    shape = shape_of(m, places) if isinstance(places, Ref) else ()
-    value = wrap(m, fitted(m, v, dtype, shape, walked is not prelude.put_at))
-    count = (int(np.prod(shape)),)
-    if not count[0]:
-        return
-    flat = call(m, np.reshape, [call(m, np.copy, [ref], {}), (int(np.prod(sizes)),)], {})
-    call(m, walked, [flat, *(call(m, np.reshape, [each, count], {}) for each in (places, value))], {})
-    set_array(m, ref, Ellipsis, call(m, np.reshape, [flat, sizes], {}))
-
-
-def _flat(m: Machine, k: Any, shape: tuple[int, ...]) -> Any:
-    wide = call(m, np.broadcast_to, [call(m, np.asarray, [k], {}), shape], {})
-    return call(m, np.reshape, [wide, (int(np.prod(shape)),)], {})
-
-
-def _spread(m: Machine, v: Any, shape: tuple[int, ...], to: tuple[int, ...]) -> Any:
-    if is_scalar(v):
-        made = call(m, np.multiply, [v, m.adopt(np.ones(1, v.dtype))], {})
-    else:
-        made = call(m, np.asarray, [v], {})
-    wide = call(m, np.broadcast_to, [made, shape], {})
-    return call(m, np.copy, [call(m, np.reshape, [wide, to], {})], {})
-
-
-ADVANCED[0] = advanced_store
 
 __all__ = ["library_call", "method"]

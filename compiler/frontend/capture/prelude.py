@@ -69,9 +69,22 @@ def subtract_at(a: Any, index: Any, v: Any) -> None:
     add_at(a, index, -v)
 
 
-def multiply_at(a: Any, index: Any, v: Any) -> None:
-    for k in range(len(v)):
-        a[index[k]] *= v[k]
+def change_at(ufunc: Any, a: Any, index: Any, v: Any) -> None:
+    if isinstance(index, tuple):
+        for k in range(len(v)):
+            a[index[0][k], index[1][k]] = ufunc(a[index[0][k], index[1][k]], v[k])
+    else:
+        for k in range(len(v)):
+            a[index[k]] = ufunc(a[index[k]], v[k])
+
+
+def turn_at(ufunc: Any, a: Any, index: Any, v: Any) -> None:
+    if isinstance(index, tuple):
+        for k in range(len(v)):
+            a[index[0][k], index[1][k]] = ufunc(a[index[0][k], index[1][k]])
+    else:
+        for k in range(len(v)):
+            a[index[k]] = ufunc(a[index[k]])
 
 
 def fill_diagonal(a: Any, value: Any) -> None:

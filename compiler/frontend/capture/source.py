@@ -70,7 +70,7 @@ def _is_plain(code: types.CodeType) -> bool:
     if any(op in _JUMPS or op in _STORES for op in operations) or _CHANGES.intersection(code.co_names):
         return False
     lists = dis.opmap["BUILD_LIST"] in operations and not {"np", "numpy"}.isdisjoint(code.co_names)
-    if lists or _MAKES.intersection(code.co_names):
+    if lists or _MAKES.intersection(code.co_names) or any(isinstance(c, tuple) and "out" in c for c in code.co_consts):
         return False
     binary = dis.opmap["BINARY_OP"]
     in_place = any(op == binary and arg in _IN_PLACE for op, arg in zip(operations, arguments, strict=True))

@@ -19,8 +19,8 @@ from .arrays import set_array
 from .calls import Closure, attribute, call, make_closure
 from .expressions import BINARY, binary, get_item, load
 from .frames import Raised
+from .indexed import change_where, is_mask
 from .iterate import every
-from .library import change_where, is_mask
 from .machine import STATEMENTS, Machine
 from .parts import native
 from .regions import branch, read_name

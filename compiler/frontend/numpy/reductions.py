@@ -211,7 +211,7 @@ def _joined(now: Tracing, parts: list[Array]) -> Array:
     return Array(now, now.emit(shape.concatenate, *(p.value for p in parts), axis=0))
 
 
-def _scan(a: Any, axis: int | None, dtype: Any, join: np.ufunc, unit: int) -> Array:
+def scan(a: Any, axis: int | None, dtype: Any, join: np.ufunc) -> Array:
     """A running fold by doubling: log2(n) steps that each add the array to itself, shifted."""
     now, x = traced(a)
     if axis is None:
@@ -231,12 +231,12 @@ def _scan(a: Any, axis: int | None, dtype: Any, join: np.ufunc, unit: int) -> Ar
 
 @implements(np.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
-    return _scan(a, axis, dtype, np.add, 0)
+    return scan(a, axis, dtype, np.add)
 
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
-    return _scan(a, axis, dtype, np.multiply, 1)
+    return scan(a, axis, dtype, np.multiply)
 
 
 @implements(np.diff)

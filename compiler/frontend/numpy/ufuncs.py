@@ -13,14 +13,17 @@ import numpy as np
 
 from ...ops import inverses
 from ...ops.term import Term, Terms
-from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
+from ..array import FUNCTIONS, Array, here, implements, unknown
 from ..errors import TraceError, message
-from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype, shape_of
-from ..tracing import user_line
+from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
+from ..tracing import Tracing, user_line
 
 LOG2 = math.log(2.0)
 RULES: dict[str, Callable[..., Term]] = {}
 """Name of a ufunc -> its formula over the algebra `m` and terms of one type."""
+
+MANY: dict[str, Callable[..., tuple[Term, ...]]] = {}
+"""The same for ufuncs of several results."""
 
 _SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
 _SAME += " arcsinh arccosh arctanh hypot negative:neg rint erf expit:sigmoid subtract:sub"
@@ -144,19 +147,31 @@ rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
 
 def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
     """A ufunc on operands of which one is traced."""
-    operands = tuple(map(as_operand, operands))
     formula = RULES.get(ufunc.__name__)
     if formula is None:
-        raise unknown(_spelled(ufunc))
+        raise unknown(spelled(ufunc))
+    now, m, terms = _terms(ufunc, operands)
+    return Array(now, formula(m, *terms).value, weak)
+
+
+def several(ufunc: np.ufunc, *operands: Any) -> tuple[Array, ...]:
+    """The same for a ufunc of several results."""
+    now, m, terms = _terms(ufunc, operands)
+    return tuple(Array(now, each.value) for each in MANY[ufunc.__name__](m, *terms))
+
+
+def _terms(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Tracing, Terms, list[Term]]:
+    """The operands in the dtypes of the ufunc's loop and in their common shape."""
+    operands = tuple(map(as_operand, operands))
     now, dtypes = here(*operands), loop_here(ufunc, operands)
     shape = common_shape(ufunc.__name__, *operands)
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
-    return Array(now, formula(m, *terms).value, weak)
+    return now, m, terms
 
 
-def _spelled(ufunc: np.ufunc) -> str:
+def spelled(ufunc: np.ufunc) -> str:
     """`np.spacing`, or the bare name of a ufunc that is not NumPy's."""
     name = ufunc.__name__
     return f"np.{name}" if getattr(np, name, None) is ufunc else f"the function {name}"
@@ -203,46 +218,6 @@ def _multiplied(x: Array, exponent: int) -> Array:
         if not exponent:
             return made  # type: ignore[return-value]  # the highest bit is set
         square = elementwise(np.multiply, square, square)
-
-
-_REDUCTIONS = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
-_REDUCTIONS |= {"logical_and": np.all, "logical_or": np.any}
-
-
-def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What NumPy's ufunc protocol asks for."""
-    if kwargs.get("out") is not None:
-        fix = "use the result: y = np." + ufunc.__name__ + "(...)"
-        raise TraceError(message(f"{_spelled(ufunc)} with out= in a traced function", user_line(), fix))
-    kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-    if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
-        return FUNCTIONS[_REDUCTIONS[ufunc.__name__]](*inputs, **{"axis": 0, **kwargs})
-    if method == "outer":
-        return outer(ufunc, *inputs)
-    dtype = kwargs.pop("dtype", None)
-    if method != "__call__" or kwargs:
-        detail = "." + method if method != "__call__" else " with " + ", ".join(kwargs)
-        raise unknown(_spelled(ufunc), detail)
-    if ufunc in FUNCTIONS:
-        return FUNCTIONS[ufunc](*inputs)
-    if dtype is not None:
-        inputs = tuple(_cast(x, np.dtype(dtype)) if isinstance(x, Array) else x for x in inputs)
-    if ufunc.__name__ == "divmod":
-        return tuple(elementwise(each, *inputs) for each in (np.floor_divide, np.remainder))
-    if ufunc is np.power:
-        return power(*map(as_operand, inputs))
-    return elementwise(ufunc, *inputs)
-
-
-def outer(ufunc: np.ufunc, x: Any, y: Any) -> Array:
-    """Every pair of elements."""
-    x, y = as_operand(x), as_operand(y)
-    tail = (1,) * len(shape_of(y))
-    left = FUNCTIONS[np.reshape] if isinstance(x, Array) else np.reshape
-    return elementwise(ufunc, left(x, (*shape_of(x), *tail)), y)
-
-
-HOOKS["apply"] = apply
 
 
 @implements(np.where)
@@ -299,4 +274,4 @@ def sinc(x: Any) -> Any:
     return Array(y.tracing, y.tracing.emit(inverses.sinc, y.value, n=0))
 
 
-__all__ = ["RULES", "apply", "clip", "elementwise", "power", "where"]
+__all__ = ["MANY", "RULES", "clip", "elementwise", "power", "rule", "several", "spelled", "truth", "where"]

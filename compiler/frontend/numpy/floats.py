@@ -1,0 +1,134 @@
+"""Signs, remainders, mantissas, exponents and divisors: NumPy's functions of the bits of traced numbers.
+
+Traced numbers are real, so what NumPy asks of complex ones is known: `np.imag` is 0, `np.angle` is 0 or pi.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...ops.bessel import i0 as bessel_i0
+from ...ops.bits import frexp
+from ...ops.term import Term, Terms
+from ..array import Array, here, implements, unknown
+from ..promotion import conform, shape_of
+from .products import matmul
+from .reductions import traced
+from .shaping import copy, expand_dims, squeeze
+from .ufuncs import MANY, elementwise, rule
+
+# ---- ufuncs
+
+rule("copysign")(lambda m, x, y: m.copysign(x, y))
+rule("signbit")(lambda m, x: m.lt(m.copysign(1.0, x), 0))
+rule("nextafter")(lambda m, x, y: m.nextafter(x, y))
+rule("spacing")(lambda m, x: m.spacing(x))
+rule("ldexp")(lambda m, x, n: m.ldexp(x, n))
+rule("gcd")(lambda m, x, y: m.gcd(x, y))
+rule("lcm")(lambda m, x, y: m.lcm(x, y))
+
+
+@rule("fmod")
+def _fmod(m: Terms, x: Term, y: Term) -> Term:
+    """The remainder with the sign of x; of whole numbers it is Python's, less y where their signs differ."""
+    if x.value.type.is_float:
+        return m.fmod(x, y)
+    rest = m.mod(x, y)
+    other = m.and_(m.ne(rest, 0), m.xor(m.lt(x, 0), m.lt(y, 0)))
+    return m.select(other, rest - y, rest)
+
+
+def _modf(m: Terms, x: Term) -> tuple[Term, Term]:
+    """What is behind the point, and what is before it; both have the sign of x."""
+    one = m.number(1.0, x.value.type)
+    endless = m.eq(m.abs(x), math.inf)
+    behind = m.fmod(m.select(endless, 0.0, x), one)
+    return m.select(endless, m.copysign(0.0, x), behind), m.trunc(x)
+
+
+def _frexp(m: Terms, x: Term) -> tuple[Term, Term]:
+    mantissa, exponent = m.b.emit(frexp, x.value)
+    return m(mantissa), m(exponent)
+
+
+MANY["modf"], MANY["frexp"] = _modf, _frexp
+MANY["divmod"] = lambda m, x, y: (m.floordiv(x, y), m.mod(x, y))
+
+
+@implements(np.bitwise_count)
+def bitwise_count(x: Any) -> Array:
+    raise unknown("np.bitwise_count", ", which counts in uint8,")
+
+
+@implements(np.matvec)
+def matvec(x1: Any, x2: Any) -> Array:
+    return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
+
+
+@implements(np.vecmat)
+def vecmat(x1: Any, x2: Any) -> Array:
+    return squeeze(matmul(expand_dims(x1, -2), x2), -2)
+
+
+# ---- functions
+
+
+@implements(np.fix)
+def fix(x: Any) -> Array:
+    return elementwise(np.trunc, x)
+
+
+@implements(np.isposinf)
+def isposinf(x: Any) -> Array:
+    return elementwise(np.equal, x, math.inf)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any) -> Array:
+    return elementwise(np.equal, x, -math.inf)
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Array:
+    return _everywhere(x, True)
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Array:
+    return _everywhere(x, False)
+
+
+def _everywhere(x: Any, truth: bool) -> Array:
+    return Array(here(x), conform(here(x), truth, np.dtype(bool), shape_of(x)))
+
+
+@implements(np.imag)
+def imag(val: Any) -> Array:
+    _now, x = traced(val)
+    return Array(here(x), conform(here(x), 0, x.dtype, x.shape))
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Array:
+    return copy(a)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Array:
+    """0 or pi, by the sign bit."""
+    made = elementwise(np.arctan2, 0, z)
+    return elementwise(np.multiply, made, 180 / math.pi) if deg else made
+
+
+@implements(np.i0)
+def i0(x: Any) -> Array:
+    """The modified Bessel function of order 0."""
+    now, y = traced(x)
+    y = y if y.dtype.kind == "f" else y.astype(np.float64)
+    return Array(now, now.emit(bessel_i0, y.value))
+
+
+__all__ = ["angle", "fix", "i0", "imag"]
