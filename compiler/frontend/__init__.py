@@ -22,9 +22,9 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, products, reductions, shaping, ufuncs
+from .numpy import convolutions, creation, indexing, products, reductions, scipy_functions, shaping, special, ufuncs
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "products", "reductions", "replaced", "shaping",
-    "ufuncs",
+    "arithmetic", "convolutions", "creation", "indexing", "made", "products", "reductions", "replaced",
+    "scipy_functions", "shaping", "special", "ufuncs",
 ]

@@ -8,6 +8,10 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 
 from . import (
     bessel,
+    called,
+    called_bessel,
+    called_gammas,
+    called_others,
     contract,
     control,
     convolve,
@@ -17,10 +21,13 @@ from . import (
     elementwise,
     external,
     factor,
+    factorials,
     fourier,
     gammas,
     guard,
+    incomplete,
     index,
+    integrals,
     inverses,
     memory,
     polynomials,
@@ -35,7 +42,8 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise", "external",
-    "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "polynomials", "random", "reduce", "require",
-    "shape", "source", "special", "spectra", "tape",
+    "bessel", "called", "called_bessel", "called_gammas", "called_others", "contract", "control", "convolve", "custom",
+    "eigen", "elementary", "elementwise", "external", "factor", "factorials", "fourier", "gammas", "guard",
+    "incomplete", "index", "integrals", "inverses", "memory", "polynomials", "random", "reduce", "require", "shape",
+    "source", "special", "spectra", "tape",
 ]

@@ -142,7 +142,7 @@ rule("entr")(lambda m, x: m.select(m.lt(x, 0), -math.inf, -_xlogy(m, x, x)))
 rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
 
 
-def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
+def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     """A ufunc on operands of which one is traced."""
     operands = tuple(map(as_operand, operands))
     formula = RULES.get(ufunc.__name__)
@@ -153,7 +153,8 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
-    return Array(now, formula(m, *terms).value, weak)
+    made: Any = formula(m, *terms)
+    return tuple([Array(now, each.value) for each in made]) if isinstance(made, tuple) else Array(now, made.value, weak)
 
 
 def _spelled(ufunc: np.ufunc) -> str:
