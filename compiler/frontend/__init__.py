@@ -33,11 +33,13 @@ from .numpy import (
     products,
     quantiles,
     reductions,
+    scipy_functions,
     shaping,
+    special,
     ufuncs,
 )
 
 __all__ = [
     "arithmetic", "convolutions", "creation", "floats", "indexing", "made", "methods", "norms", "ordering",
-    "products", "quantiles", "reductions", "replaced", "shaping", "ufuncs",
+    "products", "quantiles", "reductions", "replaced", "scipy_functions", "shaping", "special", "ufuncs",
 ]

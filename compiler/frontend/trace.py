@@ -27,6 +27,7 @@ from .frozen import check_unchanged, unless_drawn
 from .outside import Outside
 from .patches import patched
 from .reading import Hidden
+from .recoded import recoded
 from .replaced import replaced
 from .results import Outputs
 from .sizes import FrozenSize, Sizes, freeze_all
@@ -155,7 +156,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
     with running(now), outside.unchanged():
         names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
-        with impure.replaced(), names_of_sizes, numbers:
+        with impure.replaced(), names_of_sizes, numbers, recoded():
             if runs is not walk:
                 impure.refuse_named(outside.reads)
             try:

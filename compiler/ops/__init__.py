@@ -9,6 +9,10 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 from . import (
     bessel,
     bits,
+    called,
+    called_bessel,
+    called_gammas,
+    called_others,
     contract,
     control,
     convolve,
@@ -18,10 +22,13 @@ from . import (
     elementwise,
     external,
     factor,
+    factorials,
     fourier,
     gammas,
     guard,
+    incomplete,
     index,
+    integrals,
     inverses,
     memory,
     ordering,
@@ -38,7 +45,8 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "bits", "contract", "control", "convolve", "custom", "eigen", "elementary", "elementwise",
-    "external", "factor", "fourier", "gammas", "guard", "index", "inverses", "memory", "ordering",
-    "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
+    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "contract", "control",
+    "convolve", "custom", "eigen", "elementary", "elementwise", "external", "factor", "factorials", "fourier",
+    "gammas", "guard", "incomplete", "index", "integrals", "inverses", "memory", "ordering", "polynomials",
+    "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
 ]

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Op, Value
 from ..ir.types import Type
+from ..ops.called import Called
 from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
 from ..ops.source import number
 from ..ops.special import Special
@@ -188,7 +189,7 @@ def hidden(
 
 def guard(b: Builder, op: Op, mask: Value) -> Op:
     """`op` with safe arguments, and the results they have, wherever `mask` does not hold."""
-    if not isinstance(op.prim, (Elementwise, Special)):  # a mask says nothing about arguments of other elements
+    if not isinstance(op.prim, (Elementwise, Special, Called)):  # a mask says nothing about arguments of other elements
         return op
     prim = op.prim
     safe = [np.array(prim.safe, a.type.numpy) for a in op.args]

@@ -18,7 +18,7 @@ from ..promotion import conform, shape_of
 from .products import matmul
 from .reductions import traced
 from .shaping import copy, expand_dims, squeeze
-from .ufuncs import MANY, elementwise, rule
+from .ufuncs import RULES, elementwise, rule
 
 # ---- ufuncs
 
@@ -54,8 +54,8 @@ def _frexp(m: Terms, x: Term) -> tuple[Term, Term]:
     return m(mantissa), m(exponent)
 
 
-MANY["modf"], MANY["frexp"] = _modf, _frexp
-MANY["divmod"] = lambda m, x, y: (m.floordiv(x, y), m.mod(x, y))
+RULES["modf"], RULES["frexp"] = _modf, _frexp
+RULES["divmod"] = lambda m, x, y: (m.floordiv(x, y), m.mod(x, y))
 
 
 @implements(np.bitwise_count)

@@ -18,7 +18,7 @@ from ..sizes import product
 from ..tracing import Tracing, user_line
 from .reductions import all_, amax, amin, any_, axes_of, keep, normal_axis, prod, scan, sum_, traced
 from .shaping import broadcast_to, concatenate, reshape, stack, transpose
-from .ufuncs import MANY, elementwise, power, several, spelled, where
+from .ufuncs import elementwise, power, spelled, where
 
 GROUPS = frozenset(
     {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor"}
@@ -79,8 +79,6 @@ def _called(ufunc: np.ufunc, *inputs: Any, dtype: Any = None, casting: str = "sa
         raise unknown(spelled(ufunc), " with " + ", ".join(more))
     if dtype is not None or casting != "same_kind":
         inputs = _signed(ufunc, inputs, dtype, casting)
-    if ufunc.__name__ in MANY:
-        return several(ufunc, *inputs)
     if ufunc is np.power:
         return power(*map(as_operand, inputs))
     return elementwise(ufunc, *inputs)

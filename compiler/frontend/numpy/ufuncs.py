@@ -16,14 +16,12 @@ from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, Array, here, implements, unknown
 from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
-from ..tracing import Tracing, user_line
+from ..tracing import user_line
 
 LOG2 = math.log(2.0)
-RULES: dict[str, Callable[..., Term]] = {}
-"""Name of a ufunc -> its formula over the algebra `m` and terms of one type."""
+RULES: dict[str, Callable[..., Any]] = {}
+"""Name of a ufunc -> its formula over the algebra `m` and terms of one type: a term, or a tuple of several results."""
 
-MANY: dict[str, Callable[..., tuple[Term, ...]]] = {}
-"""The same for ufuncs of several results."""
 
 _SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
 _SAME += " arcsinh arccosh arctanh hypot negative:neg rint erf expit:sigmoid subtract:sub"
@@ -36,8 +34,8 @@ for _pair in _SAME.split():
 RULES["divide"] = RULES["true_divide"]
 
 
-def rule(*names: str) -> Callable[[Callable[..., Term]], Callable[..., Term]]:
-    def register(formula: Callable[..., Term]) -> Callable[..., Term]:
+def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(formula: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             RULES[name] = formula
         return formula
@@ -145,30 +143,19 @@ rule("entr")(lambda m, x: m.select(m.lt(x, 0), -math.inf, -_xlogy(m, x, x)))
 rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
 
 
-def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Array:
-    """A ufunc on operands of which one is traced."""
+def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
+    """A ufunc on operands of which one is traced; a tuple, if it has several results."""
+    operands = tuple(map(as_operand, operands))
     formula = RULES.get(ufunc.__name__)
     if formula is None:
         raise unknown(spelled(ufunc))
-    now, m, terms = _terms(ufunc, operands)
-    return Array(now, formula(m, *terms).value, weak)
-
-
-def several(ufunc: np.ufunc, *operands: Any) -> tuple[Array, ...]:
-    """The same for a ufunc of several results."""
-    now, m, terms = _terms(ufunc, operands)
-    return tuple(Array(now, each.value) for each in MANY[ufunc.__name__](m, *terms))
-
-
-def _terms(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Tracing, Terms, list[Term]]:
-    """The operands in the dtypes of the ufunc's loop and in their common shape."""
-    operands = tuple(map(as_operand, operands))
     now, dtypes = here(*operands), loop_here(ufunc, operands)
     shape = common_shape(ufunc.__name__, *operands)
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
-    return now, m, terms
+    made: Any = formula(m, *terms)
+    return tuple([Array(now, each.value) for each in made]) if isinstance(made, tuple) else Array(now, made.value, weak)
 
 
 def spelled(ufunc: np.ufunc) -> str:
@@ -274,4 +261,4 @@ def sinc(x: Any) -> Any:
     return Array(y.tracing, y.tracing.emit(inverses.sinc, y.value, n=0))
 
 
-__all__ = ["MANY", "RULES", "clip", "elementwise", "power", "rule", "several", "spelled", "truth", "where"]
+__all__ = ["RULES", "clip", "elementwise", "power", "rule", "spelled", "truth", "where"]
