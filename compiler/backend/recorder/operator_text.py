@@ -193,8 +193,8 @@ none:
 }
 """
 
-# CPython also puts a subclass's `__iadd__` where sequences have theirs (sq_inplace_concat), whose NotImplemented it would
-# hand out as the sum. So the other operand is asked here.
+# CPython also puts a subclass's `__iadd__` where sequences have theirs (sq_inplace_concat), whose NotImplemented it
+# would hand out as the sum. So the other operand is asked here.
 _ADD_IN_PLACE = """
 define ptr @operator_iadd(ptr %left, ptr %right) nounwind {
 entry:
