@@ -71,9 +71,20 @@ def _solved(m: Any, a: Complex, b: Complex) -> Complex:
 def _eig_pull(m: Any, inputs: Any, results: Any, cts: Any, is_complex: int) -> Any:
     """V^-H (diag(gw) + (V^H gV - V^H V diag(Re V^H gV)) / conj(E)) V^H, where E holds differences of eigenvalues."""
     w, v = (_split(m, r) for r in results)
-    gw, gv = (_split(m, ct) for ct in cts)
-    n = M.shape_of(w[0])[-1]
+    gw, gv = (None if ct is None else _split(m, ct) for ct in cts)
     adjoint = _adjoint(m, v)
+    if gv is None:
+        middle = tuple(M.diagonals(m, g) for g in gw)  # type: ignore[union-attr]
+    else:
+        middle = _turning(m, w, v, adjoint, gv)
+        middle = middle if gw is None else tuple(p + M.diagonals(m, g) for p, g in zip(middle, gw, strict=True))
+    made = _solved(m, adjoint, _product(m, middle, adjoint))  # type: ignore[arg-type]
+    return [_joined(m, made) if is_complex else made[0]]
+
+
+def _turning(m: Any, w: Complex, v: Complex, adjoint: Complex, gv: Complex) -> Any:
+    """What the eigenvectors add: (V^H gV - V^H V diag(Re V^H gV)) / conj(E)."""
+    n = M.shape_of(w[0])[-1]
     along = _product(m, adjoint, gv)
     free = M.rows(m, M.diagonal(m, along[0]), n)
     gram = _product(m, adjoint, v)
@@ -87,13 +98,11 @@ def _eig_pull(m: Any, inputs: Any, results: Any, cts: Any, is_complex: int) -> A
     size = re * re + im * im
     # divided by the conjugate: times E over its square
     middle = (along[0] * re - along[1] * im) / size, (along[0] * im + along[1] * re) / size
-    middle = tuple(M.where(m, p, apart) + M.diagonals(m, g) for p, g in zip(middle, gw, strict=True))
-    made = _solved(m, adjoint, _product(m, middle, adjoint))  # type: ignore[arg-type]
-    return [_joined(m, made) if is_complex else made[0]]
+    return tuple(M.where(m, p, apart) for p in middle)
 
 
 eig = Library(
-    "eig", _types, _eig, _eig_pull, {"is_complex": "axis"},
+    "eig", _types, _eig, _eig_pull, {"is_complex": "axis"}, some=True,
     samples=lambda rng: [([near_one(rng, 3, 3)], {"is_complex": 0}),
                          ([rng.normal(size=(2, 3, 3, 2))], {"is_complex": 1})],
 )  # fmt: skip

@@ -35,7 +35,7 @@ class Library(Primitive):
     types     (*types, **attributes) -> the types of the results
     compute   (*arrays, **attributes) -> an array or a tuple of them
     pull      (m, inputs, results, cotangents, **attributes) -> a cotangent or None for each input; a missing
-              cotangent comes as zeros
+              cotangent comes as zeros, or as None if the rule is for `some` of them
     samples   (rng) -> pairs (arguments, attributes) away from kinks
     written   (m, *inputs, **attributes) -> the results as formulas, or None where the arrays are too large for that
     """
@@ -53,9 +53,10 @@ class Library(Primitive):
         *,
         samples: Samples,
         written: Callable[..., Any] = lambda m, *inputs, **attributes: None,
+        some: bool = False,
     ) -> None:
         super().__init__(name)
-        self.written = written
+        self.written, self.some = written, some
         self.types, self.compute, self.pulled, self.drawn = types, compute, pull, samples
         self.attributes = attributes or {}  # type: ignore[misc]
         self.arity = compute.__code__.co_argcount - len(self.attributes)
@@ -85,7 +86,7 @@ class Library(Primitive):
         m = Family(b)
         inputs, results = [m(a) for a in op.args], [m(r) for r in op.results]
         given = [
-            m(ct) if ct is not None else m.number(0.0, r.type) if r.type.is_float else None
+            m(ct) if ct is not None else m.number(0.0, r.type) if r.type.is_float and not self.some else None
             for ct, r in zip(cotangents, op.results, strict=True)
         ]
         made = self.pulled(m, inputs, results, given, **op.attrs)

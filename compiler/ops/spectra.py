@@ -1,7 +1,8 @@
 """Eigenvalues and singular values, by NumPy's LAPACK, and the exponential of matrices, with pullbacks of our own.
 
 The rules are those of Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008), and of Walter and Lehmann (2010).  Where values are equal, vectors have no derivative.
+differentiation" (2008), and of Walter and Lehmann (2010).  Where values are equal, vectors have no derivative; that of
+the values does not ask for it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ def _eigh_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int) -> Any:
     (w, v), (gw, gv) = results, cts
     n = M.shape_of(w)[-1]
     turned = M.turned(m, v)
+    if gv is None:
+        return [M.product(m, v * M.rows(m, gw, n), turned)]
     middle = M.product(m, turned, gv)
     middle = 0.5 * (middle - M.turned(m, middle))
     middle = M.where(m, middle / _apart(m, M.rows(m, w, n) - M.columns(m, w, n)), lambda m, i, j: m.ne(i, j))
-    return [M.product(m, v, middle + M.diagonals(m, gw), turned)]
+    return [M.product(m, v, middle if gw is None else middle + M.diagonals(m, gw), turned)]
 
 
 def _eigh(a: np.ndarray, upper: int) -> tuple[np.ndarray, ...]:
@@ -40,7 +43,7 @@ def _eigh(a: np.ndarray, upper: int) -> tuple[np.ndarray, ...]:
 
 
 eigh = Library(
-    "eigh", lambda a, upper: (a.with_shape(a.shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"},
+    "eigh", lambda a, upper: (a.with_shape(a.shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"}, some=True,
     samples=lambda rng: [([positive(rng, *shape)], {"upper": k}) for k, shape in ((0, (3, 3)), (1, (2, 4, 4)))],
 )  # fmt: skip
 
@@ -62,8 +65,12 @@ def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any, full: int) -> Any:
     *_, rows, n = *M.shape_of(inputs[0])[:-1], M.shape_of(s)[-1]
     columns = M.shape_of(inputs[0])[-1]
     if full:
-        u, gu = M.corner(m, u, rows, n), M.corner(m, gu, rows, n)
-        vh, gvh = M.corner(m, vh, n, columns), M.corner(m, gvh, n, columns)
+        u, vh = M.corner(m, u, rows, n), M.corner(m, vh, n, columns)
+    if gu is None and gvh is None:
+        return [M.product(m, u * M.rows(m, gs, rows), vh)]
+    gu, gs, gvh = (m.number(0.0, r.value.type) if g is None else g for g, r in zip((gu, gs, gvh), results, strict=True))
+    if full:
+        gu, gvh = M.corner(m, gu, rows, n), M.corner(m, gvh, n, columns)
     v, gv = M.turned(m, vh), M.turned(m, gvh)
     ut = M.turned(m, u)
     squares = s * s
@@ -85,7 +92,7 @@ def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any, full: int) -> Any:
 
 
 svd = Library(
-    "svd", _svd_types, _svd, _svd_pull, {"full": "axis"},
+    "svd", _svd_types, _svd, _svd_pull, {"full": "axis"}, some=True,
     samples=lambda rng: [([near_one(rng, *shape)], {"full": 0}) for shape in ((3, 3), (5, 3), (2, 3, 4))],
 )  # fmt: skip
 singular_values = Library(

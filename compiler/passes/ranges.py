@@ -21,7 +21,7 @@ from ..ops.index import check_indices
 from ..ops.require import require
 from ..ops.source import number
 from .cleanup import inside
-from .intervals import ANY, Interval, at_most, join, meet, negative, plus, times, transfer, widened
+from .intervals import ANY, TRUTH, Interval, at_most, join, meet, negative, plus, times, transfer, widened
 from .narrow import renamed
 
 ASKING = {
@@ -95,10 +95,10 @@ def _chosen(
     b: Builder, op: Op, args: tuple[Value, ...], given: Sequence[Interval], made: Interval
 ) -> Sequence[Value] | None:
     if op.results[0].type.dtype == "bool":
-        if made.low is not None and made.low == made.high and op.prim is not E.select:
-            return [number(b, bool(made.low), op.results[0].type)]
+        if (made.low == 1 or made.high == 0) and op.prim is not E.select:
+            return [number(b, made.low == 1, op.results[0].type)]
         for k, each in enumerate(given if op.prim in (E.and_, E.or_) else ()):
-            if each.low is not None and each.low == each.high:
+            if each.low == each.high == int(op.prim is E.and_):
                 return args[1 - k :][:1]
     if op.prim is E.select:
         return args[1:2] if given[0].low == 1 else args[2:] if given[0].high == 0 else None
@@ -132,12 +132,12 @@ class _Walk:
 
     def graph(self, graph: Graph, given: Iterable[Interval], keep: bool) -> list[Interval]:
         """The intervals of the results, from those of the parameters."""
-        env = {p: i for p, i in zip(graph.params, given, strict=True) if _counts(p)}
+        env = {p: _held(p, i) for p, i in zip(graph.params, given, strict=True) if _counts(p)}
         maker: dict[Value, Op] = {}
         for op in graph.body:
             if op.regions:
                 made = self.op(op, env, maker, keep)
-                env.update((r, i) for r, i in zip(op.results, made, strict=True) if _counts(r))
+                env.update((r, _held(r, i)) for r, i in zip(op.results, made, strict=True) if _counts(r))
             elif len(op.results) == 1 and _counts(op.results[0]):
                 env[op.results[0]] = transfer(op, [env.get(a, ANY) for a in op.args])
                 maker[op.results[0]] = op
@@ -205,6 +205,11 @@ class _Walk:
 
 def _counts(value: Value) -> bool:
     return value.type.dtype in ("i64", "bool")
+
+
+def _held(value: Value, within: Interval) -> Interval:
+    """The interval of a value of its dtype."""
+    return meet(within, TRUTH) if value.type.dtype == "bool" else within
 
 
 def _steps(body: Graph, c: int, rest: Sequence[Interval]) -> dict[int, Interval]:

@@ -20,11 +20,11 @@ def tensor_of(flow: Flow) -> Core:
 
 
 def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
-    """Add a cotangent to `leaf.grad`."""
+    """Add a cotangent to the `grad` of a leaf, or of a tensor that keeps its own, which becomes another tensor then."""
     call = tapes.tape.call
     if call is not None:
         call.adds(leaf)
-    new = tensor_of(flow)
+    new, apart = tensor_of(flow), create or leaf._node is not None
     if watch.lanes and levels_of([flow[0]])[0] and not levels_of([leaf._cell])[0]:
         raise RuntimeError(
             "backward() called inside a function that vmap maps, for a leaf that is the same for all examples. Use"
@@ -32,7 +32,7 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
         )
     again = tapes.tape.again
     if again is not None and id(leaf) in again.grads:
-        again.grads[id(leaf)] = _sum(again.grads[id(leaf)], new, create)
+        again.grads[id(leaf)] = _sum(again.grads[id(leaf)], new, apart)
         return
     while True:
         have = leaf._grad
@@ -41,18 +41,18 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
         with _adding:
             if leaf._grad is not have or (have is not None and _is_elsewhere(have)):
                 continue
-            total = _sum(have, new, create)
+            total = _sum(have, new, apart)
             if total is not have:
                 note(tapes.tape, total._read(), leaf, "_grad")
                 leaf._grad = total
         return
 
 
-def _sum(have: Core | None, new: Core, create: bool) -> Core:
-    """The gradient with something added: in place, unless that is to be differentiated."""
+def _sum(have: Core | None, new: Core, apart: bool) -> Core:
+    """The gradient with something added: in place, or as a tensor of its own."""
     if have is None:
         return new
-    if create:
+    if apart:
         return add(have, new)
     overwrite(have, add(have, new))
     return have

@@ -59,7 +59,7 @@ def learn(run: FirstRun, template: Template) -> None:
             path = t._path[len(x._path) :] if x is not None else t._path
             turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
             whole = turned and t._cell.kind.size == kind.size
-            plain = t._counted and not t._origin and not t._inference
+            plain = t._counter is None and not t._origin and not t._inference
             template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
     if template.call.exact or (template.assigns and not template.renewed):
         return
@@ -174,7 +174,7 @@ class Maker:
         for known in template.nodes or ():
             fragment, _, _, place = template.steps[known.step]
             edges = [None if w is None else self._edge(call, w, made) for w in known.ways]
-            node = known.name(edges, fragment)
+            node = known.name(edges, fragment, tape.ages())
             pull = node.pull = known.pull
             if pull is not NOTHING:
                 node.saved = self._saved(call, known)

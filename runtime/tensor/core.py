@@ -25,7 +25,7 @@ from .paths import Path, is_dense, part_of
 from .peeking import peek
 from .recording import record_methods
 from .slots import HISTORY, LEAF, PART, SPECIAL
-from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Storage
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 from .tape import compute, force, tapes
 from .undo import note
 
@@ -55,7 +55,8 @@ class Core(Late):
     #: of a view, where it was made if that is why it must not be written to while gradients are kept
     _origin = ""
     _inference = False
-    _counted = True
+    #: what counts its writes, where backward need not know of them
+    _counter: Counter | None = None
     #: the trace in which rows were read last, how many between its values, and how many values it had
     _rows = 0, 0, 0
 
@@ -126,7 +127,7 @@ class Core(Late):
         storage.settle()
         array, whole, edition = storage.now()
         base = self._base
-        told = self._seen < storage.counted or not self._counted  # what is written unseen changes no history
+        told = self._seen < storage.counted or self._counter is not None  # what is written unseen changes no history
         own = array
         if array is None and not told and self._path and whole.array is not None:
             array = shown(whole)

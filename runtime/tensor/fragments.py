@@ -137,13 +137,21 @@ class Fragment:
             found = self.pulls[wanted] = _pull(self, wanted)
         return found
 
-    def pull_some(self, wanted: tuple[int, ...], present: tuple[int, ...]) -> Pull:
-        """The same where only the results numbered `present` have cotangents: the others' slopes are not read.
+    def pull_some(self, ways: Sequence[Any], pull: Pull, cotangents: Sequence[Any]) -> Pull:
+        """The pullback, of which all is `pull`, where not all results have cotangents: the others' slopes are not read.
 
-        A cotangent of zeros in place of none would give NaN where such a slope is infinite.
+        A cotangent of zeros in place of none would give NaN where such a slope is infinite, and inputs on which only
+        the others depend a gradient.
+
+        ways        where the inputs' cotangents go, None where they are not wanted
+        cotangents  of the results, None where there is none
         """
-        if self.operation.pull is not None:
-            return self.pull(wanted)
+        if self.operation.pull is not None or all(
+            cotangents[k] is not None for what, k in pull.reads if what == COTANGENT
+        ):
+            return pull
+        wanted = tuple([k for k, way in enumerate(ways) if way is not None])
+        present = tuple([k for k, ct in enumerate(cotangents) if ct is not None])
         found = self.some.get((wanted, present))
         if found is None:
             found = self.some[wanted, present] = _pull(self, wanted, present)

@@ -252,9 +252,8 @@ class History(Operators):
         self._read()
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        if not self._counted:
-            base = self._base
-            return self._written if base is None else base._written
+        if self._counter is not None:
+            return self._counter.written
         return self._written if self._storage is None else self._storage.version
 
     def _is_view(self) -> bool:

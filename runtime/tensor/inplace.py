@@ -95,8 +95,12 @@ def reshaping(function: Callable[..., Any], node: str, plain: str | None = None)
             input._storage = None
             input._written += 1
         else:
-            storage.version += 1
-            storage.counted = storage.edition = storage.edition + 1
+            if input._counter is None:
+                storage.version += 1
+                storage.counted = storage.edition + 1
+            else:
+                input._counter.written += 1
+            storage.edition += 1
             input._path, input._part, input._seen = new._path, new._part, storage.edition
             storage.viewed = input._base is not None
         if input._node is not None and mode.enabled:

@@ -127,7 +127,7 @@ def settle(t: Any, tape: Tape | None = None) -> None:
     Views that only the tape holds share nothing that anybody could see.
     """
     storage = t._storage
-    if storage is None or storage.array is not None or t._path or t._base is not None or not t._counted:
+    if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
         return
     views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
     if tape is not None:

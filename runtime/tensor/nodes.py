@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from .ages import END, age, sequence
 from .cells import Cell, Kind, levels_of
 from .fragments import COTANGENT, INPUT, RESULT, Fragment, Pull, fragment_for
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
 from .opened import others_record
-from .tape import Place, record, sequence, tapes
+from .tape import Place, record, tapes
 
 if TYPE_CHECKING:
     from .core import Core
@@ -64,7 +65,7 @@ class Node:
     """One operation, seen from backward.  `edges[k]` leads to what made its input k."""
 
     __slots__ = (
-        "edges", "fragment", "pull", "saved", "sequence", "hooks", "place", "serial", "lanes", "_metadata",
+        "edges", "fragment", "pull", "saved", "sequence", "age", "hooks", "place", "serial", "lanes", "_metadata",
         "__weakref__",
     )  # fmt: skip
 
@@ -80,10 +81,10 @@ class Node:
     #: `record` for cells with tangents, which is known above, too
     emitted: ClassVar[Callable[[Fragment, Sequence[Cell], Any], list[Cell]]]
 
-    def __init__(self, edges: Sequence[Edge | None], fragment: Fragment | None) -> None:
+    def __init__(self, edges: Sequence[Edge | None], fragment: Fragment | None, at: float | None = None) -> None:
         self.edges, self.fragment = edges, fragment
         self.pull, self.saved, self.hooks, self.place = None, [], None, None
-        self.sequence = sequence()
+        self.sequence, self.age = sequence(), age() if at is None else at
         self.serial = 0  # of the trace, if it was made by an event of that
 
     def __reduce__(self) -> Any:
@@ -131,11 +132,9 @@ class Node:
         cells: list[Cell] = []
         edges: list[Edge | None] = []
         kept = self.saved
-        if create and len(cotangents) > 1 and not all(cotangents[k] for what, k in pull.reads if what == COTANGENT):
-            places = dict(zip(pull.reads, self.saved, strict=True))
-            present = tuple([k for k, ct in enumerate(cotangents) if ct is not None])
-            pull = fragment.pull_some(tuple([k for k, e in enumerate(self.edges) if e is not None]), present)
-            kept = [places[read] for read in pull.reads]
+        if len(cotangents) > 1 and (some := fragment.pull_some(self.edges, pull, cotangents)) is not pull:
+            places = dict(zip(pull.reads, kept, strict=True))
+            pull, kept = some, [places[read] for read in some.reads]
         for (what, k), saved in zip(pull.reads, kept, strict=True):
             if what == COTANGENT:
                 cell, edge = cotangents[k] or (zeros(fragment.results[k]), None)
@@ -244,9 +243,8 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Core) -> None:
-        super().__init__((), None)
-        self.variable = variable
-        self.sequence = -1
+        super().__init__((), None, END)
+        self.variable, self.sequence = variable, -1
 
 
 _classes: dict[str, type[Node]] = {}

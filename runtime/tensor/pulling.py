@@ -74,16 +74,16 @@ class _Pulling:
             self.reached.add(number)
             if known.pull is NOTHING:
                 continue
-            reads = []
-            for what, k in known.pull.reads:
+            pull, reads = fragment.pull_some(known.ways, known.pull, here), []
+            for what, k in pull.reads:
                 if what != COTANGENT:
                     reads.append(self.read(VALUE, refs[k] if what == INPUT else first + k))
                 elif (flow := here[k]) is not None:
                     reads.append(flow)
                 else:
                     reads.append(self.read(ZERO, fragment.results[k]))
-            made = self.record(known.pull.fragment, tuple(reads), known.step)
-            for k, n in known.pull.gives:
+            made = self.record(pull.fragment, tuple(reads), known.step)
+            for k, n in pull.gives:
                 if known.ways[k] is not None:
                     self.give(known.ways[k], made + n)
         return self.finish()

@@ -7,9 +7,8 @@ this is the heap of the C++ library that PyTorch is built with, for hooks see th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf
 
-from .nodes import AccumulateGrad, Node
+from .nodes import Node
 
 
 class Ready:
@@ -57,7 +56,7 @@ class Ready:
         return node
 
     def _push(self, at: int, node: Node) -> None:
-        entry = (inf if isinstance(node, AccumulateGrad) else node.sequence, node)
+        entry = (node.age, node)
         self.heap.append(entry)
         self._lift(at, entry)
 

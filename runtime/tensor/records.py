@@ -17,7 +17,7 @@ from .plans import program_of
 from .repeat import grads_of, run_again
 from .slots import LEAF, PART, TensorBase
 from .states import RESULT, SEQUENCE, Call, Program, State, events
-from .tape import Tape
+from .tape import Tape, tapes
 
 
 class Record:
@@ -63,6 +63,7 @@ class Record:
     def _made(self) -> dict[int, tuple[Node | None, int]]:
         program = program_of(self.state)
         tape = Tape(False)
+        tape.ages = tapes.tape.ages
         tape.put(self.state.values - 1, None, None)
         tape.count = self.state.values
         held = zip(self.numbers, self.tensors, strict=True)

@@ -21,7 +21,7 @@ from .states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, events
 from .tape import Tape, tapes
 
 MOVED = (
-    "_index", "_steps", "_whole", "_part", "_seen", "_origin", "_inference", "_counted", "_accumulator", "_retains",
+    "_index", "_steps", "_whole", "_part", "_seen", "_origin", "_inference", "_counter", "_accumulator", "_retains",
 )  # fmt: skip
 """What a tensor has besides its cell, node, storage and flags."""
 

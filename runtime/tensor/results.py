@@ -13,7 +13,7 @@ from .elementary import cast_to
 from .inplace import LEVELS
 from .modes import mode
 from .promotion import c_name
-from .writing import check_apart, check_normal, overwrite
+from .writing import check_apart, check_normal, moved, overwrite
 
 
 def written(*functions: Callable[..., Any]) -> tuple[Any, ...]:
@@ -106,7 +106,7 @@ def deliver(made: Any, out: Any) -> Any:
             stacklevel=3,
         )
     out._cell, out._storage, out._path, out._base, out._serial = made._read(), None, (), None, 0
-    out._written += 1
+    moved(out)
     return out
 
 

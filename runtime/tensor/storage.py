@@ -71,6 +71,15 @@ class Storage(Home):
             self.edition += 1  # views look again: it may have been written to since they did
 
 
+class Counter:
+    """How often memory was written to by tensors whose writing backward need not know of."""
+
+    __slots__ = ("written",)
+
+    def __init__(self) -> None:
+        self.written = 0
+
+
 def _stored(array: np.ndarray) -> Storage:
     return Storage(cell_of(array))
 

@@ -34,7 +34,7 @@ from .shapes import (
 )
 from .tape import force
 from .views import alias, view
-from .writing import check_normal
+from .writing import check_normal, moved
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -129,7 +129,7 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     if input._base is not None or (input._storage is not None and input._storage.viewed):
         raise RuntimeError("resize_: the tensor shares its memory with a view; use a clone()")
     input._cell, input._storage, input._path, input._serial = _resized(input, wanted), None, (), 0
-    input._written += 1
+    moved(input)
     return input
 
 

@@ -33,9 +33,6 @@ LONG = 1024
 STATES = 30_000
 """When there are more states, all are forgotten."""
 
-sequence = count().__next__
-"""Numbers in the order of recording, the same for all threads."""
-
 ITS_OWN = (TypeError, ValueError, LookupError, ArithmeticError, AssertionError)  # others are memory's and signals'
 
 
@@ -47,6 +44,7 @@ class Tape(TapeBase):
     caught   the last state up to which all tensors have what they need for backward
     done     the states after it of which that is so as well
     place    where the last operation was recorded
+    ages     gives nodes of the thread their numbers
     noded    whether there are nodes of this trace in earnest
     goes_on  whether a step has ended and the trace has not
     journal  what Python code has changed because of values that are still to be computed, see undo.py
@@ -67,6 +65,7 @@ class Tape(TapeBase):
         self.done: set[State] = set()
         self.visits, self.busy, self.peeked = 0, False, (0, list[int]())
         self.owner = threading.get_ident()
+        self.ages = count().__next__
         self.journal: list[Any] = []
         self.failed = 0
         self.call: Any = None
@@ -346,4 +345,4 @@ def flush() -> None:
     tapes.tape.flush()
 
 
-__all__ = ["Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "sequence", "tapes"]
+__all__ = ["Locked", "Place", "Tape", "compute", "flush", "force", "here", "record", "tapes"]

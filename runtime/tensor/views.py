@@ -12,6 +12,7 @@ from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
 from .fragments import Operation
 from .modes import mode
 from .paths import Path, part_of
+from .storage import Counter
 from .tape import tapes
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
     cell.home, cell.version = storage, storage.version
     if storage.edition:  # what most have in common is set for the class
         made._seen = storage.edition
-    if made._inference or x._inference or not x._counted:
-        made._inference, made._counted = x._inference, x._counted
+    if made._inference or x._inference or x._counter is not None:
+        made._inference, made._counter = x._inference, x._counter
     if not mode.enabled:
         made._origin, made._requires = NO_GRAD, requires(x)
     elif operation.node in MULTIPLE:
@@ -95,5 +96,5 @@ def alias(x: Core, counted: bool = True) -> Tensor:
     made = wrap(x._read())
     made._storage, made._path = x._shared(), x._path
     made._seen = made._storage.edition
-    made._counted, made._inference = counted and x._counted, x._inference
+    made._counter, made._inference = x._counter if counted else Counter(), x._inference
     return made

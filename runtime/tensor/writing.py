@@ -127,6 +127,13 @@ def _leave(x: Core, cell: Cell) -> None:
     _noted(x)
 
 
+def moved(x: Core) -> None:
+    """Count a write to what has memory of its own from now on, and so counts by itself."""
+    if x._counter is not None:
+        x._written, x._counter = x._counter.written, None
+    x._written += 1
+
+
 def _noted(x: Core) -> None:
     """Let the call that is recorded know that it writes; else the tensor is another value on the tape from now on."""
     tape = tapes.tape
@@ -178,7 +185,10 @@ def _overwrite_whole(x: Core, cell: Cell) -> None:
         pass
     storage.edition += 1
     x._written += 1
-    if x._counted:
+    if x._counter is not None:
+        note(tapes.tape, cell, x._counter, "written")
+        x._counter.written += 1
+    else:
         storage.version += 1
         storage.written, storage.counted, storage.writer = _place_of(cell), storage.edition, get_ident()
     x._cell, x._seen = cell, storage.edition
@@ -191,7 +201,7 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     tape = tapes.tape
     note(tape, cell, storage, "cell", "version", "written", "writer", "counted")
     for old in (x._cell, whole):
-        if old is not None and x._counted:
+        if old is not None and x._counter is None:
             note(tape, cell, old, "home", "version")
             old.home, old.version = storage, storage.version
     if array is not None:

@@ -75,6 +75,7 @@ _FUNCTIONS = {
     "PyLong_FromLongLong": "ptr (i64)",
     "PyMem_Free": "void (ptr)",
     "PyMem_Realloc": "ptr (ptr, i64)",
+    "PyNumber_Add": "ptr (ptr, ptr)",
     "PyObject_Call": "ptr (ptr, ptr, ptr)",
     "PyObject_CallFinalizerFromDealloc": "i32 (ptr)",
     "PyObject_CallNoArgs": "ptr (ptr)",

@@ -193,11 +193,34 @@ none:
 }
 """
 
+# CPython also puts a subclass's `__iadd__` where sequences have theirs (sq_inplace_concat), whose NotImplemented it
+# would hand out as the sum. So the other operand is asked here.
+_ADD_IN_PLACE = """
+define ptr @operator_iadd(ptr %left, ptr %right) nounwind {
+entry:
+  %pair = getelementptr i8, ptr @operators, i64 OFFSET
+  %result = call ptr @binary(ptr %left, ptr %right, ptr %pair)
+  %no = icmp eq ptr %result, @_Py_NotImplementedStruct
+  br i1 %no, label %ask, label %done
+ask:
+  call void @Py_DecRef(ptr %result)
+  %sum = call ptr @PyNumber_Add(ptr %left, ptr %right)
+  ret ptr %sum
+done:
+  ret ptr %result
+}
+"""
+
 
 def _each(text: str, names: dict[str, int]) -> str:
     return "".join([text.replace("NAME", name).replace("OFFSET", str(PAIR * NAMES.index(name))) for name in names])
 
 
-TEXT = _SHARED + _each(_BINARY, BINARY | IN_PLACE) + _each(_POWER, POWER) + _each(_UNARY, UNARY)
+_PLAIN = {name: slot for name, slot in (BINARY | IN_PLACE).items() if name != "iadd"}
+
+TEXT = (
+    _SHARED + _each(_BINARY, _PLAIN) + _each(_ADD_IN_PLACE, {"iadd": IN_PLACE["iadd"]}) + _each(_POWER, POWER)
+    + _each(_UNARY, UNARY)
+)
 
 STRINGS = {"operator_missing": "a tensor does not support this operator"}
