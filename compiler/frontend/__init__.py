@@ -22,9 +22,26 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, ordering, products, quantiles, reductions, shaping, ufuncs
+from .numpy import (
+    averages,
+    choices,
+    convolutions,
+    creation,
+    differences,
+    histograms,
+    indexing,
+    nans,
+    ordering,
+    products,
+    quantiles,
+    reductions,
+    sets,
+    shaping,
+    ufuncs,
+    writing,
+)
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "ordering", "products", "quantiles", "reductions",
-    "replaced", "shaping", "ufuncs",
+    "arithmetic", "averages", "choices", "convolutions", "creation", "differences", "histograms", "indexing", "made",
+    "nans", "ordering", "products", "quantiles", "reductions", "replaced", "sets", "shaping", "ufuncs", "writing",
 ]

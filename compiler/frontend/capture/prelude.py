@@ -72,8 +72,3 @@ def subtract_at(a: Any, index: Any, v: Any) -> None:
 def multiply_at(a: Any, index: Any, v: Any) -> None:
     for k in range(len(v)):
         a[index[k]] *= v[k]
-
-
-def fill_diagonal(a: Any, value: Any) -> None:
-    for k in range(min(a.shape)):
-        a[k, k] = value
