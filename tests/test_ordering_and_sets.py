@@ -52,7 +52,7 @@ ERRORS: list[tuple[type[Exception], str, Callable[..., Any]]] = [
     (ValueError, "same length", lambda x: np.select([x > 0], [x, x])),
     (TypeError, "boolean", lambda x: np.select([x], [x])),
     (TraceError, "mixes elements", lambda x: np.piecewise(x, [x > 0], [lambda v: v - v.mean()])),
-    (ValueError, "condition", lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0])),
+    (ValueError, "condition", lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0])),  # type: ignore[call-overload]
     (TraceError, "out", lambda x: np.median(x, out=np.zeros(()))),
     (TraceError, "axis", lambda x: np.unique(x.reshape(2, 2), axis=0)),
 ]
@@ -157,7 +157,8 @@ def test_ties_take_the_places_that_numpy_gives_them() -> None:
 
 def test_sorts_put_nan_last() -> None:
     x = np.array([np.nan, 1.0, -np.inf, np.nan, 0.0])
-    for f in (np.sort, np.argsort, lambda x: np.searchsorted(np.sort(x), x)):
+    functions: list[Any] = [np.sort, np.argsort, lambda x: np.searchsorted(np.sort(x), x)]
+    for f in functions:
         np.testing.assert_array_equal(jit(f)(x), f(x))
 
 

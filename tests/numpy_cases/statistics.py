@@ -1,5 +1,7 @@
 """Cases of NumPy's statistics, folds with masks, differences and histograms."""
 
+from typing import Any
+
 import numpy as np
 
 from tests.numpy_cases import Case, spread
@@ -15,6 +17,7 @@ HOLES = np.where(X > 1.5, np.nan, X)
 COUNTS = np.array([1, 2, 1, 3, 2])
 POINTS = np.array([-1.52, -0.47, 0.33, 1.21, 2.12])
 RAMP = np.array([0.0, 0.4, 1.0, 1.7, 2.9])
+BINS: Any = (3, RAMP, 2)
 
 
 def _holes(x: np.ndarray) -> np.ndarray:
@@ -111,7 +114,7 @@ HISTOGRAMS = [
     Case("np.histogram_bin_edges", lambda x: np.histogram_bin_edges(x, 3), (V,)),
     Case("np.histogram2d", lambda x, y: np.histogram2d(x, y, bins=(3, 2), range=((-1, 2), (0, 2))), (V, U), order=0),
     Case("np.histogram2d weights", lambda w: np.histogram2d(V, U, 3, weights=w**2)[0], (U,)),
-    Case("np.histogramdd", lambda w: np.histogramdd(X.T, (3, RAMP, 2), weights=w, density=True)[0], (W,)),
+    Case("np.histogramdd", lambda w: np.histogramdd(X.T, BINS, weights=w, density=True)[0], (W,)),
 ]
 
 CASES = [*MASKED, *NANS, *MOMENTS, *DIFFERENCES, *HISTOGRAMS]

@@ -57,7 +57,7 @@ def unique(
         numbers = np.cumsum(first) - 1
         made.append(along(traced(numbers)[1], order_of(places)).reshape(x.shape))
     if return_counts:
-        made.append(np.diff([*at, len(first)]))
+        made.append(np.diff(np.append(at, len(first))))
     return made[0] if len(made) == 1 else tuple(made)
 
 
