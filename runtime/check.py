@@ -199,7 +199,7 @@ def _complex(op: Op, args: list[np.ndarray]) -> Sequence[np.ndarray]:
     if not any(np.iscomplexobj(a) for a in args):
         return op.prim.evaluate(args, op.attrs, op.regions)
     if name in _HOLOMORPHIC:
-        return op.prim.evaluate([a.astype(complex) for a in args], op.attrs, op.regions)
+        return op.prim.evaluate([a.astype(complex) if a.dtype.kind == "f" else a for a in args], op.attrs, op.regions)
     if name in _SPECIAL:
         return [_SPECIAL[name](*args)]
     if name in _REAL:

@@ -15,7 +15,7 @@ import numpy as np
 from ..ir.types import Type
 from ..ops.external import function_of, raised
 from .once import once
-from .process import Callback, callback, read_bytes, read_words, write_bytes
+from .process import Callback, callback, memory, read_words
 
 
 @once
@@ -35,7 +35,8 @@ def _called(number: int, table: int) -> int:
         args = [_array(at, type) for at, type in zip(addresses, function.takes, strict=False)]
         results = function.call(args)
         for at, result in zip(addresses[len(args) :], results, strict=True):
-            write_bytes(at, np.ascontiguousarray(result).tobytes())
+            if result.size:
+                np.frombuffer(memory(at, result.nbytes), result.dtype)[:] = result.reshape(-1)
     except BaseException as error:
         raised(error)
         return 1
@@ -45,8 +46,8 @@ def _called(number: int, table: int) -> int:
 def _array(address: int, type: Type) -> np.ndarray:
     """A copy of an array in memory."""
     shape = type.static_shape()
-    data = read_bytes(address, math.prod(shape) * type.numpy.itemsize)
-    return np.frombuffer(bytearray(data), type.numpy).reshape(shape)
+    size = math.prod(shape) * type.numpy.itemsize
+    return np.frombuffer(memory(address, size) if size else b"", type.numpy).reshape(shape).copy()
 
 
 __all__ = ["symbols"]

@@ -73,6 +73,11 @@ def read_bytes(address: int, size: int) -> bytes:
     return ctypes.string_at(address, size)
 
 
+def memory(address: int, size: int) -> memoryview:
+    """Memory of our own, to read and to write."""
+    return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
+
+
 def read_word(address: int) -> int:
     """The 64-bit word at an address."""
     return ctypes.c_uint64.from_address(address).value

@@ -23,23 +23,31 @@ know transforms, and nothing below knows it.
 
 from . import arithmetic, made, replaced
 from .numpy import (
+    averages,
+    choices,
     convolutions,
     creation,
+    differences,
     floats,
+    histograms,
     indexing,
     methods,
+    nans,
     norms,
     ordering,
     products,
     quantiles,
     reductions,
     scipy_functions,
+    sets,
     shaping,
     special,
     ufuncs,
+    writing,
 )
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "floats", "indexing", "made", "methods", "norms", "ordering",
-    "products", "quantiles", "reductions", "replaced", "scipy_functions", "shaping", "special", "ufuncs",
+    "arithmetic", "averages", "choices", "convolutions", "creation", "differences", "floats", "histograms",
+    "indexing", "made", "methods", "nans", "norms", "ordering", "products", "quantiles", "reductions",
+    "replaced", "scipy_functions", "sets", "shaping", "special", "ufuncs", "writing",
 ]

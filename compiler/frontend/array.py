@@ -217,7 +217,7 @@ class Array(Refusals):
     sort, argsort, cumprod = _method("sort"), _method(np.argsort), _method(np.cumprod)
     partition, argpartition = _method("partition"), _method(np.argpartition)
     searchsorted, nonzero = _method(np.searchsorted), _method(np.nonzero)
-    compress, choose, put, fill = _method(np.compress), _method(np.choose), _method(np.put), _method("fill")
+    compress, choose, put, fill = _method("compress"), _method(np.choose), _method(np.put), _method("fill")
 
     def flatten(self, order: str = "C") -> Array:
         return self.copy().ravel(order)

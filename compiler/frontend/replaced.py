@@ -29,6 +29,7 @@ from .errors import TraceError, message
 from .numpy.creation import arange
 from .numpy.indexing import place_in, steps_in
 from .numpy.shaping import sizes
+from .numpy.writing import WRITES
 from .patches import NOT_MINE, Meaning, patched, register
 from .promotion import as_operand, conform
 from .sizes import HOOKS
@@ -164,6 +165,10 @@ def _is_whole(e: Any) -> bool:
 HOOKS["store"] = store
 
 
+_WRITES = {getattr(each, "__name__", each) for each in WRITES} - {"sort", "partition"}
+"""Names of what puts values into its first argument, or into its own array."""
+
+
 def _stores(function: Any) -> bool:
     """Whether a function, or one that is defined in it, puts items into something."""
     pending = [getattr(function, "__code__", None)]
@@ -171,6 +176,8 @@ def _stores(function: Any) -> bool:
         code = pending.pop()
         if not isinstance(code, types.CodeType):
             continue
+        if not _WRITES.isdisjoint(code.co_names):
+            return True
         if any(i.opname in ("STORE_SUBSCR", "STORE_SLICE") or _is_in_place(i) for i in dis.get_instructions(code)):
             return True
         pending.extend(code.co_consts)

@@ -1,4 +1,4 @@
-"""NumPy's functions that fill arrays with a value, which may be traced: full, full_like, copyto, fill_diagonal."""
+"""NumPy's functions that fill arrays with values, which may be traced: full, full_like, and those that write."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from . import prelude
+from ..numpy.writing import WRITES
 from .arrays import dtype_of, set_array, shape_of
-from .calls import call, meaning_of
+from .calls import NATIVE, call, meaning_of
 from .machine import Machine
 from .parts import native
 from .values import is_array, traced
@@ -31,12 +31,15 @@ def _full_like(
     return _full(m, sizes if shape is None else shape, fill_value, dtype_of(m, like) if dtype is None else dtype)
 
 
-@meaning_of(np.copyto)
-def _copyto(m: Machine, dst: Any, src: Any, where: Any = True) -> None:
-    value = src if where is True else call(m, np.where, [where, src, dst], {})
-    set_array(m, dst, Ellipsis, value, True)
+def _writing(held: Any) -> Any:
+    def write(m: Machine, a: Any, *args: Any, **kwargs: Any) -> None:
+        if not is_array(a):
+            m.fail(TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}"))
+        set_array(m, a, Ellipsis, NATIVE[0](m, held, [a, *args], kwargs))
+
+    return write
 
 
-@meaning_of(np.fill_diagonal)
-def _fill_diagonal(m: Machine, a: Any, val: Any) -> None:
-    call(m, prelude.fill_diagonal, [a, val], {})
+for _original, _held in WRITES.items():
+    if not isinstance(_original, str):
+        meaning_of(_original)(_writing(_held))

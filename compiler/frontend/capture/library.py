@@ -9,6 +9,7 @@ import numpy as np
 
 from ..array import FUNCTIONS, Array
 from ..impure import asked, refusal
+from ..numpy.writing import WRITES
 from . import calls
 from .arrays import get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
@@ -188,7 +189,9 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
     if is_array(owner):
         if name == "fill":
             return set_array(m, owner, Ellipsis, args[0])
-        if name in ("sort", "put", "resize", "partition", "setflags", "itemset", "byteswap", "setfield"):
+        if name in WRITES:
+            return set_array(m, owner, Ellipsis, library_call(m, WRITES[name], [owner, *args], kwargs))
+        if name in ("resize", "setflags", "itemset", "byteswap", "setfield"):
             m.refuse(f"ndarray.{name}, which changes the array", f"use np.{name} or an assignment")
     x = read(m, owner) if is_array(owner) else owner
     if isinstance(x, Array) and x.tracing is not m.now:
@@ -256,9 +259,6 @@ def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
 
 
-@meaning_of(np.put, np.place, np.putmask)
-def _mutator(m: Machine, *args: Any, **kwargs: Any) -> None:
-    m.refuse("np.put, np.place and np.putmask change their argument", "assign: a[i] = v, or a[mask] = v")
 
 
 for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):

@@ -85,8 +85,3 @@ def turn_at(ufunc: Any, a: Any, index: Any, v: Any) -> None:
     else:
         for k in range(len(v)):
             a[index[k]] = ufunc(a[index[k]])
-
-
-def fill_diagonal(a: Any, value: Any) -> None:
-    for k in range(min(a.shape)):
-        a[k, k] = value

@@ -46,7 +46,8 @@ _inner: dict[ast.AST, Parsed] = {}
 
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _STORES = frozenset(dis.opmap[n] for n in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR") if n in dis.opmap)
-_CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal", "warn", "warn_explicit"))
+_CHANGES = frozenset(("at", "copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
+_CHANGES |= {"warn", "warn_explicit"}
 """Names of what changes arrays without a store, or warns."""
 
 _MAKES = frozenset(("array", "asarray", "asanyarray", "full", "full_like"))

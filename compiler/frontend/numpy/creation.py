@@ -117,11 +117,19 @@ def real(val: Any) -> Any:
 
 
 @implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Array:
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
     """|a - b| <= atol + rtol |b|, and equal infinities are close."""
     if result_dtype(b).kind != "f":
         b = elementwise(np.true_divide, b, 1.0)
     away = elementwise(np.absolute, elementwise(np.subtract, a, b))
     room = elementwise(np.add, elementwise(np.multiply, elementwise(np.absolute, b), rtol), atol)
     near = elementwise(np.logical_and, elementwise(np.less_equal, away, room), elementwise(np.isfinite, b))
-    return elementwise(np.logical_or, near, elementwise(np.equal, a, b))
+    close = elementwise(np.logical_or, near, elementwise(np.equal, a, b))
+    if not equal_nan:
+        return close
+    return close | elementwise(np.logical_and, elementwise(np.isnan, a), elementwise(np.isnan, b))
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
+    return isclose(a, b, rtol, atol, equal_nan).all()

@@ -11,7 +11,7 @@ from ..promotion import constant
 from . import products
 from .decompositions import eigvalsh, svdvals
 from .linalg import TraceLinAlgError, as_float, default_rtol, inv, matrices
-from .reductions import Axis, amax, amin, axes_of, keep, length, normal_axis, sum_, traced
+from .reductions import Axis, amax, amin, axes_of, keep, normal_axis, root, sum_, traced
 from .shaping import transpose
 from .ufuncs import elementwise
 
@@ -22,7 +22,7 @@ NORMS = "numbers, np.inf, -np.inf, 0 for vectors; None, 'fro', 'nuc', np.inf, -n
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     y = as_float(traced(x)[1])
     if axis is None and ord is None:
-        return length(sum_(elementwise(np.square, y), None, None, keepdims))
+        return root(sum_(elementwise(np.square, y), None, None, keepdims))
     axes = tuple(range(y.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     if len(axes) == 1:
         return _vector(y, 2 if ord is None else ord, axes[0], keepdims)
@@ -35,7 +35,7 @@ def _vector(y: Array, ord: Any, axis: Axis, keepdims: bool) -> Array:
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == 2:
-        return length(sum_(elementwise(np.square, y), axis, None, keepdims))
+        return root(sum_(elementwise(np.square, y), axis, None, keepdims))
     size = elementwise(np.absolute, y)
     if ord == np.inf and not all(y.shape[k] for k in axes_of(axis, y.ndim)):
         return sum_(size, axis, None, keepdims)
@@ -53,7 +53,7 @@ def _matrix(y: Array, ord: Any, axes: Any, keepdims: bool) -> Array:
     if rows == columns:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro"):
-        return length(sum_(elementwise(np.square, y), (rows, columns), None, keepdims))
+        return root(sum_(elementwise(np.square, y), (rows, columns), None, keepdims))
     if ord in (1, -1, np.inf, -np.inf):
         along, across = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = sum_(elementwise(np.absolute, y), along, None, True)

@@ -107,11 +107,6 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     return back(order_of(x, keeps), place)
 
 
-@implements("sort")
-def sort_here(a: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-    a.overwrite(sort(a, axis, kind, order, stable=stable), "ndarray.sort", "use np.sort(x)")
-
-
 def _kth(kth: Any, n: int) -> list[int]:
     given = sizes(kth)
     for k in given:
@@ -138,11 +133,6 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     _x, places, place = _parted(a, kth, axis, kind, order)
     return back(places, place)
-
-
-@implements("partition")
-def partition_here(a: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
-    a.overwrite(partition(a, kth, axis, kind, order), "ndarray.partition", "use np.partition(x, kth)")
 
 
 @implements(np.lexsort)
@@ -237,6 +227,6 @@ def argwhere(a: Any) -> np.ndarray:
 
 
 __all__ = [
-    "along", "back", "found", "holds", "in_order", "isin", "lanes", "not_zero", "order_of", "parted", "searchsorted",
-    "selected", "sort",
+    "along", "back", "found", "holds", "in_order", "isin", "lanes", "not_zero", "order_of", "parted", "partition",
+    "searchsorted", "selected", "sort",
 ]  # fmt: skip

@@ -17,8 +17,9 @@ from ..errors import TraceValueError, message
 from ..promotion import cast, conform
 from ..sizes import product
 from ..tracing import user_line
+from .averages import mean
 from .ordering import along, found, holds, in_order, order_of, parted
-from .reductions import Axis, axes_of, mean, sum_, traced
+from .reductions import Axis, axes_of, sum_, traced
 from .shaping import broadcast_to, moveaxis, transpose
 from .ufuncs import elementwise, where
 
@@ -149,11 +150,10 @@ def _quantile(name: str, top: int, skips: bool) -> Callable[..., Any]:
         a: Any,
         q: Any,
         axis: Axis = None,
-        out: None = None,
+        *,
         overwrite_input: bool = False,
         method: str = "linear",
         keepdims: bool = False,
-        *,
         weights: Any = None,
     ) -> Array:
         _check_method(method, weights)
@@ -242,7 +242,7 @@ for _skips, _quantiles, _percentiles in ((False, np.quantile, np.percentile), (T
 
 
 @implements(np.median)
-def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
+def median(a: Any, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     rows, shape, axes = rows_of(a, axis)
     n = rows.shape[-1]
     if n == 0:
@@ -257,11 +257,11 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
 
 @implements(np.nanmedian)
 def nanmedian(
-    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: Any, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     rows, shape, axes = rows_of(a, axis)
     if rows.dtype.kind != "f" or rows.shape[-1] == 0:
-        return median(a, axis, None, False, keepdims)
+        return median(a, axis, keepdims=keepdims)
     count = rows.shape[-1] - sum_(elementwise(np.isnan, rows), -1, None, True)
     ordered = in_order(rows)
     low, high = (along(ordered, elementwise(np.maximum, k, 0)) for k in ((count - 1) // 2, count // 2))

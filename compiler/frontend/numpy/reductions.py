@@ -11,10 +11,11 @@ from ...ops import reduce, shape
 from ...ops.term import Terms
 from ..array import Array, here, implements, unknown, value_of
 from ..errors import TraceIndexError, TraceValueError, message
-from ..promotion import as_operand, cast, constant, lift, measured
-from ..sizes import Length, product
+from ..promotion import as_operand, cast, conform, constant, lift, result_dtype, shape_of
+from ..sizes import product
 from ..tracing import Tracing, user_line
-from .ufuncs import elementwise, where
+from .ufuncs import elementwise
+from .ufuncs import where as chosen
 
 Axis = int | tuple[int, ...] | None
 
@@ -59,32 +60,56 @@ def _sum_dtype(x: Array, dtype: Any) -> np.dtype:
     return np.dtype(np.int64) if x.dtype.kind in "bi" else x.dtype
 
 
+def only(x: Array, mask: Any, unit: Any) -> Array:
+    """The elements where a mask holds, the others as `unit`."""
+    if mask is True:
+        return x
+    made = chosen(mask, x, unit)
+    if made.shape != x.shape:
+        fix = "broadcast the array to the mask's shape first"
+        raise TraceValueError(message(f"where= has a shape that does not fit {x.type}", user_line(), fix))
+    return made if made.dtype == x.dtype else made.astype(x.dtype)
+
+
+def _begun(made: Array, join: np.ufunc, initial: Any) -> Array:
+    return made if initial is None else elementwise(join, made, initial).astype(made.dtype)
+
+
 @implements(np.sum)
-def sum_(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum_(
+    a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
+) -> Array:
     now, x = traced(a)
+    x = only(x, where, 0)
     axes, value = axes_of(axis, x.ndim), cast(now, x.value, _sum_dtype(x, dtype))
     if value.type.dtype == "bool":
-        return any_(Array(now, value), axis, keepdims)
+        return _begun(any_(Array(now, value), axis, keepdims), np.logical_or, initial)
     made = now.emit(reduce.sum_, value, axes=axes) if axes else value
-    return Array(now, keep(now, made, x, axes, keepdims))
-
-
-@implements(np.nansum)
-def nansum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    return sum_(where(elementwise(np.isnan, a), 0, a), axis, dtype, keepdims)
+    return _begun(Array(now, keep(now, made, x, axes, keepdims)), np.add, initial)
 
 
 def _extremum(name: str, prim: Any) -> Any:
-    def fold(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    join = np.maximum if name == "max" else np.minimum
+
+    def fold(
+        a: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
+    ) -> Array:
         now, x = traced(a)
+        if where is not True and initial is None:
+            verdict = f"reduction operation '{join.__name__}' does not have an identity"
+            raise ValueError(f"{verdict}, so to use a where mask one has to specify 'initial'")
+        x = only(x, where, initial)
         axes = axes_of(axis, x.ndim)
+        if initial is not None and any(x.shape[k] == 0 for k in axes):
+            made = constant(now, initial, x.dtype, tuple(n for k, n in enumerate(x.shape) if k not in axes))
+            return Array(now, keep(now, made, x, axes, keepdims))
         if any(x.shape[k] == 0 for k in axes):
             fix = "check the size before, or append an element"
             verdict = f"np.{name} of {x.type} over an axis without elements"
             raise TraceValueError(message(verdict, user_line(), fix))
         value = cast(now, x.value, np.dtype(np.int32)) if x.dtype == bool else x.value
         made = now.emit(prim, value, axes=axes) if axes else value
-        return Array(now, keep(now, cast(now, made, x.dtype), x, axes, keepdims))
+        return _begun(Array(now, keep(now, cast(now, made, x.dtype), x, axes, keepdims)), join, initial)
 
     fold.__name__ = name
     return fold
@@ -128,17 +153,19 @@ argmin = implements(np.argmin)(_argument("argmin", -1))
 
 
 @implements(np.all)
-def all_(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+def all_(a: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> Array:
     _now, x = traced(a)
     truth = x if x.dtype == bool else elementwise(np.not_equal, x, 0)
+    truth = only(truth, where, True)
     false = sum_(elementwise(np.logical_not, truth), axis, None, keepdims)
     return elementwise(np.equal, false, 0)
 
 
 @implements(np.any)
-def any_(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+def any_(a: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> Array:
     _now, x = traced(a)
     truth = x if x.dtype == bool else elementwise(np.not_equal, x, 0)
+    truth = only(truth, where, False)
     return elementwise(np.not_equal, sum_(truth, axis, None, keepdims), 0)
 
 
@@ -147,52 +174,13 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array
     return sum_(elementwise(np.not_equal, a, 0), axis, None, keepdims)
 
 
-def as_float(count: Any) -> Any:
-    """A number of elements as a Python float."""
-    if not isinstance(count, Length):
-        return float(count)
-    number = measured(count)
-    return Array(number.tracing, cast(number.tracing, number.value, np.dtype(np.float64)), weak=True)
-
-
-@implements(np.mean)
-def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    _now, x = traced(a)
-    if dtype is None and x.dtype.kind in "bi":
-        dtype = np.float64
-    count = product(x.shape[k] for k in axes_of(axis, x.ndim))
-    return elementwise(np.true_divide, sum_(x, axis, dtype, keepdims), as_float(count))
-
-
-@implements(np.average)
-def average(a: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = False) -> Array:
-    if weights is None:
-        return mean(a, axis, None, keepdims)
-    _now, x = traced(a)
-    if tuple(np.shape(weights) if not isinstance(weights, Array) else weights.shape) != x.shape:
-        raise unknown("np.average", " with weights of another shape")
-    total = sum_(elementwise(np.multiply, x, weights), axis, None, keepdims)
-    return elementwise(np.true_divide, total, sum_(weights, axis, None, keepdims))
-
-
-@implements(np.var)
-def var(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
-    _now, x = traced(a)
-    away = elementwise(np.subtract, x, mean(x, axis, dtype, True))
-    count = product(x.shape[k] for k in axes_of(axis, x.ndim))
-    squares = sum_(elementwise(np.square, away), axis, dtype, keepdims)
-    return elementwise(np.true_divide, squares, as_float(max(count - ddof, 0)))
-
-
-@implements(np.std)
-def std(a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> Array:
-    return length(var(a, axis, dtype, ddof, keepdims))
-
-
 @implements(np.prod)
-def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
+) -> Array:
     """Halves are multiplied with halves, so that the graph stays small and gradients hold at zeros."""
     now, x = traced(a)
+    x = only(x, where, 1)
     axes = axes_of(axis, x.ndim)
     x = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -200,11 +188,11 @@ def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -
     y = x.transpose([*axes, *rest]).reshape((count, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
     if y.shape[0] == 0:
         made = constant(now, 1, x.dtype, y.shape[1:])
-        return Array(now, keep(now, made, x, axes, keepdims))
+        return _begun(Array(now, keep(now, made, x, axes, keepdims)), np.multiply, initial)
     while (n := y.shape[0]) > 1:
         half = elementwise(np.multiply, y[: n // 2], y[n // 2 : n // 2 * 2])
         y = _joined(now, [half, y[n - 1 :]]) if n % 2 else half
-    return Array(now, keep(now, y[0].value, x, axes, keepdims))
+    return _begun(Array(now, keep(now, y[0].value, x, axes, keepdims)), np.multiply, initial)
 
 
 def _joined(now: Tracing, parts: list[Array]) -> Array:
@@ -239,17 +227,53 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
     return scan(a, axis, dtype, np.multiply)
 
 
+def _cumulative(scan: Any, unit: int) -> Any:
+    def fold(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+        now, y = traced(x)
+        if y.ndim > 1 and axis is None:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        y = y if y.ndim else y.reshape(1)
+        place = normal_axis(0 if axis is None else axis, y.ndim)
+        made = scan(y, place, dtype)
+        if not include_initial:
+            return made
+        first = constant(now, unit, made.dtype, (*y.shape[:place], 1, *y.shape[place + 1 :]))
+        return Array(now, now.emit(shape.concatenate, first, made.value, axis=place))
+
+    return fold
+
+
+implements(np.cumulative_sum)(_cumulative(cumsum, 0))
+implements(np.cumulative_prod)(_cumulative(cumprod, 1))
+
+
 @implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1) -> Array:
-    _now, x = traced(a)
-    front = [slice(None)] * normal_axis(axis, x.ndim)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+    now, x = traced(a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if x.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    place = normal_axis(axis, x.ndim)
+    front = [slice(None)] * place
+    if n and (prepend is not None or append is not None):
+        x = _longer(now, [prepend, x, append], x, place)
     for _ in range(n):
         later, earlier = x[(*front, slice(1, None))], x[(*front, slice(None, -1))]
         x = elementwise(np.not_equal if x.dtype == bool else np.subtract, later, earlier)
     return x
 
 
-def length(square: Array) -> Array:
+def _longer(now: Tracing, parts: list[Any], x: Array, place: int) -> Array:
+    """Arrays one after the other along an axis; a number stands for one element everywhere else."""
+    given = [as_operand(p) for p in parts if p is not None]
+    one = (*x.shape[:place], 1, *x.shape[place + 1 :])
+    kind = result_dtype(*(np.asarray(p) if isinstance(p, (int, float)) else p for p in given))
+    values = [conform(now, p, kind, shape_of(p) if len(shape_of(p)) else one) for p in given]
+    return Array(now, now.emit(shape.concatenate, *values, axis=place))
+
+
+def root(square: Array) -> Array:
     """The square root of a sum of squares; at 0, where it has a kink, its gradient is 0 and not 0/0."""
     now, y = traced(square)
     m = Terms(now.builder)

@@ -1,0 +1,142 @@
+"""NumPy's folds and scans that pass over NaN, on traced arrays: an element that is NaN gets no gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, implements
+from .averages import mean, var
+from .ordering import holds
+from .reductions import (
+    Axis,
+    all_,
+    amax,
+    amin,
+    any_,
+    argmax,
+    argmin,
+    cumprod,
+    cumsum,
+    prod,
+    root,
+    sum_,
+    traced,
+)
+from .ufuncs import elementwise
+from .ufuncs import where as chosen
+
+
+def _missing(x: Array) -> Array | None:
+    """Where an array has NaN, if it can have any."""
+    return elementwise(np.isnan, x) if x.dtype.kind == "f" else None
+
+
+def _filled(a: Any, unit: float) -> Array:
+    _now, x = traced(a)
+    bad = _missing(x)
+    return x if bad is None else chosen(bad, unit, x)
+
+
+def _both(bad: Array, mask: Any) -> Any:
+    """Where an element counts: it is a number, and the mask holds."""
+    good = elementwise(np.logical_not, bad)
+    return good if mask is True else elementwise(np.logical_and, good, mask)
+
+
+def _fold(fold: Callable[..., Array], unit: float) -> Callable[..., Array]:
+    def function(
+        a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Array:
+        return fold(_filled(a, unit), axis, dtype, keepdims, initial=initial, where=where)
+
+    return function
+
+
+implements(np.nansum)(_fold(sum_, 0))
+implements(np.nanprod)(_fold(prod, 1))
+
+
+def _scan(scan: Callable[..., Array], unit: float) -> Callable[..., Array]:
+    def function(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+        return scan(_filled(a, unit), axis, dtype)
+
+    return function
+
+
+implements(np.nancumsum)(_scan(cumsum, 0))
+implements(np.nancumprod)(_scan(cumprod, 1))
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Array:
+    _now, x = traced(a)
+    bad = _missing(x)
+    return mean(x, axis, dtype, keepdims, where=where if bad is None else _both(bad, where))
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Array:  # fmt: skip
+    _now, x = traced(a)
+    bad = _missing(x)
+    good = where if bad is None else _both(bad, where)
+    made = var(x, axis, dtype, ddof, keepdims, where=good, mean=mean, correction=correction)
+    less = correction or ddof
+    if bad is None or not less:
+        return made
+    enough = elementwise(np.greater, sum_(good, axis, None, keepdims), less)
+    return chosen(enough, made, np.nan)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Array:  # fmt: skip
+    return root(
+        nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+    )
+
+
+def _extremum(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
+    def function(
+        a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Array:
+        _now, x = traced(a)
+        bad = _missing(x)
+        if bad is None:
+            return fold(x, axis, keepdims, initial=initial, where=where)
+        made = fold(chosen(bad, other, x), axis, keepdims, initial=initial, where=where)
+        if initial is not None:
+            return made
+        return chosen(any_(_both(bad, where), axis, keepdims), made, np.nan)
+
+    return function
+
+
+implements(np.nanmax)(_extremum(amax, -math.inf))
+implements(np.nanmin)(_extremum(amin, math.inf))
+
+
+def _argument(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
+    def function(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        _now, x = traced(a)
+        bad = _missing(x)
+        if bad is None:
+            return fold(x, axis, keepdims)
+        holds(elementwise(np.logical_not, any_(all_(bad, axis))), "All-NaN slice encountered")
+        return fold(chosen(bad, other, x), axis, keepdims)
+
+    return function
+
+
+implements(np.nanargmax)(_argument(argmax, -math.inf))
+implements(np.nanargmin)(_argument(argmin, math.inf))
+
+__all__ = ["nanmean", "nanstd", "nanvar"]
