@@ -21,10 +21,24 @@ know transforms, and nothing below knows it.
     }
 """
 
-from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, floats, indexing, methods, products, reductions, shaping, ufuncs
+from . import arithmetic, made, replaced, unasked
+from .numpy import (
+    arranging,
+    convolutions,
+    creation,
+    floats,
+    indexing,
+    methods,
+    padding,
+    places,
+    polynomials,
+    products,
+    reductions,
+    shaping,
+    ufuncs,
+)
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "floats", "indexing", "made", "methods", "products", "reductions",
-    "replaced", "shaping", "ufuncs",
+    "arithmetic", "arranging", "convolutions", "creation", "floats", "indexing", "made", "methods", "padding",
+    "places", "polynomials", "products", "reductions", "replaced", "shaping", "ufuncs", "unasked",
 ]

@@ -10,7 +10,7 @@ from ...ir.graph import Value
 from ...ops import reduce, shape
 from ...ops.term import Terms
 from ..array import Array, here, implements, unknown, value_of
-from ..errors import TraceIndexError, TraceValueError, message
+from ..errors import TraceError, TraceIndexError, TraceValueError, message
 from ..promotion import as_operand, cast, constant, lift, measured
 from ..sizes import Length, product
 from ..tracing import Tracing, user_line
@@ -281,8 +281,16 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
 
 
 @implements("astype")
-def astype(x: Array, dtype: Any, *args: Any, copy: bool = True) -> Array:
-    if args:
-        raise unknown("ndarray.astype", " with order or casting")
-    now = here(x)
-    return Array(now, cast(now, value_of(now, x), np.dtype(dtype)))
+def astype(
+    x: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Array:
+    now, to = here(x), np.dtype(dtype)
+    if not np.can_cast(x.dtype, to, casting):
+        text = f"Cannot cast array data from {x.dtype!r} to {to!r} according to the rule {casting!r}"
+        raise TraceError(message(text, user_line(), "cast it with casting='unsafe'"))
+    return Array(now, cast(now, value_of(now, x), to))
+
+
+@implements(np.astype)
+def astype_(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    return astype(x, dtype)
