@@ -21,6 +21,12 @@ def _pad(mode: str, **more: Any) -> list[Case]:
     return [near, near._replace(of=near.of + " far", function=lambda x: np.pad(x, FAR, mode, **more), order=1)]  # type: ignore[call-overload]
 
 
+def _filled(x: Any) -> Any:
+    y = x * 1.0
+    y.fill(x[0, 0])
+    return y
+
+
 CASES = [
     *_pad("constant"), *_pad("constant", constant_values=((1.5, 2.5), (3.5, -0.0))), *_pad("edge"),
     *_pad("linear_ramp", end_values=((1.5, 2.5), (3.5, 4.5))), *_pad("maximum"), *_pad("minimum", stat_length=2),
@@ -61,5 +67,10 @@ CASES = [
     Case("np.vectorize signature", lambda x, v: np.vectorize(np.dot, signature="(n),(n)->()")(x, v), (X, V)),
     Case("np.vectorize otypes", lambda x: np.vectorize(lambda t: t * 1.7, otypes=[int])(x), (X,), 0),
     Case("np.astype", lambda x: np.astype(x, np.float64), (X,)),
+    Case("ndarray.cumprod", lambda x: [x.cumprod(), x.cumprod(axis=1)], (X,)),
+    Case("ndarray.imag", lambda x: x.imag + x, (X,)),
+    Case("ndarray.view", lambda x: x.view() + x.view(x.dtype), (X,)),
+    Case("ndarray.fill", _filled, (X,), 0),
+    Case("ndarray.to_device", lambda x: x.to_device(x.device) * 2, (X,)),
     Case("ndarray.astype", lambda x: x.astype(np.float64, casting="same_kind", copy=False), (X,)),
 ]

@@ -157,7 +157,7 @@ def array_attribute(m: Machine, x: Any, name: str) -> Any:
     if name in ("T", "mT"):
         return call(m, np.transpose if name == "T" else np.matrix_transpose, [x], {})
     if name == "imag":
-        return m.adopt(np.zeros(shape_of(m, x))) if is_array(x) else 0.0
+        return call(m, np.imag, [x], {}) if is_array(x) else 0.0
     if not hasattr(_kind_of(x), name):
         m.fail(AttributeError(f"'{'numpy.ndarray' if is_array(x) else 'float'}' object has no attribute '{name}'"))
     if not callable(getattr(_kind_of(x), name)):

@@ -143,8 +143,9 @@ def _depth(arrays: Any, place: str) -> int:
     depths = [_depth(each, f"{place}[{k}]") for k, each in enumerate(arrays)]
     if len(set(depths)) > 1:
         k = next(k for k, d in enumerate(depths) if d != depths[0])
-        text = f"List depths are mismatched. First element was at depth {depths[0] + 1}, but there is an element at"
-        raise ValueError(f"{text} depth {depths[k] + 1} ({place}[{k}])")
+        above = place.count("[") + 1
+        text = f"List depths are mismatched. First element was at depth {depths[0] + above}, but there is an element at"
+        raise ValueError(f"{text} depth {depths[k] + above} ({place}[{k}]{'[0]' * depths[k]})")
     return depths[0] + 1
 
 

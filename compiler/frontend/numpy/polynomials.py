@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ops.require import require
 from ..array import Array, find, here, implements, value_of
-from ..errors import TraceError, TraceValueError, message
+from ..errors import TraceError, message
 from ..promotion import as_operand, shape_of
 from ..tracing import user_line
 from ..unasked import unprotected
@@ -159,7 +159,7 @@ for _name in ("polyval2d", "polyval3d", "polygrid2d", "polygrid3d"):
 
 def _refused(function: Any, why: str, fix: str) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise TraceValueError(message(f"np.{function.__name__} of a traced array: {why}", user_line(), fix))
+        raise TraceError(message(f"np.{function.__name__} of a traced array: {why}", user_line(), fix))
 
     implements(function)(refuse)
 
