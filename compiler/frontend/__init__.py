@@ -21,8 +21,9 @@ know transforms, and nothing below knows it.
     }
 """
 
-from . import arithmetic, made, replaced
+from . import arithmetic, made, replaced, unasked
 from .numpy import (
+    arranging,
     averages,
     choices,
     convolutions,
@@ -35,6 +36,9 @@ from .numpy import (
     nans,
     norms,
     ordering,
+    padding,
+    places,
+    polynomials,
     products,
     quantiles,
     reductions,
@@ -47,7 +51,8 @@ from .numpy import (
 )
 
 __all__ = [
-    "arithmetic", "averages", "choices", "convolutions", "creation", "differences", "floats", "histograms",
-    "indexing", "made", "methods", "nans", "norms", "ordering", "products", "quantiles", "reductions",
-    "replaced", "scipy_functions", "sets", "shaping", "special", "ufuncs", "writing",
+    "arithmetic", "arranging", "averages", "choices", "convolutions", "creation", "differences", "floats",
+    "histograms", "indexing", "made", "methods", "nans", "norms", "ordering", "padding", "places",
+    "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions", "sets", "shaping",
+    "special", "ufuncs", "unasked", "writing",
 ]

@@ -107,8 +107,16 @@ class Array(Refusals):
         return self
 
     @property
+    def imag(self) -> Array:
+        return FUNCTIONS[np.imag](self)
+
+    @property
     def flat(self) -> Iterator[Array]:
         return iter(self.ravel())
+
+    @property
+    def device(self) -> str:
+        return "cpu"
 
     def __len__(self) -> int:
         here(self)
@@ -208,7 +216,8 @@ class Array(Refusals):
     max, min, ptp = _method(np.max), _method(np.min), _method(np.ptp)
     argmax, argmin = _method(np.argmax), _method(np.argmin)
     std, var, any, all = _method(np.std), _method(np.var), _method(np.any), _method(np.all)
-    cumsum, clip, round = _method(np.cumsum), _method(np.clip), _method(np.round)
+    cumsum, cumprod = _method(np.cumsum), _method(np.cumprod)
+    clip, round = _method(np.clip), _method(np.round)
     dot, trace, diagonal = _method(np.dot), _method(np.trace), _method(np.diagonal)
     ravel = _method(np.ravel)
     squeeze, swapaxes = _method(np.squeeze), _method(np.swapaxes)
@@ -238,6 +247,17 @@ class Array(Refusals):
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         found = (self.ravel()[at[0]] if len(at) == 1 else self[at]) if at else self.reshape(())
         return Array(found.tracing, found.value, True)
+
+    def view(self, dtype: Any = None) -> Array:
+        """The same array; its bits as those of another dtype are refused."""
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            raise unknown("ndarray.view", f" of {self.type} as {np.dtype(dtype)}")
+        return self[...]
+
+    def to_device(self, device: str, /, *, stream: None = None) -> Array:
+        if device != "cpu":
+            raise ValueError(f'Unsupported device "{device}"; only "cpu" is accepted.')
+        return self
 
     def tolist(self) -> Any:
         """Lists of traced numbers."""

@@ -8,10 +8,11 @@ in other threads, and for other arguments, they are what they were. Functions th
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 NOT_MINE: Any = object()
@@ -68,10 +69,19 @@ def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
     return dispatch
 
 
+def caller() -> FrameType:
+    """From where a replaced function was called, in a meaning of it: other patches may stand between."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return frame
+
+
 def unpatched(function: Any) -> Any:
     """The original of a function that is replaced; any other as it is."""
-    ours = isinstance(function, FunctionType) and function.__code__.co_filename == __file__
-    return function.__wrapped__ if ours else function  # type: ignore[attr-defined]
+    while isinstance(function, FunctionType) and function.__code__.co_filename == __file__:
+        function = function.__wrapped__  # type: ignore[attr-defined]
+    return function
 
 
 patched = Patches()
@@ -79,4 +89,4 @@ patched = Patches()
 
 register = patched.register
 
-__all__ = ["NOT_MINE", "Meaning", "Patches", "patched", "register", "unpatched"]
+__all__ = ["NOT_MINE", "Meaning", "Patches", "caller", "patched", "register", "unpatched"]

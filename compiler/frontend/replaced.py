@@ -34,6 +34,7 @@ from .patches import NOT_MINE, Meaning, patched, register
 from .promotion import as_operand, conform
 from .sizes import HOOKS
 from .tracing import current, is_foreign, is_library, silent, user_line
+from .unasked import array
 
 _MATH: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
@@ -101,12 +102,6 @@ def _of_traced(meaning: Callable[..., Any]) -> Meaning:
     return dispatch
 
 
-def _array(x: Any, dtype: Any = None, *, copy: Any = True, **more: Any) -> Any:
-    made = as_operand(x)
-    made = made if dtype is None else made.astype(dtype)
-    return Array(made.tracing, made.value) if copy or made is not x else made
-
-
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **more: Any) -> Any:
     value = as_operand(fill_value)
     return Array(here(), conform(here(), value, value.dtype if dtype is None else np.dtype(dtype), sizes(shape)))
@@ -123,8 +118,8 @@ CALLER = 3
 for _name, _meaning in _MATH.items():
     register(math, _name, _mathematical(_meaning))
 for _name, _meaning in (
-    ("array", _array), ("asarray", functools.partial(_array, copy=False)), ("full", _full), ("arange", arange),
-    ("asanyarray", functools.partial(_array, copy=False)), ("ascontiguousarray", functools.partial(_array, copy=False)),
+    ("array", array), ("asarray", functools.partial(array, copy=False)), ("full", _full), ("arange", arange),
+    ("asanyarray", functools.partial(array, copy=False)),
 ):
     register(np, _name, _of_traced(_meaning))
 register(warnings, "warn", lambda original, args, kwargs: NOT_MINE if current() is None else _warn(*args, **kwargs))

@@ -32,6 +32,7 @@ from .replaced import replaced
 from .results import Outputs
 from .sizes import FrozenSize, Sizes, freeze_all
 from .tracing import Tracing, running
+from .unasked import unasked
 
 SHORT = 300
 """The most operations of a function with named sizes that loops."""
@@ -156,7 +157,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
     with running(now), outside.unchanged():
         names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
-        with impure.replaced(), names_of_sizes, numbers, recoded():
+        with impure.replaced(), unasked(), names_of_sizes, numbers, recoded():
             if runs is not walk:
                 impure.refuse_named(outside.reads)
             try:

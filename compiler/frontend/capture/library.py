@@ -10,6 +10,7 @@ import numpy as np
 from ..array import FUNCTIONS, Array
 from ..impure import asked, refusal
 from ..numpy.writing import WRITES
+from ..unasked import UNASKED
 from . import calls
 from .arrays import get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
@@ -46,6 +47,7 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         low, named = [_lifted(m, x) for x in low], {k: _lifted(m, v) for k, v in named.items()}
         if isinstance(function, np.ufunc) or _module(function) == "numpy":
             low = as_arrays(function, low)
+        function = UNASKED.get(function, function) if _is_hashed(function) else function
     before = [(ref, x, _shallow(x)) for ref, x in zip(args, low, strict=True) if is_list(ref) or is_dict(ref)]
     try:
         made = native(m, lambda: function(*low, **named))
@@ -91,6 +93,10 @@ def _put(m: Machine, out: Any, made: Any, given: Any) -> Any:
             set_array(m, target, Ellipsis, value, True)
         done.append(value if target is None else target)
     return tuple(done) if isinstance(made, tuple) else done[0]
+
+
+def _is_hashed(function: Any) -> bool:
+    return type(function).__hash__ is not None
 
 
 def _module(function: Any) -> str:
@@ -152,7 +158,7 @@ def array_attribute(m: Machine, x: Any, name: str) -> Any:
     if name in ("T", "mT"):
         return call(m, np.transpose if name == "T" else np.matrix_transpose, [x], {})
     if name == "imag":
-        return m.adopt(np.zeros(shape_of(m, x))) if is_array(x) else 0.0
+        return call(m, np.imag, [x], {}) if is_array(x) else 0.0
     if not hasattr(_kind_of(x), name):
         m.fail(AttributeError(f"'{'numpy.ndarray' if is_array(x) else 'float'}' object has no attribute '{name}'"))
     if not callable(getattr(_kind_of(x), name)):
@@ -229,12 +235,16 @@ def _to_list(m: Machine, owner: Any) -> Any:
 
 
 @meaning_of(np.array)
-def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, **kwargs: Any) -> Any:
+def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, *, ndmin: int = 0, **kwargs: Any) -> Any:
     made = _as_array(m, x, dtype)
-    return call(m, np.copy, [made], {}) if is_array(x) and made is x and copy is not False else made
+    rank = len(shape_of(m, made)) if is_array(made) else 0
+    if rank < ndmin:
+        wide = (*(1,) * (ndmin - rank), *(shape_of(m, made) if rank else ()))
+        made = call(m, np.reshape, [made, wide], {})
+    return call(m, np.copy, [made], {}) if is_array(x) and (made is x or rank < ndmin) and copy is not False else made
 
 
-@meaning_of(np.asarray, np.ascontiguousarray, np.asanyarray)
+@meaning_of(np.asarray, np.asanyarray)
 def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if is_array(x):
         held = m.content(x.box)

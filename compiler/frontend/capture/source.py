@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..tracing import is_foreign
+from ..unasked import holds_unasked
 
 Function = ast.FunctionDef | ast.Lambda
 
@@ -112,18 +113,11 @@ def needs_walk(function: Callable[..., Any]) -> bool:
             held, each, code = [each], own, code_of(own)
         if code is None or code in seen or is_foreign(code.co_filename):
             continue
-        if not plain(code) or _imports_math(each, code):
+        if not plain(code) or holds_unasked(each, code):
             return True
         seen.add(code)
         pending += _named(each, code, held)
     return False
-
-
-def _imports_math(function: Any, code: types.CodeType) -> bool:
-    """Whether a function names one of math's: `from math import sqrt`."""
-    inner = function.__func__ if isinstance(function, types.MethodType) else function
-    found = (inner.__globals__.get(name) for name in code.co_names)
-    return any(isinstance(f, types.BuiltinFunctionType) and f.__module__ == "math" for f in found)
 
 
 def code_of(function: Any) -> types.CodeType | None:

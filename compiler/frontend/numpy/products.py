@@ -12,8 +12,9 @@ from ..errors import TraceValueError, message
 from ..promotion import as_operand, broadcast, cast, conform, loop_here, positions, result_dtype, shape_of
 from ..sizes import Length, broadcast_shapes
 from ..tracing import Tracing, user_line
+from .padding import pad
 from .reductions import normal_axis, sum_, traced
-from .shaping import moveaxis, pad, reshape, transpose
+from .shaping import moveaxis, reshape, transpose
 from .ufuncs import elementwise, where
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from ...ir.graph import Value
 from ...ops import reduce, shape
 from ...ops.term import Terms
-from ..array import Array, here, implements, unknown, value_of
-from ..errors import TraceIndexError, TraceValueError, message
+from ..array import Array, here, implements, value_of
+from ..errors import TraceError, TraceIndexError, TraceValueError, message
 from ..promotion import as_operand, cast, conform, constant, lift, result_dtype, shape_of
 from ..sizes import product
 from ..tracing import Tracing, user_line
@@ -283,8 +283,16 @@ def root(square: Array) -> Array:
 
 
 @implements("astype")
-def astype(x: Array, dtype: Any, *args: Any, copy: bool = True) -> Array:
-    if args:
-        raise unknown("ndarray.astype", " with order or casting")
-    now = here(x)
-    return Array(now, cast(now, value_of(now, x), np.dtype(dtype)))
+def astype(
+    x: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Array:
+    now, to = here(x), np.dtype(dtype)
+    if not np.can_cast(x.dtype, to, casting):
+        text = f"Cannot cast array data from {x.dtype!r} to {to!r} according to the rule {casting!r}"
+        raise TraceError(message(text, user_line(), "cast it with casting='unsafe'"))
+    return Array(now, cast(now, value_of(now, x), to))
+
+
+@implements(np.astype)
+def astype_(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    return astype(x, dtype)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...ops import shape as prims
-from ..array import Array, here, implements, unknown
-from ..errors import TraceValueError, message
+from ..array import Array, here, implements
+from ..errors import TraceError, TraceValueError, message
 from ..promotion import as_operand, broadcast, conform, result_dtype, shape_of
 from ..sizes import Length, broadcast_shapes, product
 from ..tracing import Tracing, user_line
@@ -155,12 +155,16 @@ def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
 
 
 @implements(np.concatenate, np.concat)
-def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Array:
+def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     parts = [as_operand(a) for a in arrays]
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
     now, rank = here(*parts), len(shape_of(parts[0]))
     to = np.dtype(dtype) if dtype is not None else result_dtype(*parts)
+    for kind in {result_dtype(p) for p in parts}:
+        if not np.can_cast(kind, to, casting):  # type: ignore[arg-type]
+            text = f"Cannot cast array data from {kind!r} to {to!r} according to the rule {casting!r}"
+            raise TraceError(message(text, user_line(), "cast the arrays first"))
     if rank == 0:
         raise TraceValueError(message("zero-dimensional arrays cannot be concatenated", user_line(), "use np.stack"))
     place = normal_axis(axis, rank)
@@ -173,25 +177,25 @@ def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Arra
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Array:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     parts = [as_operand(a) for a in arrays]
     shapes = {shape_of(p) for p in parts}
     if len(shapes) != 1:
         listed = ", ".join(map(str, sorted(shapes)))
         raise TraceValueError(message(f"np.stack needs arrays of one shape, got {listed}", user_line()))
     place = normal_axis(axis, len(next(iter(shapes))) + 1)
-    return concatenate([expand_dims(p, place) for p in parts], place, dtype=dtype)
+    return concatenate([expand_dims(p, place) for p in parts], place, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None) -> Array:
-    return concatenate([_at_least(a, 2) for a in tup], 0, dtype=dtype)
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    return concatenate([_at_least(a, 2) for a in tup], 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None) -> Array:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     parts = [_at_least(a, 1) for a in tup]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.column_stack)
@@ -257,7 +261,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     _now, x = _source(ary)
     n = x.shape[normal_axis(axis, x.ndim)]
-    if isinstance(indices_or_sections, int) and n % indices_or_sections:
+    if isinstance(indices_or_sections, (int, np.integer)) and n % indices_or_sections:
         verdict = "array split does not result in an equal division"
         raise TraceValueError(message(verdict, user_line(), "use np.array_split"))
     return array_split(x, indices_or_sections, axis)
@@ -268,31 +272,11 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     _now, x = _source(ary)
     place = normal_axis(axis, x.ndim)
     n, given = x.shape[place], indices_or_sections
-    if isinstance(given, int):
+    if isinstance(given, (int, np.integer)):
+        if given <= 0:
+            raise ValueError("number sections must be larger than 0.")
         each, more = divmod(n, given)
         given = list(itertools.accumulate(each + (k < more) for k in range(given)))[:-1]
     ends = [0, *(k if isinstance(k, Length) else int(k) for k in given), n]
     front = [slice(None)] * place
     return [x[(*front, slice(a, b))] for a, b in itertools.pairwise(ends)]
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Array:
-    now, x = _source(array)
-    if mode != "constant":
-        raise unknown("np.pad", f" with mode={mode!r}")
-    widths = np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2))
-    values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
-    if not values.any():
-        start = tuple(int(w) for w in widths[:, 0])
-        to = tuple(n + int(w.sum()) for n, w in zip(x.shape, widths, strict=True))
-        return Array(now, now.emit(prims.pad, x.value, start=start, step=(1,) * x.ndim, shape=to))
-    for k, ((before, after), (low, high)) in enumerate(zip(widths, values, strict=True)):
-        sides = [_filled(now, x, k, int(n), v) for n, v in ((before, low), (after, high))]
-        x = concatenate([sides[0], x, sides[1]], k)
-    return x
-
-
-def _filled(now: Tracing, x: Array, axis: int, n: int, value: Any) -> Array:
-    to = (*x.shape[:axis], n, *x.shape[axis + 1 :])
-    return Array(now, conform(now, value.item(), x.dtype, to))
