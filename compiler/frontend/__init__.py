@@ -22,9 +22,21 @@ know transforms, and nothing below knows it.
 """
 
 from . import arithmetic, made, replaced
-from .numpy import convolutions, creation, indexing, products, reductions, scipy_functions, shaping, special, ufuncs
+from .numpy import (
+    convolutions,
+    creation,
+    indexing,
+    multivariate,
+    products,
+    reductions,
+    scipy_functions,
+    shaping,
+    special,
+    stats,
+    ufuncs,
+)
 
 __all__ = [
-    "arithmetic", "convolutions", "creation", "indexing", "made", "products", "reductions", "replaced",
-    "scipy_functions", "shaping", "special", "ufuncs",
+    "arithmetic", "convolutions", "creation", "indexing", "made", "multivariate", "products", "reductions", "replaced",
+    "scipy_functions", "shaping", "special", "stats", "ufuncs",
 ]
