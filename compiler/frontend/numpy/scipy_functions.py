@@ -120,10 +120,11 @@ def multigammaln(a: Any, d: Any) -> Any:
     d = given("scipy.special.multigammaln", "d", d)
     if not np.isscalar(d) or np.floor(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
+    a = as_float(a).astype(np.float64)
     made = d * (d - 1) * 0.25 * math.log(math.pi)
     for j in range(1, int(d) + 1):
-        made = made + apply("gammaln", as_float(a) - (j - 1) / 2)
-    return where(as_float(a) > 0.5 * (d - 1), made, math.nan)
+        made = made + apply("gammaln", a - (j - 1) / 2)
+    return where(a > 0.5 * (d - 1), made, math.nan)
 
 
 def _inexact(name: str, exact: Any) -> None:

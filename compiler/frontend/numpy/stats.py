@@ -1,6 +1,6 @@
 """Methods of scipy.stats' distributions on traced values: `stats.norm.logpdf(x, m, s)`, and of frozen ones.
 
-Formulas are those of `densities`, in 64 bits, like SciPy's. Outside of the support a density is 0 and its logarithm -inf;
+Formulas are those of `densities`, in 64 bits, as SciPy's. Outside of the support a density is 0 and its logarithm -inf;
 where parameters are none, it is NaN; and what is not chosen has a gradient of zero.
 """
 
