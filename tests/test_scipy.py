@@ -25,7 +25,7 @@ COMPLEX = {"hankel1", "hankel1e", "hankel2", "hankel2e", "kelvin", "wofz", "modf
 
 WITHOUT = {
     "smirnov", "smirnovi", "chndtridf", "nctdtridf", "nctdtrinc", "ncfdtridfd", "ncfdtridfn", "mathieu_a", "mathieu_b",
-    "pro_cv", "obl_cv",
+    "pro_cv", "obl_cv", "obl_rad2", "obl_rad2_cv",
 }  # fmt: skip
 """Ufuncs whose values are known and none of whose derivatives."""
 
