@@ -33,6 +33,7 @@ from .numpy import (
     histograms,
     indexing,
     methods,
+    multivariate,
     nans,
     norms,
     ordering,
@@ -46,13 +47,14 @@ from .numpy import (
     sets,
     shaping,
     special,
+    stats,
     ufuncs,
     writing,
 )
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "convolutions", "creation", "differences", "floats",
-    "histograms", "indexing", "made", "methods", "nans", "norms", "ordering", "padding", "places",
-    "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions", "sets", "shaping",
-    "special", "ufuncs", "unasked", "writing",
+    "histograms", "indexing", "made", "methods", "multivariate", "nans", "norms", "ordering", "padding",
+    "places", "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions", "sets",
+    "shaping", "special", "stats", "ufuncs", "unasked", "writing",
 ]

@@ -26,6 +26,7 @@ from ..ops.require import Warned
 from ..ops.source import number
 from .array import Array, find, here
 from .errors import TraceError, message
+from .mathematics import LISTS, NUMBERS, modf
 from .numpy.creation import arange
 from .numpy.indexing import place_in, steps_in
 from .numpy.shaping import sizes
@@ -39,8 +40,8 @@ from .unasked import array
 _MATH: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
-    "cbrt": np.cbrt, "pow": np.power, "hypot": np.hypot, "fabs": np.abs,
+    "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "pow": np.power, "fabs": np.abs, **NUMBERS,
     "log": lambda x, *base: np.log(x) / np.log(*base) if base else np.log(x),
     "degrees": lambda x: x * (180.0 / math.pi), "radians": lambda x: x * (math.pi / 180.0),
 }
@@ -68,9 +69,36 @@ def _mathematical(meaning: Callable[..., Any]) -> Meaning:
             unlike = unlike[0] & ~np.isnan(x), unlike[1] & np.isfinite(x)
         if bool(unlike[0] | unlike[1]):  # a NaN of numbers, or an infinity of finite ones: math raises
             return original(*[x.known().item() if isinstance(x, Array) else x for x in args])
-        return Array(made.tracing, made.value, True)
+        return _weak(made)
 
     return dispatch
+
+
+def _weak(made: Array) -> Array:
+    return Array(made.tracing, made.value, True)
+
+
+def _mathematical_of_lists(meaning: Callable[..., Any]) -> Meaning:
+    def dispatch(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs or find(args) is None:
+            return NOT_MINE
+        given = [[_as_float(x) for x in each] for each in args]
+        if any(isinstance(x, Array) and (x.shape or not x.has_numbers()) for each in given for x in each):
+            return NOT_MINE
+        known = [[x.known().item() if isinstance(x, Array) else x for x in each] for each in given]
+        with np.errstate(all="ignore"):
+            made = meaning(*given)
+        if not math.isfinite(original(*known)) or bool(~np.isfinite(made)):
+            return original(*args)
+        return _weak(made)
+
+    return dispatch
+
+
+def _modf(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 1 or not isinstance(args[0], Array) or args[0].shape or not args[0].has_numbers():
+        return NOT_MINE
+    return tuple(map(_weak, modf(_as_float(args[0]))))
 
 
 def _as_float(x: Any) -> Any:
@@ -117,6 +145,9 @@ CALLER = 3
 
 for _name, _meaning in _MATH.items():
     register(math, _name, _mathematical(_meaning))
+for _name, _meaning in LISTS.items():
+    register(math, _name, _mathematical_of_lists(_meaning))
+register(math, "modf", _modf)
 for _name, _meaning in (
     ("array", array), ("asarray", functools.partial(array, copy=False)), ("full", _full), ("arange", arange),
     ("asanyarray", functools.partial(array, copy=False)),

@@ -192,7 +192,7 @@ def _ratio_log(m: Any, x: Any, y: Any, straight: bool) -> Any:
     made = a * m.log(a / b)
     made, end = (made - a + b, y) if straight else (made, 0.0)
     corner = m.and_(m.eq(x, 0.0), m.ge(y, 0.0))
-    outside = m.select(m.or_(m.ne(x, x), m.ne(y, y)), math.nan, math.inf)
+    outside = m.select(m.or_(m.ne(x, x), m.ne(y, y)), math.nan * m.one(x), math.inf)
     return m.select(inside, made, m.select(corner, end, outside))
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...ops.elementary import erf
-from ...ops.elementwise import abs_, and_, ceil, eq, floor, le, lt, not_, trunc
+from ...ops.elementwise import abs_, and_, ceil, eq, floor, le, lt, not_, or_, trunc
 from ..arithmetic import arithmetic, fitting, needed
 from ..array import Array
+from ..mathematics import LISTS, NUMBERS, hypot, modf
 from . import numbers
-from .calls import meaning_of
+from .calls import lower, meaning_of
+from .listed import has_traced
 from .machine import Machine
 from .parts import native
 from .python import as_float, as_int, as_whole, call_native, scalar_of, to_float, weak
@@ -51,6 +53,16 @@ def _beyond(limit: float) -> Callable[[Machine, Array], Any]:
     return lambda m, x: m.emit(lt, limit, m.emit(abs_, x))
 
 
+def _from(limit: float) -> Callable[[Machine, Array], Any]:
+    return lambda m, x: m.emit(le, limit, m.emit(abs_, x))
+
+
+def _pole(m: Machine, x: Array) -> Any:
+    """A whole number that is not positive, and finite."""
+    whole = m.emit(and_, m.emit(le, x, 0.0), m.emit(eq, x, m.emit(floor, x)))
+    return m.emit(and_, whole, m.emit(lt, -math.inf, x))
+
+
 def _infinite(m: Machine, x: Array) -> Any:
     return m.emit(eq, m.emit(abs_, x), math.inf)
 
@@ -71,13 +83,16 @@ for _function, _ufunc, _wrong in (
     (math.log1p, np.log1p, _at_most(-1.0)), (math.asin, np.arcsin, _beyond(1.0)), (math.acos, np.arccos, _beyond(1.0)),
     (math.sin, np.sin, _infinite), (math.cos, np.cos, _infinite), (math.tan, np.tan, _infinite),
     (math.atan, np.arctan, None), (math.atan2, np.arctan2, None), (math.tanh, np.tanh, None),
-    (math.asinh, np.arcsinh, None), (math.hypot, np.hypot, None), (math.fabs, np.fabs, None),
-    (math.degrees, np.degrees, None), (math.radians, np.radians, None),
+    (math.asinh, np.arcsinh, None), (math.hypot, hypot, None), (math.fabs, np.fabs, None),
+    (math.degrees, np.degrees, None), (math.radians, np.radians, None), (math.acosh, np.arccosh, _below(1.0)),
+    (math.atanh, np.arctanh, _from(1.0)), (math.cbrt, np.cbrt, None), (math.copysign, np.copysign, None),
+    (math.erfc, NUMBERS["erfc"], None), (math.lgamma, NUMBERS["lgamma"], _pole),
 ):
     _math(_function, _ufunc, _wrong)
 for _function, _ufunc, _wrong in (
     (math.exp, np.exp, _too_large(_EXP)), (math.expm1, np.expm1, _too_large(_EXP)),
     (math.sinh, np.sinh, _too_large(_COSH, True)), (math.cosh, np.cosh, _too_large(_COSH, True)),
+    (math.exp2, np.exp2, _too_large(1023.9999999999999)),
 ):
     _math(_function, _ufunc, _wrong, OverflowError)
 
@@ -86,6 +101,48 @@ for _function, _ufunc, _wrong in (
 def _erf(m: Machine, x: Any) -> Any:
     x = scalar_of(m, x)
     return weak(m.emit(erf, as_float(m, x))) if isinstance(x, Array) else call_native(m, math.erf, x)
+
+
+@meaning_of(math.gamma)
+def _gamma(m: Machine, x: Any) -> Any:
+    x = scalar_of(m, x)
+    if not isinstance(x, Array):
+        return call_native(m, math.gamma, x)
+    x = as_float(m, x)
+    m.require(m.emit(not_, m.emit(or_, _pole(m, x), m.emit(eq, x, -math.inf))), ValueError, _DOMAIN)
+    m.require(m.emit(not_, _too_large(171.6243769563027)(m, x)), OverflowError, _RANGE)
+    return weak(native(m, lambda: NUMBERS["gamma"](x)))
+
+
+@meaning_of(math.modf)
+def _modf(m: Machine, x: Any) -> Any:
+    x = scalar_of(m, x)
+    if not isinstance(x, Array):
+        return call_native(m, math.modf, x)
+    x = as_float(m, x)
+    return tuple(map(weak, native(m, lambda: modf(x))))
+
+
+for _function in (math.fmod, math.remainder):
+    def _divided(m: Machine, x: Any, y: Any, function: Any = _function) -> Any:
+        if not traced((x, y)):
+            return call_native(m, function, x, y)
+        x, y = to_float(m, x), to_float(m, y)
+        wrong = m.emit(or_, m.emit(eq, m.emit(abs_, x), math.inf), m.emit(eq, y, 0.0))
+        defined = m.emit(and_, m.emit(eq, x, x), m.emit(eq, y, y))
+        m.require(m.emit(not_, m.emit(and_, wrong, defined)), ValueError, _DOMAIN)
+        return weak(native(m, lambda: NUMBERS[function.__name__](x, y)))
+
+    meaning_of(_function)(_divided)
+
+for _name, _meaning in LISTS.items():
+    def _of_lists(m: Machine, *args: Any, name: str = _name, meaning: Any = _meaning) -> Any:
+        low = [lower(m, a) for a in args]
+        if not any(map(has_traced, low)):
+            return native(m, lambda: getattr(math, name)(*low))
+        return weak(native(m, lambda: meaning(*low)))
+
+    meaning_of(getattr(math, _name))(_of_lists)
 
 
 @meaning_of(math.log)

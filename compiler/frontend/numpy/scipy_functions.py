@@ -17,11 +17,11 @@ from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, conform, result_dtype
 from ..recoded import concrete, recode
 from ..tracing import user_line
-from .ufuncs import where
+from .ufuncs import RULES, where
 
 
-def apply(name: str, *operands: Any, **attributes: Any) -> Any:
-    """A function of `Functions`, of operands in the floats that they promote to; degrees stay whole numbers."""
+def apply(name: str, *operands: Any) -> Any:
+    """A function by SciPy's name, of operands in the floats that they promote to; degrees stay whole numbers."""
     operands = tuple(map(as_operand, operands))
     dtype, shape = floats(*operands), common_shape(name, *operands)
     now = here(*operands)
@@ -30,7 +30,7 @@ def apply(name: str, *operands: Any, **attributes: Any) -> Any:
     kinds = [np.dtype(np.int64) if w else dtype for w in whole]
     terms = [m(conform(now, x, kind, shape)) for x, kind in zip(operands, kinds, strict=True)]
     now.builder.where = user_line()
-    made = getattr(m, name)(*terms, **attributes)
+    made = RULES[name](m, *terms) if name in RULES else getattr(m, name)(*terms)
     return Array(now, made.value)
 
 
@@ -120,10 +120,11 @@ def multigammaln(a: Any, d: Any) -> Any:
     d = given("scipy.special.multigammaln", "d", d)
     if not np.isscalar(d) or np.floor(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
+    a = as_float(a).astype(np.float64)
     made = d * (d - 1) * 0.25 * math.log(math.pi)
     for j in range(1, int(d) + 1):
-        made = made + apply("gammaln", as_float(a) - (j - 1) / 2)
-    return where(as_float(a) > 0.5 * (d - 1), made, math.nan)
+        made = made + apply("gammaln", a - (j - 1) / 2)
+    return where(a > 0.5 * (d - 1), made, math.nan)
 
 
 def _inexact(name: str, exact: Any) -> None:

@@ -1,0 +1,137 @@
+"""scipy.stats' distributions of vectors on traced values: multivariate_normal, dirichlet, multinomial.
+
+Where SciPy looks at values and raises (a point outside of the simplex, a covariance that is none) the result is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...ops import factor
+from ..array import Array, here, unknown
+from ..promotion import as_operand, conform
+from ..recoded import recode
+from .densities import gammaln, xlogy
+from .scipy_functions import as_float
+from .stats import f64
+from .ufuncs import where
+
+LOG_2_PI = math.log(2 * math.pi)
+
+
+def _emitted(primitive: Any, *arrays: Any) -> Array:
+    now = here(*arrays)
+    return Array(now, now.emit(primitive, *[conform(now, a, np.dtype(np.float64), a.shape) for a in arrays]))
+
+
+# ---- the normal distribution
+
+
+def _parameters(mean: Any, cov: Any) -> tuple[int, Any, Any]:
+    """The dimension, the mean and the covariance, of which one may tell the others' shape."""
+    mean, cov = (None if x is None else f64(getattr(x, "covariance", x)) for x in (mean, cov))
+    if mean is None:
+        dim = 1 if cov is None or cov.ndim < 2 else cov.shape[-1]
+    else:
+        dim = mean.size
+    mean = np.zeros(dim) if mean is None else np.reshape(mean, (dim,))
+    cov = np.ones(()) if cov is None else cov
+    if cov.ndim == 0 or dim == 1:
+        cov = np.reshape(cov, (1, 1)) * np.eye(dim)
+    elif cov.ndim == 1:
+        cov = np.diag(cov)
+    if cov.shape != (dim, dim):
+        raise ValueError(f"Array 'cov' must be square if it is two dimensional, but cov.shape = {cov.shape}.")
+    return dim, mean, cov
+
+
+def _normal(x: Any, mean: Any, cov: Any) -> Any:
+    dim, mean, cov = _parameters(mean, cov)
+    x = f64(x)
+    if x.ndim == 0:
+        x = np.reshape(x, (1,))
+    elif x.ndim == 1:
+        x = np.reshape(x, (-1, 1) if dim == 1 else (1, -1))
+    apart = x - mean
+    lead = apart.shape[:-1]
+    columns = np.reshape(apart, (-1, dim)).T
+    root = _emitted(factor.cholesky, cov) if isinstance(cov, Array) else np.linalg.cholesky(cov)
+    whitened = _emitted(factor.solve, root, columns)
+    square = np.reshape(np.sum(whitened * whitened, axis=0), lead)
+    made = -0.5 * (dim * LOG_2_PI + square) - np.sum(np.log(np.diagonal(root)))
+    return np.squeeze(made)
+
+
+def _logpdf(of: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    if allow_singular:
+        raise unknown("scipy.stats.multivariate_normal", " with allow_singular=True")
+    return _normal(x, mean, cov)
+
+
+def _pdf(of: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    return np.exp(_logpdf(of, x, mean, cov, allow_singular))
+
+
+def _frozen_logpdf(frozen: Any, x: Any) -> Any:
+    return _logpdf(frozen, x, frozen.mean, frozen.cov_object, frozen.allow_singular)
+
+
+# ---- distributions on the simplex, and of counts
+
+
+def _simplex(alpha: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Points along the first axis, of which the last coordinate may be left out, and whether they are some."""
+    alpha, x = f64(alpha), f64(x)
+    if x.shape[0] + 1 == alpha.shape[0]:
+        x = np.concatenate([x, 1 - np.sum(x, axis=0, keepdims=True)])
+    elif x.shape[0] != alpha.shape[0]:
+        raise ValueError(
+            "Vector 'x' must have either the same number of entries as, or one entry fewer than, parameter vector"
+            f" 'a', but alpha.shape = {alpha.shape} and x.shape = {x.shape}."
+        )
+    alpha = np.reshape(alpha, (-1, *(1,) * (x.ndim - 1)))
+    good = np.all((x >= 0) & (x <= 1) & ((x > 0) | (alpha >= 1)), axis=0) & (np.abs(np.sum(x, axis=0) - 1) <= 1e-9)
+    return alpha, x, good & np.all(alpha > 0)
+
+
+def _dirichlet(of: Any, x: Any, alpha: Any) -> Any:
+    alpha, x, good = _simplex(alpha, x)
+    beta = np.sum(gammaln(alpha)) - gammaln(np.sum(alpha))
+    return where(good, np.sum(xlogy(alpha - 1, x), axis=0) - beta, math.nan)
+
+
+def _multinomial(of: Any, x: Any, n: Any, p: Any) -> Any:
+    """Probabilities that do not sum to one have the last made of the others, as SciPy does."""
+    kind, p = as_float(as_operand(p)).dtype, f64(p)
+    x, n = f64(x), f64(n)
+    if x.ndim == 0:
+        raise ValueError("x must be an array.")
+    if x.shape[-1] != p.shape[-1]:
+        raise ValueError(
+            f"Size of each quantile should be size of p: received {x.shape[-1]}, but expected {p.shape[-1]}."
+        )
+    rest = p[..., :-1]
+    last = where(
+        np.abs(1 - np.sum(p, axis=-1)) > 10 * np.finfo(kind).eps, 1 - np.sum(rest, axis=-1), p[..., -1]
+    )
+    p = np.concatenate([rest, last[..., None]], axis=-1)
+    counted = np.all((x >= 0) & (x == np.floor(x)), axis=-1) & (np.sum(x, axis=-1) == n)
+    at = where(x >= 0, x, 0.0)
+    made = gammaln(n + 1) + np.sum(xlogy(at, p) - gammaln(at + 1), axis=-1)
+    valid = np.all((p >= 0) & (p <= 1), axis=-1) & (n >= 0)
+    return where(valid, where(counted, made, -math.inf), math.nan)
+
+
+def _exponential(logarithm: Any) -> Any:
+    return lambda *args, **kwargs: np.exp(logarithm(*args, **kwargs))
+
+
+recode("scipy.stats._multivariate", {
+    "multivariate_normal_gen.logpdf": _logpdf, "multivariate_normal_gen.pdf": _pdf,
+    "multivariate_normal_frozen.logpdf": _frozen_logpdf, "multivariate_normal_frozen.pdf": _exponential(_frozen_logpdf),
+    "dirichlet_gen.logpdf": _dirichlet, "dirichlet_gen.pdf": _exponential(_dirichlet),
+    "multinomial_gen.logpmf": _multinomial, "multinomial_gen.pmf": _exponential(_multinomial),
+})  # fmt: skip

@@ -1,0 +1,103 @@
+"""Cases of scipy.stats' distributions: their methods with all parameters traced, positional and by keyword, frozen."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.stats import norm
+
+from tests.numpy_cases import Case, spread
+
+REAL = np.array([-1.3, 0.2, 0.9, 1.7, 3.1])
+INSIDE = spread(5, low=0.15, high=0.85, seed=3)
+DENSITIES = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf")
+
+SHAPES: dict[str, tuple[float, ...]] = {
+    "norm": (), "t": (3.2,), "gamma": (1.7,), "beta": (1.4, 2.3), "expon": (), "lognorm": (0.8,), "weibull_min": (1.6,),
+    "uniform": (), "laplace": (), "logistic": (), "cauchy": (), "chi2": (3.3,), "f": (3.1, 5.5), "pareto": (2.2,),
+    "halfnorm": (), "halfcauchy": (), "invgamma": (2.4,), "gumbel_r": (), "gumbel_l": (),
+}  # fmt: skip
+FROM = {"pareto": 1.2, "invgamma": 0.4}
+
+
+def _methods(name: str, methods: tuple[str, ...]) -> Callable[..., Any]:
+    def function(x: Any, *given: Any) -> Any:
+        *shapes, loc, scale = given
+        return [getattr(getattr(stats, name), each)(x, *shapes, loc=loc, scale=scale) for each in methods]
+
+    return function
+
+
+def _continuous(name: str, shapes: tuple[float, ...]) -> list[Case]:
+    bounded = name in ("uniform", "beta")
+    points = INSIDE if bounded else np.abs(REAL) + FROM.get(name, 0.1) if _is_positive(name) else REAL
+    loc, scale = np.array(0.04), np.array(1.1)
+    x = points * scale + loc
+    parameters = (*map(np.array, shapes), loc, scale)
+    return [
+        Case(f"scipy.stats.{name}.logpdf", _methods(name, DENSITIES[:2]), (x, *parameters)),
+        Case(f"scipy.stats.{name}.cdf", _methods(name, DENSITIES[2:]), (x, *parameters)),
+        Case(f"scipy.stats.{name}.ppf", _methods(name, ("ppf", "isf")), (INSIDE, *parameters), 2, name != "f", 1e-11),
+    ]
+
+
+def _is_positive(name: str) -> bool:
+    return getattr(stats, name).a >= 0
+
+
+K, P = np.array([0.0, 1.0, 2.0, 4.0, 5.0, -1.0, 2.5]), np.array(0.3)
+
+
+def _discrete(name: str) -> Callable[..., Any]:
+    of = getattr(stats, name)
+    methods = ("logpmf", "pmf", "cdf", "sf", "logcdf", "logsf")
+    return lambda k, *given: [getattr(of, each)(k, *given) for each in methods]
+
+
+def _of_parameters(name: str, k: np.ndarray) -> Callable[..., Any]:
+    """Points where nothing is infinite."""
+    of = getattr(stats, name)
+    return lambda *given: [getattr(of, each)(k, *given) for each in ("logpmf", "pmf", "cdf", "sf")]
+
+
+ROOT, MEAN, POINTS = np.array([[1.0, 0.3], [0.2, 0.8]]), np.array([0.1, 0.4]), spread(3, 2)
+PARTS, ALPHA = np.array([0.2, 0.3, 0.5]), np.array([1.2, 2.0, 3.0])
+COUNTS = np.array([[1.0, 2.0, 3.0], [0.0, 4.0, 2.0]])
+
+
+def _share(p: Any) -> Any:
+    return p / np.sum(p)
+
+
+CASES = [
+    *(case for name, shapes in SHAPES.items() for case in _continuous(name, shapes)),
+    *(Case(f"scipy.stats.{name}.pmf values", _discrete(name), (K, *given), 0)
+      for name, given in (("poisson", (np.array(2.3),)), ("binom", (5.0, P)), ("nbinom", (np.array(3.5), P)),
+                          ("geom", (P,)), ("bernoulli", (P,)))),
+    Case("scipy.stats.poisson.logpmf", _of_parameters("poisson", np.array([0.0, 1, 3])), (np.array(2.3),)),
+    Case("scipy.stats.binom.logpmf", lambda p: _of_parameters("binom", np.array([0.0, 1, 3]))(5, p), (P,)),
+    Case("scipy.stats.nbinom.logpmf", _of_parameters("nbinom", np.array([0.0, 1, 3])), (np.array(3.5), P)),
+    Case("scipy.stats.geom.logpmf", _of_parameters("geom", np.array([1.0, 2, 3])), (P,)),
+    Case("scipy.stats.bernoulli.logpmf", lambda p: stats.bernoulli.logpmf(np.array([0, 1]), p), (P,)),
+    Case("scipy.stats.norm.logpdf positional", lambda x, m: norm.logpdf(x, m, 0.7), (REAL, np.array(0.3))),
+    Case("scipy.stats.norm.logpdf frozen", lambda x, m, s: norm(m, scale=s).logpdf(x), (REAL, np.array(0.3), P)),
+    Case("scipy.stats.gamma.sf frozen", lambda x, a: stats.gamma(a, scale=2.0).sf(x), (np.abs(REAL), np.array(1.3))),
+    Case(
+        "scipy.stats.multivariate_normal.logpdf",
+        lambda x, m, r: stats.multivariate_normal.logpdf(x, m, r @ r.T), (POINTS, MEAN, ROOT),
+    ),
+    Case(
+        "scipy.stats.multivariate_normal.pdf",
+        lambda x, m: stats.multivariate_normal.pdf(x, mean=m, cov=np.array([0.5, 2.0])), (POINTS, MEAN),
+    ),
+    Case("scipy.stats.multivariate_normal.logpdf of numbers", lambda x: stats.multivariate_normal.logpdf(x), (REAL,)),
+    Case(
+        "scipy.stats.multivariate_normal.logpdf frozen",
+        lambda x: stats.multivariate_normal(MEAN, ROOT @ ROOT.T).logpdf(x), (POINTS,),
+    ),
+    Case("scipy.stats.dirichlet.logpdf", lambda a, p: stats.dirichlet.logpdf(_share(p), a), (ALPHA, PARTS), f32=False),
+    Case("scipy.stats.dirichlet.pdf", lambda p: stats.dirichlet.pdf(p, ALPHA), (PARTS[:2],)),
+    Case("scipy.stats.multinomial.logpmf", lambda p: stats.multinomial.logpmf(COUNTS, 6, _share(p)), (PARTS,)),
+    Case("scipy.stats.multinomial.pmf", lambda p: stats.multinomial.pmf(COUNTS, np.array([6, 7]), _share(p)), (PARTS,)),
+]
