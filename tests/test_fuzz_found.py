@@ -57,6 +57,35 @@ main = grad(lambda X: np.sum(vmap(grad(f))(X)))
 """,
         ["(np.array([[0.5, -1.0], [-0.5, 2.0]]),)"],
     ),
+    "a mask that a loop sets, where its first value is known": (
+        """
+def f(x, y, n):
+    if x < 0:
+        v = x + np.sum(y)
+    for k in range(n):
+        v = 0.5 * x + v
+    for k in range(n):
+        v = v * x
+    return v
+
+main = lambda x, y, n: (grad(grad(f))(x, y, n), jacfwd(grad(f))(x, y, n), grad(grad(grad(f)))(x, y, n))
+""",
+        ["(-0.348, np.array([3.651, -2.744]), 1)", "(-0.348, np.array([3.651, -2.744]), 3)"],
+    ),
+    "what one branch pushes and no derivative passes through": (
+        """
+def f(x, y):
+    if np.sum(x) > 0.0:
+        v = np.tanh(y)
+    else:
+        v = np.sum(x) / y
+    return v * v
+
+slope = grad(f, argnums=1)
+main = lambda x, y: (jacfwd(slope)(x, y), hessian(slope)(x, y), jacfwd(jacfwd(slope))(x, y))
+""",
+        ["(np.array([1.758, 3.555]), 2.359)", "(np.array([-1.758, -3.555]), 2.359)"],
+    ),
     "a slice of what was tiled": (
         "main = grad(lambda y: np.sum(np.tile(y, 2)[:3] * y))\n",
         ["(np.array([2.5, 1.4, 0.7]),)"],

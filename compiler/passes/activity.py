@@ -90,6 +90,17 @@ class Flow:
             self._popping[op] = [(k + before, r) for k, r in found]
         return self._popping[op]
 
+    def ends(self, graph: Graph) -> dict[int, tuple[Value, bool]]:
+        """For each parameter that is a tape: the last that it becomes, and whether it is popped from on the way."""
+        last = {k: p for k, p in enumerate(graph.params) if p.type.is_tape}
+        root = {p: k for k, p in last.items()}
+        for op in graph.body if root else ():
+            for k, a in enumerate(op.args):
+                if a in root and (on := self._handed(op, k)) is not None:
+                    last[root[a]] = op.results[on]
+                    root[op.results[on]] = root[a]
+        return {k: (v, self._threads(graph)[k][1]) for k, v in last.items()}
+
     def _threads(self, graph: Graph) -> dict[int, tuple[int | None, bool]]:
         """For each parameter that is a tape: as which result it is handed on, and whether it is popped from."""
         if graph not in self._ends:

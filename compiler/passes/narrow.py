@@ -13,6 +13,7 @@ from ..ir.graph import Graph, Op, Value
 from ..ir.primitive import Effect
 from ..ops.control import Carrying, cond
 from ..ops.source import const
+from .activity import Flow
 from .cleanup import dead
 
 
@@ -94,7 +95,7 @@ class _Narrow:
         return sorted(wanted)
 
     def cond(self, op: Op) -> Op:
-        regions = list(map(narrow, op.regions))
+        regions = _drained(op.regions, list(map(narrow, op.regions)))
         keep = []
         for k, (a, b) in enumerate(zip(*(g.results for g in regions), strict=True)):
             at = {g.params.index(r) if r in g.params else -1 for g, r in zip(regions, (a, b), strict=True)}
@@ -103,7 +104,8 @@ class _Narrow:
             elif op.results[k] in self.live:
                 keep.append(k)
         if len(keep) < len(op.results):
-            regions = [narrow(Graph(g.name, g.params, g.body, tuple([g.results[k] for k in keep]))) for g in regions]
+            regions = [Graph(g.name, g.params, g.body, tuple([g.results[k] for k in keep])) for g in regions]
+            regions = _drained(regions, list(map(narrow, regions)))
         args, regions = self.shared(list(op.args[1:]), regions, [0, 0])
         return _holding(op, (op.args[0], *args), tuple(regions), tuple([op.results[k] for k in keep]))
 
@@ -137,6 +139,25 @@ class _Narrow:
             moved = renamed(g, became)
             made.append(Graph(g.name, params, (*constants, *moved.body), moved.results))
         return [a for k, a in enumerate(args) if k not in drop], made
+
+
+def _drained(before: Sequence[Graph], after: list[Graph]) -> list[Graph]:
+    """The branches made narrower, but for pops from a tape that another branch still pops from.
+
+    The derivative of a pop is a push: the tape of cotangents must have as many records as the tape was pushed.
+    """
+    flow = Flow()
+    ends = [flow.ends(g) for g in before]
+    pops = {k for g in after for k, (_, popped) in flow.ends(g).items() if popped}
+    made = []
+    for g, narrower, last in zip(before, after, ends, strict=True):
+        left = flow.ends(narrower)
+        kept = tuple([v for k, (v, popped) in last.items() if k in pops and popped and not left[k][1]])
+        if kept:
+            whole = narrow(Graph(g.name, g.params, g.body, (*g.results, *kept)))
+            narrower = Graph(whole.name, whole.params, whole.body, whole.results[: len(g.results)])
+        made.append(narrower)
+    return made
 
 
 def _holding(

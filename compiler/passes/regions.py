@@ -154,7 +154,10 @@ def _cond(t: Sweep, op: Op) -> Pull | None:
     which, xs = op.args[0], op.args[1:]
     seeded = [k for k, r in enumerate(op.results) if r in t.varied and r in t.useful]
     need = _needed(t, op) >> 1
-    on = [k for k, x in enumerate(xs) if t.active(x) and need >> k & 1]
+    # What one branch pushes must be popped, though a derivative passes through the records of the other one only.
+    pushed = {k for g in op.regions for k, (v, popped) in t.flow.ends(g).items()
+              if not popped and any(g.results[j] is v for j in seeded)}
+    on = [k for k, x in enumerate(xs) if (t.active(x) and need >> k & 1) or k in pushed]
     if not seeded or not on:
         return None
     changed = {k for g in op.regions for k, p in enumerate(g.params) if p in t.flow.writes.of(g) or p.type.is_tape}

@@ -118,9 +118,12 @@ def clean(graph: Graph) -> Graph:
 def partition(joint: Joint, wish: Wish) -> Parts:
     """Cut the joint graph where the fewest bytes cross, and make the two parts."""
     graph, n = joint.graph, joint.params
-    late = set(graph.params[n + 1 :])
+    late, early = set(graph.params[n + 1 :]), set(graph.results[: joint.results + 1])
+    for op in reversed(graph.body):
+        early.update(() if early.isdisjoint(op.results) else op.args)
     for op in graph.body:
-        if not late.isdisjoint(op.args):
+        begins = early.isdisjoint(op.results) and any(r.type.is_tape for r in op.results)
+        if begins or not late.isdisjoint(op.args):
             late.update(op.results)
     fixed = (*range(wish.index), *wish.free)
     saved = smallest_cut(graph, [graph.params[k] for k in fixed], late, graph.results[joint.results + 1 :])
