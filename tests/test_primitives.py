@@ -100,7 +100,7 @@ EDGES: dict[str, list[tuple[list[tuple[int, ...]], dict[str, Any]]]] = {
 EDGES["min"] = EDGES["max"]
 WITHOUT = {
     "new_tape": "test_adjoint_regions", "push": "test_adjoint_regions", "pop": "test_adjoint_regions",
-    "external": "test_rules", "again": "test_rules", "refused": "test_rules",
+    "external": "test_rules", "again": "test_rules", "refused": "test_rules", "called": "test_scipy",
 }  # fmt: skip
 """What has no arguments that are arrays, or stands for a function of the user's, and the tests that have both."""
 

@@ -8,8 +8,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import scipy.special as S
-from scipy import stats
+import scipy.special
+import scipy.stats
 from scipy.special import logsumexp
 
 from pullback.compiler.frontend.numpy.special import KNOWN
@@ -20,6 +20,8 @@ from pullback.compiler.ops.called import TABLE, UNKNOWN
 from pullback.runtime.transforms import grad, jit, value_and_grad
 from tests.numpy_cases.special import UFUNCS
 
+S: Any = scipy.special
+stats: Any = scipy.stats
 COMPLEX = {"hankel1", "hankel1e", "hankel2", "hankel2e", "kelvin", "wofz", "modfresnelm", "modfresnelp"}
 """Ufuncs whose results are complex."""
 
@@ -93,7 +95,7 @@ def test_functions_are_what_they_were_after_a_trace() -> None:
 
 def test_functions_in_branches_and_loops() -> None:
     def f(x: Any) -> Any:
-        total = 0.0
+        total: Any = 0.0
         for k in range(3):
             total = total + logsumexp(x * k)
         return total if total > 1.0 else stats.norm.cdf(total)

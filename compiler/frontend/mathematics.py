@@ -23,7 +23,7 @@ def modf(x: Any) -> Any:
 
 def hypot(*xs: Any) -> Any:
     """Of any number of coordinates; Python's own has the last bit, too."""
-    return functools.reduce(np.hypot, xs) if len(xs) > 1 else np.abs(xs[0])
+    return functools.reduce(np.hypot, xs) if len(xs) > 1 else np.abs(*xs)
 
 
 def dist(p: Iterable[Any], q: Iterable[Any]) -> Any:

@@ -72,7 +72,7 @@ def inverse(place: int, expression: Formula) -> Row:
 
     def slopes(m: Any, xs: Sequence[Term], rs: Sequence[Term]) -> list[list[Any]]:
         found = slopes_of(m, expression, [*xs[:place], rs[0], *xs[place + 1 :]])
-        steep = found[place]
+        steep: Any = found[place]
         return [[1.0 / steep if k == place else f and -(f / steep) for k, f in enumerate(found)]]
 
     return Row(_arity(expression), 1, slopes)

@@ -1,11 +1,14 @@
 """Cases of scipy.special's functions that are written in Python, imported as users do."""
 
+from typing import Any
+
 import numpy as np
-import scipy.special as S
+from scipy import special
 from scipy.special import logsumexp, softmax
 
 from tests.numpy_cases import Case, spread
 
+S: Any = special
 X, P, U = spread(3, 4), spread(6, low=0.3, high=3.1), spread(6, low=0.1, high=0.9)
 W = np.array([[2.0, -0.2, 0.0, 3.0]])
 

@@ -118,7 +118,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 def multigammaln(a: Any, d: Any) -> Any:
     d = given("scipy.special.multigammaln", "d", d)
-    if not np.isscalar(d) or np.floor(d) != d:
+    if np.ndim(d) or np.floor(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
     a = as_float(a).astype(np.float64)
     made = d * (d - 1) * 0.25 * math.log(math.pi)
