@@ -137,25 +137,17 @@ class Fragment:
             found = self.pulls[wanted] = _pull(self, wanted)
         return found
 
-    def pull_some(self, ways: Sequence[Any], pull: Pull, cotangents: Sequence[Any]) -> Pull:
-        """The pullback, of which all is `pull`, where not all results have cotangents: the others' slopes are not read.
+    def pull_some(self, ways: Sequence[Any], pull: Pull, cts: Sequence[Any]) -> Pull:
+        """What is left of `pull`, for inputs whose cotangents go some way, where results have no cotangent (None).
 
-        A cotangent of zeros in place of none would give NaN where such a slope is infinite, and inputs on which only
-        the others depend a gradient.
-
-        ways        where the inputs' cotangents go, None where they are not wanted
-        cotangents  of the results, None where there is none
+        Zeros in place of one would be NaN where its slope is infinite, and a gradient where there is none.
         """
-        if self.operation.pull is not None or all(
-            cotangents[k] is not None for what, k in pull.reads if what == COTANGENT
-        ):
+        if self.operation.pull or all(cts[k] is not None for what, k in pull.reads if what == COTANGENT):
             return pull
-        wanted = tuple([k for k, way in enumerate(ways) if way is not None])
-        present = tuple([k for k, ct in enumerate(cotangents) if ct is not None])
-        found = self.some.get((wanted, present))
-        if found is None:
-            found = self.some[wanted, present] = _pull(self, wanted, present)
-        return found
+        wanted, present = (tuple([k for k, v in enumerate(vs) if v is not None]) for vs in (ways, cts))
+        if (wanted, present) not in self.some:
+            self.some[wanted, present] = _pull(self, wanted, present)
+        return self.some[wanted, present]
 
 
 _fragments: dict[Any, Fragment] = {}

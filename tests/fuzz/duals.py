@@ -202,8 +202,8 @@ def slope(x: Any, tag: int) -> Any:
 def _apart(a: Any, b: Any) -> Any:
     """The difference of two numbers whose order is certain."""
     v, w = base(a), base(b)
-    if v == w and not lift(a).tag and not lift(b).tag:
-        return 0.0
+    if v == w and v == round(v, 3) and not lift(a).tag and not lift(b).tag:
+        return 0.0  # as they were written; what has been computed is equal up to rounding only
     if not abs(v - w) > _How.near * (1.0 + abs(v)):
         raise Undecided(f"{v} and {w} are compared")
     return v - w
