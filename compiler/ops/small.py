@@ -8,6 +8,7 @@ registers of the loop around it, and of a batch several go in the lanes of a vec
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..ir.types import Type
@@ -172,20 +173,20 @@ def cholesky(m: Any, a: Rows) -> Rows:
 
 def cofactors(m: Any, a: Rows) -> Rows:
     """The determinants of what is left without a row and a column, with their signs; shared parts are made once."""
-    n, made = len(a), dict[tuple[tuple[int, ...], tuple[int, ...]], Any]()
+    n, made = len(a), dict[Any, Any]()
 
-    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
+    def minor(rows: Sequence[int], columns: Sequence[int]) -> Any:
         if (rows, columns) not in made:
             total: Any = m.number(1.0, a[0][0].value.type) if not rows else None
             for k, column in enumerate(columns):
-                rest = minor(rows[1:], columns[:k] + columns[k + 1 :]) if len(rows) > 1 else None
+                rest = minor(rows[1:], (*columns[:k], *columns[k + 1 :])) if len(rows) > 1 else None
                 term = a[rows[0]][column] if rest is None else a[rows[0]][column] * rest
                 total = term if total is None else total - term if k % 2 else total + term
             made[rows, columns] = total
         return made[rows, columns]
 
-    every = tuple(range(n))
-    found = [[minor(every[:i] + every[i + 1 :], every[:j] + every[j + 1 :]) for j in every] for i in every]
+    others = [tuple(k for k in range(n) if k != i) for i in range(n)]
+    found = [[minor(rows, columns) for columns in others] for rows in others]
     return [[-x if (i + j) % 2 else x for j, x in enumerate(row)] for i, row in enumerate(found)]
 
 

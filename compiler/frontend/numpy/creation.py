@@ -10,8 +10,9 @@ from ...ops.require import require
 from ..array import Array, find, here, implements
 from ..promotion import as_operand, broadcast, common_shape, conform, positions, result_dtype, shape_of
 from ..sizes import product
+from .averages import as_float
 from .products import diag
-from .reductions import all_, as_float, traced
+from .reductions import all_, traced
 from .shaping import expand_dims, moveaxis, reshape, sizes, stack
 from .ufuncs import elementwise, where
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import factor
+from ...ops.solutions import triangular
 from ..array import Array, here, unknown
 from ..promotion import as_operand, conform
 from ..recoded import recode
@@ -22,9 +22,11 @@ from .ufuncs import where
 LOG_2_PI = math.log(2 * math.pi)
 
 
-def _emitted(primitive: Any, *arrays: Any) -> Array:
-    now = here(*arrays)
-    return Array(now, now.emit(primitive, *[conform(now, a, np.dtype(np.float64), a.shape) for a in arrays]))
+def _substituted(low: Any, columns: Any) -> Array:
+    """X with L X = B, for a lower triangle."""
+    now = here(low, columns)
+    given = [conform(now, a, np.dtype(np.float64), a.shape) for a in (low, columns)]
+    return Array(now, now.emit(triangular, *given, upper=0, turned=0))
 
 
 # ---- the normal distribution
@@ -58,8 +60,8 @@ def _normal(x: Any, mean: Any, cov: Any) -> Any:
     apart = x - mean
     lead = apart.shape[:-1]
     columns = np.reshape(apart, (-1, dim)).T
-    root = _emitted(factor.cholesky, cov) if isinstance(cov, Array) else np.linalg.cholesky(cov)
-    whitened = _emitted(factor.solve, root, columns)
+    root = np.linalg.cholesky(cov)
+    whitened = _substituted(root, columns)
     square = np.reshape(np.sum(whitened * whitened, axis=0), lead)
     made = -0.5 * (dim * LOG_2_PI + square) - np.sum(np.log(np.diagonal(root)))
     return np.squeeze(made)

@@ -16,7 +16,8 @@ from ..array import FUNCTIONS, Array, call, here, implements, name_of, unknown
 from ..errors import TraceValueError, message
 from ..promotion import as_operand, broadcast, conform
 from ..tracing import user_line
-from .reductions import amax, amin, mean
+from .averages import mean
+from .reductions import amax, amin
 from .shaping import _source, concatenate
 from .ufuncs import elementwise
 
