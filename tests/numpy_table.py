@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
     "files, memory and text": """
         np.array2string np.array_repr np.array_str np.base_repr np.binary_repr np.format_float_positional
         np.format_float_scientific np.frombuffer np.fromfile np.fromregex np.fromstring np.genfromtxt np.load np.loadtxt
-        np.save np.savetxt np.savez np.savez_compressed np.from_dlpack np.fromiter np.fromfunction np.iterable
+        np.save np.savetxt np.savez np.savez_compressed np.from_dlpack np.fromiter np.iterable
         np.may_share_memory np.shares_memory np.nested_iters np.typename np.isfortran np.fromiter""",
     "settings and information": """
         np.get_include np.get_printoptions np.getbufsize np.geterr np.geterrcall np.info np.printoptions
@@ -40,11 +40,21 @@ REASONS: dict[str, str] = {
         np.is_busday np.datetime_as_string np.datetime_data np.isnat""",
     "dtypes, of which nothing is traced": """
         np.can_cast np.common_type np.isdtype np.issubdtype np.min_scalar_type np.mintypecode np.promote_types
-        np.packbits np.unpackbits""",
+        np.packbits np.unpackbits np.bitwise_count""",
+    "shapes and Python's objects, no arithmetic": """
+        np.einsum_path np.isscalar np.broadcast_shapes np.frompyfunc np.asmatrix np.bmat""",
+    "deprecated by NumPy": """
+        np.row_stack""",
+    "a result whose size depends on values": """
+        np.polydiv""",
+    "no derivative and values that SciPy's own do not agree on": """
+        scipy.special.obl_rad2 scipy.special.obl_rad2_cv scipy.special.ncfdtridfn""",
     COMPLEX: """
         np.linalg.eig np.linalg.eigvals np.roots np.sort_complex np.fft.fft np.fft.fft2 np.fft.fftn np.fft.ifft
         np.fft.ifft2 np.fft.ifftn np.fft.hfft np.fft.ihfft np.fft.irfft np.fft.irfft2 np.fft.irfftn np.fft.rfft
-        np.fft.rfft2 np.fft.rfftn""",
+        np.fft.rfft2 np.fft.rfftn scipy.special.hankel1 scipy.special.hankel1e scipy.special.hankel2
+        scipy.special.hankel2e scipy.special.kelvin scipy.special.modfresnelm scipy.special.modfresnelp
+        scipy.special.wofz""",
 }
 
 

@@ -47,6 +47,11 @@ CASES = [
     Case("np.polyadd", lambda c: [np.polyadd(c, c[:2]), np.polyadd(c[:2], c)], (C,)),
     Case("np.polysub", lambda c: [np.polysub(c, c[:2]), np.polysub([1.0, 2.0], c)], (C,), f32=False),
     Case("np.polymul", lambda c: [np.polymul(c, c[:2]), np.polymul([0.0, 1.0, 2.0], c)], (C,), f32=False),
+    Case("np.polyfit", lambda x, y: np.polyfit(x, y, 2), (spread(6, seed=7), spread(6, seed=8)), f32=False, rtol=1e-11),
+    Case("np.polyfit weights", lambda x, y, w: np.polyfit(x, y, 1, w=w), (spread(6, seed=7), spread(6, 2, seed=8),
+         abs(spread(6, seed=9)) + 0.5), f32=False, rtol=1e-11),
+    Case("np.polyfit full", lambda x, y: np.polyfit(x, y, 1, full=True)[:4], (spread(6, seed=7), spread(6, seed=8)),
+         order=1, f32=False, rtol=1e-11),
     Case("np.poly", lambda c: np.poly(c), (C,)),
     *(case for name, kind in FAMILIES.items() for case in _family(name, kind)),
 ]

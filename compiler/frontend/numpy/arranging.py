@@ -20,6 +20,7 @@ from .shaping import (
     flip,
     moveaxis,
     reshape,
+    roll,
     stack,
     swapaxes,
     transpose,
@@ -46,6 +47,24 @@ def fliplr(m: Any) -> Array:
     if len(shape_of(m)) < 2:
         raise _wrong("Input must be >= 2-d.")
     return flip(m, 1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Array:
+    """Rolled along axes by half their length: up, or down where the sign is negative."""
+    _now, y = _source(x)
+    places = range(y.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    lengths = [y.shape[normal_axis(k, y.ndim)] for k in places]
+    return roll(y, tuple(n // 2 if sign > 0 else -(n // 2) for n in lengths), tuple(places))
+
+
+@implements(np.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Array:
+    return _shifted(x, axes, 1)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Array:
+    return _shifted(x, axes, -1)
 
 
 @implements(np.rot90)

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from ...ops.require import require
-from ..array import Array, find, here, implements, value_of
+from ..array import Array, find, here, implements, unknown, value_of
 from ..errors import TraceError, message
 from ..promotion import as_operand, shape_of
 from ..tracing import user_line
 from ..unasked import unprotected
 from .convolutions import convolve
-from .creation import zeros_like
-from .reductions import traced
+from .creation import vander, zeros_like
+from .linalg import as_float, lstsq
+from .reductions import sum_, traced
 from .shaping import atleast_1d, concatenate, reshape
 from .ufuncs import elementwise
 
@@ -167,5 +168,26 @@ def _refused(function: Any, why: str, fix: str) -> None:
 _refused(np.roots, "how many roots there are depends on values, and they may be complex",
          "find them outside of the function, or polish one root by Newton's steps")  # fmt: skip
 _refused(np.polydiv, "its remainder has a size that depends on values", "divide by synthetic division, step by step")
+
+@implements(np.polyfit)
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: bool = False) -> Any:
+    """Least squares in scaled powers, as NumPy's."""
+    if cov:
+        raise unknown("np.polyfit", " with cov=True")
+    x, y = (as_float(traced(v)[1]) for v in (x, y))
+    if x.ndim != 1 or y.ndim not in (1, 2) or not x.size:
+        raise TypeError("expected 1D vector for x" if x.ndim != 1 else "expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    powers = vander(x, int(deg) + 1)
+    if w is not None:
+        weights = as_float(traced(w)[1])
+        powers, y = powers * weights[:, None], y * (weights[:, None] if y.ndim == 2 else weights)
+    scale = elementwise(np.sqrt, sum_(powers * powers, 0))
+    bound = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
+    made, residuals, rank, values = lstsq(powers / scale, y, bound)
+    found = made / (scale[:, None] if y.ndim == 2 else scale)
+    return (found, residuals, rank, values, bound) if full else found
+
 
 __all__ = ["poly", "polyder", "polyint", "polymul", "polyval"]
