@@ -39,7 +39,7 @@ REASONS: dict[str, str] = {
         np.fft.test scipy.special.test scipy.special.geterr scipy.special.seterr np.busday_count np.busday_offset
         np.is_busday np.datetime_as_string np.datetime_data np.isnat""",
     "dtypes, of which nothing is traced": """
-        np.can_cast np.common_type np.isdtype np.issubdtype np.min_scalar_type np.mintypecode np.promote_types
+        np.isdtype np.issubdtype np.min_scalar_type np.mintypecode np.promote_types
         np.packbits np.unpackbits np.bitwise_count""",
     "shapes and Python's objects, no arithmetic": """
         np.einsum_path np.isscalar np.broadcast_shapes np.frompyfunc np.asmatrix np.bmat""",

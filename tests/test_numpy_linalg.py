@@ -51,7 +51,7 @@ def test_infinite_and_missing_numbers_are_no_error() -> None:
 def test_matrices_of_any_size_have_the_same_meaning(n: int) -> None:
     """Up to four rows they are written out; zeros on the diagonal have to be swapped away."""
     rng = np.random.default_rng(n)
-    for trial in range(20):
+    for trial in range(6):
         a = rng.integers(-2, 3, (n, n)).astype(float)
         np.fill_diagonal(a, 0.0 if n > 1 and trial % 2 else 1.5)
         b, want = rng.normal(size=(n, 2)), LA.det(a)
