@@ -120,6 +120,15 @@ def page() -> str:
             if names:
                 label = LABELS.get(verdict, f"Refused – {verdict}")
                 lines += [f"**{label}** ({len(names)}): " + ", ".join(f"`{n}`" for n in names) + ".", ""]
+    lines += ["", "## Elsewhere", ""]
+    others: dict[str, dict[str, None]] = {}
+    for cases in subjects().values():
+        for case in cases:
+            space, _, name = case.name.rpartition(".")
+            if case.name not in found and space:
+                others.setdefault(space, {})[name] = None
+    for space in sorted(others):
+        lines += [f"**{space}**: " + ", ".join(f"`{name}`" for name in sorted(others[space])) + ".", ""]
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n"
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from pullback.compiler.settings import settings
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
 
 LA: Any = np.linalg
+SL: Any = scipy.linalg
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
 GOOD = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -109,6 +111,26 @@ def test_whole_numbers_and_empty_matrices_are_as_in_numpy() -> None:
 def test_bad_arguments_are_refused_as_in_numpy(function, args, error, text) -> None:
     with pytest.raises(error, match=text):
         jit(function)(*args)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "error", "text"),
+    [
+        (SL.cholesky, (INDEFINITE,), np.linalg.LinAlgError, "not positive definite"),
+        (SL.solve, (SINGULAR, np.ones(2)), np.linalg.LinAlgError, "Singular matrix"),
+        (SL.solve_triangular, (np.array([[1.0, 2.0], [0.0, 0.0]]), np.ones(2)), np.linalg.LinAlgError, "singular"),
+        (SL.solve_triangular, (GOOD, np.ones(3)), ValueError, "are incompatible"),
+        (lambda a: SL.solve(a, np.ones(2), assume_a="banded"), (GOOD,), TypeError, "assume_a='banded'"),
+        (lambda a: SL.eigh(a, type=2), (GOOD,), TypeError, "type=2"),
+        (lambda a: SL.qr(a, pivoting=True), (GOOD,), TypeError, "pivoting=True"),
+        (lambda a: SL.qr(a, mode="thin"), (GOOD,), ValueError, "Mode argument"),
+        (lambda a: SL.sqrtm(a), (GOOD,), TypeError, "pullback.external"),
+    ],
+)
+def test_scipys_functions_are_refused_where_they_have_no_meaning(function, args, error, text) -> None:
+    with pytest.raises(error, match=text):
+        jit(function)(*args)
+    assert isinstance(SL.cholesky(GOOD), np.ndarray)  # as before, outside of traces
 
 
 def test_vectors_that_only_span_a_space_have_values_and_no_derivative() -> None:

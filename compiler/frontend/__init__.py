@@ -44,6 +44,7 @@ from .numpy import (
     quantiles,
     reductions,
     scipy_functions,
+    scipy_linalg,
     sets,
     shaping,
     special,
@@ -55,6 +56,6 @@ from .numpy import (
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "convolutions", "creation", "differences", "floats",
     "histograms", "indexing", "made", "methods", "multivariate", "nans", "norms", "ordering", "padding",
-    "places", "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions", "sets",
-    "shaping", "special", "stats", "ufuncs", "unasked", "writing",
+    "places", "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions",
+    "scipy_linalg", "sets", "shaping", "special", "stats", "ufuncs", "unasked", "writing",
 ]

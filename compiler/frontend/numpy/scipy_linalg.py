@@ -1,0 +1,280 @@
+"""scipy.linalg's functions on traced arguments: what they mean in np.linalg's, with SciPy's defaults and results.
+
+They ask no protocol; see `recoded`. What is written over, checked for infinities, or computed by which routine of
+LAPACK is of no consequence here. A factor's other triangle, which SciPy leaves as it was, is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ops import factor, spectra
+from ...ops import matrices as M
+from ...ops.solutions import triangular
+from ..array import FUNCTIONS, Array, unknown
+from ..errors import TraceValueError, message
+from ..recoded import recode
+from ..tracing import user_line
+from .decompositions import qr as numpy_qr
+from .decompositions import svd as numpy_svd
+from .decompositions import svdvals as numpy_svdvals
+from .linalg import alike, as_float, default_rtol, emitted, formula, holds, matrices, mirrored, turned
+from .linalg import det as numpy_det
+from .linalg import inv as numpy_inv
+from .linalg import lstsq as numpy_lstsq
+from .linalg import pinv as numpy_pinv
+from .linalg import solve as numpy_solve
+from .norms import norm as numpy_norm
+from .products import matmul
+from .reductions import traced
+from .shaping import concatenate, reshape
+from .ufuncs import elementwise
+
+
+def _refused(name: str, **given: Any) -> None:
+    """Refuse arguments that are not what they are by default."""
+    for argument, (value, default) in given.items():
+        if value is not default and value != default:
+            raise unknown(f"scipy.linalg.{name}", f" with {argument}={value!r}")
+
+
+def _floats(x: Any) -> Array:
+    return as_float(traced(x)[1])
+
+
+def _columns(b: Any) -> tuple[Array, Callable[[Array], Array]]:
+    """A right-hand side as columns, and what makes the solution have its shape."""
+    y = _floats(b)
+    return (y[:, None], lambda x: x[..., 0]) if y.ndim == 1 else (y, lambda x: x)
+
+
+# ---- solutions
+
+
+def solve(
+    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, assume_a: str | None = None, transposed: bool = False,
+) -> Array:  # fmt: skip
+    x = matrices("solve", a)
+    if assume_a in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
+        x = mirrored(x, upper=not lower)
+    elif assume_a not in (None, "gen", "general"):
+        raise unknown("scipy.linalg.solve", f" with assume_a={assume_a!r}")
+    return numpy_solve(turned(x) if transposed else x, b)
+
+
+def inv(
+    a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None, lower: bool = False
+) -> Array:
+    _refused("inv", assume_a=(assume_a, None))
+    return numpy_inv(a)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    return numpy_det(a).astype(np.float64)  # in double precision, whatever the matrix is
+
+
+def solve_triangular(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:  # fmt: skip
+    x, (y, shaped) = matrices("solve_triangular", a), _columns(b)
+    if y.shape[-2] != x.shape[-1]:
+        raise TraceValueError(message(f"shapes of a {x.shape} and b {y.shape} are incompatible", user_line()))
+    if unit_diagonal:
+        x = formula(lambda m, t: M.where(m, t, lambda m, i, j: m.ne(i, j), 1.0), x)
+    else:
+        diagonal = FUNCTIONS[np.diagonal](x, 0, -2, -1)
+        holds(elementwise(np.not_equal, diagonal, 0), "singular matrix: resolution failed")
+    return shaped(_substituted(x, y, not lower, trans in (1, 2, "T", "C")))
+
+
+def _substituted(a: Array, b: Array, upper: bool, is_turned: bool) -> Array:
+    a, b = alike(*(v.astype(np.result_type(a.dtype, b.dtype)) for v in (a, b)))
+    return emitted(triangular, a, b, upper=int(upper), turned=int(is_turned))[0]
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    return FUNCTIONS[np.linalg.cholesky](traced(a)[1], upper=not lower)
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return cholesky(a, lower), lower
+
+
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+    c, lower = c_and_lower
+    x, (y, shaped) = matrices("cho_solve", c), _columns(b)
+    first = _substituted(x, y, not lower, not lower)
+    return shaped(_substituted(x, first, not lower, bool(lower)))
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    packed, pivots, _ = emitted(factor.lu_factor, matrices("lu_factor", a, square=False))
+    return packed, elementwise(np.subtract, pivots, np.int32(1))
+
+
+def _permutation(packed: Array, pivots: Any) -> Array:
+    """P of A = P L U, for swaps counted from 0."""
+    swaps = elementwise(np.add, traced(pivots)[1].astype(np.int32), np.int32(1))
+    (made,) = emitted(factor.permutation, swaps, rows=packed.shape[-2], dtype=packed.type.dtype)
+    return made
+
+
+def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+    packed, (y, shaped) = matrices("lu_solve", lu_and_piv[0]), _columns(b)
+    order = _permutation(packed, lu_and_piv[1])
+    low = formula(lambda m, t: M.lower(m, t, -1) + M.identity(m, t), packed)
+    if trans in (0, "N"):
+        return shaped(_substituted(packed, _substituted(low, matmul(turned(order), y), False, False), True, False))
+    return shaped(matmul(order, _substituted(low, _substituted(packed, y, True, True), False, True)))
+
+
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> Any:
+    _refused("lu", p_indices=(p_indices, False))
+    packed, pivots = lu_factor(a)
+    n = min(packed.shape[-2:])
+    order = _permutation(packed, pivots)
+    low = formula(lambda m, t: M.lower(m, t, -1) + M.identity(m, t), packed)[..., :n]
+    up = formula(M.upper, packed)[..., :n, :]
+    return (matmul(order, low), up) if permute_l else (order, low, up)
+
+
+def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
+    x = matrices("pinv", a, square=False)
+    _refused("pinv", atol=(atol, None))
+    bound = default_rtol(x) if rtol is None else rtol
+    made = numpy_pinv(x, rtol=bound)
+    return (made, FUNCTIONS[np.linalg.matrix_rank](x, rtol=bound)) if return_rank else made
+
+
+def lstsq(
+    a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+    lapack_driver: Any = None,
+) -> Any:  # fmt: skip
+    x, y = matrices("lstsq", a, square=False), _floats(b)
+    made, residuals, rank, s = numpy_lstsq(x, y, -1 if cond is None else cond)
+    if x.shape[0] > x.shape[1] and y.ndim == 1:
+        residuals = residuals[0]
+    return made, residuals, rank, s
+
+
+# ---- factors
+
+
+def eigh(
+    a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: Any = None,
+) -> Any:  # fmt: skip
+    """A v = w B v by the Cholesky factor of B."""
+    _refused("eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
+    x = mirrored(matrices("eigh", a), upper=not lower)
+    root = None
+    if b is not None:
+        root = FUNCTIONS[np.linalg.cholesky](mirrored(matrices("eigh", b), upper=not lower))
+        half = _substituted(root, x, False, False)
+        x = _substituted(root, turned(half), False, False)
+    w, v = FUNCTIONS[np.linalg.eigh](x)
+    if root is not None:
+        v = _substituted(root, v, False, True)
+    if subset_by_index is not None:
+        chosen = slice(subset_by_index[0], subset_by_index[1] + 1)
+        w, v = w[..., chosen], v[..., chosen]
+    return w if eigvals_only else (w, v)
+
+
+def eigvalsh(a: Any, b: Any = None, **given: Any) -> Array:
+    return eigh(a, b, eigvals_only=True, **given)
+
+
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:  # fmt: skip
+    made = numpy_svd(a, full_matrices, compute_uv)
+    return tuple(made) if compute_uv else made
+
+
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    return numpy_svdvals(a)
+
+
+def qr(
+    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    _refused("qr", pivoting=(pivoting, False), mode=(mode if mode == "raw" else "full", "full"))
+    if mode not in ("full", "r", "economic"):
+        raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
+    q, r = numpy_qr(a, "reduced" if mode == "economic" else "complete")
+    return (r,) if mode == "r" else (q, r)
+
+
+# ---- functions and matrices of a pattern
+
+
+def expm(A: Any) -> Array:
+    return emitted(spectra.matrix_exp, matrices("expm", A))[0]
+
+
+def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Array:
+    return numpy_norm(a, ord, axis, keepdims)
+
+
+def block_diag(*arrs: Any) -> Array:
+    parts = [traced(x)[1] for x in arrs]
+    parts = [reshape(x, (1, -1)) if x.ndim < 2 else x for x in parts]
+    if any(x.ndim > 2 for x in parts):
+        raise unknown("scipy.linalg.block_diag", " of arrays of more than two dimensions")
+    dtype, width, start, rows = np.result_type(*(x.dtype for x in parts)), sum(x.shape[1] for x in parts), 0, []
+    for x in parts:
+        n, k = x.shape
+        around = [np.zeros((n, size), dtype) for size in (start, width - start - k)]
+        rows.append(concatenate([around[0], x.astype(dtype), around[1]], 1))
+        start += k
+    return concatenate(rows, 0)
+
+
+def toeplitz(c: Any, r: Any = None) -> Array:
+    column = traced(c)[1].ravel()
+    row = column if r is None else traced(r)[1].ravel()
+    places = np.arange(column.shape[0])[::-1, None] + np.arange(row.shape[0])
+    return concatenate([column[::-1], row[1:]], 0)[places]
+
+
+def circulant(c: Any) -> Array:
+    column = traced(c)[1]
+    if column.ndim != 1:
+        raise unknown("scipy.linalg.circulant", f" of an array of {column.ndim} dimensions")
+    n = np.arange(column.shape[0])
+    return column[(n[:, None] - n) % max(len(n), 1)]
+
+
+def hankel(c: Any, r: Any = None) -> Array:
+    column = traced(c)[1].ravel()
+    row = elementwise(np.multiply, column, 0) if r is None else traced(r)[1].ravel()
+    places = np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])
+    return concatenate([column, row[1:]], 0)[places]
+
+
+def khatri_rao(a: Any, b: Any) -> Array:
+    x, y = traced(a)[1], traced(b)[1]
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+        raise ValueError("Both arrays must have the same number of columns, and two dimensions.")
+    return reshape(elementwise(np.multiply, x[:, None, :], y[None, :, :]), (-1, x.shape[1]))
+
+
+recode("scipy.linalg", {
+    each.__name__: each
+    for each in (
+        solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, lstsq, eigh,
+        eigvalsh, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao,
+    )
+})  # fmt: skip
+

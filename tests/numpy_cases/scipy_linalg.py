@@ -1,0 +1,50 @@
+"""Cases of scipy.linalg."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from tests.numpy_cases import Case, spread
+from tests.numpy_cases.linalg import TALL, WIDE, B, P, S, V
+
+L: Any = linalg
+
+CASES = [
+    Case("scipy.linalg.solve", L.solve, (S, B)),
+    Case("scipy.linalg.solve pos", lambda a, b: L.solve(a @ a.T, b, assume_a="pos", lower=True), (S, V)),
+    Case("scipy.linalg.solve transposed", lambda a, b: L.solve(a, b, transposed=True), (S, V)),
+    Case("scipy.linalg.inv", L.inv, (S,)),
+    Case("scipy.linalg.det", L.det, (S,)),
+    Case("scipy.linalg.solve_triangular", L.solve_triangular, (S, V)),
+    Case("scipy.linalg.solve_triangular lower", lambda a, b: L.solve_triangular(a, b, "T", lower=True), (S, B)),
+    Case("scipy.linalg.solve_triangular unit", lambda a, b: L.solve_triangular(a, b, unit_diagonal=True), (S, B)),
+    Case("scipy.linalg.cholesky", L.cholesky, (P,)),
+    Case("scipy.linalg.cholesky lower", lambda a: L.cholesky(a, lower=True), (P,)),
+    Case("scipy.linalg.cho_factor", lambda a: np.triu(L.cho_factor(a)[0]), (P,)),
+    Case("scipy.linalg.cho_solve", lambda a, b: L.cho_solve(L.cho_factor(a), b), (P, V)),
+    Case("scipy.linalg.cho_solve lower", lambda a, b: L.cho_solve((L.cholesky(a, True), True), b), (P, B)),
+    Case("scipy.linalg.lu_factor", lambda a: L.lu_factor(a)[0], (S,)),
+    Case("scipy.linalg.lu_solve", lambda a, b: L.lu_solve(L.lu_factor(a), b), (S, V)),
+    Case("scipy.linalg.lu_solve transposed", lambda a, b: L.lu_solve(L.lu_factor(a), b, trans=1), (S, B)),
+    Case("scipy.linalg.lu", L.lu, (S[::-1].copy(),)),
+    Case("scipy.linalg.lu tall", lambda a: L.lu(a, permute_l=True), (TALL,)),
+    Case("scipy.linalg.pinv", L.pinv, (TALL,), f32=False),
+    Case("scipy.linalg.lstsq", lambda a, b: [L.lstsq(a, b)[0], L.lstsq(a, b)[3]], (TALL, spread(5)), rtol=1e-11),
+    Case("scipy.linalg.eigh", lambda a: L.eigh(a)[0], (P,), f32=False),
+    Case("scipy.linalg.eigh two", lambda a, b: L.eigh(a + a.T, b)[0], (S, P), f32=False, rtol=1e-11),
+    Case("scipy.linalg.eigh some", lambda a: L.eigh(a, eigvals_only=True, subset_by_index=[1, 2]), (P,), f32=False),
+    Case("scipy.linalg.eigvalsh", lambda a: L.eigvalsh(a, lower=False), (P,), f32=False),
+    Case("scipy.linalg.svd", lambda a: L.svd(a)[1], (WIDE,)),
+    Case("scipy.linalg.svdvals", L.svdvals, (TALL,)),
+    Case("scipy.linalg.qr", lambda a: L.qr(a, mode="economic")[1] ** 2, (TALL,)),
+    Case("scipy.linalg.qr r", lambda a: L.qr(a, mode="r")[0] ** 2, (TALL,)),
+    Case("scipy.linalg.expm", L.expm, (S / 3,)),
+    Case("scipy.linalg.norm", lambda a: L.norm(a) + L.norm(a, 1), (TALL,)),
+    Case("scipy.linalg.block_diag", lambda a, b: L.block_diag(a, b[0, 0], b), (S, WIDE)),
+    Case("scipy.linalg.toeplitz", L.toeplitz, (V,)),
+    Case("scipy.linalg.toeplitz both", lambda c, r: L.toeplitz(c, r), (V, spread(3, seed=8))),
+    Case("scipy.linalg.circulant", L.circulant, (V,)),
+    Case("scipy.linalg.hankel", lambda c, r: [L.hankel(c), L.hankel(c, r)], (V, spread(3, seed=8))),
+    Case("scipy.linalg.khatri_rao", L.khatri_rao, (TALL, S[:2, :3].copy())),
+]
