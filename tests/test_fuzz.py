@@ -80,7 +80,7 @@ def test_a_wrong_program_is_found_and_made_small() -> None:
 
 
 def test_differences_are_seen() -> None:
-    program = Program("main = None", [], {}, 0)
+    program = Program("def main():\n    return 1.0\n", [], {}, 0)
     assert compare("native", [1.0, {"a": np.ones(2)}], [1.0, {"a": np.ones(2)}], "()", program) == "equal"
     for wrong in (1.0 + 1e-6, np.nan, np.ones(1)):
         with pytest.raises(Difference):

@@ -137,11 +137,9 @@ ASKED = [
     (lambda a: scipy.optimize.minimize(lambda x: (x[0] - a) ** 2, np.ones(1)).x[0], "optimize.minimize", "implicit"),
     (lambda a: scipy.integrate.quad(lambda x: x * a, 0.0, 1.0)[0], "scipy.integrate.quad", "external"),
     (lambda a: scipy.integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0]).y[0, -1], "solve_ivp", "external"),
-    (lambda a: scipy.linalg.norm(np.stack([a, a])), "scipy.linalg.norm", "use np.linalg.norm"),
     (lambda a: np.sum(scipy.signal.convolve(np.stack([a, a]), np.ones(2))), "scipy.signal.convolve", "use np.convolve"),
-    (lambda a: scipy.linalg.inv(np.stack([[a]]))[0, 0], "scipy.linalg.inv", "external"),
+    (lambda a: scipy.linalg.sqrtm(np.stack([[a]]))[0, 0], "scipy.linalg.sqrtm", "external"),
     (lambda a: scipy.special.lqn(2, a)[0][1], "scipy.special.lqn", "external"),
-    (lambda a: np.sum(np.vectorize(lambda v: v * 2)(np.stack([a, a]))), "np.vectorize", "vmap"),
 ]  # fmt: skip
 
 

@@ -152,6 +152,9 @@ class Numbers(Algebra):
         for name in COMPARISONS:
             setattr(self, name, getattr(operator, name))
 
+    def copysign(self, x: Any, y: Any) -> Any:
+        return -abs(x) if y < 0 else abs(x)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return getattr(self.mp, INVERSES.get(name, name))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...compiler.ops import matrices as M
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.factor import permutation
-from ...compiler.ops.solutions import substituted
+from ...compiler.ops.solutions import solved
 from .core import apply
 from .found import returned
 from .fragments import Operation
@@ -51,7 +51,7 @@ def _both_triangles(m: Any, b: Any, low: Any, upper: bool) -> Any:
     """The other triangle is not read, but has a gradient as if it were, as in PyTorch."""
     part = (M.upper if upper else M.lower)(m, low)
     part = low + m(stop_gradient(m.b, (part - low).value))
-    return substituted(m, part, substituted(m, part, b, upper, upper), upper, not upper)
+    return solved(m, part, solved(m, part, b, upper), not upper)
 
 
 CHOLESKY_SOLVE = Operation("cholesky_solve", "CholeskySolveBackward0", _both_triangles)

@@ -118,8 +118,7 @@ def _at(m: Machine, a: Any, indices: Any, v: Any = None, *, ufunc: np.ufunc, wal
     scatter(m, a, indices, 0 if v is None else v, walked)
 
 
-for _name in dir(np):
-    _ufunc = getattr(np, _name)
+for _ufunc in list(vars(np).values()):  # not by getattr, which imports modules that NumPy loads lazily
     if isinstance(_ufunc, np.ufunc) and _ufunc.nout == 1 and _ufunc.signature is None:
         _walked = functools.partial(prelude.change_at if _ufunc.nin == 2 else prelude.turn_at, _ufunc)
         _walked = {np.add: prelude.add_at, np.subtract: prelude.subtract_at}.get(_ufunc, _walked)
