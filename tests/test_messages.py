@@ -138,7 +138,7 @@ ASKED = [
     (lambda a: scipy.integrate.quad(lambda x: x * a, 0.0, 1.0)[0], "scipy.integrate.quad", "external"),
     (lambda a: scipy.integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0]).y[0, -1], "solve_ivp", "external"),
     (lambda a: np.sum(scipy.signal.convolve(np.stack([a, a]), np.ones(2))), "scipy.signal.convolve", "use np.convolve"),
-    (lambda a: scipy.linalg.sqrtm(np.stack([[a]]))[0, 0], "scipy.linalg.sqrtm", "external"),
+    (lambda a: np.sum(scipy.linalg.sqrtm(np.stack([[a]]))), "scipy.linalg.sqrtm", "external"),
     (lambda a: scipy.special.lqn(2, a)[0][1], "scipy.special.lqn", "external"),
 ]  # fmt: skip
 
