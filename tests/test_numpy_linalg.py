@@ -134,6 +134,7 @@ def test_scipys_functions_are_refused_where_they_have_no_meaning(function, args,
 
 
 def test_vectors_that_only_span_a_space_have_values_and_no_derivative() -> None:
+    """They are `without_slope`: a cotangent of theirs that is not zero is an error of the call."""
     tall = np.array([[1.0, 0.2], [0.3, 2.0], [0.5, -0.4]])
     inside = grad(lambda a: np.sum(LA.svd(a)[0][:, :2] ** 3))(tall)
     np.testing.assert_allclose(inside, grad(lambda a: np.sum(LA.svd(a, False)[0] ** 3))(tall), rtol=1e-10)

@@ -33,7 +33,8 @@ ELSEWHERE = {
     "guard": "test_fallback.py",
     "external": "test_external.py",
     "checkpoint": "test_control_forms.py",
-    **dict.fromkeys(("custom", "again", "refused", "stop_gradient", "without_slope"), "test_rules.py"),
+    **dict.fromkeys(("custom", "again", "refused", "stop_gradient"), "test_rules.py"),
+    "without_slope": "test_numpy_linalg.py",
 }
 #: test_special.py, test_matrices.py and test_complex.py compare these with SciPy and mpmath, under their public names
 KNOWN_BY_OTHERS = {name for name, prim in REGISTRY.items() if isinstance(prim, Special | Library)}

@@ -107,7 +107,7 @@ def test_numbers_are_inputs() -> None:
     def run(number: float) -> Any:
         return ((x * number + number) / 3).sum().item()
 
-    assert [run(n) for n in (1.0, 2.0)] == [2.0, 4.0]
+    assert [run(n) for n in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]  # what was pending before may be part of the first
     assert counted(lambda: run(7.5)) == {"recorded": 4, "replayed": 1}
     assert run(-0.0) == 0.0 and run(float("inf")) == float("inf")
 
