@@ -58,6 +58,11 @@ REASONS: dict[str, str] = {
 }
 
 
+WITHOUT_SLOPES = """
+    np.argsort np.can_cast np.common_type np.diag_indices_from np.tril_indices_from np.triu_indices_from np.hamming
+    np.indices np.ix_ np.tri"""
+"""What has no derivative itself, though its cases, which use it on something else, have."""
+
 LABELS = {"differentiates": "Differentiate", "values": "Values only"}
 
 
@@ -89,7 +94,7 @@ def verdicts() -> dict[str, str]:
     why, made = reasons(), {}
     for name, what in named.items():
         if what in orders:
-            made[name] = "differentiates" if orders[what] else "values"
+            made[name] = "differentiates" if orders[what] and name not in WITHOUT_SLOPES.split() else "values"
         else:
             made[name] = why.get(name, "unclassified")
     return made
@@ -103,7 +108,7 @@ def page() -> str:
         "",
         "Made by `python -m tests.numpy_table` from the cases that the tests compare with NumPy and with numbers; a",
         "test fails where it is not up to date. What is not refused differentiates, to second order, or has values",
-        "only: whole numbers, truth values, places.",
+        "only: whole numbers, truth values, places, and what is made of sizes alone.",
         "",
         "| module | functions | differentiate | values only | refused |",
         "|---|---:|---:|---:|---:|",

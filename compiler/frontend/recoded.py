@@ -24,7 +24,7 @@ _MEANINGS: dict[str, Meanings] = {}
 _lock = threading.Lock()
 _running = 0
 _before: dict[FunctionType, CodeType] = {}
-_found: dict[str, list[tuple[FunctionType, Callable[..., Any]]]] = {}
+_found: dict[str, list[tuple[FunctionType, CodeType]]] = {}
 
 
 def recode(module: str, meanings: Meanings) -> None:
@@ -38,10 +38,10 @@ def recoded() -> Iterator[None]:
     global _running
     with _lock:
         _running += 1
-        for function, meaning in _functions():
+        for function, asking in _functions():
             if function not in _before:
                 _before[function] = function.__code__
-                function.__code__ = _asking(function, meaning)
+                function.__code__ = asking
     try:
         yield
     finally:
@@ -53,15 +53,15 @@ def recoded() -> Iterator[None]:
                 _before.clear()
 
 
-def _functions() -> Iterator[tuple[FunctionType, Callable[..., Any]]]:
-    """The functions of the modules that are imported."""
+def _functions() -> Iterator[tuple[FunctionType, CodeType]]:
+    """The functions of the modules that are imported, each with the code that asks; which is made once."""
     for name, meanings in _MEANINGS.items():
         module = sys.modules.get(name)
         if module is None or getattr(module.__spec__, "_initializing", False):
             continue
         if name not in _found:
             pairs = [(_member(module, path), meaning) for path, meaning in meanings.items()]
-            _found[name] = [(f, meaning) for f, meaning in pairs if isinstance(f, FunctionType)]
+            _found[name] = [(f, _asking(f, meaning)) for f, meaning in pairs if isinstance(f, FunctionType)]
         yield from _found[name]
 
 

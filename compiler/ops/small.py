@@ -1,7 +1,7 @@
 """Factorisations of matrices of a few rows, written out: their elements are values, pivots are chosen by selects.
 
-A call of NumPy's LAPACK takes some 12 µs whatever the size; a 4 x 4 solution written out takes some 40 ns, stays in the
-registers of the loop around it, and of a batch several go in the lanes of a vector. The factors are those of LAPACK
+A call of NumPy's LAPACK takes some 12 µs whatever the size, a 4 x 4 solution written out a hundredth of it; it stays in
+the registers of the loop around it, and of a batch several go in the lanes of a vector. The factors are those of LAPACK
 (partial pivoting, the first of the largest), so the results are NumPy's to rounding. What does not exist is NaN.
 """
 

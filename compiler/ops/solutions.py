@@ -103,7 +103,6 @@ pinv = Library(
 )  # fmt: skip
 
 
-
 BLOCK = 32
 """Rows that a triangular system is solved for at once by LU, which NumPy has, and triangular solutions it has not."""
 
@@ -147,7 +146,6 @@ triangular = Library(
     written=_triangular_written,
 )  # fmt: skip
 """X with T X = B, or with T' X = B where it is `turned`, for the lower or `upper` triangle T of a matrix."""
-
 
 
 def solved(m: Any, a: Any, b: Any, turned: bool = False) -> Any:

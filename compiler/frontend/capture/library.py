@@ -269,8 +269,6 @@ def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
 
 
-
-
 for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):
     def _number(m: Machine, x: Any = 0, kind: Any = _kind) -> Any:
         if is_scalar(x):

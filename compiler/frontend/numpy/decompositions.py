@@ -6,7 +6,7 @@ cotangent of theirs is not zero, the call raises.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from ...ops.custom import without_slope
 from ..array import FUNCTIONS, Array, implements, unknown
 from ..errors import TraceError, message
 from ..tracing import user_line
-from .linalg import emitted, holds, is_finite, matrices, mirrored, named, turned
+from .linalg import emitted, holds, is_finite, matrices, mirrored, turned
 from .ufuncs import elementwise
+
+_QR: Any = type(np.linalg.qr(np.eye(1)))
+_EIGH: Any = type(np.linalg.eigh(np.eye(1)))
+_SVD: Any = type(np.linalg.svd(np.eye(1)))
+"""NumPy's own named tuples of results."""
 
 # ---- triangular and orthogonal factors
 
@@ -29,11 +34,6 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
         diagonal = FUNCTIONS[np.diagonal](made, 0, -2, -1)
         holds(elementwise(np.greater, diagonal, 0), "Matrix is not positive definite")
     return turned(made) if upper else made
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
 
 
 @implements(np.linalg.qr)
@@ -51,7 +51,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         whole = emitted(factor.qr, x, mode="complete")[0]
         q = _joined(q, _more(whole[..., columns:], "np.linalg.qr's columns beyond those of the matrix"), -1)
         r = FUNCTIONS[np.concatenate]([r, np.zeros((*x.shape[:-2], rows - columns, columns), r.dtype)], axis=-2)
-    return named("QRResult", QRResult, (q, r))
+    return _QR(q, r)
 
 
 def _joined(x: Array, y: Array, axis: int) -> Array:
@@ -67,14 +67,9 @@ def _more(x: Array, what: str) -> Array:
 # ---- eigenvalues and singular values
 
 
-class EigResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    return named("EighResult", EigResult, _eigen("eigh", a, UPLO))
+    return _EIGH(*_eigen("eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
@@ -97,12 +92,6 @@ def _converged(values: Array, x: Array, text: str) -> None:
         holds(elementwise(np.logical_not, failed), text)
 
 
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
-
-
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a, square=hermitian)
@@ -120,7 +109,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             u = _joined(u, _more(whole[0][..., n:], what), -1)
         else:
             vh = _joined(vh, _more(whole[2][..., n:, :], what), -2)
-    return named("SVDResult", SVDResult, (u, s, vh))
+    return _SVD(u, s, vh)
 
 
 @implements(np.linalg.svdvals)

@@ -7,7 +7,7 @@ derivatives: the other one's elements get none.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -219,9 +219,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
 # ---- determinants and powers
 
 
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
+_SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 @implements(np.linalg.det)
@@ -231,13 +229,7 @@ def det(a: Any) -> Array:
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    return named("SlogdetResult", SlogdetResult, emitted(solutions.slogdet, matrices("slogdet", a)))
-
-
-def named(name: str, otherwise: Any, parts: Any) -> Any:
-    """NumPy's own named tuple of results."""
-    module = getattr(np.linalg, "_linalg", None)
-    return getattr(module, name, otherwise)(*parts)
+    return _SLOGDET(*emitted(solutions.slogdet, matrices("slogdet", a)))
 
 
 @implements(np.linalg.matrix_power)
@@ -262,5 +254,5 @@ def matrix_power(a: Any, n: Any) -> Array:
 
 __all__ = [
     "NOT_GIVEN", "TraceLinAlgError", "alike", "as_float", "default_rtol", "emitted", "formula", "holds", "inv",
-    "is_finite", "matrices", "mirrored", "named", "solved", "turned",
+    "is_finite", "matrices", "mirrored", "solved", "turned",
 ]
