@@ -26,6 +26,7 @@ from .numpy import (
     arranging,
     averages,
     choices,
+    complexes,
     convolutions,
     creation,
     differences,
@@ -54,7 +55,7 @@ from .numpy import (
 )
 
 __all__ = [
-    "arithmetic", "arranging", "averages", "choices", "convolutions", "creation", "differences", "floats",
+    "arithmetic", "arranging", "averages", "choices", "complexes", "convolutions", "creation", "differences", "floats",
     "histograms", "indexing", "made", "methods", "multivariate", "nans", "norms", "ordering", "padding",
     "places", "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions",
     "scipy_linalg", "sets", "shaping", "special", "stats", "ufuncs", "unasked", "writing",

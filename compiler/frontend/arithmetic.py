@@ -87,7 +87,7 @@ def arithmetic(ufunc: np.ufunc, *operands: Any) -> Any:
     operands = tuple(map(as_operand, operands))
     weak = all(map(_is_python, operands))
     made: Any = _power(operands[0], operands[1], weak) if ufunc is np.power else elementwise(ufunc, *operands)
-    made.weak = weak and made.dtype.kind in "fi"
+    made.weak = weak and made.dtype.kind in "fic"
     if weak:
         check_fits(made.tracing, ufunc, operands, made)
     return made
@@ -102,7 +102,7 @@ def _power(x: Any, y: Any, weak: bool) -> Array:
 
 def _is_python(x: Any) -> bool:
     """Whether it is a Python number, traced or not."""
-    return x.weak if isinstance(x, Array) else type(x) in (int, float, bool)
+    return x.weak if isinstance(x, Array) else type(x) in (int, float, bool, complex)
 
 
 def _is_float(x: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import Type
+from ..ops.complexes import imag, real
 from . import tracing
 from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message
@@ -103,8 +104,14 @@ class Array(Refusals):
         return FUNCTIONS[np.matrix_transpose](self)
 
     @property
+    def parts(self) -> tuple[Array, Array]:
+        """The real and the imaginary parts of complex numbers, in the trace that the array belongs to."""
+        now = self.tracing
+        return tuple([Array(now, now.emit(each, self.value), self.weak) for each in (real, imag)])  # type: ignore[return-value]
+
+    @property
     def real(self) -> Array:
-        return self
+        return FUNCTIONS[np.real](self)
 
     @property
     def imag(self) -> Array:
@@ -279,7 +286,7 @@ class Array(Refusals):
         return int(HOOKS["operate"](rounding, self).number(what, "use NumPy's functions in place of math's"))
 
     def conj(self) -> Array:
-        return self
+        return HOOKS["apply"](np.conjugate, "__call__", (self,), {}) if self.type.is_complex else self
 
     conjugate = conj
 
@@ -302,6 +309,8 @@ def unknown(name: str, detail: str = "") -> UnknownFunction:
 def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a meaning; arguments that it does not take are refused by name, and what is for out= is put there."""
     target = kwargs.get("out")
+    if has_complex(args) or has_complex(kwargs.values()):
+        meaning = HOOKS["of_complex"](function, meaning)
     try:
         if "out" in kwargs:
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
@@ -312,6 +321,17 @@ def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> 
             raise
         detail = str(error).partition("() ")[2]
         raise unknown(name_of(function), f" called this way ({detail})") from None
+
+
+def has_complex(trees: Any) -> bool:
+    """Whether there is a complex number or array among nested lists and tuples."""
+    for each in trees:
+        if isinstance(each, (Array, np.ndarray, np.generic)):
+            if each.dtype.kind == "c":
+                return True
+        elif isinstance(each, complex) or (isinstance(each, (list, tuple)) and has_complex(each)):
+            return True
+    return False
 
 
 def find(trees: Any) -> Array | None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.graph import Builder, Op, Value, Where
+from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
@@ -34,6 +34,8 @@ from ..ops.index import check_indices
 from ..ops.reduce import max_
 from ..ops.shape import reshape
 from ..ops.source import number
+from ..passes.complexes import NotOfComplex, split_complex
+from .errors import TraceError, message
 from .tracing import Tracing, enclosing, is_library, user_line
 
 Execute = Callable[[Op, Sequence[np.ndarray]], Sequence[np.ndarray]]
@@ -97,11 +99,24 @@ class AtHand:
 
     def _run(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         try:
+            if any(v.type.is_complex for v in (*op.args, *op.results)):
+                return self._run_parts(op, given)
             return self.execute(op, given)
         except IndexError as error:
             if op.where is not None:
                 error.add_note(f"in {op.where.file}, line {op.where.line}")
             raise
+
+    def _run_parts(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """An operation on complex numbers: those that it becomes on their parts."""
+        arrays = dict(zip(op.args, given, strict=True))
+        graph = without_complex(Graph(op.prim.name, tuple(arrays), (op,), op.results))
+        parts = [part for a in arrays.values() for part in ((a.real, a.imag) if a.dtype.kind == "c" else (a,))]
+        env = dict(zip(graph.params, parts, strict=True))
+        for each in graph.body:
+            env.update(zip(each.results, self.execute(each, [env[a] for a in each.args]), strict=True))
+        made = iter([env[r] for r in graph.results])
+        return [next(made) + 1j * next(made) if r.type.is_complex else next(made) for r in op.results]
 
     def _find(self, value: Value) -> Any:
         """What stands for a value: parameters may be those of an enclosing trace."""
@@ -221,4 +236,21 @@ def _any(b: Builder, truths: Value) -> Value:
     return ne(b, ones, number(b, 0, ones.type))
 
 
-__all__ = ["AtHand", "Execute", "Frozen", "at_hand"]
+def without_complex(graph: Graph) -> Graph:
+    """The graph with complex values taken apart, if there are any."""
+    if not _has_complex(graph):
+        return graph
+    try:
+        return split_complex(graph)
+    except NotOfComplex as error:
+        fix = "work on np.real(z) and np.imag(z)"
+        raise TraceError(message(str(error), error.where, fix)) from None
+
+
+def _has_complex(graph: Graph) -> bool:
+    return any(
+        any(r.type.is_complex for r in op.results) or any(map(_has_complex, op.regions)) for op in graph.body
+    )
+
+
+__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "without_complex"]

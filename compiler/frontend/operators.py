@@ -56,7 +56,7 @@ def inplace(name: str) -> Callable[..., Any]:
 
 
 def operand(other: Any) -> bool:
-    if isinstance(other, (Refusals, bool, int, float, list, tuple, np.ndarray, np.generic, Length)):
+    if isinstance(other, (Refusals, bool, int, float, complex, list, tuple, np.ndarray, np.generic, Length)):
         return True
     return is_array_like(other)
 

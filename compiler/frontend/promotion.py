@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Value
-from ..ir.types import DTYPES, NAMES
+from ..ir.types import DTYPES, PARTS, TRACED
 from ..ops import elementwise, reduce, shape, source
+from ..ops.complexes import imag, real
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
 from .operators import is_array_like
@@ -21,18 +22,18 @@ from .sizes import Length, broadcast_shapes, typed
 from .tracing import Tracing, check_dtype, user_line
 
 Kind = Any
-"""What an operand is to promotion: a dtype, or the type int or float of a weak number."""
+"""What an operand is to promotion: a dtype, or the type int, float or complex of a weak number."""
 
 
 def kind(x: Any) -> Kind:
     """How an operand takes part in promotion."""
     if isinstance(x, Array):
-        return {"f": float, "i": int}.get(x.dtype.kind, x.dtype) if x.weak else x.dtype
+        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype) if x.weak else x.dtype
     if isinstance(x, (bool, np.bool)):
         return np.dtype(bool)
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype
-    return int if isinstance(x, int) else float
+    return next(each for each in (int, float, complex) if isinstance(x, each))
 
 
 @lru_cache(maxsize=4096)
@@ -46,7 +47,7 @@ def loop(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...]:
     if all(k is int for k in kinds) and np.dtype(object) in found:  # comparisons of Python ints, of any size
         return loop(ufunc, (np.dtype(np.int64),) * len(kinds))
     for dtype in found:
-        if dtype not in NAMES:
+        if dtype not in TRACED:
             names = " and ".join(_spelled(k) for k in kinds)
             verdict = f"np.{ufunc.__name__} of {names} is {dtype} in NumPy, which is not supported"
             raise TraceError(message(verdict, fix="cast the argument first: x.astype(float)"))
@@ -74,7 +75,7 @@ def result_dtype(*operands: Any) -> np.dtype:
 
 def _known(dtype: Any) -> np.dtype:
     made = np.dtype(dtype)
-    if made not in NAMES:
+    if made not in TRACED:
         known = ", ".join(map(str, DTYPES.values()))
         raise TraceError(message(f"dtype {made} is not supported", user_line(), f"use {known}"))
     return made
@@ -82,7 +83,7 @@ def _known(dtype: Any) -> np.dtype:
 
 def as_operand(x: Any) -> Any:
     """Lists become arrays; what no array can be made of is refused."""
-    if isinstance(x, (Array, bool, int, float)):
+    if isinstance(x, (Array, bool, int, float, complex)):
         return x
     if isinstance(x, (np.ndarray, np.generic)):
         check_dtype(x)
@@ -100,7 +101,7 @@ def as_operand(x: Any) -> Any:
 def _as_array(x: Any) -> np.ndarray:
     """What NumPy reads x as."""
     made = np.asarray(x)
-    if made.dtype not in NAMES:
+    if made.dtype not in TRACED:
         said = f"a {type(x).__name__}, which is an array of dtype {made.dtype}, takes part in a traced computation"
         fix = "take the columns of numbers: frame[names].to_numpy(float)"
         raise TraceError(message(said, user_line(), fix, shape=made.shape))
@@ -158,19 +159,21 @@ def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[Any, ...]) -> Value
         type = x.value.type
         if type.shape == to and type.numpy is dtype:
             return x.value
-    if isinstance(x, (bool, int, float, np.generic)):
+    if isinstance(x, (bool, int, float, complex, np.generic)):
         return constant(now, x, dtype, to)
     return broadcast(now, cast(now, lift(now, x), dtype), to)
 
 
 def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[Any, ...]) -> Value:
     """A number in every element."""
+    if _known(dtype).kind == "c":
+        return now.emit(source.const, type=typed(TRACED[dtype], shape), value=dtype.type(x).item())
     if _known(dtype).kind == "i" and isinstance(x, int):
         info = np.iinfo(dtype)
         if not info.min <= x <= info.max:
             raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
     number = dtype.type(x).item() if dtype.kind != "f" else _rounded(x, dtype)
-    return now.emit(source.const, type=typed(NAMES[dtype], shape), value=number)
+    return now.emit(source.const, type=typed(TRACED[dtype], shape), value=number)
 
 
 def _rounded(x: Any, dtype: np.dtype) -> float:
@@ -183,8 +186,22 @@ def _rounded(x: Any, dtype: np.dtype) -> float:
 
 
 def cast(now: Tracing, value: Value, dtype: np.dtype) -> Value:
-    name = NAMES[_known(dtype)]
-    return value if value.type.dtype == name else now.emit(elementwise.cast, value, dtype=name)
+    name = TRACED[_known(dtype)]
+    if value.type.dtype == name:
+        return value
+    if value.type.is_complex and name not in PARTS:
+        return _parts_lost(now, value, dtype)
+    return now.emit(elementwise.cast, value, dtype=name)
+
+
+def _parts_lost(now: Tracing, value: Value, dtype: np.dtype) -> Value:
+    """Complex numbers as truth values; as any others they would lose their imaginary parts."""
+    if dtype.kind == "b":
+        re, im = now.emit(real, value), now.emit(imag, value)
+        zero = now.emit(source.const, type=re.type, value=0.0)
+        return now.emit(elementwise.or_, *(now.emit(elementwise.ne, part, zero) for part in (re, im)))
+    verdict = f"{value.type.numpy} as {dtype} would lose the imaginary parts"
+    raise TraceError(message(verdict, user_line(), "take np.real(z), np.imag(z) or np.abs(z)"))
 
 
 def broadcast(now: Tracing, value: Value, to: tuple[Any, ...]) -> Value:

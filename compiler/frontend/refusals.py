@@ -32,6 +32,7 @@ class Refusals:
     type: Type
     value: Value
     weak: bool
+    parts: tuple[Any, Any]
 
     def __bool__(self) -> bool:
         if self.type.size != 1:
@@ -56,7 +57,9 @@ class Refusals:
         return int(self.number("an index or size", fix))
 
     def __complex__(self) -> complex:
-        raise self._refusal("complex()", "complex numbers are not supported", "use two real arrays")
+        parts = self.parts if self.type.is_complex else (self,)
+        fix = "write x + 1j * y"
+        return complex(*(float(each.number("complex()", fix, lost=True)) for each in parts))
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         athand = None if self.type.is_float else self._athand()

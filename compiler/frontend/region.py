@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..ir.graph import Builder, Graph, Value
-from ..ir.types import NAMES, Type
+from ..ir.types import TRACED, Type
 from ..ops import elementwise
 from . import tracing, tree
-from .array import Array, value_of
+from .array import Array, has_complex, value_of
 from .capture import needs_walk, walk
 from .errors import TraceError, message
 from .kept import holds_traced
@@ -89,9 +89,9 @@ def leaf_of(x: Any) -> Leaf:
     """The type of a leaf of any kind."""
     if isinstance(x, Array):
         return Leaf(x.value.type, x.weak and x.value.type.dtype != "bool")
-    weak = isinstance(x, (int, float)) and not isinstance(x, (bool, np.generic))
+    weak = isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
     array = np.asarray(x)
-    return Leaf(Type(NAMES[array.dtype], array.shape), weak)
+    return Leaf(Type(TRACED[array.dtype], array.shape), weak)
 
 
 def arguments(now: Tracing, regions: Sequence[Region]) -> tuple[list[Value], list[list[int]]]:
@@ -113,7 +113,7 @@ def joined(a: Leaf, b: Leaf) -> Leaf | None:
         return None
     if a.type.dtype == b.type.dtype:
         return Leaf(a.type, a.weak and b.weak)
-    dtype = NAMES.get(np.result_type(*(_example(each) for each in (a, b))))
+    dtype = TRACED.get(np.result_type(*(_example(each) for each in (a, b))))
     strong = [each.type.dtype for each in (a, b) if not each.weak]
     if dtype is None or any(each != dtype for each in strong):
         return None
@@ -122,7 +122,7 @@ def joined(a: Leaf, b: Leaf) -> Leaf | None:
 
 def _example(leaf: Leaf) -> Any:
     dtype = leaf.type.numpy
-    return {"f": 0.0, "i": 0}[dtype.kind] if leaf.weak else dtype
+    return {"f": 0.0, "i": 0, "c": 0j}[dtype.kind] if leaf.weak else dtype
 
 
 def converted(b: Builder, value: Value, to: Leaf) -> Value:
@@ -158,6 +158,9 @@ def _flatten(x: Any, leaves: list[Any], like: Signature | None, depth: int) -> S
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         parts = [(f".{name}", each) for name, each in zip(kind._fields, x, strict=True)]
         return ("named", kind, _parts(parts, leaves, like, depth))
+    if has_complex((x,)):  # a single leaf here: what is carried may start as a real number
+        leaves.append(x)
+        return ("array", TRACED[np.asarray(x).dtype] if not isinstance(x, Array) else x.type.dtype, np.shape(x))
     made = tree.flatten(x, leaves)
     if made[0] == "static" and holds_traced(x):
         raise tree.BadLeaf(f"is a {kind.__name__} with a traced value in it", "use dicts, lists and tuples")

@@ -14,9 +14,10 @@ import numpy as np
 
 from ..backend.entries import specs
 from ..ir.graph import Value
-from ..ir.types import NAMES, Type
+from ..ir.types import NAMES, TRACED, Type
 from . import tracing, tree
 from .array import Array, value_of
+from .complexes import Parts
 from .contents import PLAIN
 from .errors import TraceError, message
 from .kept import VIEWS, holds_traced
@@ -61,7 +62,11 @@ class Outputs:
         if isinstance(x, Array):
             if not tracing.encloses(x.tracing):
                 raise leaked(x)
+            if x.type.is_complex:
+                return self._parts(Array(self.now, value_of(self.now, x)))
             return self.leaf(value_of(self.now, x))
+        if type(x) is np.ndarray and x.dtype.kind == "c" and x.dtype in TRACED:
+            return self._parts(Array(self.now, self.now.array(x)))
         if type(x) is np.ndarray and x.dtype in NAMES:
             return self.leaf(self.now.array(x))
         if isinstance(x, PLAIN):
@@ -88,6 +93,10 @@ class Outputs:
         if made is not None:
             return NamedResult(made.make, self._items(made.parts, depth))
         return self._constant(x)
+
+    def _parts(self, x: Array) -> Any:
+        """Complex numbers come back as what Python makes of their parts."""
+        return NamedResult(Parts, tuple([self.leaf(each.value) for each in x.parts]))
 
     def _constant(self, x: Any) -> Any:
         """What has nothing traced in it comes back as it is; an object made by the function as a copy at each call."""

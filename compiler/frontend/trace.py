@@ -20,7 +20,7 @@ from ..ir.types import Dim, Type
 from ..ops.require import Warned, untold
 from . import impure, tracing, tree
 from .array import Array
-from .athand import Execute, Frozen, at_hand
+from .athand import Execute, Frozen, at_hand, without_complex
 from .capture import needs_walk, walk
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .frozen import check_unchanged, unless_drawn
@@ -171,7 +171,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
         results: list[Value] = []
         result = Outputs(now, signature, results, outside.seen).spec(returned)
     now.builder.where = None
-    graph = now.builder.finish(results)
+    graph = without_complex(now.builder.finish(results))
     extras = tuple(given for _, given in now.extras)
     now.athand = None
     apart = values is not None and not any(isinstance(each, Array) for each in (*values[0], *extras))

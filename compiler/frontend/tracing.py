@@ -19,7 +19,8 @@ import numpy as np
 
 from ..ir.graph import Builder, Value, Where
 from ..ir.primitive import Effect
-from ..ir.types import DTYPES, NAMES, type_of
+from ..ir.types import DTYPES, TRACED, type_of
+from ..ops.complexes import complex_
 from .errors import NeedsValues, TooManyOperations, TraceError, message
 from .sizes import Sizes, plain
 
@@ -83,12 +84,18 @@ class Tracing:
         value = self._known.get(id(given))
         if value is None:
             check_dtype(given)
-            value = self._extra(id(given), type_of(given).with_dtype(NAMES[given.dtype]), given)
+            if given.dtype.kind == "c":
+                value = self.emit(complex_, self.array(given.real), self.array(given.imag))
+                self._known[id(given)] = value
+                return value
+            value = self._extra(id(given), type_of(given), given)
         return value
 
     def outer(self, array: Any) -> Value:
         """The parameter that stands for a value of an enclosing trace."""
         value = self._known.get(array.value)
+        if value is None and array.value.type.is_complex:
+            value = self._known[array.value] = self.emit(complex_, *(self.outer(part) for part in array.parts))
         return value or self._extra(array.value, array.value.type, array)
 
     def _extra(self, key: Any, type: Any, given: Any) -> Value:
@@ -99,7 +106,7 @@ class Tracing:
 
 def check_dtype(given: Any) -> None:
     """Refuse arrays and scalars that no graph can hold."""
-    if given.dtype not in NAMES:
+    if given.dtype not in TRACED:
         verdict = f"an array of dtype {given.dtype} takes part in a traced computation"
         fix = f"convert it with .astype(float); known are {', '.join(map(str, DTYPES.values()))}"
         raise TraceError(message(verdict, user_line(), fix, shape=given.shape))

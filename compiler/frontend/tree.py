@@ -21,6 +21,7 @@ import numpy as np
 
 from ..ir.types import DTYPES, MAX_RANK, NAMES
 from .array import Array
+from .complexes import Parts, parts_of
 
 Signature = tuple[Any, ...]
 FLOAT, INT = ("float",), ("int",)
@@ -162,7 +163,7 @@ def flatten(tree: Any, leaves: list[Any], depth: int = 0) -> Signature:
     if kind is float:
         leaves.append(tree)
         return FLOAT
-    if kind is np.ndarray:
+    if kind is np.ndarray and tree.dtype.kind != "c":
         array = canonical(tree)
         leaves.append(array)
         return ("array", NAMES[array.dtype], array.shape)
@@ -194,6 +195,9 @@ def _items(items: Any, leaves: list[Any], places: Iterator[str], depth: int) -> 
 
 def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     kind: Any = type(tree)
+    parts = parts_of(tree)
+    if parts is not None:
+        return ("named", Parts, _items(parts, leaves, map(".{}".format, Parts._fields), depth))
     if isinstance(tree, Array):
         leaves.append(tree)
         return ("traced", tree.weak, tree.type.dtype, tree.type.shape)
@@ -218,7 +222,7 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     for base in (dict, list, tuple):
         if isinstance(tree, base) and not isinstance(tree, Enum):
             raise BadLeaf(f"is a {kind.__name__}, a subclass of {base.__name__}", f"pass a plain {base.__name__}")
-    if isinstance(tree, (complex, np.ndarray)):
+    if isinstance(tree, np.ndarray):
         raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
     late = LATE.get(kind.__module__.partition(".")[0])
     if late is not None and not isinstance(tree, type):

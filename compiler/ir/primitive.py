@@ -34,7 +34,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "pairs": _are(lambda x: _are(_is_axis)(x) and len(x) == 2),
     "dimension": _is_dim,
     "dimensions": _are(_is_dim),
-    "number": lambda x: isinstance(x, (bool, int, float)),
+    "number": lambda x: isinstance(x, (bool, int, float, complex)),
     "type": lambda x: isinstance(x, Type),
     "types": _are(lambda x: isinstance(x, Type)),
     "word": lambda x: isinstance(x, str),
@@ -108,6 +108,8 @@ class Primitive:
     safe = 1.0
     #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more
     expand: Any = None
+    #: `on_pairs(m, op, args)` gives its results where arguments are complex: see `ops.complexes`
+    on_pairs: Any = None
 
     def __init__(self, name: str) -> None:
         if name in REGISTRY:

@@ -21,7 +21,17 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 SMALL: dict[str, np.dtype] = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16)}
 """Integers that are only stored, moved and cast: arithmetic is that of i32, to and from which they are converted."""
 
+COMPLEX: dict[str, np.dtype] = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
+"""Only of values that are being traced: a finished trace has pairs of real values in their place (`passes.complex`)."""
+
+PARTS = {"c64": "f32", "c128": "f64"}
+"""The dtype of the real and of the imaginary parts."""
+
+TRACED = NAMES | {dtype: name for name, dtype in COMPLEX.items()}
+"""Names of the dtypes that traced values can have."""
+
 STORED = DTYPES | SMALL
+_ALL = STORED | COMPLEX
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 MAX_RANK = 32
@@ -138,7 +148,7 @@ class Type:
     __slots__ = ("dtype", "shape", "_hash")
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
-        if dtype not in STORED and (dtype != "tape" or shape):
+        if dtype not in _ALL and (dtype != "tape" or shape):
             raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
@@ -179,12 +189,16 @@ class Type:
         return self.dtype in FLOATS
 
     @property
+    def is_complex(self) -> bool:
+        return self.dtype in COMPLEX
+
+    @property
     def is_tape(self) -> bool:
         return self.dtype == "tape"
 
     @property
     def numpy(self) -> np.dtype:
-        return STORED[self.dtype]
+        return _ALL[self.dtype]
 
     def with_shape(self, shape: Iterable[Dim]) -> "Type":
         return Type(self.dtype, tuple(shape))
@@ -220,6 +234,6 @@ def type_of(array: object) -> Type:
 def parse_type(text: str) -> Type:
     """The type that prints as `text`."""
     m = re.fullmatch(r"(\w+)\[([\w*+,-]*)\]", text)
-    if m is None or (m[1] not in STORED and m[1] != "tape"):
+    if m is None or (m[1] not in _ALL and m[1] != "tape"):
         raise ValueError(f"{text!r} is not a type")
     return Type(m[1], tuple(parse_dim(d) for d in m[2].split(",")) if m[2] else ())

@@ -13,11 +13,12 @@ from . import (
     called_bessel,
     called_gammas,
     called_others,
+    complex_matrices,
+    complexes,
     contract,
     control,
     convolve,
     custom,
-    eigen,
     elementary,
     elementwise,
     external,
@@ -45,8 +46,8 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "contract", "control",
-    "convolve", "custom", "eigen", "elementary", "elementwise", "external", "factor", "factorials", "fourier",
-    "gammas", "guard", "incomplete", "index", "integrals", "inverses", "memory", "ordering", "polynomials",
-    "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
+    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
+    "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
+    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "memory", "ordering",
+    "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
 ]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ir.primitive import Primitive
-from ..ir.types import DTYPES, FLOATS, INTEGERS, SMALL, STORED
+from ..ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, SMALL, STORED
 from ..loops import Apply, Map
 from .partials import PARTIALS
 from .term import Terms
@@ -315,12 +315,12 @@ class Cast(Primitive):
     linear = True
 
     def infer(self, types, attrs, regions):
-        if len(types) != 1 or attrs.get("dtype") not in STORED:
+        if len(types) != 1 or attrs.get("dtype") not in STORED | COMPLEX:
             raise TypeError(f"cast takes one value and dtype=…, got {dict(attrs)}")
         return (types[0].with_dtype(attrs["dtype"]),)
 
     def evaluate(self, args, attrs, regions):
-        (x,), to = args, STORED[attrs["dtype"]]
+        (x,), to = args, (STORED | COMPLEX)[attrs["dtype"]]
         if x.dtype.kind == "f" and attrs["dtype"] in SMALL:
             (x,) = self.evaluate([x], {"dtype": "i32"}, ())
         if x.dtype.kind == "f" and to.kind == "i":

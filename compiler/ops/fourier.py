@@ -8,12 +8,14 @@ twice that stand for two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ir.types import Type
 from .library import Library
+from .pairs import Pair, joined, split
 from .shape import pad, reshape, slice_
 from .source import iota
 
@@ -95,4 +97,60 @@ irfft = Library(
     samples=lambda rng: [([rng.normal(size=(2, 4, 2))], {"axis": -1, "n": n}) for n in (6, 7)],
 )  # fmt: skip
 
-__all__ = ["fft", "irfft", "rfft"]
+# ---- over pairs: cut or filled, transformed and scaled; axes are negative
+
+
+def _fit(m: Any, x: Any, axes: tuple[int, ...], sizes: Sequence[int]) -> Any:
+    """A term or a pair with these sizes along axes, cut off or filled with zeros."""
+    if isinstance(x, Pair):
+        fitted = [_fit(m, part, axes, sizes) for part in (x.re, x.im)]
+        return x if fitted[0] is x.re else Pair(m, *fitted)
+    have = x.value.type.static_shape()
+    shape = list(have)
+    for axis, n in zip(axes, sizes, strict=True):
+        shape[axis] = n
+    none, one = (0,) * len(have), (1,) * len(have)
+    least = tuple(map(min, have, shape))
+    value = x.value
+    if least != have:
+        value = slice_(m.b, value, start=none, step=one, shape=least)
+    if tuple(shape) != least:
+        value = pad(m.b, value, start=none, step=one, shape=tuple(shape))
+    return x if value is x.value else m(value)
+
+
+def _transformed(m: Any, x: Pair, axes: tuple[int, ...], inverse: bool) -> Pair:
+    return split(m, fft(m.b, joined(x), axes=axes, inverse=int(inverse))) if axes else x
+
+
+def _scaled(m: Any, x: Any, scale: float) -> Any:
+    if scale == 1:
+        return x
+    return split(m, (m(x.whole) * scale).value) if isinstance(x, Pair) and x.whole is not None else x * scale
+
+
+def c2c(m: Any, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], inverse: bool, scale: float) -> Any:
+    return _scaled(m, _transformed(m, m.pair(_fit(m, x, axes, sizes)), axes, inverse), scale)
+
+
+def r2c(m: Any, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], inverse: bool, scale: float) -> Any:
+    """Half of the last axis, of whose coefficients each stands for itself and its conjugate."""
+    *others, last = axes
+    x = _fit(m, x, axes, sizes)
+    made = split(m, rfft(m.b, x.value, axis=last))
+    if inverse:
+        made = Pair(m, made.re, -made.im)
+    return _scaled(m, _transformed(m, made, tuple(others), inverse), scale)
+
+
+def c2r(m: Any, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], inverse: bool, scale: float) -> Any:
+    """From half of the last axis to real numbers."""
+    *others, last = axes
+    x = _fit(m, m.pair(x), axes, (*sizes[:-1], sizes[-1] // 2 + 1))
+    made = _transformed(m, x, tuple(others), inverse)
+    if not inverse:
+        made = Pair(m, made.re, -made.im)
+    return _scaled(m, m(irfft(m.b, joined(made), axis=last, n=sizes[-1])), scale)
+
+
+__all__ = ["c2c", "c2r", "fft", "irfft", "r2c", "rfft"]

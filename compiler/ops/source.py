@@ -19,6 +19,8 @@ class Const(Primitive):
 
     def infer(self, types, attrs, regions):
         type, value = attrs.get("type"), attrs.get("value")
+        if type is not None and type.is_complex and isinstance(value, complex):
+            return (type,)
         wanted = float if type is not None and type.is_float else int
         if types or not isinstance(type, Type) or not isinstance(value, wanted):
             raise TypeError(f"const wants type=… and a value of that kind, got {dict(attrs)}")
@@ -112,7 +114,7 @@ const, iota, dimension = Const("const"), Iota("iota"), Dimension("dimension")
 
 def number(b, value, type):
     """Emit the constant `value` (a number of any kind) in every element of `type`."""
-    kind = float if type.is_float else bool if type.dtype == "bool" else int
+    kind = float if type.is_float else complex if type.is_complex else bool if type.dtype == "bool" else int
     return b.emit(const, value=kind(value), type=type)[0]
 
 

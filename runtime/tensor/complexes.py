@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...compiler.ops.pairs import Complex, Pair, joined, split
+from ...compiler.ops.pairs import angle as angle_of
 from .core import REVIEW, Core, apply
 from .fragments import Operation
-from .pairs import Complex, Pair, joined, split
-from .pairs import angle as angle_of
 from .products import dot
 from .promotion import c_name
 from .results import deliver

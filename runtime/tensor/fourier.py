@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops.fourier import fft as _fft
-from ...compiler.ops.fourier import irfft as _irfft
-from ...compiler.ops.fourier import rfft as _rfft
-from ...compiler.ops.shape import pad, slice_
+from ...compiler.ops.fourier import c2c, c2r, r2c
 from .arranging import roll
 from .axes import axis_of
 from .core import Core, apply
 from .creation import finished
 from .dtypes import dtype_of, get_default_dtype
 from .fragments import Operation
-from .pairs import Pair, joined, split
 from .promotion import c_name
 from .shapes import shape_of
 
@@ -31,66 +27,10 @@ if TYPE_CHECKING:
 Axes = tuple[int, ...]
 
 
-# ---- formulas
-
-
-def _fit(m: Any, x: Any, axes: Axes, sizes: Sequence[int]) -> Any:
-    """A term or a pair with these sizes along axes, cut off or filled with zeros."""
-    if isinstance(x, Pair):
-        fitted = [_fit(m, part, axes, sizes) for part in (x.re, x.im)]
-        return x if fitted[0] is x.re else Pair(m, *fitted)
-    have = x.value.type.static_shape()
-    shape = list(have)
-    for axis, n in zip(axes, sizes, strict=True):
-        shape[axis] = n
-    none, one = (0,) * len(have), (1,) * len(have)
-    least = tuple(map(min, have, shape))
-    value = x.value
-    if least != have:
-        value = slice_(m.b, value, start=none, step=one, shape=least)
-    if tuple(shape) != least:
-        value = pad(m.b, value, start=none, step=one, shape=tuple(shape))
-    return x if value is x.value else m(value)
-
-
-def _transformed(m: Any, x: Pair, axes: Axes, inverse: bool) -> Pair:
-    return split(m, _fft(m.b, joined(x), axes=axes, inverse=int(inverse))) if axes else x
-
-
-def _scaled(m: Any, x: Any, scale: float) -> Any:
-    if scale == 1:
-        return x
-    return split(m, (m(x.whole) * scale).value) if isinstance(x, Pair) and x.whole is not None else x * scale
-
-
-def _c2c(m: Any, x: Any, axes: Axes, sizes: Axes, inverse: bool, scale: float) -> Any:
-    return _scaled(m, _transformed(m, m.pair(_fit(m, x, axes, sizes)), axes, inverse), scale)
-
-
-def _r2c(m: Any, x: Any, axes: Axes, sizes: Axes, inverse: bool, scale: float) -> Any:
-    """Half of the last axis, of whose coefficients each stands for itself and its conjugate."""
-    *others, last = axes
-    x = _fit(m, x, axes, sizes)
-    made = split(m, _rfft(m.b, x.value, axis=last))
-    if inverse:
-        made = Pair(m, made.re, -made.im)
-    return _scaled(m, _transformed(m, made, tuple(others), inverse), scale)
-
-
-def _c2r(m: Any, x: Any, axes: Axes, sizes: Axes, inverse: bool, scale: float) -> Any:
-    """From half of the last axis to real numbers."""
-    *others, last = axes
-    x = _fit(m, m.pair(x), axes, (*sizes[:-1], sizes[-1] // 2 + 1))
-    made = _transformed(m, x, tuple(others), inverse)
-    if not inverse:
-        made = Pair(m, made.re, -made.im)
-    return _scaled(m, m(_irfft(m.b, joined(made), axis=last, n=sizes[-1])), scale)
-
-
-OF_COMPLEX = Operation("fft_c2c", "FftC2CBackward0", _c2c, "float", of_complex=True)
-OF_REAL = Operation("fft_r2c", "FftR2CBackward0", _c2c, "float", of_complex=True)
-HALF = Operation("fft_r2c", "FftR2CBackward0", _r2c, "float", of_complex=True)
-TO_REAL = Operation("fft_c2r", "FftC2RBackward0", _c2r, "float", of_complex=True)
+OF_COMPLEX = Operation("fft_c2c", "FftC2CBackward0", c2c, "float", of_complex=True)
+OF_REAL = Operation("fft_r2c", "FftR2CBackward0", c2c, "float", of_complex=True)
+HALF = Operation("fft_r2c", "FftR2CBackward0", r2c, "float", of_complex=True)
+TO_REAL = Operation("fft_c2r", "FftC2RBackward0", c2r, "float", of_complex=True)
 
 # ---- arguments
 

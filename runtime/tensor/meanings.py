@@ -19,9 +19,9 @@ from typing import Any
 
 from ...compiler.ir.graph import Builder, Value
 from ...compiler.ops.elementwise import cast
+from ...compiler.ops.pairs import Complex, Pair, Shown, joined, split
 from ...compiler.ops.term import Term, Terms
 from .cells import PARTS, Kind, kind_of
-from .pairs import Complex, Pair, Shown, joined, split
 
 COMPONENTS = frozenset(
     {"sum", "mean", "cat", "stack", "view", "squeeze", "split", "unbind", "expand", "repeat"}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.ops import spectra as V
-from ...compiler.ops.eigen import eig as general
+from ...compiler.ops.complex_matrices import eig as general
+from ...compiler.ops.pairs import Pair, joined, split
 from .asking import check_values
 from .core import apply, apply_all, requires, wrap
 from .creation import tensor
@@ -18,7 +19,6 @@ from .dtypes import ALL
 from .found import returned
 from .fragments import Operation
 from .modes import mode
-from .pairs import Pair, joined, split
 from .shapes import shape_of, transpose
 from .solving import LinAlgError, check_matrices, check_rank, check_square
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Value
-from ...ir.types import NAMES, Type
+from ...ir.types import TRACED, Type
 from ...ops import memory, shape
 from ..array import Array
 from ..numpy.indexing import get
@@ -33,7 +33,7 @@ def shape_of(m: Machine, ref: Ref) -> tuple[int, ...]:
 
 
 def array_type(m: Machine, ref: Ref) -> Type | None:
-    name = NAMES.get(m.content(ref.box).dtype)
+    name = TRACED.get(m.content(ref.box).dtype)
     return Type(name, shape_of(m, ref)) if name else None
 
 

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ...ir.graph import Value, Where
-from ...ir.types import NAMES, Type, type_of
+from ...ir.types import NAMES, TRACED, Type, type_of
 from ...ops.elementwise import not_
 from ...ops.require import ERRORS, UNTOLD, is_untold, made_of, require, untold
 from ...ops.source import number
@@ -130,7 +130,7 @@ class Machine:
             return value_of(self.now, x)
         if isinstance(x, np.ndarray):
             return self.constant(x)
-        kind = _KINDS.get(type(x)) or Type(NAMES[np.asarray(x).dtype])
+        kind = _KINDS.get(type(x)) or Type(TRACED[np.asarray(x).dtype])
         self.now.builder.where = self.where()
         return number(self.now.builder, x, kind)
 
@@ -262,7 +262,7 @@ class Machine:
         known = self.outers.get(id(x))
         if known is not None:
             return known[1]
-        if isinstance(x, np.ndarray) and x.dtype not in NAMES:
+        if isinstance(x, np.ndarray) and x.dtype not in TRACED:
             return x
         kind = "array" if isinstance(x, (Array, np.ndarray)) else "list" if type(x) is list else "dict"
         if kind != "array" and type(x) not in (list, dict):

@@ -26,18 +26,21 @@ from .ranges import LEAST, MOST
 from .values import Ref, is_array, is_list, is_scalar, traced
 
 COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_INEXACT = {"f64", "c128"}
 _BITS = (operator.and_, operator.or_, operator.xor)
 
 
 def is_python(x: Any) -> bool:
     """Whether x is a Python number, traced or not."""
-    return x.weak and not x.type.shape if isinstance(x, Array) else isinstance(x, (bool, int, float))
+    return x.weak and not x.type.shape if isinstance(x, Array) else isinstance(x, (bool, int, float, complex))
 
 
 def dtype_of(x: Any) -> str:
-    """bool, i64 or f64 for a Python number."""
+    """bool, i64, f64 or c128 for a Python number."""
     if isinstance(x, Array):
         return x.type.dtype
+    if isinstance(x, complex):
+        return "c128"
     return "bool" if isinstance(x, bool) else "i64" if isinstance(x, int) else "f64"
 
 
@@ -70,11 +73,11 @@ def _python(m: Machine, fn: Any, x: Any, y: Any) -> Any:
     if fn in _BITS:
         if kinds == {"bool"}:
             return _bool(m.emit({operator.and_: and_, operator.or_: or_, operator.xor: xor}[fn], x, y))
-        if "f64" in kinds:
+        if kinds & _INEXACT:
             symbol = {operator.and_: "&", operator.or_: "|", operator.xor: "^"}[fn]
             m.fail(TypeError(f"unsupported operand type(s) for {symbol}: 'float' and 'float'"))
     x, y = as_int(m, x), as_int(m, y)
-    floats = "f64" in kinds
+    floats = bool(kinds & _INEXACT)
     if fn is operator.pow:
         return _power(m, x, y, floats)
     if fn in RAISING and not _not_zero(m, y):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.types import NAMES, Type
+from ...ir.types import TRACED, Type
 from ..array import Array
 from .arrays import array_type
 from .frames import Place, label
@@ -113,9 +113,9 @@ def schema(m: Machine, x: Any) -> Schema:
     if isinstance(x, Array):
         return Raw(x.type) if x.type.shape else Leaf(x.type, x.weak)
     if isinstance(x, np.ndarray):
-        return Raw(Type(NAMES[x.dtype], x.shape)) if x.dtype in NAMES else Same(x)
+        return Raw(Type(TRACED[x.dtype], x.shape)) if x.dtype in TRACED else Same(x)
     if is_number(x):
-        dtype = NAMES.get(np.asarray(x).dtype)
+        dtype = TRACED.get(np.asarray(x).dtype)
         return Leaf(Type(dtype), not isinstance(x, np.generic)) if dtype else Same(x)
     if is_array(x):
         held = m.heap[x.box]
@@ -156,7 +156,7 @@ def join_types(a: Type, b: Type, weak: tuple[bool, bool] = (False, False)) -> Ty
         made = np.promote_types(a.numpy, b.numpy)
     if {a.dtype, b.dtype} == {"f32", "f64"} and not (weak[0] or weak[1]):
         return None
-    return Type(NAMES[made], a.shape) if made in NAMES else None
+    return Type(TRACED[made], a.shape) if made in TRACED else None
 
 
 def join(m: Machine, a: Schema, b: Schema, what: Place) -> Schema:

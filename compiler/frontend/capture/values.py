@@ -209,7 +209,7 @@ def traced(x: Any) -> bool:
 
 
 def is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, np.bool_, np.integer, np.floating))
+    return isinstance(x, (bool, int, float, complex, np.bool_, np.number))
 
 
 def is_scalar(x: Any) -> TypeGuard[Array]:

@@ -186,21 +186,6 @@ def result_type(*arrays: Any) -> np.dtype:
     return result_dtype(*(np.zeros((), a) if isinstance(a, (np.dtype, type)) else a for a in arrays))
 
 
-@implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
-    return False
-
-
-@implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
-    return True
-
-
-@implements(np.real)
-def real(val: Any) -> Any:
-    return val
-
-
 @implements(np.common_type)
 def common_type(*arrays: Any) -> Any:
     return result_dtype(*arrays, np.float64(0) if any(a.dtype.kind != "f" for a in arrays) else arrays[0]).type

@@ -1,7 +1,4 @@
-"""Signs, remainders, mantissas, exponents and divisors: NumPy's functions of the bits of traced numbers.
-
-Traced numbers are real, so what NumPy asks of complex ones is known: `np.imag` is 0, `np.angle` is 0 or pi.
-"""
+"""Signs, remainders, mantissas, exponents and divisors: NumPy's functions of the bits of traced numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +10,10 @@ import numpy as np
 from ...ops.bessel import i0 as bessel_i0
 from ...ops.bits import frexp
 from ...ops.term import Term, Terms
-from ..array import Array, here, implements, unknown
-from ..promotion import conform, shape_of
+from ..array import Array, implements, unknown
 from .products import matmul
 from .reductions import traced
-from .shaping import copy, expand_dims, squeeze
+from .shaping import expand_dims, squeeze
 from .ufuncs import RULES, elementwise, rule
 
 # ---- ufuncs
@@ -91,38 +87,6 @@ def isneginf(x: Any) -> Array:
     return elementwise(np.equal, x, -math.inf)
 
 
-@implements(np.isreal)
-def isreal(x: Any) -> Array:
-    return _everywhere(x, True)
-
-
-@implements(np.iscomplex)
-def iscomplex(x: Any) -> Array:
-    return _everywhere(x, False)
-
-
-def _everywhere(x: Any, truth: bool) -> Array:
-    return Array(here(x), conform(here(x), truth, np.dtype(bool), shape_of(x)))
-
-
-@implements(np.imag)
-def imag(val: Any) -> Array:
-    _now, x = traced(val)
-    return Array(here(x), conform(here(x), 0, x.dtype, x.shape))
-
-
-@implements(np.real_if_close)
-def real_if_close(a: Any, tol: float = 100) -> Array:
-    return copy(a)
-
-
-@implements(np.angle)
-def angle(z: Any, deg: bool = False) -> Array:
-    """0 or pi, by the sign bit."""
-    made = elementwise(np.arctan2, 0, z)
-    return elementwise(np.multiply, made, 180 / math.pi) if deg else made
-
-
 @implements(np.i0)
 def i0(x: Any) -> Array:
     """The modified Bessel function of order 0."""
@@ -131,4 +95,4 @@ def i0(x: Any) -> Array:
     return Array(now, now.emit(bessel_i0, y.value))
 
 
-__all__ = ["angle", "fix", "i0", "imag"]
+__all__ = ["fix", "i0"]

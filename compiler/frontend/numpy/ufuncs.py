@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ops import inverses
 from ...ops.term import Term, Terms
-from ..array import FUNCTIONS, Array, here, implements, unknown
+from ..array import FUNCTIONS, HOOKS, Array, has_complex, here, implements, unknown
 from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
 from ..tracing import user_line
@@ -146,6 +146,8 @@ rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
 def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     """A ufunc on operands of which one is traced; a tuple, if it has several results."""
     operands = tuple(map(as_operand, operands))
+    if has_complex(operands):
+        return HOOKS["complex_ufunc"](ufunc, operands, weak)
     formula = RULES.get(ufunc.__name__)
     if formula is None:
         raise unknown(spelled(ufunc))

@@ -1,6 +1,8 @@
 """Complex values as pairs of real terms: their arithmetic, and the functions that primitives are of them.
 
-A formula of an operation, such as `lambda m, x: 1 / m.sqrt(x)`, is read over `Complex` as it is read over `Terms`.
+A formula of an operation, such as `lambda m, x: 1 / m.sqrt(x)`, is read over `Complex` as it is read over `Terms`. So
+its pullback is that of real graphs, by which the gradient of a real number with respect to x + iy is its derivative
+along x plus i times its derivative along y.
 """
 
 from __future__ import annotations
@@ -9,11 +11,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...compiler.ir.graph import Value
-from ...compiler.ir.types import Type
-from ...compiler.ops.custom import stop_gradient
-from ...compiler.ops.shape import concatenate, reshape, slice_
-from ...compiler.ops.term import Term, Terms
+from ..ir.graph import Value
+from ..ir.types import Type
+from .custom import stop_gradient
+from .shape import concatenate, reshape, slice_
+from .term import Term, Terms
 
 
 class Shown:
@@ -24,12 +26,16 @@ class Shown:
 
 
 class Pair:
-    """A complex value as two real terms."""
+    """A complex value as two real terms.
 
-    __slots__ = ("m", "re", "im", "whole")
+    zero    "im" where it is a real number that meets complex ones, "re" where it is an imaginary one: their products
+            and sums leave out the part that is not there, as C99's mixed arithmetic does
+    """
 
-    def __init__(self, m: Complex, re: Any, im: Any, whole: Value | None = None) -> None:
-        self.m, self.re, self.im, self.whole = m, re, im, whole
+    __slots__ = ("m", "re", "im", "whole", "zero")
+
+    def __init__(self, m: Complex, re: Any, im: Any, whole: Value | None = None, zero: str = "") -> None:
+        self.m, self.re, self.im, self.whole, self.zero = m, re, im, whole, zero
 
     @property
     def value(self) -> Any:
@@ -37,7 +43,9 @@ class Pair:
 
     def __add__(self, other: Any) -> Pair:
         other = self.m.pair(other, self)
-        return Pair(self.m, self.re + other.re, self.im + other.im)
+        re = other.re if self.zero == "re" else self.re if other.zero == "re" else self.re + other.re
+        im = other.im if self.zero == "im" else self.im if other.zero == "im" else self.im + other.im
+        return Pair(self.m, re, im, zero=self.zero if self.zero == other.zero else "")
 
     def __sub__(self, other: Any) -> Pair:
         return self + -self.m.pair(other, self)
@@ -46,17 +54,32 @@ class Pair:
         return self.m.pair(other, self) - self
 
     def __neg__(self) -> Pair:
-        return Pair(self.m, -self.re, -self.im)
+        re = self.re if self.zero == "re" else -self.re
+        return Pair(self.m, re, self.im if self.zero == "im" else -self.im, zero=self.zero)
 
     def __mul__(self, other: Any) -> Pair:
         if isinstance(other, (int, float)):
             return Pair(self.m, self.re * other, self.im * other)
         other = self.m.pair(other, self)
+        if self.zero or other.zero:
+            return self.scaled(other) if other.zero else other.scaled(self)
         return Pair(self.m, self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def scaled(self, by: Pair) -> Pair:
+        """The product with a real or an imaginary number."""
+        x, y, none = self.re, self.im, self.zero
+        if by.zero == "im":
+            return Pair(self.m, x if none == "re" else x * by.re, y if none == "im" else y * by.re, zero=none)
+        re, im = y if none == "im" else -(y * by.im), x if none == "re" else x * by.im
+        return Pair(self.m, re, im, zero={"re": "im", "im": "re"}.get(none, ""))
 
     def __truediv__(self, other: Any) -> Pair:
         """Smith's quotient, as NumPy and PyTorch have it: by the larger part of the divisor, so nothing is squared."""
         other, r = self.m.pair(other, self), self.m.real
+        if other.zero == "im":
+            return Pair(self.m, self.re / other.re, self.im / other.re)
+        if other.zero == "re":
+            return Pair(self.m, self.im / other.im, -(self.re / other.im))
         flat = r.ge(r.abs(other.re), r.abs(other.im))
         big, small = r.select(flat, other.re, other.im), r.select(flat, other.im, other.re)
         nothing = r.and_(r.eq(big, 0), r.eq(small, 0))
@@ -177,6 +200,8 @@ def angle(m: Complex, z: Pair) -> Any:
 
 def _exp(m: Complex, z: Pair) -> Pair:
     r = m.real
+    if z.zero == "re":
+        return Pair(m, r.cos(z.im), r.sin(z.im))
     size, (c, s) = r.exp(z.re), _waves(r, z.re, z.im)
     s = r.select(r.and_(r.eq(z.re, -math.inf), _wild(r, z.im)), 0, s)
     return Pair(m, _times(r, size, c), _times(r, size, s))
@@ -246,7 +271,77 @@ def _pow(m: Complex, x: Any, y: Any) -> Pair:
     return m.select(nothing, 1.0, m.select(base, 0.0, made))
 
 
+def _log1p(m: Complex, z: Pair) -> Pair:
+    r, x, y = m.real, z.re, z.im
+    return Pair(m, 0.5 * r.log1p(x * (2.0 + x) + y * y), r.arctan2(y, 1.0 + x))
+
+
+def _expm1(m: Complex, z: Pair) -> Pair:
+    r, x, y = m.real, z.re, z.im
+    half = r.sin(0.5 * y)
+    return Pair(m, r.expm1(x) * r.cos(y) - 2.0 * half * half, r.exp(x) * r.sin(y))
+
+
+# Kahan, "Branch cuts for complex elementary functions" (1987): products of square roots, so signed zeros tell the side
+
+
+def _roots(m: Complex, z: Pair) -> tuple[Pair, Pair]:
+    """The square roots of 1 - z and of 1 + z."""
+    return _sqrt(m, Pair(m, 1.0 - z.re, -z.im)), _sqrt(m, Pair(m, 1.0 + z.re, z.im))
+
+
+def _arcsin(m: Complex, z: Pair) -> Pair:
+    below, above = _roots(m, z)
+    side = m.real.arcsinh(below.re * above.im - below.im * above.re)
+    return Pair(m, m.real.arctan2(z.re, below.re * above.re - below.im * above.im), side)
+
+
+def _arccos(m: Complex, z: Pair) -> Pair:
+    below, above = _roots(m, z)
+    side = m.real.arcsinh(above.re * below.im - above.im * below.re)
+    return Pair(m, 2.0 * m.real.arctan2(below.re, above.re), side)
+
+
+def _arccosh(m: Complex, z: Pair) -> Pair:
+    below, above = (_sqrt(m, Pair(m, z.re + by, z.im)) for by in (-1.0, 1.0))
+    along = m.real.arcsinh(below.re * above.re + below.im * above.im)
+    return Pair(m, along, 2.0 * m.real.arctan2(below.im, above.re))
+
+
+def _arctanh(m: Complex, z: Pair) -> Pair:
+    r, x, y = m.real, z.re, z.im
+    along = 0.25 * r.log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + y * y))
+    return Pair(m, along, 0.5 * r.arctan2(2.0 * y, (1.0 - x) * (1.0 + x) - y * y))
+
+
+def _along_minus_i(function: Callable[[Complex, Pair], Pair]) -> Callable[[Complex, Pair], Pair]:
+    """i f(-i z)."""
+
+    def turned(m: Complex, z: Pair) -> Pair:
+        made = function(m, Pair(m, z.im, -z.re))
+        return Pair(m, -made.im, made.re)
+
+    return turned
+
+
+def _sign(m: Complex, z: Pair) -> Pair:
+    """z / |z|, zero at zero."""
+    r, size = m.real, _abs(m, z)
+    zero = r.eq(size, 0)
+    by = r.select(zero, 1, size)
+    return Pair(m, r.select(zero, 0, z.re / by), r.select(zero, 0, z.im / by))
+
+
+def _scaled(name: str, before: float = 1.0, after: float = 1.0) -> Callable[[Complex, Pair], Pair]:
+    return lambda m, z: FORMULAS[name](m, z * before) * after
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "add": lambda m, x, y: x + y,
+    "sub": lambda m, x, y: x - y,
+    "mul": lambda m, x, y: x * y,
+    "div": lambda m, x, y: x / y,
+    "neg": lambda m, z: -z,
     "eq": _eq,
     "ne": lambda m, x, y: m.real.not_(_eq(m, x, y)),
     "abs": _abs,
@@ -257,6 +352,19 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "sinh": _sinh,
     "cosh": _cosh,
     "tanh": _tanh,
+    "exp2": _scaled("exp", before=math.log(2.0)),
+    "log2": _scaled("log", after=1 / math.log(2.0)),
+    "log10": _scaled("log", after=1 / math.log(10.0)),
+    "log1p": _log1p,
+    "expm1": _expm1,
+    "sign": _sign,
+    "rint": lambda m, z: Pair(m, m.real.rint(z.re), m.real.rint(z.im)),
+    "arcsin": _arcsin,
+    "arccos": _arccos,
+    "arctan": _along_i(_arctanh),
+    "arcsinh": _along_minus_i(_arcsin),
+    "arccosh": _arccosh,
+    "arctanh": _arctanh,
     "sin": _along_i(_sinh),
     "tan": _along_i(_tanh),
     "cos": lambda m, z: _cosh(m, Pair(m, -z.im, z.re)),

@@ -1,0 +1,46 @@
+"""Complex numbers among the arguments and results of traced functions: containers of a real and an imaginary part.
+
+    flatten(np.array([1 + 2j]))    ("named", Parts, (("array", "f64", (1,)), ("array", "f64", (1,)))), [[1.], [2.]]
+
+So a transform has nothing to know of them: the gradient of a real number with respect to z = x + iy has as its parts
+the derivatives along x and along y, which is PyTorch's convention, the direction of steepest ascent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops.complexes import complex_
+from .array import Array
+
+
+class Parts:
+    """Made of its parts, a complex array, NumPy scalar, Python number or traced value, as they are."""
+
+    _fields = ("real", "imag")
+
+    def __new__(cls, real: Any, imag: Any) -> Any:
+        if isinstance(real, Array):
+            made = real.tracing.emit(complex_, real.value, imag.value)
+            return Array(real.tracing, made, real.weak, real.shared)
+        if isinstance(real, (np.ndarray, np.generic)):
+            whole = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+            whole.real, whole.imag = real, imag
+            return whole if isinstance(real, np.ndarray) else whole[()]
+        return complex(real, imag)
+
+
+def parts_of(x: Any) -> tuple[Any, Any] | None:
+    """The real and the imaginary part of a complex number or array; None for anything else."""
+    if isinstance(x, Array):
+        return x.parts if x.type.is_complex else None
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype.kind != "c":
+            return None
+        return (x.real, x.imag) if isinstance(x, np.generic) else (x.real.copy(), x.imag.copy())
+    return (x.real, x.imag) if type(x) is complex else None
+
+
+__all__ = ["Parts", "parts_of"]
