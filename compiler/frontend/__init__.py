@@ -26,6 +26,8 @@ from .numpy import (
     arranging,
     averages,
     choices,
+    complex_functions,
+    complex_linalg,
     complexes,
     convolutions,
     creation,
@@ -50,13 +52,15 @@ from .numpy import (
     shaping,
     special,
     stats,
+    transforms,
     ufuncs,
     writing,
 )
 
 __all__ = [
-    "arithmetic", "arranging", "averages", "choices", "complexes", "convolutions", "creation", "differences", "floats",
-    "histograms", "indexing", "made", "methods", "multivariate", "nans", "norms", "ordering", "padding",
-    "places", "polynomials", "products", "quantiles", "reductions", "replaced", "scipy_functions",
-    "scipy_linalg", "sets", "shaping", "special", "stats", "ufuncs", "unasked", "writing",
+    "arithmetic", "arranging", "averages", "choices", "complex_functions", "complex_linalg", "complexes",
+    "convolutions", "creation", "differences", "floats", "histograms", "indexing", "made", "methods",
+    "multivariate", "nans", "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles",
+    "reductions", "replaced", "scipy_functions", "scipy_linalg", "sets", "shaping", "special", "stats",
+    "transforms", "ufuncs", "unasked", "writing",
 ]

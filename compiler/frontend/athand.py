@@ -110,7 +110,7 @@ class AtHand:
     def _run_parts(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """An operation on complex numbers: those that it becomes on their parts."""
         arrays = dict(zip(op.args, given, strict=True))
-        graph = without_complex(Graph(op.prim.name, tuple(arrays), (op,), op.results))
+        graph = _split(Graph(op.prim.name, tuple(arrays), (op,), op.results))
         parts = [part for a in arrays.values() for part in ((a.real, a.imag) if a.dtype.kind == "c" else (a,))]
         env = dict(zip(graph.params, parts, strict=True))
         for each in graph.body:
@@ -238,8 +238,10 @@ def _any(b: Builder, truths: Value) -> Value:
 
 def without_complex(graph: Graph) -> Graph:
     """The graph with complex values taken apart, if there are any."""
-    if not _has_complex(graph):
-        return graph
+    return _split(graph) if _has_complex(graph) else graph
+
+
+def _split(graph: Graph) -> Graph:
     try:
         return split_complex(graph)
     except NotOfComplex as error:

@@ -30,7 +30,7 @@ def _count(x: Array, axis: Axis, mask: Any, keepdims: bool, less: Any = 0) -> An
     if mask is True:
         many = product(x.shape[k] for k in axes_of(axis, x.ndim))
         return as_float(max(many - less, 0) if less else many)
-    kind = x.dtype if x.dtype.kind == "f" else np.float64
+    kind = x.dtype if x.dtype.kind in "fc" else np.float64
     found = sum_(elementwise(np.logical_and, mask, np.ones(x.shape, bool)), axis, kind, keepdims)
     return elementwise(np.maximum, elementwise(np.subtract, found, less), 0) if less else found
 

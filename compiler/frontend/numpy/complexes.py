@@ -117,9 +117,11 @@ _NAMES = """
     take_along_axis diag diagflat diagonal trace tril triu copy astype where select dot matmul inner outer
     tensordot einsum kron zeros_like ones_like full_like empty_like shape ndim size diff ediff1d delete insert
     matrix_transpose resize trim_zeros choose nansum nancumsum polyval polyadd polysub polymul polyder polyint
-    cross matvec vander average linspace result_type
+    cross matvec vander average linspace result_type prod cumprod all any count_nonzero meshgrid isclose allclose
+    array_equal array_equiv nanprod nancumprod nanmean pad cumulative_sum cumulative_prod gradient trapezoid poly
+    convolve nonzero flatnonzero argwhere extract compress place putmask put copyto fill_diagonal can_cast common_type
 """
-ANY = frozenset(getattr(np, name) for name in _NAMES.split())
+ANY = {getattr(np, name) for name in _NAMES.split()}
 ANY |= {np.linalg.matrix_transpose, np.linalg.outer, np.linalg.matmul, np.linalg.trace, np.linalg.diagonal}
 ANY |= {np.linalg.matrix_power, np.linalg.multi_dot, np.linalg.tensordot, np.linalg.cross}
 ANY |= {np.fft.fftshift, np.fft.ifftshift}

@@ -13,8 +13,6 @@ import numpy as np
 from ...ops import factor, spectra
 from ...ops.custom import without_slope
 from ..array import FUNCTIONS, Array, implements, unknown
-from ..errors import TraceError, message
-from ..tracing import user_line
 from .linalg import emitted, holds, is_finite, matrices, mirrored, turned
 from .ufuncs import elementwise
 
@@ -118,16 +116,3 @@ def svdvals(x: Any, /) -> Array:
     (made,) = emitted(spectra.singular_values, given)
     _converged(made, given, "SVD did not converge")
     return made
-
-
-def _complex(name: str) -> Any:
-    def refuse(a: Any) -> Any:
-        fix = "symmetric matrices have np.linalg.eigh and eigvalsh; pullback.linalg.eig has Tensors"
-        said = f"np.linalg.{name} of a traced array is complex, which traced NumPy functions have not"
-        raise TraceError(message(said, user_line(), fix))
-
-    return refuse
-
-
-implements(np.linalg.eig)(_complex("eig"))
-implements(np.linalg.eigvals)(_complex("eigvals"))

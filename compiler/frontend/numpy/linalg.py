@@ -54,7 +54,7 @@ def matrices(name: str, a: Any, square: bool = True) -> Array:
 
 def as_float(x: Array) -> Array:
     """Whole numbers as f64."""
-    return x if x.dtype.kind == "f" else Array(here(x), cast(here(x), x.value, np.dtype(np.float64)))
+    return x if x.dtype.kind in "fc" else Array(here(x), cast(here(x), x.value, np.dtype(np.float64)))
 
 
 def emitted(prim: Any, *arrays: Array, **attributes: Any) -> tuple[Array, ...]:
@@ -204,7 +204,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     if y.size != size or x.size != size * size:
         said = "Input arrays must satisfy prod(a.shape[b.ndim:]) == prod(b.shape)"
         raise TraceLinAlgError(message(said, user_line(), f"a has shape {x.shape}, b has {y.shape}"))
-    return reshape(solve(reshape(x, (size, size)), y.ravel()), shape)
+    return reshape(np.linalg.solve(reshape(x, (size, size)), y.ravel()), shape)
 
 
 @implements(np.linalg.tensorinv)
@@ -213,7 +213,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     size = int(np.prod(x.shape[ind:]))
-    return reshape(inv(reshape(x, (-1, size))), (*x.shape[ind:], *x.shape[:ind]))
+    return reshape(np.linalg.inv(reshape(x, (-1, size))), (*x.shape[ind:], *x.shape[:ind]))
 
 
 # ---- determinants and powers
@@ -242,7 +242,7 @@ def matrix_power(a: Any, n: Any) -> Array:
     if power == 0:
         return elementwise(np.add, elementwise(np.multiply, x, 0), np.eye(x.shape[-1], dtype=x.dtype))
     if power < 0:
-        x, power = inv(x), -power
+        x, power = np.linalg.inv(x), -power  # by its protocol: of complex numbers, too
     made, square = None, x
     while True:
         if power & 1:

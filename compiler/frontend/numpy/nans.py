@@ -32,7 +32,7 @@ from .ufuncs import where as chosen
 
 def _missing(x: Array) -> Array | None:
     """Where an array has NaN, if it can have any."""
-    return elementwise(np.isnan, x) if x.dtype.kind == "f" else None
+    return elementwise(np.isnan, x) if x.dtype.kind in "fc" else None
 
 
 def _filled(a: Any, unit: float) -> Array:

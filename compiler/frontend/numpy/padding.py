@@ -205,7 +205,7 @@ def _joined(x: Array, widths: list[tuple[int, int]], mode: str, options: dict[st
         if mode in ("maximum", "minimum") and 0 in (low, high):
             raise TraceValueError(message("stat_length of 0 yields no value for padding", user_line()))
         whole = FOLDS[mode](x[(*front, slice(0, low))], k), FOLDS[mode](x[(*front, slice(n - high, n))], k)
-        if x.dtype.kind != "f" and mode in ("mean", "median"):
+        if x.dtype.kind not in "fc" and mode in ("mean", "median"):
             whole = elementwise(np.rint, whole[0]), elementwise(np.rint, whole[1])
         x = concatenate([_filled(x, k, before, whole[0]), x, _filled(x, k, after, whole[1])], k)
     return x

@@ -103,7 +103,7 @@ def poly(seq_of_zeros: Any) -> Any:
     if roots.ndim != 1:
         fix = "find the eigenvalues first: np.poly(np.linalg.eigvalsh(a))"
         raise TraceError(message("np.poly of a traced matrix, whose eigenvalues may be complex", user_line(), fix))
-    roots = roots if roots.dtype.kind == "f" else roots.astype(np.float64)
+    roots = roots if roots.dtype.kind in "fc" else roots.astype(np.float64)
     made = traced(np.ones(1, roots.dtype))[1]
     zero = np.zeros(1, roots.dtype)
     for root in roots:
@@ -165,8 +165,6 @@ def _refused(function: Any, why: str, fix: str) -> None:
     implements(function)(refuse)
 
 
-_refused(np.roots, "how many roots there are depends on values, and they may be complex",
-         "find them outside of the function, or polish one root by Newton's steps")  # fmt: skip
 _refused(np.polydiv, "its remainder has a size that depends on values", "divide by synthetic division, step by step")
 
 @implements(np.polyfit)

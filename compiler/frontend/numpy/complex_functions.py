@@ -1,0 +1,112 @@
+"""NumPy's functions that conjugate, or take sizes or parts of numbers, on traced complex arrays; and np.roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.require import require
+from ..array import FUNCTIONS, Array, implements
+from ..promotion import result_dtype, value_of
+from .averages import var as real_var
+from .complex_linalg import eigvals
+from .complexes import ANY, joined, own
+from .convolutions import correlate as slid
+from .products import dot
+from .reductions import Axis, root, traced
+from .shaping import atleast_1d, concatenate, reshape
+from .ufuncs import elementwise
+
+
+def _conjugate(x: Any) -> Any:
+    return elementwise(np.conjugate, x) if isinstance(x, Array) else np.conjugate(x)
+
+
+@own(np.vdot)
+def vdot(a: Any, b: Any) -> Array:
+    return dot(reshape(_conjugate(traced(a)[1]), -1), reshape(traced(b)[1], -1))
+
+
+@own(np.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    return FUNCTIONS[np.sum](elementwise(np.multiply, _conjugate(x1), x2), axis)
+
+
+@own(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    return vecdot(x1, x2, axis=axis)
+
+
+@own(np.vecmat)
+def vecmat(x1: Any, x2: Any) -> Array:
+    return FUNCTIONS[np.vecmat](_conjugate(x1), x2)
+
+
+@own(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+    return slid(a, _conjugate(traced(v)[1]), mode)
+
+
+@own(np.var)
+def var(
+    a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Array:  # fmt: skip
+    """That of the real parts and that of the imaginary ones."""
+    parts = traced(a)[1].parts
+    means = (None, None) if mean is None else traced(mean)[1].parts
+    found = [
+        real_var(x, axis, None, ddof, keepdims, where=where, mean=m, correction=correction)
+        for x, m in zip(parts, means, strict=True)
+    ]
+    return elementwise(np.add, *found)
+
+
+@own(np.std)
+def std(
+    a: Any, axis: Axis = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True,
+    mean: Any = None, correction: Any = None,
+) -> Array:  # fmt: skip
+    return root(var(a, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+@own(np.round, np.around)
+def round_(a: Any, decimals: int = 0) -> Array:
+    return joined(*(FUNCTIONS[np.round](part, decimals) for part in traced(a)[1].parts))
+
+
+@own(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+    return joined(*(FUNCTIONS[np.nan_to_num](part, copy, nan, posinf, neginf) for part in traced(x)[1].parts))
+
+
+@own(np.sinc)
+def sinc(x: Any) -> Array:
+    """As NumPy has it, with a small number in place of zero."""
+    z = elementwise(np.multiply, x, np.pi)
+    y = FUNCTIONS[np.where](elementwise(np.equal, z, 0), elementwise(np.add, elementwise(np.multiply, z, 0), 1e-20), z)
+    return elementwise(np.true_divide, elementwise(np.sin, y), y)
+
+
+@implements(np.roots)
+def roots(p: Any) -> Array:
+    """The eigenvalues of the companion matrix, complex in any case; the leading coefficient must not be 0."""
+    coefficients = atleast_1d(traced(p)[1])
+    if coefficients.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    kind = result_dtype(coefficients, np.float64(0))
+    coefficients = coefficients.astype(kind)
+    n = coefficients.shape[0] - 1
+    if n < 1:
+        return coefficients[1:].astype(np.result_type(kind, np.complex64))
+    now, leading = coefficients.tracing, elementwise(np.not_equal, coefficients[0], 0)
+    text = "np.roots: the leading coefficient is 0, without which NumPy finds fewer roots"
+    now.emit(require, value_of(now, leading), error="ValueError", text=text)
+    first = elementwise(np.negative, elementwise(np.true_divide, coefficients[1:], coefficients[0]))
+    return eigvals(concatenate([first[None], np.eye(n - 1, n, dtype=kind)], 0))
+
+
+ANY.add(np.roots)
+
+__all__ = ["roots"]
