@@ -58,6 +58,9 @@ def floats(transform: str, owner: Function, given: Any, result: bool = False) ->
             way = "pass" if not result else "return"
             fix = f"{way} float(...)" if node[0] == "int" else f"{way} np.asarray(...) of it, of a dtype of floats"
             raise TypeError(message(f"{title} needs floats; {what}{path} is {said}", owner_line(owner), fix))
+    if (result or transform == "hessian") and tree.has_parts(signature):
+        fix = "give it real and imaginary parts: np.stack([z.real, z.imag])"
+        raise TypeError(message(f"{title}: {what}{name} is complex", owner_line(owner), fix))
     if not known:
         raise TypeError(message(f"{title} needs floats; {what}{name} is {given!r:.60}", owner_line(owner)))
     return Floats(signature, leaves)

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.backend.entries import specs
 from ..compiler.frontend import tree
 from ..compiler.frontend.array import Array
+from ..compiler.frontend.complexes import Parts
 from ..compiler.frontend.errors import message
 from ..compiler.frontend.results import LeafResult, NamedResult, items_of, map_result
 from ..compiler.frontend.trace import Trace
@@ -139,6 +140,9 @@ def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, 
         return _constant_first(graph, float(value.value), aux)
     index = getattr(value, "index", None)
     if index is None:
+        if isinstance(value, NamedResult) and value.make is Parts:
+            fix = "take np.real(z), np.imag(z) or np.abs(z); jvp(f, (z,), (1,)) has the slope of a holomorphic f"
+            raise NotScalar(message(f"a gradient needs a float scalar; {name} returned complex numbers", where, fix))
         what = "several values" if items_of(value) else repr(getattr(value, "value", value))
         fix = "return one float; with further results use has_aux=True"
         raise NotScalar(message(f"a gradient needs a float scalar; {name} returned {what}", where, fix))

@@ -63,8 +63,15 @@ def test_values_are_numpys(case: Case) -> None:
 
 
 def _floats(case: Case) -> Any:
-    """The results that have derivatives."""
-    return lambda *args: [each for each in _leaves(case.function(*args)) if each.dtype.kind == "f"]
+    """The results that have derivatives, of complex ones both parts."""
+
+    def parts(each: Any) -> list[Any]:
+        return [each.real, each.imag] if each.dtype.kind == "c" else [each]
+
+    def floats(*args: Any) -> list[Any]:
+        return [x for each in _leaves(case.function(*args)) for x in parts(each) if x.dtype.kind == "f"]
+
+    return floats
 
 
 @pytest.mark.parametrize("case", SMOOTH)

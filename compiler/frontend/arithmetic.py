@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ops.require import require
 from .alike import ALIKE, alike
-from .array import HOOKS, Array, here, value_of
+from .array import HOOKS, Array, has_complex, here, value_of
 from .numpy.ufuncs import elementwise, power
 from .promotion import as_operand
 from .wholes import check_fits
@@ -58,6 +58,8 @@ PRODUCTS = (-1, 0, 0.5, 1, 2, 3, 4)
 """Exponents that need no function for powers."""
 
 _OF_ZERO = _said(lambda: 0.0**-1)
+_COMPLEX_DIVISION = _said(lambda: 1j / 0j)
+_COMPLEX_POWER = _said(lambda: 0j**-1)
 _TOO_LARGE = _said(lambda: 10.0**1000)
 _COMPLEX = "a negative number to a fractional power is complex, which is not supported"
 _RAISING = frozenset(RAISING.values())
@@ -123,10 +125,19 @@ def _hold(must: Must) -> None:
 
 def needed(ufunc: np.ufunc, x: Any, y: Any) -> Iterator[Must]:
     """What must hold before an operator of `RAISING` is applied to Python numbers."""
-    if ufunc is np.power:
+    if has_complex((x, y)):
+        yield from _of_complex(ufunc, x, y)
+    elif ufunc is np.power:
         yield from _of_powers(x, y)
     else:
         yield Must(_not_zero(y), ZeroDivisionError, DIVISIONS[ufunc][_is_float(x) or _is_float(y)])
+
+
+def _of_complex(ufunc: np.ufunc, x: Any, y: Any) -> Iterator[Must]:
+    if ufunc is np.true_divide:
+        yield Must(_not_zero(y), ZeroDivisionError, _COMPLEX_DIVISION)
+    elif ufunc is np.power and not (isinstance(y, Array) or (complex(y).imag == 0 and complex(y).real >= 0)):
+        yield Must(_not_zero(x), ZeroDivisionError, _COMPLEX_POWER)
 
 
 def _of_powers(x: Any, y: Any) -> Iterator[Must]:

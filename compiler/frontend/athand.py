@@ -28,6 +28,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
+from ..ops.complexes import imag, real
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
 from ..ops.index import check_indices
@@ -145,6 +146,10 @@ class AtHand:
         if found is not None:
             asked = self._asked[value, what] = found.reshape(())[()]
             b = self.now.builder
+            if value.type.is_complex:
+                for part in (real, imag):
+                    self.freeze(self.now.emit(part, value), what, lost)
+                return asked
             b.where = user_line()
             scalar = reshape(b, value, shape=()) if value.type.shape else value
             unseen = [scalar] if lost and value.type.is_float else []

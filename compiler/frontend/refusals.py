@@ -41,6 +41,8 @@ class Refusals:
         return bool(self.number("bool()", "choose between values with np.where(condition, a, b)"))
 
     def __float__(self) -> float:
+        if self.type.is_complex:
+            raise TypeError("float() argument must be a string or a real number, not 'complex'")
         by = asker()
         fix = "use NumPy's functions in place of math's; build arrays with np.stack([...]) in place of z[i] = x"
         if by is None:

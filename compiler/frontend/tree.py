@@ -303,6 +303,13 @@ def nodes(signature: Signature, path: str = "") -> Iterator[tuple[str, Signature
         pending.extend(reversed(inner))
 
 
+def has_parts(signature: Signature) -> bool:
+    """Whether there are complex numbers in a tree."""
+    if signature[0] not in CONTAINERS:
+        return False
+    return signature[1] is Parts or any(map(has_parts, signature[-1]))
+
+
 def count(signature: Signature) -> int:
     """How many traced leaves there are."""
     return sum(node[0] != "static" for _, node in nodes(signature))

@@ -153,6 +153,8 @@ def array_attribute(m: Machine, x: Any, name: str) -> Any:
             shape = shape_of(m, x)
             return shape if name == "shape" else len(shape)
         return getattr(read(m, x) if is_array(x) else x, name)
+    if name in ("real", "imag") and (m.content(x.box) if is_array(x) else x).dtype.kind == "c":
+        return _part(m, x, name)
     if name in ("real", "flat"):
         return x if name == "real" else call(m, np.ravel, [x], {})
     if name in ("T", "mT"):
@@ -166,11 +168,19 @@ def array_attribute(m: Machine, x: Any, name: str) -> Any:
     return Method(name, x)
 
 
+def _part(m: Machine, x: Any, name: str) -> Any:
+    """The parts of complex numbers: of arrays NumPy's are views, so these are read no more once one is changed."""
+    made = call(m, getattr(np, name), [x], {})
+    if is_array(made) and is_array(x):
+        made.box.relate(m.relatives(x.box))
+    return made
+
+
 def _kind_of(x: Any) -> type:
     """The type whose methods x has."""
     if is_array(x) or not x.weak:
         return np.ndarray
-    return {"i64": int, "bool": bool}.get(x.type.dtype, float)
+    return {"i64": int, "bool": bool, "c128": complex}.get(x.type.dtype, float)
 
 
 calls.ARRAY_ATTRIBUTES[0] = array_attribute

@@ -83,19 +83,26 @@ def _is_integer(m: Machine, x: Array) -> Any:
 library.SCALAR_METHODS |= {
     "bit_count": _bit_count,
     "is_integer": _is_integer,
-    "conjugate": lambda m, x: numbers.as_int(m, x),
+    "conjugate": lambda m, x: native(m, x.conj) if x.type.is_complex else numbers.as_int(m, x),
 }
 
 
 @meaning_of(float)
 def to_float(m: Machine, x: Any = 0.0) -> Any:
-    x = scalar_of(m, x)
+    x = _real_scalar(m, x, "float() argument must be a string or a real number")
     return as_float(m, x) if isinstance(x, Array) else call_native(m, float, x)
+
+
+def _real_scalar(m: Machine, x: Any, needed: str) -> Any:
+    x = scalar_of(m, x)
+    if isinstance(x, Array) and x.type.is_complex:
+        m.fail(TypeError(f"{needed}, not 'complex'"))
+    return x
 
 
 @meaning_of(int)
 def as_int(m: Machine, x: Any = 0, *base: Any) -> Any:
-    x = scalar_of(m, x)
+    x = _real_scalar(m, x, "int() argument must be a string, a bytes-like object or a real number")
     if not isinstance(x, Array):
         return call_native(m, int, x, *base)
     if x.type.is_float:

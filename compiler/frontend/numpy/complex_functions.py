@@ -89,6 +89,27 @@ def sinc(x: Any) -> Array:
     return elementwise(np.true_divide, elementwise(np.sin, y), y)
 
 
+@own(np.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    """By the real parts, and by the imaginary ones where these are equal."""
+    x = traced(a)[1]
+    x, axis = (reshape(x, -1), -1) if axis is None else (x, axis)
+    re, im = x.parts
+    return FUNCTIONS[np.lexsort]((im, re), axis)
+
+
+@own(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    x = traced(a)[1]
+    x, axis = (reshape(x, -1), -1) if axis is None else (x, axis)
+    return FUNCTIONS[np.take_along_axis](x, argsort(x, axis), axis)
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Array:
+    return np.sort(traced(a)[1], axis=-1).astype(np.result_type(traced(a)[1].dtype, np.complex64))
+
+
 @implements(np.roots)
 def roots(p: Any) -> Array:
     """The eigenvalues of the companion matrix, complex in any case; the leading coefficient must not be 0."""
@@ -107,6 +128,6 @@ def roots(p: Any) -> Array:
     return eigvals(concatenate([first[None], np.eye(n - 1, n, dtype=kind)], 0))
 
 
-ANY.add(np.roots)
+ANY.update((np.roots, np.sort_complex))
 
 __all__ = ["roots"]

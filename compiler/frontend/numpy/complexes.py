@@ -20,7 +20,7 @@ from ...ops.pairs import angle as angle_of
 from ...ops.term import Terms
 from ..array import HOOKS, Array, here, implements, name_of
 from ..errors import TraceError, message
-from ..promotion import as_operand, common_shape, conform, kind, loop_here, result_dtype
+from ..promotion import common_shape, conform, loop_here
 from ..tracing import Tracing, user_line
 from .reductions import traced
 from .ufuncs import RULES, elementwise, spelled
@@ -60,12 +60,12 @@ def paired(now: Tracing, m: Complex, x: Any, dtype: np.dtype, shape: tuple[Any, 
     if isinstance(x, Array) and x.type.is_complex:
         x = Array(now, conform(now, x, x.dtype, x.shape))
         parts, zero = x.parts, ""
-    elif isinstance(kind(x), type) or (np.ndim(x) == 0 and not isinstance(x, Array)):
+    elif isinstance(x, Array):
+        parts, zero = (x, 0.0), "im"
+    elif np.ndim(x) == 0:
         z = complex(x)
-        parts = z.real, z.imag
-        zero = "im" if (z.imag == 0 and not isinstance(x, complex | np.complexfloating)) or z.imag == 0 else ""
-        zero = "re" if not zero and z.real == 0 else zero
-    elif result_dtype(x).kind == "c":
+        parts, zero = (z.real, z.imag), "im" if z.imag == 0 else "re" if z.real == 0 else ""
+    elif x.dtype.kind == "c":
         whole = Array(now, now.array(x))
         parts, zero = whole.parts, ""
     else:
@@ -198,4 +198,4 @@ def joined(re: Any, im: Any) -> Array:
 HOOKS["of_complex"] = meaning_of
 HOOKS["complex_ufunc"] = of_complex
 
-__all__ = ["OWN", "angle", "as_operand", "imag", "joined", "own", "paired", "real", "refused", "whole_of"]
+__all__ = ["ANY", "OWN", "angle", "imag", "joined", "own", "paired", "real", "refused", "whole_of"]

@@ -170,6 +170,11 @@ def power(x: Any, y: Any) -> Array:
     """x ** y: small whole exponents are multiplied out, as NumPy does for squares."""
     exponent = y if isinstance(y, (bool, int, float, np.bool, np.integer, np.floating)) else None
     dtype = loop_here(np.power, (x, y))[0]
+    if dtype.kind == "c" and (exponent is None or not float(exponent).is_integer() or abs(exponent) > 100):
+        return elementwise(np.power, x, y)
+    if dtype.kind == "c":
+        made = _multiplied(_cast(x, dtype), abs(int(exponent)))
+        return elementwise(np.reciprocal, made) if exponent < 0 else made
     if dtype.kind == "i":
         if exponent is None:
             fix = "make the base a float: x.astype(float)"
