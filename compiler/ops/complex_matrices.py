@@ -170,6 +170,71 @@ cholesky = Library(
     samples=lambda rng: [([_hermitian(rng, 3, 3)], {}), ([_hermitian(rng, 2, 4, 4)], {})],
 )  # fmt: skip
 
+# ---- singular values
+
+
+def _svd(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), _numbers(a))
+    return _parts(u, a.dtype), s, _parts(vh, a.dtype)
+
+
+def _svd_types(a: Type) -> tuple[Type, ...]:
+    *lead, rows, columns, _ = a.shape
+    n = min(rows, columns)  # type: ignore[type-var]
+    return a.with_shape((*lead, rows, n, 2)), a.with_shape((*lead, n)), a.with_shape((*lead, n, columns, 2))
+
+
+def _scaled_by(z: Complex, x: Any) -> Complex:
+    return z[0] * x, z[1] * x
+
+
+def _difference(x: Complex, y: Complex) -> Complex:
+    return x[0] - y[0], x[1] - y[1]
+
+
+def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+    """That of real matrices with adjoints, and on the diagonal half of what turns the phases of U, over S.
+
+    Wan and Zhang (2019), for functions that do not depend on the phases that vectors have in common.
+    """
+    (u, s, vh), n = (_split(m, results[0]), results[1], _split(m, results[2])), M.shape_of(results[1])[-1]
+    nothing = M.zeros(m, M.diagonals(m, s))
+    middle: Complex = (nothing if cts[1] is None else M.diagonals(m, cts[1]), nothing)
+    if cts[0] is None and cts[2] is None:
+        return [_joined(m, _product(m, _product(m, u, middle), vh))]
+    gu, gvh = (
+        tuple(M.zeros(m, part) for part in value) if ct is None else _split(m, ct)
+        for ct, value in ((cts[0], u), (cts[2], vh))
+    )
+    uh, v, gv = _adjoint(m, u), _adjoint(m, vh), _adjoint(m, gvh)  # type: ignore[arg-type]
+    squares = s * s
+    gaps = M.where(m, M.rows(m, squares, n) - M.columns(m, squares, n), lambda m, i, j: m.ne(i, j), 1.0)
+
+    def skew(x: Complex) -> Complex:
+        whole = _difference(x, _adjoint(m, x))
+        return tuple(M.where(m, p / gaps, lambda m, i, j: m.ne(i, j)) for p in whole)  # type: ignore[return-value]
+
+    turns = _product(m, uh, gu)  # type: ignore[arg-type]
+    phases = M.diagonals(m, M.diagonal(m, turns[1]) / s)
+    across, down = M.rows(m, s, n), M.columns(m, s, n)
+    middle = _sum(middle, _scaled_by(skew(turns), across))
+    middle = _sum(middle, _scaled_by(skew(_product(m, vh, gv)), down))
+    made = _product(m, _product(m, u, (middle[0], middle[1] + phases)), vh)
+    *_, rows, columns = M.shape_of(_split(m, inputs[0])[0])
+    if rows > n:
+        scaled = _scaled_by(gu, 1.0 / M.rows(m, s, rows))  # type: ignore[arg-type]
+        made = _sum(made, _product(m, _difference(scaled, _product(m, u, _product(m, uh, scaled))), vh))
+    if columns > n:
+        scaled = _scaled_by(gvh, 1.0 / M.columns(m, s, columns))  # type: ignore[arg-type]
+        made = _sum(made, _product(m, u, _difference(scaled, _product(m, _product(m, scaled, v), vh))))
+    return [_joined(m, made)]
+
+
+svd = Library(
+    "complex_svd", _svd_types, _svd, _svd_pull, some=True,
+    samples=lambda rng: [([rng.normal(size=shape)], {}) for shape in ((3, 3, 2), (2, 4, 3, 2), (3, 4, 2))],
+)  # fmt: skip
+
 # ---- determinants
 
 
@@ -197,4 +262,4 @@ slogdet = Library(
     samples=lambda rng: [([_hermitian(rng, 3, 3)], {}), ([rng.normal(size=(2, 4, 4, 2))], {})],
 )  # fmt: skip
 
-__all__ = ["cholesky", "eig", "eigh", "slogdet"]
+__all__ = ["cholesky", "eig", "eigh", "slogdet", "svd"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ops.require import require
 from ..array import FUNCTIONS, Array, implements
-from ..promotion import result_dtype, value_of
+from ..promotion import value_of
 from .averages import var as real_var
 from .complex_linalg import eigvals
 from .complexes import ANY, joined, own
@@ -116,7 +116,7 @@ def roots(p: Any) -> Array:
     coefficients = atleast_1d(traced(p)[1])
     if coefficients.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    kind = result_dtype(coefficients, np.float64(0))
+    kind = coefficients.dtype if coefficients.dtype.kind in "fc" else np.dtype(np.float64)
     coefficients = coefficients.astype(kind)
     n = coefficients.shape[0] - 1
     if n < 1:

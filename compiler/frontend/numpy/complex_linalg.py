@@ -1,7 +1,7 @@
 """np.linalg on traced complex matrices.
 
 What is rational in the elements is found by real matrices of twice the size, [[X, -Y], [Y, X]] for X + iY: solutions,
-inverses, singular values, which stand there twice. Eigenvalues, determinants and Cholesky's factors have primitives of
+inverses. Eigenvalues, singular values, determinants and Cholesky's factors have primitives of
 their own (`ops.complex_matrices`), of values whose last axis holds both parts. The eigenvalues of a matrix that is not
 symmetric are always complex here, where NumPy's dtype depends on the values.
 """
@@ -19,7 +19,6 @@ from ..promotion import result_dtype
 from ..tracing import user_line
 from . import linalg
 from .complexes import ANY, joined, own
-from .decompositions import svdvals
 from .linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
 from .norms import norm as real_norm
 from .norms import vector_norm as real_vector_norm
@@ -29,6 +28,7 @@ from .ufuncs import elementwise
 
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 _EIG: Any = type(np.linalg.eig(np.eye(1)))
+_SVD: Any = type(np.linalg.svd(np.eye(1)))
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 
 # ---- between complex arrays and real ones
@@ -170,18 +170,17 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 @own(np.linalg.svdvals)
 def singular_values(x: Any, /) -> Array:
-    """The mean of each pair, so that derivatives do not ask which of two equal ones it is."""
-    found = svdvals(embedded(matrices("svdvals", x, square=False)))
-    return elementwise(np.multiply, elementwise(np.add, found[..., ::2], found[..., 1::2]), 0.5)
+    return svd(x, compute_uv=False)
 
 
 @own(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    if compute_uv:
-        fix = "np.linalg.svdvals and np.linalg.eigh of complex matrices are"
-        said = "the vectors of np.linalg.svd of complex matrices are not supported"
-        raise TraceError(message(said, user_line(), fix))
-    return singular_values(a)
+    x = matrices("svd", a, square=False)
+    if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
+        said = "np.linalg.svd of complex matrices with vectors beyond the singular values"
+        raise TraceError(message(said, user_line(), "pass full_matrices=False"))
+    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x))
+    return _SVD(_unpaired(u), s, _unpaired(vh)) if compute_uv else s
 
 
 @own(np.linalg.norm)

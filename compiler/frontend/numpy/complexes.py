@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.called import Functions
 from ...ops.complexes import complex_
 from ...ops.complexes import imag as imag_part
 from ...ops.complexes import real as real_part
@@ -42,7 +43,35 @@ def _isfinite(m: Complex, z: Pair) -> Any:
     return m.real.and_(*(m.real.lt(m.real.abs(x), math.inf) for x in (z.re, z.im)))
 
 
+def _hankel(sign: float, scaled: bool) -> Callable[..., Any]:
+    """J + iY of a real argument, or its conjugate; scaled by the exponential that takes its turning away."""
+
+    def formula(m: Complex, order: Pair, z: Pair) -> Pair:
+        f, v, x = Functions(m.b), order.re, _real_part(z)
+        made = Pair(m, f.jv(v, x), sign * f.yv(v, x))
+        return made * Pair(m, m.real.cos(x), -sign * m.real.sin(x)) if scaled else made
+
+    return formula
+
+
+def _wofz(m: Complex, z: Pair) -> Pair:
+    """exp(-x^2), and Dawson's integral."""
+    x = _real_part(z)
+    return Pair(m, m.real.exp(-(x * x)), Functions(m.b).dawsn(x) * (2 / math.sqrt(math.pi)))
+
+
+def _real_part(z: Pair) -> Any:
+    if z.zero != "im":
+        raise NotImplementedError
+    return z.re
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "hankel1": _hankel(1.0, False),
+    "hankel1e": _hankel(1.0, True),
+    "hankel2": _hankel(-1.0, False),
+    "hankel2e": _hankel(-1.0, True),
+    "wofz": _wofz,
     "conjugate": lambda m, z: Pair(m, z.re, -z.im),
     "isfinite": _isfinite,
     "isinf": lambda m, z: m.real.or_(*(m.real.eq(m.real.abs(x), math.inf) for x in (z.re, z.im))),

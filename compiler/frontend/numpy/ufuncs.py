@@ -19,6 +19,9 @@ from ..promotion import as_operand, common_shape, conform, loop_here, result_dty
 from ..tracing import user_line
 
 LOG2 = math.log(2.0)
+OF_REAL = frozenset({"hankel1", "hankel1e", "hankel2", "hankel2e", "wofz"})
+"""Ufuncs of SciPy's that are complex where their arguments are real."""
+
 RULES: dict[str, Callable[..., Any]] = {}
 """Name of a ufunc -> its formula over the algebra `m` and terms of one type: a term, or a tuple of several results."""
 
@@ -146,7 +149,7 @@ rule("cosm1")(lambda m, x: -2 * (m.sin(0.5 * x) * m.sin(0.5 * x)))
 def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     """A ufunc on operands of which one is traced; a tuple, if it has several results."""
     operands = tuple(map(as_operand, operands))
-    if has_complex(operands):
+    if has_complex(operands) or ufunc.__name__ in OF_REAL:
         return HOOKS["complex_ufunc"](ufunc, operands, weak)
     formula = RULES.get(ufunc.__name__)
     if formula is None:
