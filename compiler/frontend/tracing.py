@@ -44,7 +44,7 @@ class Tracing:
 
     __slots__ = (
         "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "stores", "locate", "notes",
-        "most", "broken", "_known",
+        "most", "broken", "_known", "_parts",
     )
 
     def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
@@ -59,6 +59,7 @@ class Tracing:
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}
+        self._parts: dict[Any, tuple[Any, Any]] = {}  # of complex ones, which are made of them wherever they are read
 
     def emit(self, prim: Any, *values: Value, **attrs: Any) -> Value:
         """Emit a primitive with one result, stamped with the user's line."""
@@ -85,9 +86,8 @@ class Tracing:
         if value is None:
             check_dtype(given)
             if given.dtype.kind == "c":
-                value = self.emit(complex_, self.array(given.real), self.array(given.imag))
-                self._known[id(given)] = value
-                return value
+                parts = self._parts.setdefault(id(given), (given.real, given.imag))
+                return self.emit(complex_, *map(self.array, parts))
             value = self._extra(id(given), type_of(given), given)
         return value
 
@@ -95,7 +95,10 @@ class Tracing:
         """The parameter that stands for a value of an enclosing trace."""
         value = self._known.get(array.value)
         if value is None and array.value.type.is_complex:
-            value = self._known[array.value] = self.emit(complex_, *(self.outer(part) for part in array.parts))
+            parts = self._parts.get(array.value)
+            if parts is None:
+                parts = self._parts[array.value] = array.parts
+            return self.emit(complex_, *map(self.outer, parts))
         return value or self._extra(array.value, array.value.type, array)
 
     def _extra(self, key: Any, type: Any, given: Any) -> Value:

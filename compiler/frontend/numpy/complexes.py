@@ -67,6 +67,7 @@ def _real_part(z: Pair) -> Any:
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "expit": lambda m, z: m.sigmoid(z),
     "hankel1": _hankel(1.0, False),
     "hankel1e": _hankel(1.0, True),
     "hankel2": _hankel(-1.0, False),
@@ -106,7 +107,9 @@ def of_complex(ufunc: np.ufunc, operands: tuple[Any, ...], weak: bool = False) -
     """A ufunc on operands of which one is complex."""
     now, dtypes = here(*operands), loop_here(ufunc, operands)
     shape, m = common_shape(ufunc.__name__, *operands), Complex(Terms(now.builder))
-    formula = FORMULAS.get(ufunc.__name__) or RULES.get(ufunc.__name__)
+    formula = FORMULAS.get(ufunc.__name__)
+    if formula is None and getattr(np, ufunc.__name__, None) is ufunc:
+        formula = RULES.get(ufunc.__name__)
     pairs = [paired(now, m, x, d, shape) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
     try:
