@@ -101,6 +101,7 @@ EDGES["min"] = EDGES["max"]
 WITHOUT = {
     "new_tape": "test_adjoint_regions", "push": "test_adjoint_regions", "pop": "test_adjoint_regions",
     "external": "test_rules", "again": "test_rules", "refused": "test_rules", "called": "test_scipy",
+    "complex": "test_numpy_complex", "real": "test_numpy_complex", "imag": "test_numpy_complex",
 }  # fmt: skip
 """What has no arguments that are arrays, or stands for a function of the user's, and the tests that have both."""
 
@@ -269,7 +270,7 @@ def test_derivatives_to_second_order(name: str) -> None:
             assert_native(graph, args, f"order {order} of {told(prim, args, attrs)}")
 
 
-PARTLY = {"cholesky", "gammainc", "gammaincc", "polynomial", "zeta"}
+PARTLY = {"cholesky", "complex_cholesky", "gammainc", "gammaincc", "polynomial", "zeta"}
 """What has no derivative in some argument, or only along symmetric matrices."""
 
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from ..ops.require import require
 from .alike import ALIKE, alike
-from .array import HOOKS, Array, has_complex, here, value_of
+from .array import HOOKS, Array, here, value_of
 from .numpy.ufuncs import elementwise, power
+from .operators import has_complex
 from .promotion import as_operand
 from .wholes import check_fits
 

@@ -1,7 +1,7 @@
 """What a traced function is handed: a value of its graph with NumPy's operators, methods and attributes.
 
-An `Array` knows its value and whether it stands for a Python number, which is weak in promotion. What its
-operators and methods mean is registered by the modules beside this one, by NumPy's own names:
+An `Array` knows its value and whether it stands for a Python number, which is weak in promotion. What its operators and
+methods mean is registered by the modules beside this one, by NumPy's own names:
 
     FUNCTIONS[np.sum] = sum_       UFUNCS["add"] = ...       x.sum() is FUNCTIONS[np.sum](x)
 """
@@ -19,7 +19,7 @@ from ..ops.complexes import imag, real
 from . import tracing
 from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message
-from .operators import binary, inplace, operand, times, times_behind, unary
+from .operators import binary, has_complex, inplace, operand, times, times_behind, unary
 from .refusals import Refusals, leaked
 from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line
@@ -107,7 +107,7 @@ class Array(Refusals):
     def parts(self) -> tuple[Array, Array]:
         """The real and the imaginary parts of complex numbers, in the trace that the array belongs to."""
         now = self.tracing
-        return tuple([Array(now, now.emit(each, self.value), self.weak) for each in (real, imag)])  # type: ignore[return-value]
+        return tuple([Array(now, now.emit(each, self.value), self.weak) for each in (real, imag)])  # type: ignore
 
     @property
     def real(self) -> Array:
@@ -226,8 +226,7 @@ class Array(Refusals):
     cumsum, cumprod = _method(np.cumsum), _method(np.cumprod)
     clip, round = _method(np.clip), _method(np.round)
     dot, trace, diagonal = _method(np.dot), _method(np.trace), _method(np.diagonal)
-    ravel = _method(np.ravel)
-    squeeze, swapaxes = _method(np.squeeze), _method(np.swapaxes)
+    ravel, squeeze, swapaxes = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes)
     repeat, take = _method(np.repeat), _method(np.take)
     copy, astype = _method(np.copy), _method("astype")
     sort, argsort, cumprod = _method("sort"), _method(np.argsort), _method(np.cumprod)
@@ -321,17 +320,6 @@ def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> 
             raise
         detail = str(error).partition("() ")[2]
         raise unknown(name_of(function), f" called this way ({detail})") from None
-
-
-def has_complex(trees: Any) -> bool:
-    """Whether there is a complex number or array among nested lists and tuples."""
-    for each in trees:
-        if isinstance(each, (Array, np.ndarray, np.generic)):
-            if each.dtype.kind == "c":
-                return True
-        elif isinstance(each, complex) or (isinstance(each, (list, tuple)) and has_complex(each)):
-            return True
-    return False
 
 
 def find(trees: Any) -> Array | None:

@@ -61,6 +61,17 @@ def operand(other: Any) -> bool:
     return is_array_like(other)
 
 
+def has_complex(trees: Any) -> bool:
+    """Whether there is a complex number or array among nested lists and tuples."""
+    for each in trees:
+        if isinstance(each, (Refusals, np.ndarray, np.generic)):
+            if each.dtype.kind == "c":
+                return True
+        elif isinstance(each, complex) or (isinstance(each, (list, tuple)) and has_complex(each)):
+            return True
+    return False
+
+
 def is_array_like(x: Any) -> bool:
     """Whether NumPy reads x as an array that nothing is lost of: a Series or DataFrame of pandas, but no Tensor."""
     kind = type(x)
@@ -68,4 +79,4 @@ def is_array_like(x: Any) -> bool:
     return not plain and hasattr(kind, "__array__")
 
 
-__all__ = ["binary", "inplace", "is_array_like", "operand", "times", "times_behind", "unary"]
+__all__ = ["binary", "has_complex", "inplace", "is_array_like", "operand", "times", "times_behind", "unary"]

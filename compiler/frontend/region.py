@@ -20,10 +20,11 @@ from ..ir.graph import Builder, Graph, Value
 from ..ir.types import TRACED, Type
 from ..ops import elementwise
 from . import tracing, tree
-from .array import Array, has_complex, value_of
+from .array import Array, value_of
 from .capture import needs_walk, walk
 from .errors import TraceError, message
 from .kept import holds_traced
+from .operators import has_complex
 from .outside import Outside
 from .promotion import lift
 from .trace import call_function

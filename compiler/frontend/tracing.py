@@ -86,7 +86,7 @@ class Tracing:
         if value is None:
             check_dtype(given)
             if given.dtype.kind == "c":
-                parts = self._parts.setdefault(id(given), (given.real, given.imag))
+                parts = self._parts.setdefault(id(given), (np.real(given), np.imag(given)))
                 return self.emit(complex_, *map(self.array, parts))
             value = self._extra(id(given), type_of(given), given)
         return value

@@ -13,8 +13,9 @@ import numpy as np
 
 from ...ops import inverses
 from ...ops.term import Term, Terms
-from ..array import FUNCTIONS, HOOKS, Array, has_complex, here, implements, unknown
+from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from ..errors import TraceError, message
+from ..operators import has_complex
 from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
 from ..tracing import user_line
 
@@ -173,11 +174,8 @@ def power(x: Any, y: Any) -> Array:
     """x ** y: small whole exponents are multiplied out, as NumPy does for squares."""
     exponent = y if isinstance(y, (bool, int, float, np.bool, np.integer, np.floating)) else None
     dtype = loop_here(np.power, (x, y))[0]
-    if dtype.kind == "c" and (exponent is None or not float(exponent).is_integer() or abs(exponent) > 100):
-        return elementwise(np.power, x, y)
     if dtype.kind == "c":
-        made = _multiplied(_cast(x, dtype), abs(int(exponent)))
-        return elementwise(np.reciprocal, made) if exponent < 0 else made
+        return _complex_power(x, y, exponent, dtype)
     if dtype.kind == "i":
         if exponent is None:
             fix = "make the base a float: x.astype(float)"
@@ -195,6 +193,14 @@ def power(x: Any, y: Any) -> Array:
     if float(exponent).is_integer() and 0 <= exponent <= 4:
         return _multiplied(base, int(exponent))
     return elementwise(np.power, x, y)
+
+
+def _complex_power(x: Any, y: Any, exponent: Any, dtype: np.dtype) -> Array:
+    """Whole exponents below 100 are multiplied out, as NumPy does."""
+    if exponent is None or not isinstance(x, Array) or not float(exponent).is_integer() or abs(exponent) >= 100:
+        return elementwise(np.power, x, y)
+    made = _multiplied(_cast(x, dtype), abs(int(exponent)))
+    return elementwise(np.reciprocal, made) if exponent < 0 else made
 
 
 def _cast(x: Any, dtype: np.dtype) -> Array:
