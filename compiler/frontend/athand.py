@@ -112,7 +112,7 @@ class AtHand:
         """An operation on complex numbers: those that it becomes on their parts."""
         arrays = dict(zip(op.args, given, strict=True))
         graph = _split(Graph(op.prim.name, tuple(arrays), (op,), op.results))
-        parts = [part for a in arrays.values() for part in ((a.real, a.imag) if a.dtype.kind == "c" else (a,))]
+        parts = [part for a in arrays.values() for part in ((np.real(a), np.imag(a)) if a.dtype.kind == "c" else (a,))]
         env = dict(zip(graph.params, parts, strict=True))
         for each in graph.body:
             env.update(zip(each.results, self.execute(each, [env[a] for a in each.args]), strict=True))

@@ -107,7 +107,9 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Array:
-    return np.sort(traced(a)[1], axis=-1).astype(np.result_type(traced(a)[1].dtype, np.complex64))
+    x = traced(a)[1]
+    made: Any = np.sort(x, axis=-1)  # by its protocol, as x may be real
+    return made.astype(np.result_type(x.dtype, np.complex64))
 
 
 @implements(np.roots)

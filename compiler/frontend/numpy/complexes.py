@@ -100,7 +100,8 @@ def paired(now: Tracing, m: Complex, x: Any, dtype: np.dtype, shape: tuple[Any, 
         parts, zero = whole.parts, ""
     else:
         parts, zero = (x, 0.0), "im"
-    return Pair(m, *(m.real(conform(now, each, part, shape)) for each in parts), zero=zero)
+    re, im = (m.real(conform(now, each, part, shape)) for each in parts)
+    return Pair(m, re, im, zero=zero)
 
 
 def of_complex(ufunc: np.ufunc, operands: tuple[Any, ...], weak: bool = False) -> Any:
