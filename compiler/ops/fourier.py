@@ -37,7 +37,10 @@ def _same(x: Type, **_: Any) -> Type:
 
 def _fft(x: np.ndarray, axes: tuple[int, ...], inverse: int) -> np.ndarray:
     z = _numbers(x)
-    made = np.fft.ifftn(z, axes=axes, norm="forward") if inverse else np.fft.fftn(z, axes=axes)
+    if len(axes) == 1:  # NumPy's way for several takes half as long again for small ones
+        made = np.fft.ifft(z, axis=axes[0], norm="forward") if inverse else np.fft.fft(z, axis=axes[0])
+    else:
+        made = np.fft.ifftn(z, axes=axes, norm="forward") if inverse else np.fft.fftn(z, axes=axes)
     return _parts(made)
 
 
