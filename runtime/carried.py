@@ -90,14 +90,15 @@ def emit_scan(
     stacks = [number(now.builder, 0, t) for t in shapes]
     if not count:
         return begins, stacks
-    rest, _ = R.arguments(now, (region,))
+    rest, (own,) = R.arguments(now, (region,))
     args = [*begins, *stacks, *columns, *rest]
     b = Builder(region.graph.name, [INDEX, *[a.type for a in args]], ["i"])
     b.where = now.builder.where
     i, *given = b.params
     inside = n + len(stacks)
-    elements = [memory.read(b, each, i, **ELEMENT) for each in given[inside : inside + len(columns)]]
-    made = inline(region.graph, b, [*given[:n], *elements, *given[inside + len(columns) :]])
+    outside = inside + len(columns)
+    elements = [memory.read(b, each, i, **ELEMENT) for each in given[inside:outside]]
+    made = inline(region.graph, b, [*given[:n], *elements, *[given[outside + p] for p in own]])
     put = [memory.update(b, to, y, i, **ELEMENT) for to, y in zip(given[n:inside], made[n:], strict=True)]
     body = b.finish([*carry.converted(b, made), *put])
     more = {"backwards": True} if backwards else {}
@@ -111,7 +112,7 @@ def emit_counted(carry: Carry, region: Region, lower: Value | int, count: Value)
     now, n = carry.now, len(carry.leaves)
     now.builder.where = user_line()
     begins = carry.values()
-    rest, _ = R.arguments(now, (region,))
+    rest, (own,) = R.arguments(now, (region,))
     args = [*begins, *rest, *([lower] if isinstance(lower, Value) else [])]
     b = Builder(region.graph.name, [INDEX, *[a.type for a in args]], ["i"])
     b.where = now.builder.where
@@ -122,7 +123,8 @@ def emit_counted(carry: Carry, region: Region, lower: Value | int, count: Value)
         i = elementwise.add(b, i, number(b, lower, INDEX))
     wanted = region.graph.params[0].type.dtype
     i = i if wanted == "i64" else elementwise.cast(b, i, dtype=wanted)
-    body = b.finish(carry.converted(b, inline(region.graph, b, [i, *given])))
+    made = inline(region.graph, b, [i, *given[:n], *[given[n + p] for p in own]])
+    body = b.finish(carry.converted(b, made))
     return now.builder.emit(control.scan, count, *args, regions=[body], carries=n)
 
 

@@ -306,9 +306,9 @@ class Checkpointed(Around):
             return fun(*args, **kwargs)
         called = functools.partial(fun, **kwargs) if kwargs else fun
         region = R.trace_region(now, name_of(fun, "checkpoint"), (), lambda: R.call(called, *args))
-        given, _ = R.arguments(now, (region,))
+        given, (own,) = R.arguments(now, (region,))
         now.builder.where = user_line()
-        made = now.builder.emit(custom.checkpoint, *given, regions=[region.graph])
+        made = now.builder.emit(custom.checkpoint, *[given[p] for p in own], regions=[region.graph])
         arrays = [Array(now, v, leaf.weak) for v, leaf in zip(made, region.leaves, strict=True)]
         return R.rebuild(region.signature, arrays)
 

@@ -285,13 +285,13 @@ def transposed(
 
     And the numbers of the parameters that they depend on.
     """
-    extras, _ = R.arguments(now, (region,))
+    extras, (own,) = R.arguments(now, (region,))
     joint = adjoint(region.graph, list(inputs))
     back = dead(Graph(joint.name, joint.params, joint.body, joint.results[len(region.graph.results) :]))
     used = {a for op in back.body for a in op.args}
     params = [*region.graph.params[: len(given)], *back.params[len(region.graph.params) :]]
     args = [conform(now, x, p.type.numpy, p.type.shape) for x, p in zip((*given, *cts), params, strict=True)]
-    made = inline(back, now.builder, [*args[: len(given)], *extras, *args[len(given) :]])
+    made = inline(back, now.builder, [*args[: len(given)], *[extras[p] for p in own], *args[len(given) :]])
     return [Array(now, v) for v in made], {k for k, p in enumerate(back.params) if p in used}
 
 

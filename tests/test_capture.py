@@ -841,3 +841,82 @@ def test_straight_code_that_writes_to_parts_is_walked():
 ])
 def test_lists_with_traced_numbers_are_arrays_to_numpy(make):
     same(make, 1.5)
+
+
+# ---- names of the functions around
+
+
+def free_in_a_comprehension(x, n):
+    for k in range(n):
+        y = x * k
+    return sum([y * i for i in range(3)])
+
+
+def free_in_a_lambda(x):
+    if x > 1:
+        y = x
+    return (lambda: y * y)()
+
+
+def free_in_any(x):
+    if x > 1:
+        y = x
+    return 1.0 * any(y > i for i in range(2))
+
+
+def changed_by_a_function_within(x):
+    if x > 1:
+        y = x
+
+    def double():
+        nonlocal y
+        y *= 2
+        return y
+
+    return double() + y
+
+
+def unbound():
+    if not A.size:
+        y = 1.0
+
+    def f(x):
+        if x > 0:
+            return x * y
+        return x
+
+    return f
+
+
+@pytest.mark.parametrize("function, args, bound", [
+    (free_in_a_comprehension, (1.5, 0), (1.5, 2)),
+    (free_in_a_lambda, (0.5,), (1.5,)),
+    (free_in_any, (0.5,), (1.5,)),
+    (changed_by_a_function_within, (0.5,), (1.5,)),
+    (unbound(), (1.5,), (-1.5,)),
+])
+def test_a_free_variable_that_is_not_bound_is_a_name_error(function, args, bound):
+    with pytest.raises(NameError) as plain:
+        function(*args)
+    for transform in (jit, grad):
+        with pytest.raises(NameError) as caught:
+            transform(function)(*args)
+        assert type(caught.value) is type(plain.value) is NameError
+        assert str(caught.value).splitlines()[0] == str(plain.value)
+    assert equal(jit(function)(*bound), function(*bound))
+
+
+@pytest.mark.parametrize("function", [
+    lambda a: sum([a * i for a in a for i in range(3)]),
+    lambda a: np.stack([a * a for a in a]).sum(),
+    lambda a: sum(a * a for a in a),
+    lambda a: {a: b * b for a, b in enumerate(a)}[1],
+    lambda a: 1.0 if any(a > 2 for a in a) else 2.0,
+    lambda a: 1.0 if all(a > -2 for a in a) else 2.0,
+    lambda a: sum([sum([a * a for a in a]) for a in [a, a + 1]]),
+    lambda a: sum([a * b for a in [a, 2 * a] for b in a][2]),
+])  # fmt: skip
+def test_what_a_comprehension_goes_over_is_evaluated_outside(function):
+    same(function, A)
+    slope = [(function(A + h) - function(A - h)) / 2e-6 for h in 1e-6 * np.eye(len(A))]
+    assert np.allclose(grad(function)(A), slope, atol=1e-7)

@@ -631,6 +631,47 @@ def test_arrays_from_outside_are_not_changed_within() -> None:
         jit(f)(np.ones(2))
 
 
+TWICE = {
+    "scan": lambda g, x: scan(lambda c, r: (g(c) * r, g(c) + r), x * 1.0, np.ones((3, 2)))[1].sum(axis=0),
+    "fori_loop": lambda g, x: fori_loop(0, 3, lambda i, c: g(c) * 0.5 + i, x * 1.0),
+    "while_loop": lambda g, x: while_loop(lambda c: g(c).sum() < 50.0, lambda c: g(c) + 1.0, x * 1.0),
+    "cond": lambda g, x: cond(x.sum() > 0, g, lambda c: 2 * g(c), x * 1.0),
+    "checkpoint": lambda g, x: checkpoint(lambda c: g(c) * c)(x * 1.0),
+    "vmap": lambda g, x: pullback.vmap(lambda r: g(x) * r)(np.arange(1.0, 4.0)).sum(axis=0),
+    "implicit": lambda g, x: pullback.implicit(lambda s, v: s * g(v) - 3.0)(lambda v: 3.0 / g(v))(x),
+}
+
+
+@pytest.mark.parametrize("form", TWICE)
+def test_a_body_may_take_a_value_from_outside_under_two_names(form: str, way: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        copied = y.copy()
+
+        def g(c: Any) -> Any:
+            u, v = copied
+            return c * y * (u + v) + y[0] * copied
+
+        return TWICE[form](g, x)
+
+    def lanes(x: Any) -> Any:
+        return pullback.vmap(f, in_axes=(0, None), out_axes=1)(x, y)
+
+    def total(x: Any) -> Any:
+        return np.sum(f(x, y) * np.array([1.0, 2.0]))
+
+    def of_outside(y: Any) -> Any:
+        return np.sum(f(x, y))
+
+    x, y = np.array([0.5, 0.7]), np.array([0.3, 1.1])
+    check_value(f, x, y)
+    assert_close(jit(lanes)(np.stack([x, x + 1]))[:, 0], f(x, y), relative=1e-12)
+    assert_close(grad(total)(x), by_differences(total, x), relative=1e-6, floor=1e-7)
+    assert_close(grad(of_outside)(y), by_differences(of_outside, y), relative=1e-6, floor=1e-7)
+    rows = [by_differences(lambda x, k=k: grad(total)(x)[k], x) for k in (0, 1)]
+    assert_close(hessian(total)(x), np.stack(rows), relative=1e-5, floor=1e-6)
+    assert np.isfinite(jit(lambda z: pullback.vjp(lanes, z)[1](np.ones((2, 2)))[0])(np.stack([x, x + 1]))).all()
+
+
 @pytest.mark.parametrize("module", [branches, control])
 def test_examples_of_the_documentation(module: Any) -> None:
     names = {"np": np, "grad": grad, "jit": jit}

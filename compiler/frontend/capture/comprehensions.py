@@ -24,10 +24,11 @@ def comprehension(m: Machine, n: Any) -> Any:
         inner: ast.stmt = ast.Assign([target], n.value)
     else:
         inner = ast.Expr(ast.Call(ast.Attribute(out, "append", ast.Load()), [n.elt], []))
-    loop = _nested(m, n, inner)
+    loop, source = _nested(m, n, inner), m.eval(n.generators[0].iter)
     file = m.frame.parsed.file if m.frame.parsed else ""
-    frame = Frame(m.frame.name, Parsed(NOTHING, file, _targets(n) | {"#out"}, frozenset(), False), m.frame)
+    frame = Frame(m.frame.name, Parsed(NOTHING, file, _targets(n) | {"#in", "#out"}, frozenset(), False), m.frame)
     frame.globals, frame.line = m.frame.globals, n.lineno
+    frame.vars["#in"] = source
     frame.vars["#out"] = new_dict(m, (), ()) if isinstance(n, ast.DictComp) else new_list(m, ())
     m.frames.append(frame)
     m.block([loop])
@@ -46,26 +47,30 @@ def any_or_all(m: Machine, n: ast.GeneratorExp, stop: bool) -> Any:
     if n not in _deciding:
         test = n.elt if stop else ast.UnaryOp(ast.Not(), n.elt)
         loop = _nested(m, n, ast.If(test, [ast.Return(ast.Constant(stop))], []))
-        none = ast.arguments([], [], None, [], [], None, [])
+        source = ast.arguments([], [ast.arg("#in")], None, [], [], None, [])
         body: list[ast.stmt] = [loop, ast.Return(ast.Constant(not stop))]
-        node = ast.FunctionDef(m.frame.name, none, body, [], None)
+        node = ast.FunctionDef(m.frame.name, source, body, [], None)
         _place(node, n)
         file = m.frame.parsed.file if m.frame.parsed else ""
-        _deciding[n] = Parsed(node, file, _targets(n), frozenset(), False)
-    return enter(m, _deciding[n], [], {}, [], {}, scope=m.frame)
+        _deciding[n] = Parsed(node, file, _targets(n) | {"#in"}, frozenset(), False)
+    return enter(m, _deciding[n], [m.eval(n.generators[0].iter)], {}, [], {}, scope=m.frame)
 
 
 _deciding: dict[ast.AST, Parsed] = {}
 
 
 def _nested(m: Machine, n: Any, inner: ast.stmt) -> ast.stmt:
-    """The loops and conditions of a comprehension around a statement."""
+    """The loops and conditions of a comprehension around a statement; the outermost is over `#in`.
+
+    What that goes over is evaluated outside, where its names are others: `[x * x for x in x]`.
+    """
     for g in reversed(n.generators):
         if g.is_async:
             m.refuse("an asynchronous comprehension", "build a list")
         for c in reversed(g.ifs):
             inner = ast.If(c, [inner], [])
-        inner = ast.For(g.target, g.iter, [inner], [])
+        over = ast.Name("#in", ast.Load()) if g is n.generators[0] else g.iter
+        inner = ast.For(g.target, over, [inner], [])
     _place(inner, n)
     return inner
 

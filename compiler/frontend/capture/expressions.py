@@ -19,7 +19,7 @@ from .frames import Frame
 from .iterate import every
 from .machine import EXPRESSIONS, Machine
 from .parts import native
-from .regions import choose, read_name
+from .regions import choose, read_name, unbound
 from .texts import text_operator
 from .values import UNDEF, Maybe, Ref, Table, Text, is_array, is_list, is_scalar, same, traced
 
@@ -75,12 +75,12 @@ def load(m: Machine, name: str) -> Any:
     while frame is not None:
         if name in frame.names:
             held = frame.vars.get(name, UNDEF)
-            made = read_name(m, held, name)
+            made = read_name(m, held, name, free=frame is not m.frame)
             if isinstance(held, Maybe) and not m.testing:
                 frame.vars[name] = made  # checked once
             return made
         if name in frame.free:
-            return m.adopt(native(m, lambda f=frame: f.free[name].cell_contents), outer=True)
+            return m.adopt(_content(m, frame.free[name], name), outer=True)
         if frame.scope is None:
             break
         frame = frame.scope
@@ -92,6 +92,15 @@ def load(m: Machine, name: str) -> Any:
     if name not in found:
         m.fail(NameError(f"name '{name}' is not defined"))
     return found[name]
+
+
+def _content(m: Machine, cell: Any, name: str) -> Any:
+    """What a variable of a function around is bound to, which ran before."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        kind, text = unbound(name, free=True)
+        m.fail(kind(text))
 
 
 @expression(ast.Tuple)

@@ -187,17 +187,25 @@ def choose(m: Machine, test: Any, then: Act, other: Act) -> Any:
     return read_name(m, frame.vars.pop(slot), "the value of this expression")
 
 
-def read_name(m: Machine, v: Any, name: str) -> Any:
-    """What a name is bound to, if it is bound."""
+def unbound(name: str, free: bool) -> tuple[type[NameError], str]:
+    """What Python raises where a name is read that is not bound, and its words."""
+    why = "where it is not associated with a value"
+    if free:
+        return NameError, f"cannot access free variable '{name}' {why} in enclosing scope"
+    return UnboundLocalError, f"cannot access local variable '{name}' {why}"
+
+
+def read_name(m: Machine, v: Any, name: str, free: bool = False) -> Any:
+    """What a name is bound to, if it is bound: one of the function that runs, or a free one, of a function around."""
+    kind, text = unbound(name, free)
     while isinstance(v, Maybe):
-        text = f"cannot access local variable '{name}' where it is not associated with a value"
-        m.require(v.defined, UnboundLocalError, text)
+        m.require(v.defined, kind, text)
         v = v.inner
     if v is UNDEF:
-        m.fail(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
+        m.fail(kind(text))
     if isinstance(v, Poison):
         m.refuse(v.why, v.fix)
     return v
 
 
-__all__ = ["branch", "choose", "close", "emit_region", "read_name"]
+__all__ = ["branch", "choose", "close", "emit_region", "read_name", "unbound"]
