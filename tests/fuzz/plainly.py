@@ -126,13 +126,14 @@ def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **_: An
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    made, tag = _pushed(f, tuple(primals), tuple(range(len(primals))), numbers(tuple(tangents)))
+    along = tuple(float(t) if isinstance(t, (int, np.integer)) else t for t in tangents)
+    made, tag = _pushed(f, tuple(primals), tuple(range(len(primals))), numbers(along))
     return f(*primals), mapped(lambda y: slope(y, tag), made)
 
 
 def vjp(f: Callable[..., Any], *args: Any) -> Any:
     def pullback(cotangent: Any) -> Any:
-        floats = tuple(k for k, a in enumerate(args) if numbers(a))
+        floats = tuple(k for k, a in enumerate(args) if numbers(a) or np.size(a) == 0)
         weight = float(cotangent) if isinstance(cotangent, (int, np.integer)) else cotangent
         made = iter(grad(lambda *xs: inner(f(*xs), weight), floats)(*args))
         return tuple(next(made) if k in floats else None for k in range(len(args)))
@@ -267,7 +268,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _norm(x: Any) -> Any:
-    return np.sum(x * x).sqrt()
+    return lift(np.sum(x * x)).sqrt()
 
 
 UNARY = ("sin", "cos", "exp", "log1p", "expm1", "sqrt", "tanh", "sinh", "cosh", "arctan", "arcsinh", "floor")
