@@ -10,7 +10,7 @@ import pullback as torch
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, evaluate
 from pullback.compiler.ir.types import Type
-from pullback.compiler.ops import fourier
+from pullback.compiler.ops.complex import fourier
 from pullback.compiler.passes import adjoint
 
 F = torch.fft

@@ -13,9 +13,9 @@ from pullback.compiler.ir.graph import Builder, evaluate
 from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.external import calls_of
-from pullback.compiler.ops.factor import lu_factor
 from pullback.compiler.ops.library import Library
-from pullback.compiler.ops.solutions import cofactor, inverse
+from pullback.compiler.ops.linalg.factor import lu_factor
+from pullback.compiler.ops.linalg.solutions import cofactor, inverse
 from pullback.compiler.passes import optimize
 
 L = torch.linalg

@@ -18,7 +18,7 @@ from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.control import Region
 from pullback.compiler.ops.elementwise import Elementwise
 from pullback.compiler.ops.library import Library
-from pullback.compiler.ops.special import Special
+from pullback.compiler.ops.scipy.special import Special
 from pullback.compiler.passes import adjoint
 from tests.compare import difference, directional
 from tests.exact import ROUNDINGS, STEPS, bounds, pulled_wrong

@@ -16,7 +16,7 @@ from pullback.compiler.frontend.numpy.special import KNOWN
 from pullback.compiler.frontend.numpy.ufuncs import RULES
 from pullback.compiler.frontend.recoded import recoded
 from pullback.compiler.ir.primitive import REGISTRY
-from pullback.compiler.ops.called import TABLE, UNKNOWN
+from pullback.compiler.ops.scipy.called import TABLE, UNKNOWN
 from pullback.runtime.transforms import grad, jit, value_and_grad
 from tests.numpy_cases.special import UFUNCS
 

@@ -14,7 +14,7 @@ from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, Graph, evaluate, inline
 from pullback.compiler.ir.primitive import REGISTRY
 from pullback.compiler.ir.types import Type
-from pullback.compiler.ops import special_tables
+from pullback.compiler.ops.scipy import special_tables
 from pullback.compiler.ops.source import number
 from pullback.compiler.passes import adjoint
 from tests.tools import fit_special

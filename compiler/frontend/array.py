@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import Type
-from ..ops.complexes import imag, real
+from ..ops.complex.complexes import imag, real
 from . import tracing
 from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message

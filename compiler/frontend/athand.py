@@ -28,7 +28,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
-from ..ops.complexes import imag, real
+from ..ops.complex.complexes import imag, real
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
 from ..ops.index import check_indices

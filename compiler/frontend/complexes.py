@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.complexes import complex_
+from ..ops.complex.complexes import complex_
 from .array import Array
 
 

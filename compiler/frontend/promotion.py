@@ -14,7 +14,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DTYPES, PARTS, TRACED
 from ..ops import elementwise, reduce, shape, source
-from ..ops.complexes import imag, real
+from ..ops.complex.complexes import imag, real
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
 from .operators import is_array_like

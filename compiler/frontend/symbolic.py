@@ -26,8 +26,8 @@ from ..ops.algebras import Floats, Symbols
 from ..ops.control import call
 from ..ops.elementwise import Elementwise, cast, select
 from ..ops.expression import read_all
+from ..ops.scipy.special import Special
 from ..ops.source import const, number
-from ..ops.special import Special
 from ..ops.term import Term, Terms
 from ..passes.cleanup import expand
 from .array import Array, find, here

@@ -20,7 +20,7 @@ import numpy as np
 from ..ir.graph import Builder, Value, Where
 from ..ir.primitive import Effect
 from ..ir.types import DTYPES, TRACED, type_of
-from ..ops.complexes import complex_
+from ..ops.complex.complexes import complex_
 from .errors import NeedsValues, TooManyOperations, TraceError, message
 from .sizes import Sizes, plain
 

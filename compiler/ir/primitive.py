@@ -108,7 +108,7 @@ class Primitive:
     safe = 1.0
     #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more
     expand: Any = None
-    #: `on_pairs(m, op, args)` gives its results where arguments are complex: see `ops.complexes`
+    #: `on_pairs(m, op, args)` gives its results where arguments are complex: see `ops.complex.complexes`
     on_pairs: Any = None
 
     def __init__(self, name: str) -> None:

@@ -7,14 +7,7 @@ made, or how a machine spells them.  Importing it registers every primitive in `
 """
 
 from . import (
-    bessel,
     bits,
-    called,
-    called_bessel,
-    called_gammas,
-    called_others,
-    complex_matrices,
-    complexes,
     contract,
     control,
     convolve,
@@ -22,27 +15,32 @@ from . import (
     elementary,
     elementwise,
     external,
-    factor,
-    factorials,
-    fourier,
-    gammas,
     guard,
-    incomplete,
     index,
-    integrals,
-    inverses,
     memory,
     ordering,
-    polynomials,
     random,
     reduce,
     require,
     shape,
-    solutions,
     source,
-    special,
-    spectra,
     tape,
+)
+from .complex import complex_matrices, complexes, fourier
+from .linalg import factor, solutions, spectra
+from .scipy import (
+    bessel,
+    called,
+    called_bessel,
+    called_gammas,
+    called_others,
+    factorials,
+    gammas,
+    incomplete,
+    integrals,
+    inverses,
+    polynomials,
+    special,
 )
 
 __all__ = [

@@ -1,6 +1,6 @@
 """What formulas are read over: SymPy's symbols, mpmath's numbers, NumPy's floats.
 
-A formula of `ops.elementwise` or `ops.special` is a function of an algebra `m`.  Over `Symbols` it is a SymPy
+A formula of `ops.elementwise` or `ops.scipy.special` is a function of an algebra `m`.  Over `Symbols` it is a SymPy
 expression, which can be differentiated; over `Numbers` its value to as many digits as mpmath is told to keep; over
 `Floats` what NumPy makes of it.  In the first two nothing is written out that only floats need, against overflow and
 cancellation.

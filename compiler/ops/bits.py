@@ -14,8 +14,8 @@ import numpy as np
 
 from ..ir.types import Type
 from .elementwise import Elementwise
-from .inverses import Own
 from .library import Library
+from .scipy.inverses import Own
 
 
 def _copied(m: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:

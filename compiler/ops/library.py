@@ -22,7 +22,7 @@ import numpy as np
 from ..ir.primitive import Primitive
 from ..ir.types import Type, type_of
 from .external import Function, Numbered, external, numbered
-from .special import Family
+from .scipy.special import Family
 
 Types = Callable[..., Any]
 Compute = Callable[..., Any]

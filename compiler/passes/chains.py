@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ops.elementwise import add, div, mul, neg, select, sub
-from ..ops.inverses import strong_mul
+from ..ops.scipy.inverses import strong_mul
 from ..ops.source import const, number
 
 PRODUCTS = {mul, strong_mul}

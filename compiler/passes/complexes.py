@@ -11,8 +11,8 @@ from typing import Any
 
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ir.types import PARTS
+from ..ops.complex.pairs import Complex, Pair
 from ..ops.control import Carrying, Region
-from ..ops.pairs import Complex, Pair
 from ..ops.term import Terms
 
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..ir.graph import Builder, Op, Value
 from ..ir.types import Type
-from ..ops.called import Called
 from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
+from ..ops.scipy.called import Called
+from ..ops.scipy.special import Special
 from ..ops.source import number
-from ..ops.special import Special
 from ..ops.tape import new_tape, pop
 from .activity import Flow, useful, varied
 from .cut import at_hand

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ops.special import polygamma
+from ...compiler.ops.scipy.special import polygamma
 from ..tensor.creation import from_numpy
 from ..tensor.custom import Function
 from ..tensor.distributions import drawn_gamma

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...compiler.ops.pairs import Complex, Pair, joined, split
-from ...compiler.ops.pairs import angle as angle_of
+from ...compiler.ops.complex.pairs import Complex, Pair, joined, split
+from ...compiler.ops.complex.pairs import angle as angle_of
 from .core import REVIEW, Core, apply
 from .fragments import Operation
 from .products import dot

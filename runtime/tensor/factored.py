@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ...compiler.ops import matrices as M
 from ...compiler.ops.custom import stop_gradient
-from ...compiler.ops.factor import permutation
-from ...compiler.ops.solutions import solved
+from ...compiler.ops.linalg import matrices as M
+from ...compiler.ops.linalg.factor import permutation
+from ...compiler.ops.linalg.solutions import solved
 from .core import apply
 from .found import returned
 from .fragments import Operation

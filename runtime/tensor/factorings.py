@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops import factor as K
-from ...compiler.ops import matrices as M
+from ...compiler.ops.linalg import factor as K
+from ...compiler.ops.linalg import matrices as M
 from .arithmetic import gt, mul
 from .core import apply, apply_all, wrap
 from .creation import empty, tensor

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops.fourier import c2c, c2r, r2c
+from ...compiler.ops.complex.fourier import c2c, c2r, r2c
 from .arranging import roll
 from .axes import axis_of
 from .core import Core, apply

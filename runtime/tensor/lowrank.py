@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...compiler.ops import matrices as M
-from ...compiler.ops.factor import geqrf as _geqrf
+from ...compiler.ops.linalg import matrices as M
+from ...compiler.ops.linalg.factor import geqrf as _geqrf
 from .arithmetic import sub
 from .core import apply
 from .draws import randn

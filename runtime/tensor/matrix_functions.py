@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops import matrices as M
+from ...compiler.ops.linalg import matrices as M
 from ...compiler.ops.reduce import sum_ as fold
 from .arithmetic import div, mul
 from .axes import axis_of

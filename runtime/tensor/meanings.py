@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...compiler.ir.graph import Builder, Value
+from ...compiler.ops.complex.pairs import Complex, Pair, Shown, joined, split
 from ...compiler.ops.elementwise import cast
-from ...compiler.ops.pairs import Complex, Pair, Shown, joined, split
 from ...compiler.ops.term import Term, Terms
 from .cells import PARTS, Kind, kind_of
 

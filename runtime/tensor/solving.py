@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops import matrices as M
-from ...compiler.ops.factor import lu_factor as _lu
-from ...compiler.ops.solutions import slogdet as _slogdet
-from ...compiler.ops.solutions import solved, substituted
+from ...compiler.ops.linalg import matrices as M
+from ...compiler.ops.linalg.factor import lu_factor as _lu
+from ...compiler.ops.linalg.solutions import slogdet as _slogdet
+from ...compiler.ops.linalg.solutions import solved, substituted
 from .arithmetic import gt, where
 from .core import Core, apply, apply_all, wrap
 from .creation import tensor

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...compiler.ops.special import Family
+from ...compiler.ops.scipy.special import Family
 from .arithmetic import mul
 from .core import Core, apply
 from .elementary import unary

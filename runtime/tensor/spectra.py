@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops import spectra as V
-from ...compiler.ops.complex_matrices import eig as general
-from ...compiler.ops.pairs import Pair, joined, split
+from ...compiler.ops.complex.complex_matrices import eig as general
+from ...compiler.ops.complex.pairs import Pair, joined, split
+from ...compiler.ops.linalg import spectra as V
 from .asking import check_values
 from .core import apply, apply_all, requires, wrap
 from .creation import tensor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.ops.bessel import i0 as bessel
+from ...compiler.ops.scipy.bessel import i0 as bessel
 from .creation import finished
 from .dtypes import DType, dtype_of, get_default_dtype
 

@@ -1,4 +1,4 @@
-"""Print `compiler/ops/special_tables.py`: run it and redirect.
+"""Print `compiler/ops/scipy/special_tables.py`: run it and redirect.
 
 Each table holds Chebyshev coefficients of a smooth part of a special function, from its values at Chebyshev nodes in
 50 digits. The first is halved already, and the table ends where what is left out is below 2**-56 of the largest.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.elementwise import Elementwise
-from ...ops.special import Special
+from ...ops.scipy.special import Special
 from ..array import Array, implements
 from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, result_dtype, shape_of

@@ -1,9 +1,9 @@
 """np.linalg on traced complex matrices.
 
-What is rational in the elements is found by real matrices of twice the size, [[X, -Y], [Y, X]] for X + iY: solutions,
-inverses. Eigenvalues, singular values, determinants and Cholesky's factors have primitives of
-their own (`ops.complex_matrices`), of values whose last axis holds both parts. The eigenvalues of a matrix that is not
-symmetric are always complex here, where NumPy's dtype depends on the values.
+Solutions and inverses are found by real matrices of twice the size, [[X, -Y], [Y, X]] for X + iY. Eigenvalues, singular
+values, determinants and Cholesky's factors are primitives (`ops.complex.complex_matrices`), of values whose last axis
+holds both parts. The eigenvalues of a matrix that is not symmetric are always complex here, where NumPy's dtype depends
+on the values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import complex_matrices
+from ...ops.complex import complex_matrices
 from ..array import FUNCTIONS, Array, implements
 from ..errors import TraceError, message
 from ..promotion import result_dtype

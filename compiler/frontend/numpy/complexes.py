@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.called import Functions
-from ...ops.complexes import complex_
-from ...ops.complexes import imag as imag_part
-from ...ops.complexes import real as real_part
-from ...ops.pairs import Complex, Pair
-from ...ops.pairs import angle as angle_of
+from ...ops.complex.complexes import complex_
+from ...ops.complex.complexes import imag as imag_part
+from ...ops.complex.complexes import real as real_part
+from ...ops.complex.pairs import Complex, Pair
+from ...ops.complex.pairs import angle as angle_of
+from ...ops.scipy.called import Functions
 from ...ops.term import Terms
 from ..array import HOOKS, Array, here, implements, name_of
 from ..errors import TraceError, message

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import factor, spectra
 from ...ops.custom import without_slope
+from ...ops.linalg import factor, spectra
 from ..array import FUNCTIONS, Array, implements, unknown
 from .linalg import emitted, holds, is_finite, matrices, mirrored, turned
 from .ufuncs import elementwise

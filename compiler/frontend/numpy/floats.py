@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.bessel import i0 as bessel_i0
 from ...ops.bits import frexp
+from ...ops.scipy.bessel import i0 as bessel_i0
 from ...ops.term import Term, Terms
 from ..array import Array, implements, unknown
 from .products import matmul

@@ -1,8 +1,7 @@
 """np.linalg on traced arrays: the last two axes are matrices, those before them a batch that broadcasts.
 
-NumPy's LAPACK computes (`ops/solutions`, `ops/factor`, `ops/spectra`), except for matrices of a few rows (`ops/small`);
-what has no result is a LinAlgError of the call, as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do
-derivatives: the other one's elements get none.
+NumPy's LAPACK computes (`ops/linalg`), except for matrices of a few rows; what has no result is a LinAlgError of the call,
+as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get none.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import matrices as M
-from ...ops import solutions
+from ...ops.linalg import matrices as M
+from ...ops.linalg import solutions
 from ...ops.require import ERRORS, require
-from ...ops.special import Family
+from ...ops.scipy.special import Family
 from ..array import FUNCTIONS, Array, here, implements
 from ..errors import TraceError, message
 from ..promotion import as_operand, broadcast, cast, conform, result_dtype

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.solutions import triangular
+from ...ops.linalg.solutions import triangular
 from ..array import Array, here, unknown
 from ..promotion import as_operand, conform
 from ..recoded import recode

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.called import TABLE, Functions, one
+from ...ops.scipy.called import TABLE, Functions, one
 from ..array import Array, here, unknown
 from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, conform, result_dtype

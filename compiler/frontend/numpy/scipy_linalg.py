@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import factor, spectra
-from ...ops import matrices as M
-from ...ops.solutions import triangular
+from ...ops.linalg import factor, spectra
+from ...ops.linalg import matrices as M
+from ...ops.linalg.solutions import triangular
 from ..array import FUNCTIONS, Array, unknown
 from ..errors import TraceValueError, message
 from ..recoded import recode

@@ -1,6 +1,7 @@
 """np.fft on traced arrays: discrete Fourier transforms, cut or filled with zeros to the sizes asked for and scaled.
 
-The formulas are those of `ops.fourier`, as for Tensors; NumPy's pocketfft computes. Transforms of f32 are complex64.
+The formulas are those of `ops.complex.fourier`, as for Tensors; NumPy's pocketfft computes. Transforms of f32 are
+complex64.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import fourier
-from ...ops.pairs import Complex
+from ...ops.complex import fourier
+from ...ops.complex.pairs import Complex
 from ...ops.term import Terms
 from ..array import Array, implements
 from ..errors import TraceError, message

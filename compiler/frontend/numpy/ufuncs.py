@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import inverses
+from ...ops.scipy import inverses
 from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from ..errors import TraceError, message

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.types import Type
-from .contract import contract
-from .reduce import spread, sum_
-from .shape import concatenate, reshape, slice_, transpose
-from .source import iota
+from ...ir.types import Type
+from ..contract import contract
+from ..reduce import spread, sum_
+from ..shape import concatenate, reshape, slice_, transpose
+from ..source import iota
 
 
 def shape_of(x: Any) -> tuple[int, ...]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
+from ...ir.types import Type
+from ..custom import refused
+from ..library import Library, each, positive, rectangles
 from . import matrices as M
 from . import small
-from .custom import refused
-from .library import Library, each, positive, rectangles
 from .solutions import scalar, written
 
 

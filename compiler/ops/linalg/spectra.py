@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
+from ...ir.types import Type
+from ..library import Library, each, near_one, positive
 from . import matrices as M
-from .library import Library, each, near_one, positive
 
 
 def _same(a: Type) -> Type:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .library import Library
+from ..library import Library
 from .special import BERNOULLI
 
 _U = np.arange(-4.6, 4.6, 1 / 32)

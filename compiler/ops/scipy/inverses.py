@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..term import Terms
 from .special import Arrays, Special
-from .term import Terms
 
 
 class Own(Special):

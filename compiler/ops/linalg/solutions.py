@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
+from ...ir.types import Type
+from ..library import Library, each, near_one, rectangles
 from . import matrices as M
 from . import small
-from .library import Library, each, near_one, rectangles
 
 
 def _same(a: Type, *_: Type, **__: Any) -> Type:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.graph import Value
-from ..ir.types import Type
+from ...ir.graph import Value
+from ...ir.types import Type
 
 
 class Shown:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.primitive import Primitive
-from ..ir.types import COMPLEX, PARTS
-from . import contract, convolve, custom, elementwise, index, memory, reduce, shape, source
+from ...ir.primitive import Primitive
+from ...ir.types import COMPLEX, PARTS
+from .. import contract, convolve, custom, elementwise, index, memory, reduce, shape, source
 from .pairs import Complex, Pair
 
 WHOLE = {part: name for name, part in PARTS.items()}

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .library import Library
+from ..library import Library
 from .special import lgamma, polygamma
 
 STEP, FALLEN = 1 / 64, 45.0

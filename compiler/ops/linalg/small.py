@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.types import Type
-from .shape import concatenate, reshape, slice_
+from ...ir.types import Type
+from ..shape import concatenate, reshape, slice_
 
 ROWS = 4
 """Up to so many rows a matrix is written out: the number of operations grows with the cube."""

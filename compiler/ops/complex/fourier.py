@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
-from .library import Library
+from ...ir.types import Type
+from ..library import Library
+from ..shape import pad, reshape, slice_
+from ..source import iota
 from .pairs import Pair, joined, split
-from .shape import pad, reshape, slice_
-from .source import iota
 
 
 def _numbers(x: np.ndarray) -> np.ndarray:

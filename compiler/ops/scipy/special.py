@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.graph import Builder, Value
-from ..ir.primitive import REGISTRY, Primitive
+from ...ir.graph import Builder, Value
+from ...ir.primitive import REGISTRY, Primitive
+from ..elementwise import cast
+from ..term import Term, Terms
 from . import special_tables as T
-from .elementwise import cast
-from .term import Term, Terms
 
 Rule = Callable[..., Any]
 

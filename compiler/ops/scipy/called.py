@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.graph import Value
-from .custom import refused
-from .elementwise import cast
-from .library import Library
+from ...ir.graph import Value
+from ..custom import refused
+from ..elementwise import cast
+from ..library import Library
+from ..term import Term
 from .special import Family
-from .term import Term
 
 Formula = Callable[..., Any]
 Slopes = Callable[[Any, Sequence[Term], Sequence[Term]], Sequence[Sequence[Any]]]

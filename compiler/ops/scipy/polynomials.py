@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .custom import refused
-from .library import Library
+from ..custom import refused
+from ..library import Library
 
 Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(k, x, the polynomial of degree k, that of degree k - 1) -> that of degree k + 1."""

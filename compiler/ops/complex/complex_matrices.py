@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
-from . import matrices as M
-from .library import Library, each, near_one
-from .solutions import solved
+from ...ir.types import Type
+from ..library import Library, each, near_one
+from ..linalg import matrices as M
+from ..linalg.solutions import solved
 
 Complex = tuple[Any, Any]
 """The real and the imaginary part."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.graph import Value
-from ..ir.types import Type
+from ...ir.graph import Value
+from ...ir.types import Type
+from ..shape import concatenate, reshape, slice_
+from ..term import Term, Terms
 from .pair import Pair, Shown
 from .pair_formulas import FORMULAS, angle
-from .shape import concatenate, reshape, slice_
-from .term import Term, Terms
 
 
 class Complex:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .custom import refused
-from .library import Library
+from ..custom import refused
+from ..library import Library
 from .special import lgamma
 
 STEPS = 100_000

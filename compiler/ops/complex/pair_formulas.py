@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .custom import stop_gradient
+from ..custom import stop_gradient
 from .pair import Pair
 
 
