@@ -27,7 +27,6 @@ from .numpy import (
     averages,
     choices,
     complex_functions,
-    complex_linalg,
     complexes,
     convolutions,
     creation,
@@ -36,9 +35,7 @@ from .numpy import (
     histograms,
     indexing,
     methods,
-    multivariate,
     nans,
-    norms,
     ordering,
     padding,
     places,
@@ -46,16 +43,14 @@ from .numpy import (
     products,
     quantiles,
     reductions,
-    scipy_functions,
-    scipy_linalg,
     sets,
     shaping,
-    special,
-    stats,
     transforms,
     ufuncs,
     writing,
 )
+from .numpy.matrices import complex_linalg, norms
+from .numpy.scipy import multivariate, scipy_functions, scipy_linalg, special, stats
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "complex_functions", "complex_linalg", "complexes",

@@ -10,9 +10,9 @@ from ...ops.require import require
 from ..array import FUNCTIONS, Array, implements
 from ..promotion import value_of
 from .averages import var as real_var
-from .complex_linalg import eigvals
 from .complexes import ANY, joined, own
 from .convolutions import correlate as slid
+from .matrices.complex_linalg import eigvals
 from .products import dot
 from .reductions import Axis, root, traced
 from .shaping import atleast_1d, concatenate, reshape

@@ -18,7 +18,7 @@ from ..tracing import user_line
 from ..unasked import unprotected
 from .convolutions import convolve
 from .creation import vander, zeros_like
-from .linalg import as_float, lstsq
+from .matrices.linalg import as_float, lstsq
 from .reductions import sum_, traced
 from .shaping import atleast_1d, concatenate, reshape
 from .ufuncs import elementwise

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..array import unknown
-from ..errors import UnknownFunction, message
-from ..promotion import as_operand
-from ..recoded import recode
-from ..tracing import user_line
+from ...array import unknown
+from ...errors import UnknownFunction, message
+from ...promotion import as_operand
+from ...recoded import recode
+from ...tracing import user_line
+from ..ufuncs import where
 from .densities import CONTINUOUS, DISCRETE, Continuous, Discrete
 from .scipy_functions import as_float
-from .ufuncs import where
 
 
 def f64(x: Any) -> Any:

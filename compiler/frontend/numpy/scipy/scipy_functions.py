@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.scipy.called import TABLE, Functions, one
-from ..array import Array, here, unknown
-from ..errors import TraceError, message
-from ..promotion import as_operand, common_shape, conform, result_dtype
-from ..recoded import concrete, recode
-from ..tracing import user_line
-from .ufuncs import RULES, where
+from ....ops.scipy.called import TABLE, Functions, one
+from ...array import Array, here, unknown
+from ...errors import TraceError, message
+from ...promotion import as_operand, common_shape, conform, result_dtype
+from ...recoded import concrete, recode
+from ...tracing import user_line
+from ..ufuncs import RULES, where
 
 
 def apply(name: str, *operands: Any) -> Any:

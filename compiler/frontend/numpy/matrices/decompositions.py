@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.custom import without_slope
-from ...ops.linalg import factor, spectra
-from ..array import FUNCTIONS, Array, implements, unknown
+from ....ops.custom import without_slope
+from ....ops.linalg import factor, spectra
+from ...array import FUNCTIONS, Array, implements, unknown
+from ..ufuncs import elementwise
 from .linalg import emitted, holds, is_finite, matrices, mirrored, turned
-from .ufuncs import elementwise
 
 _QR: Any = type(np.linalg.qr(np.eye(1)))
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.linalg.solutions import triangular
-from ..array import Array, here, unknown
-from ..promotion import as_operand, conform
-from ..recoded import recode
+from ....ops.linalg.solutions import triangular
+from ...array import Array, here, unknown
+from ...promotion import as_operand, conform
+from ...recoded import recode
+from ..ufuncs import where
 from .densities import gammaln, xlogy
 from .scipy_functions import as_float
 from .stats import f64
-from .ufuncs import where
 
 LOG_2_PI = math.log(2 * math.pi)
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ufuncs import where
 from .scipy_functions import apply
-from .ufuncs import where
 
 Formula = Callable[..., Any]
 INF = math.inf

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.complex import complex_matrices
-from ..array import FUNCTIONS, Array, implements
-from ..errors import TraceError, message
-from ..promotion import result_dtype
-from ..tracing import user_line
+from ....ops.complex import complex_matrices
+from ...array import FUNCTIONS, Array, implements
+from ...errors import TraceError, message
+from ...promotion import result_dtype
+from ...tracing import user_line
+from ..complexes import ANY, joined, own
+from ..reductions import Axis, amax, sum_, traced
+from ..shaping import concatenate, expand_dims
+from ..ufuncs import elementwise
 from . import linalg
-from .complexes import ANY, joined, own
 from .linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
 from .norms import norm as real_norm
 from .norms import vector_norm as real_vector_norm
-from .reductions import Axis, amax, sum_, traced
-from .shaping import concatenate, expand_dims
-from .ufuncs import elementwise
 
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 _EIG: Any = type(np.linalg.eig(np.eye(1)))

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..array import FUNCTIONS, Array, implements
-from ..promotion import constant
-from . import products
+from ...array import FUNCTIONS, Array, implements
+from ...promotion import constant
+from .. import products
+from ..reductions import Axis, amax, amin, axes_of, keep, normal_axis, root, sum_, traced
+from ..shaping import transpose
+from ..ufuncs import elementwise
 from .decompositions import eigvalsh, svdvals
 from .linalg import TraceLinAlgError, as_float, default_rtol, inv, matrices
-from .reductions import Axis, amax, amin, axes_of, keep, normal_axis, root, sum_, traced
-from .shaping import transpose
-from .ufuncs import elementwise
 
 NORMS = "numbers, np.inf, -np.inf, 0 for vectors; None, 'fro', 'nuc', np.inf, -np.inf, 1, -1, 2, -2 for matrices"
 

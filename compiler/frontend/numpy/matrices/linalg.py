@@ -1,7 +1,7 @@
 """np.linalg on traced arrays: the last two axes are matrices, those before them a batch that broadcasts.
 
-NumPy's LAPACK computes (`ops/linalg`), except for matrices of a few rows; what has no result is a LinAlgError of the call,
-as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get none.
+NumPy's LAPACK computes (`ops/linalg`), except for matrices of a few rows; what has no result is a LinAlgError of the
+call, as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get none.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.linalg import matrices as M
-from ...ops.linalg import solutions
-from ...ops.require import ERRORS, require
-from ...ops.scipy.special import Family
-from ..array import FUNCTIONS, Array, here, implements
-from ..errors import TraceError, message
-from ..promotion import as_operand, broadcast, cast, conform, result_dtype
-from ..sizes import broadcast_shapes
-from ..tracing import user_line
-from .products import matmul
-from .reductions import traced
-from .shaping import reshape, transpose
-from .ufuncs import elementwise
+from ....ops.linalg import matrices as M
+from ....ops.linalg import solutions
+from ....ops.require import ERRORS, require
+from ....ops.scipy.special import Family
+from ...array import FUNCTIONS, Array, here, implements
+from ...errors import TraceError, message
+from ...promotion import as_operand, broadcast, cast, conform, result_dtype
+from ...sizes import broadcast_shapes
+from ...tracing import user_line
+from ..products import matmul
+from ..reductions import traced
+from ..shaping import reshape, transpose
+from ..ufuncs import elementwise
 
 ERRORS["LinAlgError"] = np.linalg.LinAlgError
 

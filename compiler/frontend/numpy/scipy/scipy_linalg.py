@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.linalg import factor, spectra
-from ...ops.linalg import matrices as M
-from ...ops.linalg.solutions import triangular
-from ..array import FUNCTIONS, Array, unknown
-from ..errors import TraceValueError, message
-from ..recoded import recode
-from ..tracing import user_line
-from .decompositions import qr as numpy_qr
-from .decompositions import svd as numpy_svd
-from .decompositions import svdvals as numpy_svdvals
-from .linalg import alike, as_float, default_rtol, emitted, formula, holds, matrices, mirrored, turned
-from .linalg import det as numpy_det
-from .linalg import inv as numpy_inv
-from .linalg import lstsq as numpy_lstsq
-from .linalg import pinv as numpy_pinv
-from .linalg import solve as numpy_solve
-from .norms import norm as numpy_norm
-from .products import matmul
-from .reductions import traced
-from .shaping import concatenate, reshape
-from .ufuncs import elementwise
+from ....ops.linalg import factor, spectra
+from ....ops.linalg import matrices as M
+from ....ops.linalg.solutions import triangular
+from ...array import FUNCTIONS, Array, unknown
+from ...errors import TraceValueError, message
+from ...recoded import recode
+from ...tracing import user_line
+from ..matrices.decompositions import qr as numpy_qr
+from ..matrices.decompositions import svd as numpy_svd
+from ..matrices.decompositions import svdvals as numpy_svdvals
+from ..matrices.linalg import alike, as_float, default_rtol, emitted, formula, holds, matrices, mirrored, turned
+from ..matrices.linalg import det as numpy_det
+from ..matrices.linalg import inv as numpy_inv
+from ..matrices.linalg import lstsq as numpy_lstsq
+from ..matrices.linalg import pinv as numpy_pinv
+from ..matrices.linalg import solve as numpy_solve
+from ..matrices.norms import norm as numpy_norm
+from ..products import matmul
+from ..reductions import traced
+from ..shaping import concatenate, reshape
+from ..ufuncs import elementwise
 
 
 def _refused(name: str, **given: Any) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops.scipy.called import NATIVE, TABLE, Functions
-from .ufuncs import RULES
+from ....ops.scipy.called import NATIVE, TABLE, Functions
+from ..ufuncs import RULES
 
 PRIMITIVES = "gamma erfc erfcx erfinv ndtri log_ndtr i0 i0e i1 i1e"
 """Primitives of SciPy's names."""
