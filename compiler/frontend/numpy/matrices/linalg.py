@@ -1,7 +1,8 @@
 """np.linalg on traced arrays: the last two axes are matrices, those before them a batch that broadcasts.
 
 NumPy's LAPACK computes (`ops/linalg`), except for matrices of a few rows; what has no result is a LinAlgError of the
-call, as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get none.
+call, as in NumPy. Of symmetric matrices NumPy reads one triangle, and so do derivatives: the other one's elements get
+none.
 """
 
 from __future__ import annotations
