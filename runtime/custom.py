@@ -92,6 +92,9 @@ def apply(
     arrays = R.arrays_of(args)
     leaves = [R.leaf_of(x) for x in arrays]
     traced = R.trace_region(now, name, leaves, lambda *given: R.call(value, *put(args, given)))
+    if any(leaf.type.is_complex for leaf in (*leaves, *traced.leaves)):
+        said = f"{name} has a rule of its own and takes or returns complex numbers"
+        R.refuse(said, "give it real and imaginary parts")
     call = Call(name, args, tuple(arrays), traced, [] if closes else None)
     key = key_of(args)
     known = next((label for who, what, label in _active.rules if who is owner and what == key), None)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..compiler.backend.entries import specs
 from ..compiler.frontend.array import Array
+from ..compiler.frontend.complexes import Parts
 from ..compiler.frontend.results import LeafResult, NamedResult, from_arrays, items_of
 from ..compiler.ir.types import DTYPES
 from . import kernels
@@ -86,6 +87,8 @@ class Places:
             return specs.DictSpec(result.keys, tuple(parts)) if None not in parts else None
         wanted = result.make if isinstance(result, NamedResult) else (
             list if isinstance(result, specs.ListResult) else tuple)
+        if wanted is Parts:
+            _refuse(self._title, TypeError, place, "must be None: this part of the result is complex")
         if not isinstance(wanted, type):
             problem = "must be None: this part of the result is a dict whose keys are not strings"
             _refuse(self._title, TypeError, place, problem)

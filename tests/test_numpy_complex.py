@@ -276,6 +276,30 @@ def test_hessians_of_complex_arguments_are_refused() -> None:
         pb.hessian(lambda z: np.sum(np.abs(z) ** 2))(Z)
 
 
+def test_rules_and_out_take_real_numbers() -> None:
+    @pb.custom_vjp
+    def doubled(z: Any) -> Any:
+        return z * 2
+
+    doubled.defvjp(lambda z: (z * 2, None), lambda kept, ct: (ct * 2,))
+    with pytest.raises(TraceError, match="takes or returns complex numbers"):
+        pb.jit(doubled)(Z)
+    with pytest.raises(TypeError, match="this part of the result is complex"):
+        pb.jit(lambda z: z * 2)(Z, out=np.zeros(3, complex))
+    with pytest.raises(TraceError, match="external has a rule of its own and takes"):
+        pb.jit(lambda z: pb.external(lambda z: float(abs(z[0])), float)(z))(Z)
+
+
+def test_types_are_pythons() -> None:
+    def told(z: Any) -> Any:
+        for kind in (complex, float):
+            if isinstance(z, kind):
+                return z * 2
+        return z
+
+    assert pb.jit(told)(1 + 1j) == 2 + 2j
+
+
 def test_pythons_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         pb.jit(lambda z: 1 / z)(0j)

@@ -415,3 +415,25 @@ def test_special_values_are_pytorchs(name: str) -> None:
         rows = [tuple(np.argwhere(off)[j]) for j in range(min(4, int(off.sum())))]
         told = [f"at {[a[r[-1]] for a in arrays]}: {filled[0][r]} and not {filled[1][r]}" for r in rows]
         assert not off.any(), f"{name}, result {k}, {int(off.sum())} points: {'; '.join(told)}"
+
+
+COMPLEX = "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal square sin cos tan asin acos atan sinh cosh tanh"
+COMPLEX += " asinh acosh atanh sigmoid sgn abs angle"
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", COMPLEX.split())
+def test_functions_of_complex_tensors(name: str, dtype: str) -> None:
+    """Values and gradients in all quadrants, inside of the unit circle and far out."""
+    angles = np.exp(1j * np.array([0.3, 1.2, 2.0, 2.9, -0.4, -1.3, -2.2, -3.0]))
+    points = np.concatenate([0.4 * angles, 1.7 * angles, 20.0 * angles if name != "sigmoid" else angles])
+    found = []
+    for t in (torch, pullback):
+        z = t.tensor(points.astype(dtype), requires_grad=True)
+        made = getattr(t, name)(z)
+        t.real(made * (0.5 - 1j)).sum().backward()
+        found.append((made.detach().numpy(), z.grad.numpy()))
+    for want, got in zip(*found, strict=True):
+        assert want.dtype == got.dtype
+        tolerance = {"rtol": 2e-3, "atol": 1e-5} if dtype == "complex64" else {"rtol": 1e-11, "atol": 1e-12}
+        np.testing.assert_allclose(got, want, **tolerance)

@@ -245,7 +245,7 @@ def type_of(x: Any) -> type:
     """type(x) as it is in Python."""
     if isinstance(x, Array) and not x.type.shape:
         if x.weak:
-            return {"bool": bool, "i64": int}.get(x.type.dtype, float)
+            return {"bool": bool, "i64": int, "c128": complex}.get(x.type.dtype, float)
         return x.dtype.type
     if isinstance(x, Ref):
         return {"array": np.ndarray, "list": list, "dict": dict}[x.box.kind]
