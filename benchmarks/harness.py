@@ -214,6 +214,8 @@ def leaves(tree: Any) -> list[np.ndarray]:
         return [leaf for item in tree for leaf in leaves(item)]
     if hasattr(tree, "detach"):
         tree = tree.detach().numpy()
+    if np.iscomplexobj(tree):
+        return [np.asarray(tree.real, np.float64), np.asarray(tree.imag, np.float64)]
     return [np.asarray(tree, np.float64)]
 
 

@@ -27,6 +27,8 @@ FAMILIES = (
     "soft_dtw",
     "newton",
     "kalman",
+    "linear_algebra",
+    "functions",
     "characters",
     "volatility",
     "heat",
