@@ -31,6 +31,7 @@ from . import (
     index,
     integrals,
     inverses,
+    lapack,
     memory,
     ordering,
     polynomials,
@@ -48,6 +49,7 @@ from . import (
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
-    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "memory", "ordering",
-    "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
+    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "memory",
+    "ordering", "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
+    "tape",
 ]
