@@ -11,7 +11,8 @@ import numpy as np
 from .process import library_symbol, open_library
 
 _PRODUCTS = {f"cblas_{kind}gemm": f"scipy_cblas_{kind}gemm64_" for kind in "ds"}
-_ROUTINES = {f"lapack_{kind}{name}": f"scipy_{kind}{name}_64_" for kind in "ds" for name in ("potrf", "getrf", "getrs")}
+_LAPACK = ("potrf", "getrf", "getri", "getrs")
+_ROUTINES = {f"lapack_{kind}{name}": f"scipy_{kind}{name}_64_" for kind in "ds" for name in _LAPACK}
 _ROUTINES |= {f"cblas_{kind}trsm": f"scipy_cblas_{kind}trsm64_" for kind in "ds"}
 
 

@@ -36,8 +36,9 @@ class Routine(Library):
     def sizes(self, types: Sequence[Type], attrs: Mapping[str, Any]) -> tuple[int, ...]:
         """Matrices, rows, what the last argument has of right sides if it has any, and the attributes as declared."""
         *lead, n, _ = types[0].static_shape()
-        right = types[-1].size // (math.prod(lead) * n)  # type: ignore[operator]
-        return math.prod(lead), n, right, *(int(attrs[key]) for key in self.attributes)
+        count = math.prod(lead)
+        right = types[-1].size // (count * n) if types[-1].is_float else n  # type: ignore[operator]
+        return count, n, right, *(int(attrs[key]) for key in self.attributes)
 
 
 def is_called(*types: Type) -> bool:
@@ -154,6 +155,12 @@ def _getrs(factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, turned: int) 
     return np.where(missing[..., None, None], math.nan, swapped(x))
 
 
+getri = Routine(
+    "getri", lambda a, p: _side(a, p, a), lambda a, p: _getrs(a, p, np.zeros_like(a) + np.eye(a.shape[-1]), 0),
+    samples=lambda rng: [([*_getrf(a)], {}) for a in _squares(rng)],
+)  # fmt: skip
+"""The inverse, by the factors of `getrf`; transposed."""
+
 getrs = Routine(
     "getrs", _side, _getrs, None, {"turned": "axis"},
     samples=lambda rng: [([*_getrf(a), rng.normal(size=(*a.shape[:-2], 2, a.shape[-1]))], {"turned": k})
@@ -168,4 +175,5 @@ trsm = Routine(
 )  # fmt: skip
 """X with T X = B, or with T' X = B where it is `turned`, for the lower or `upper` triangle T of a matrix."""
 
-__all__ = ["Routine", "getrf", "getrs", "is_called", "lu", "order_of", "potrf", "swapped", "triangular", "trsm"]
+__all__ = ["Routine", "getrf", "getri", "getrs", "is_called", "lu", "order_of", "potrf", "swapped", "triangular",
+           "trsm"]

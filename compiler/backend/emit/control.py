@@ -159,7 +159,9 @@ class Control(Tapes):
         name = lapack.name_of(s.routine)
         kinds = ", ".join(each.split()[0] for each in (*sizes, *buffers))
         self.w.declarations[name] = f"declare i64 @{name}({kinds})"
-        self.w.lines.append(f"  call i64 @{name}({', '.join([*sizes, *buffers])})")
+        status = self.w.fresh("i64")
+        self.w.lines.append(f"  {status.text} = call i64 @{name}({', '.join([*sizes, *buffers])})")
+        self._leave_if(self.w.ne(status, self.w.number(0, "i64")), status.text)
 
     def _push(self, s: Push) -> None:
         self.push(s)
