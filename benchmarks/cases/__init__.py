@@ -31,6 +31,7 @@ FAMILIES = (
     "volatility",
     "heat",
     "cofactors",
+    "matrices",
     "long_time",
     "threads",
     "cold",
