@@ -1,4 +1,4 @@
-"""Solutions of linear equations, inverses and determinants, by NumPy's LAPACK, with pullbacks of our own.
+"""Solutions of linear equations, inverses and determinants, by LAPACK, with pullbacks of our own.
 
 Matrices of up to four rows are written out (`small`). The rules are those of Giles, "Collected matrix derivative
 results for forward and reverse mode algorithmic differentiation" (2008), and of Golub and Pereyra (1973) for the
