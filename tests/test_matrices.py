@@ -190,16 +190,16 @@ def test_wrong_arguments(call: Callable[[], Any], text: str) -> None:
 
 
 def test_library_operations_in_graphs() -> None:
-    """They print and parse, are one call of Python each, and give the same in native code."""
+    """They print and parse, are calls of LAPACK or else of Python, and give the same in native code."""
     b = Builder("f", [Type("f64", (6, 6))])
     given = np.linspace(-1, 1, 36).reshape(6, 6) + 3 * np.eye(6)
     packed, pivots, _ = b.emit(lu_factor, *b.params)
     (made,) = b.emit(inverse, packed)
     graph = b.finish([made, pivots])
     assert show(parse(show(graph))) == show(graph)
-    assert sorted(calls_of(optimize(graph))) == ["inverse", "lu_factor"]
+    assert sorted(calls_of(optimize(graph))) == ["lu_factor"]
     for got, want in zip(compile_graph(graph).run([given]), evaluate(graph, [given]), strict=True):
-        np.testing.assert_array_equal(got, want)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
     assert isinstance(inverse, Library)
 
 

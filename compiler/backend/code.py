@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import watch
-from . import blas, cache, external, gemm, process, threads, tiers
+from . import blas, cache, external, gemm, lapack, process, threads, tiers
 from .machine import compile_aside, compile_object
 from .module import Linked, link
 
@@ -216,6 +216,8 @@ def library_symbols(*calls: str) -> dict[str, int]:
             found |= blas.symbols()
         elif name == "external":
             found |= external.symbols()
+        elif name == "lapack":
+            found |= lapack.symbols()
         else:
             found |= gemm.symbols(name.removeprefix("gemm "))
     library = process.open_library()

@@ -13,7 +13,6 @@ from typing import Any
 
 from ..ir.graph import Graph, Op
 from ..ir.types import Size
-from ..ops.external import external
 from ..ops.guard import guard
 from ..ops.memory import bump, update
 from .assemble import assemble
@@ -21,6 +20,7 @@ from .lines import lines
 from .product import LARGEST
 from .program import Program
 from .regions import regions
+from .steps import is_call
 
 MANY = 8
 """Elements of arrays that a graph writes one by one, from which it is taken for a list of statements, not of nests."""
@@ -32,7 +32,7 @@ def lower(graph: Graph, vector_bits: int = 256, called: int = LARGEST) -> Progra
         for name, value in op.attrs.items():
             if _has_size(value):
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
-    if any(op.regions or op.prim is external or any(v.type.is_tape for v in op.results) for op in graph.body):
+    if any(op.regions or is_call(op) or any(v.type.is_tape for v in op.results) for op in graph.body):
         return _retried(regions(graph, called, vector_bits))
     if sum(_writes_element(op) for op in graph.body) >= MANY:
         return _retried(regions(graph, called, vector_bits))

@@ -26,10 +26,11 @@ from ..loops import (
 )
 from ..ops.control import Carrying
 from ..ops.index import check_indices
+from ..ops.linalg.lapack import Routine
 from .arraywork import write_arrays
 from .branches import write_branch
 from .fuse import Fusion
-from .program import Copy, Fail, Let, Opaque, Site, Statement, Store, Tape, View
+from .program import Copy, Fail, Let, Native, Opaque, Site, Statement, Store, Tape, View
 from .rounds import write_loop
 from .steps import expanded, forms, is_array, is_number, load, spaces, steps
 from .takeover import Takeover
@@ -224,10 +225,10 @@ class Body:
         elif self.takeover.taken.get(r) is op.args[0]:
             self.lies[r] = self.lies[op.args[0]]
 
-    # ---- calls of Python
+    # ---- calls of Python and of LAPACK
 
     def _external(self, op: Op) -> None:
-        """A call of Python: its numbers go through buffers of one element."""
+        """A call of another's code: its numbers go through buffers of one element."""
         arguments = []
         for a in op.args:
             buffer = self.env[a]
@@ -237,8 +238,13 @@ class Body:
             assert isinstance(buffer, Buffer)
             arguments.append(buffer)
         results = [self.room(r) for r in op.results]
-        self.made.sites.append(Site(op.where, op.prim.name, tuple(v for _, v in sorted(op.attrs.items()))))
-        self.out.append(Opaque(op.attrs["number"], tuple(arguments), tuple(results), len(self.made.sites)))
+        if isinstance(op.prim, Routine):
+            name = f"{op.prim.name}_{op.results[0].type.dtype}"
+            sizes = op.prim.sizes([a.type for a in op.args], op.attrs)
+            self.out.append(Native(name, sizes, tuple(arguments), tuple(results)))
+        else:
+            self.made.sites.append(Site(op.where, op.prim.name, tuple(v for _, v in sorted(op.attrs.items()))))
+            self.out.append(Opaque(op.attrs["number"], tuple(arguments), tuple(results), len(self.made.sites)))
         for r, buffer in zip(op.results, results, strict=True):
             if is_number(r.type):
                 self.env[r] = self.let(Load(buffer, Affine()), r.hint)

@@ -235,6 +235,16 @@ class Opaque:
     site: int
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Native:
+    """results = a routine of LAPACK's, on arguments; `sizes` and attributes come first in its call."""
+
+    routine: str
+    sizes: tuple[int, ...]
+    arguments: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
+
+
 class Carry(NamedTuple):
     """A number that a loop hands from round to round: inside, before the first, after each, and after the last."""
 
@@ -287,7 +297,9 @@ class Branch:
     results: tuple[tuple[Variable, Element, Element], ...]
 
 
-Statement = Nest | Rows | Multiply | Lines | Store | Let | View | Copy | Fail | Opaque | Push | Pop | Loop | Branch
+Statement = (
+    Nest | Rows | Multiply | Lines | Store | Let | View | Copy | Fail | Opaque | Native | Push | Pop | Loop | Branch
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,6 +16,7 @@ from .program import (
     Lines,
     Loop,
     Multiply,
+    Native,
     Nest,
     Opaque,
     Pop,
@@ -38,6 +39,7 @@ ROUNDS = 16
 """Rounds that a loop is taken to run where their number is not known."""
 
 PYTHON = 5_000
+LAPACK = 500
 """Nanoseconds that a call of Python is taken to run."""
 
 Roots = Mapping[Buffer, frozenset[Buffer]]
@@ -99,7 +101,7 @@ def _writes(s: Statement) -> list[Buffer]:
         return [s.tape.buffer]
     if isinstance(s, Multiply):
         return [s.out.buffer]
-    if isinstance(s, Opaque):
+    if isinstance(s, Opaque | Native):
         return list(s.results)
     if isinstance(s, Lines):
         return [s.frame, *(b for b, _ in s.stores)]
@@ -157,7 +159,7 @@ def named(s: Statement, clear: set[Element] | None = None) -> set[Buffer]:
         found.add(s.of)
     elif isinstance(s, Copy):
         found |= {s.to, s.source}
-    elif isinstance(s, Opaque):
+    elif isinstance(s, Opaque | Native):
         found |= {*s.arguments, *s.results}
     elif isinstance(s, Push | Pop):
         found |= {s.tape.buffer, *(b for b, _ in s.record if isinstance(b, Buffer))}
@@ -191,6 +193,9 @@ def time(body: Sequence[Statement]) -> float:
             total += _elements(s.to) / 8
         elif isinstance(s, Opaque):
             total += PYTHON
+        elif isinstance(s, Native):
+            count, rows, right, *_ = s.sizes
+            total += count * (LAPACK + rows * rows * right / 16)
     for e in reachable(elements):
         total += 0.25 * (COSTS.get(e.spelling, 1) if isinstance(e, Apply) else isinstance(e, Load))
     return total

@@ -25,6 +25,7 @@ from .program import (
     Lines,
     Loop,
     Multiply,
+    Native,
     Nest,
     Opaque,
     Pop,
@@ -92,6 +93,10 @@ class _Shown(Shower):
     def _opaque(self, s: Opaque) -> None:
         results, given = (", ".join(b.name for b in each) for each in (s.results, s.arguments))
         self.line(f"{results} = external {int(s.number)} of {given}, or fail {s.site}")
+
+    def _native(self, s: Native) -> None:
+        results, given = (", ".join(b.name for b in each) for each in (s.results, s.arguments))
+        self.line(f"{results} = {s.routine}{list(s.sizes)} of {given}")
 
     def _push(self, s: Push) -> None:
         held = ", ".join(self.element(v) if isinstance(v, Element) else v.name for v, _ in s.record)

@@ -39,6 +39,7 @@ from ..loops import (
 from ..ops.control import call
 from ..ops.elementwise import Elementwise
 from ..ops.external import external
+from ..ops.linalg.lapack import Routine
 from ..ops.source import const
 from .fuse import Fusion
 from .straight import are_small
@@ -112,13 +113,18 @@ def spaces(shape: Sequence[int]) -> tuple[Axis, ...]:
     return tuple([Axis(f"a{k}", n) for k, n in enumerate(shape)])
 
 
+def is_call(op: Op) -> bool:
+    """Whether it is a call of code that is not ours."""
+    return op.prim is external or isinstance(op.prim, Routine)
+
+
 def kind(op: Op) -> str:
     """Which kind of step an operation is."""
     if op.regions:
         return "region"
     if any(v.type.is_tape for v in (*op.args, *op.results)):
         return "tape"
-    if op.prim is external:
+    if is_call(op):
         return "external"
     if isinstance(op.prim, Elementwise):
         return "number" if is_number(op.results[0].type) else "array"

@@ -27,7 +27,7 @@ from . import (
     tape,
 )
 from .complex import complex_matrices, complexes, fourier
-from .linalg import factor, solutions, spectra
+from .linalg import factor, lapack, solutions, spectra
 from .scipy import (
     bessel,
     called,
@@ -46,6 +46,7 @@ from .scipy import (
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
-    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "memory", "ordering",
-    "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra", "tape",
+    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "memory",
+    "ordering", "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
+    "tape",
 ]

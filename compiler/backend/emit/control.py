@@ -20,6 +20,7 @@ from ...lowering.program import (
     Lines,
     Loop,
     Multiply,
+    Native,
     Nest,
     Opaque,
     Pop,
@@ -31,6 +32,7 @@ from ...lowering.program import (
     View,
 )
 from ...lowering.roots import roots, spellings, time, written
+from .. import lapack
 from ..levels import LevelWriter
 from ..registers import Reg, literal_value
 from .loops import look
@@ -151,6 +153,15 @@ class Control(Tapes):
         status = w.fresh("i64")
         w.lines.append(f"  {status.text} = call i64 @pullback_external(i64 {int(s.number)}, ptr {table})")
         self._leave_if(w.ne(status, w.number(0, "i64")), str(s.site))
+
+    def _native(self, s: Native) -> None:
+        sizes, buffers = [f"i64 {n}" for n in s.sizes], [f"ptr {self.pointers[b]}" for b in (*s.arguments, *s.results)]
+        name = lapack.name_of(s.routine)
+        kinds = ", ".join(each.split()[0] for each in (*sizes, *buffers))
+        self.w.declarations[name] = f"declare i64 @{name}({kinds})"
+        status = self.w.fresh("i64")
+        self.w.lines.append(f"  {status.text} = call i64 @{name}({', '.join([*sizes, *buffers])})")
+        self._leave_if(self.w.ne(status, self.w.number(0, "i64")), status.text)
 
     def _push(self, s: Push) -> None:
         self.push(s)

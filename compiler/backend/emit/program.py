@@ -17,7 +17,7 @@ from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Lines, Multiply, Nest, Program, Rows, Statement, has_regions
 from ...lowering.roots import inside
 from ...lowering.storage import plan
-from .. import gemm
+from .. import gemm, lapack
 from ..levels import LevelWriter
 from .apart import Apart, stop_unless_zero, write
 from .arena import leave, take_arena
@@ -92,6 +92,7 @@ class _Kernel:
             leave(w, name, self.kept, "0")
         w.declarations |= self.apart.declarations
         self.calls |= {"external"} if "pullback_external" in w.declarations else set()
+        self.calls |= {"lapack"} if any(map(lapack.is_name, w.declarations)) else set()
         self.calls |= {"threads"} if self.apart.parallel or "pullback_poll" in w.declarations else set()
         inputs = [f"ptr {self._alone(b, 'noalias readonly ')}{self.pointers[b]}" for b in program.inputs]
         results = [f"ptr {self._alone(b, 'noalias ')}{self.pointers[b]}" for b in program.results]

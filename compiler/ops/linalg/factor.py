@@ -7,7 +7,6 @@ is NaN.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from ..custom import refused
 from ..library import Library, each, positive, rectangles
 from . import matrices as M
 from . import small
-from .solutions import scalar, written
+from .lapack import is_called, lu, order_of, potrf
+from .solutions import scalar
 
 
 def _same(a: Type) -> Type:
@@ -44,9 +44,15 @@ def _positives(rng: np.random.Generator) -> Any:
     return [([positive(rng, 3, 3)], {}), ([positive(rng, 2, 4, 4)], {})]
 
 
+def _cholesky_written(m: Any, a: Any) -> Any:
+    if small.is_small(a.value.type):
+        return small.matrix(m, small.cholesky(m, small.elements(m, a)))
+    return m(potrf(m.b, a.value)) if is_called(a.value.type) else None
+
+
 cholesky = Library(
     "cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives,
-    written=written(lambda m, rows: small.matrix(m, small.cholesky(m, rows))),
+    written=_cholesky_written,
 )  # fmt: skip
 
 
@@ -70,53 +76,10 @@ def _is_positive(a: np.ndarray) -> bool:
 cholesky_info = Library("cholesky_info", lambda a: scalar(a).with_dtype("i32"), _minor, samples=_positives)
 
 
-BLOCK = 32
-"""Columns that LU takes in turn; what is beside them is a product of matrices."""
-
-
-def _lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """L below the diagonal and U from it on, the row that each row was swapped with, and the first pivot of zero."""
-    *lead, rows, columns = a.shape
-    lu, n = np.array(a).reshape(math.prod(lead), rows, columns), min(rows, columns)
-    pivots, info = np.zeros((len(lu), n), np.int32), np.zeros(len(lu), np.int32)
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
-        _lu_of_columns(lu, start, stop, pivots, info)
-        if stop < columns:
-            head = np.tril(lu[:, start:stop, start:stop], -1) + np.eye(stop - start, dtype=lu.dtype)
-            lu[:, start:stop, stop:] = np.linalg.solve(head, lu[:, start:stop, stop:])
-            lu[:, stop:, stop:] -= lu[:, stop:, start:stop] @ lu[:, start:stop, stop:]
-    return lu.reshape(a.shape), pivots.reshape(*lead, n), info.reshape(lead)
-
-
-def _lu_of_columns(lu: np.ndarray, start: int, stop: int, pivots: np.ndarray, info: np.ndarray) -> None:
-    """Eliminate below the diagonal in these columns; rows are swapped as a whole."""
-    batch = np.arange(len(lu))
-    for k in range(start, stop):
-        at = k + np.argmax(np.abs(lu[:, k:, k]), axis=1)
-        pivots[:, k] = at + 1
-        lu[batch, k], lu[batch, at] = lu[batch, at], lu[batch, k].copy()
-        head = lu[:, k, k]
-        info[(info == 0) & (head == 0)] = k + 1
-        lu[:, k + 1 :, k] /= np.where(head == 0, 1, head)[:, None]
-        lu[:, k + 1 :, k + 1 : stop] -= lu[:, k + 1 :, k, None] * lu[:, k, None, k + 1 : stop]
-
-
 def _lu_types(a: Type) -> tuple[Type, ...]:
     *lead, rows, columns = a.shape
     n = min(rows, columns)  # type: ignore[type-var]
     return a, Type("i32", (*lead, n)), Type("i32", tuple(lead))
-
-
-def order_of(pivots: np.ndarray, rows: int) -> np.ndarray:
-    """Where each row of a matrix came from that was permuted by these swaps."""
-    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-    made = np.tile(np.arange(rows), (len(flat), 1))
-    batch = np.arange(len(flat))
-    for k in range(flat.shape[-1]):
-        at = flat[:, k] - 1
-        made[batch, k], made[batch, at] = made[batch, at], made[batch, k].copy()
-    return made.reshape(*pivots.shape[:-1], rows)
 
 
 def _permutation(pivots: np.ndarray, rows: int) -> np.ndarray:
@@ -163,7 +126,7 @@ def _solved_right(m: Any, x: Any, up: Any) -> Any:
     return M.turned(m, m.triangular(up, M.turned(m, x), upper=1, turned=0))
 
 
-lu_factor = Library("lu_factor", _lu_types, _lu, _lu_pull, samples=rectangles)
+lu_factor = Library("lu_factor", _lu_types, lu, _lu_pull, samples=rectangles)
 
 
 def _qr_types(a: Type, mode: str) -> tuple[Type, Type]:

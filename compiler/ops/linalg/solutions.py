@@ -1,4 +1,4 @@
-"""Solutions of linear equations, inverses and determinants, by NumPy's LAPACK, with pullbacks of our own.
+"""Solutions of linear equations, inverses and determinants, by LAPACK, with pullbacks of our own.
 
 Matrices of up to four rows are written out (`small`). The rules are those of Giles, "Collected matrix derivative
 results for forward and reverse mode algorithmic differentiation" (2008), and of Golub and Pereyra (1973) for the
@@ -13,8 +13,9 @@ import numpy as np
 
 from ...ir.types import Type
 from ..library import Library, each, near_one, rectangles
+from ..source import iota
+from . import lapack, small
 from . import matrices as M
-from . import small
 
 
 def _same(a: Type, *_: Type, **__: Any) -> Type:
@@ -33,9 +34,31 @@ def squares(rng: np.random.Generator) -> Any:
     return [([near_one(rng, *shape)], {}) for shape in ((3, 3), (2, 4, 4), (1, 1))]
 
 
+def _factors(m: Any, a: Any) -> tuple[Any, Any]:
+    """LU of a matrix in columns, and the swaps: one value, whoever asks for it."""
+    factors, swaps = lapack.getrf(m.b, M.turned(m, a).value)
+    return m(factors), m(swaps)
+
+
+def _by_factors(m: Any, a: Any, b: Any, turned: int = 0) -> Any:
+    """X with A X = B or A' X = B, by LAPACK if it takes these."""
+    if not lapack.is_called(a.value.type, b.value.type):
+        return None
+    factors, swaps = _factors(m, a)
+    return M.turned(m, m(lapack.getrs(m.b, factors.value, swaps.value, M.turned(m, b).value, turned=turned)))
+
+
+def _are_small(a: Any, b: Any) -> bool:
+    """Whether systems are written out."""
+    return small.is_small(a.value.type) and small.is_small(b.value.type)
+
+
 def _inverse_written(m: Any, a: Any) -> Any:
     if not small.is_small(a.value.type):
-        return None
+        if not lapack.is_called(a.value.type):
+            return None
+        factors, swaps = _factors(m, a)
+        return M.turned(m, m(lapack.getri(m.b, factors.value, swaps.value)))
     rows = small.elements(m, a)
     zero, one = (m.number(v, rows[0][0].value.type) for v in (0.0, 1.0))
     lu = small.LU(m, rows)
@@ -59,8 +82,8 @@ def _solve(a: np.ndarray, b: np.ndarray, turned: int) -> np.ndarray:
 
 
 def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
-    if not small.is_small(a.value.type) or b.value.type.shape[-1] > small.ROWS or not b.value.type.shape[-1]:
-        return None
+    if not _are_small(a, b):
+        return _by_factors(m, a, b, turned)
     lu, right = small.LU(m, small.elements(m, a)), small.elements(m, b)
     return small.matrix(m, lu.existing((lu.solve_transposed if turned else lu.solve)(right)))
 
@@ -103,10 +126,6 @@ pinv = Library(
 )  # fmt: skip
 
 
-BLOCK = 32
-"""Rows that a triangular system is solved for at once by LU, which NumPy has, and triangular solutions it has not."""
-
-
 def _triangle(m: Any, x: Any, upper: int) -> Any:
     return (M.upper if upper else M.lower)(m, x)
 
@@ -117,22 +136,11 @@ def _triangular_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int, tu
     return [-_triangle(m, M.product(m, x, M.turned(m, y)), upper), ct]
 
 
-def _triangular(a: np.ndarray, b: np.ndarray, upper: int, turned: int) -> np.ndarray:
-    """Block by block from the side where T has one element: what is beside a block on the diagonal are products."""
-    t, from_below = (np.swapaxes(a, -1, -2) if turned else a), bool(upper) != bool(turned)
-    x, n = np.empty_like(b), a.shape[-1]
-    starts = range(0, n, BLOCK)
-    for start in reversed(starts) if from_below else starts:
-        rows = slice(start, min(start + BLOCK, n))
-        done = slice(rows.stop, n) if from_below else slice(0, start)
-        rest = b[..., rows, :] - t[..., rows, done] @ x[..., done, :] if done.start < done.stop else b[..., rows, :]
-        x[..., rows, :] = each(np.linalg.solve, (np.triu if from_below else np.tril)(t[..., rows, rows]), rest)
-    return x
-
-
 def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
-    if not small.is_small(a.value.type) or b.value.type.shape[-1] > small.ROWS or not b.value.type.shape[-1]:
-        return None
+    if not _are_small(a, b):
+        if not lapack.is_called(a.value.type, b.value.type):
+            return None
+        return m(lapack.trsm(m.b, a.value, b.value, upper=upper, turned=turned))
     rows = small.elements(m, a)
     if turned:
         rows = [list(column) for column in zip(*rows, strict=True)]
@@ -140,7 +148,8 @@ def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
 
 
 triangular = Library(
-    "triangular", lambda a, b, upper, turned: b, _triangular, _triangular_pull, {"upper": "axis", "turned": "axis"},
+    "triangular", lambda a, b, upper, turned: b, lapack.triangular, _triangular_pull,
+    {"upper": "axis", "turned": "axis"},
     samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {"upper": j, "turned": k})
                          for (a,), _ in [*squares(rng), ([near_one(rng, 6, 6)], {})] for j in (0, 1) for k in (0, 1)],
     written=_triangular_written,
@@ -180,6 +189,10 @@ def _cofactor(a: np.ndarray) -> np.ndarray:
     return ((sign[..., None] * made)[..., None, :] * u) @ vh
 
 
+def _cofactor_written(m: Any, a: Any) -> Any:
+    return small.matrix(m, small.cofactors(m, small.elements(m, a))) if small.is_small(a.value.type) else None
+
+
 def _cofactor_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     """By the inverse, so only where there is one."""
     (a,), (ct,) = inputs, cts
@@ -195,18 +208,39 @@ def _summed(m: Any, v: Any) -> Any:
     return m(M.sum_(m.b, v.value, axes=(len(M.shape_of(v)) - 1,)))
 
 
-def written(function: Any) -> Any:
-    """A function of the elements of small matrices."""
-    return lambda m, a: function(m, small.elements(m, a)) if small.is_small(a.value.type) else None
+def _sign_and_logarithm(m: Any, a: Any) -> Any:
+    """By LU, as NumPy: the sign is odd where the swaps and the negative pivots are; 0 and -inf for a pivot of zero."""
+    factors, swaps = _factors(m, a)
+    pivots = M.diagonal(m, factors)
+    places = m(iota(m.b, type=swaps.value.type, axis=len(M.shape_of(swaps)) - 1)) + 1
+    one, zero = m.number(1.0, pivots.value.type), m.number(0.0, pivots.value.type)
+    odd = m.select(m.xor(m.ne(swaps, places), m.lt(pivots, 0.0)), one, zero)
+    count, missing = _summed(m, odd), _summed(m, m.select(m.eq(pivots, 0.0), one, zero))
+    sign = 1.0 - 2.0 * (count - 2.0 * m.floor(0.5 * count))
+    return m.select(m.gt(missing, 0.0), 0.0, sign), _summed(m, m.log(m.abs(pivots)))
+
+
+def _slogdet_written(m: Any, a: Any) -> Any:
+    if small.is_small(a.value.type):
+        return small.LU(m, small.elements(m, a)).sign_and_logarithm()
+    return _sign_and_logarithm(m, a) if lapack.is_called(a.value.type) else None
+
+
+def _det_written(m: Any, a: Any) -> Any:
+    if small.is_small(a.value.type):
+        return small.LU(m, small.elements(m, a)).determinant()
+    if not lapack.is_called(a.value.type):
+        return None
+    sign, logarithm = _sign_and_logarithm(m, a)
+    return sign * m.exp(logarithm)
 
 
 det = Library(
-    "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares,
-    written=written(lambda m, rows: small.LU(m, rows).determinant()),
-)  # fmt: skip
+    "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares, written=_det_written
+)
 cofactor = Library(
     "cofactor", _same, _cofactor, _cofactor_pull, samples=squares,
-    written=written(lambda m, rows: small.matrix(m, small.cofactors(m, rows))),
+    written=_cofactor_written,
 )  # fmt: skip
 
 
@@ -217,8 +251,8 @@ def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 slogdet = Library(
     "slogdet", lambda a: (scalar(a), scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull,
-    samples=squares, written=written(lambda m, rows: small.LU(m, rows).sign_and_logarithm()),
+    samples=squares, written=_slogdet_written,
 )  # fmt: skip
 
 __all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "slogdet", "solve", "solved", "squares",
-           "substituted", "triangular", "written"]
+           "substituted", "triangular"]

@@ -1,0 +1,303 @@
+"""The text of the functions that call LAPACK for each matrix of a batch: out comes LLVM text for f64 and f32."""
+
+from __future__ import annotations
+
+PREFIX = "pullback_lapack_"
+
+
+def text() -> str:
+    """The functions as LLVM text."""
+    return "\n".join([_COMMON, *(_of_type(dtype) for dtype in ("f64", "f32"))])
+
+
+def _of_type(dtype: str) -> str:
+    size, real, letter = (8, "double", "d") if dtype == "f64" else (4, "float", "s")
+    made = "\n".join([_DECLARED, _MISSING, _POTRF, _GETRF, _GETRI, _GETRS, _TRSM])
+    words = {"DTYPE": dtype, "REAL": real, "LETTER": letter, "SIZE": str(size), "PREFIX": PREFIX}
+    for word, meaning in words.items():
+        made = made.replace(f"<{word}>", meaning)
+    return made
+
+
+_COMMON = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+@upper = private constant i8 85
+@plain = private constant i8 78
+@turned = private constant i8 84
+"""
+
+_DECLARED = """
+declare void @lapack_<LETTER>potrf(ptr, ptr, ptr, ptr, ptr, i64)
+declare void @lapack_<LETTER>getrf(ptr, ptr, ptr, ptr, ptr, ptr)
+declare void @lapack_<LETTER>getri(ptr, ptr, ptr, ptr, ptr, ptr, ptr)
+declare void @lapack_<LETTER>getrs(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64)
+declare void @cblas_<LETTER>trsm(i32, i32, i32, i32, i32, i64, i64, <REAL>, ptr, i64, ptr, i64)
+"""
+
+_MISSING = """
+define internal void @missing_<DTYPE>(ptr %to, i64 %size) nounwind {
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%following, %next]
+  %at = getelementptr <REAL>, ptr %to, i64 %i
+  store <REAL> 0x7FF8000000000000, ptr %at
+  %following = add i64 %i, 1
+  %more = icmp slt i64 %following, %size
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}
+
+define internal i1 @singular_<DTYPE>(ptr %a, i64 %n) nounwind {
+entry:
+  %step = add i64 %n, 1
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%following, %on]
+  %offset = mul i64 %i, %step
+  %at = getelementptr <REAL>, ptr %a, i64 %offset
+  %pivot = load <REAL>, ptr %at
+  %zero = fcmp oeq <REAL> %pivot, 0.0
+  br i1 %zero, label %found, label %on
+on:
+  %following = add i64 %i, 1
+  %more = icmp slt i64 %following, %n
+  br i1 %more, label %next, label %none
+found:
+  ret i1 1
+none:
+  ret i1 0
+}
+"""
+
+_POTRF = """
+define i64 @<PREFIX>potrf_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %a, ptr %low) nounwind {
+entry:
+  %np = alloca i64
+  %info = alloca i64
+  store i64 %n, ptr %np
+  %size = mul i64 %n, %n
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%following, %after]
+  %offset = mul i64 %k, %size
+  %from = getelementptr <REAL>, ptr %a, i64 %offset
+  %to = getelementptr <REAL>, ptr %low, i64 %offset
+  br label %row
+row:
+  %i = phi i64 [0, %next], [%i1, %row]
+  %i1 = add i64 %i, 1
+  %start = mul i64 %i, %n
+  %rest = sub i64 %n, %i1
+  %fromrow = getelementptr <REAL>, ptr %from, i64 %start
+  %torow = getelementptr <REAL>, ptr %to, i64 %start
+  %above = getelementptr <REAL>, ptr %torow, i64 %i1
+  %bytes = mul i64 %i1, <SIZE>
+  %restbytes = mul i64 %rest, <SIZE>
+  call void @llvm.memcpy.p0.p0.i64(ptr %torow, ptr %fromrow, i64 %bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr %above, i8 0, i64 %restbytes, i1 false)
+  %rows = icmp slt i64 %i1, %n
+  br i1 %rows, label %row, label %factor
+factor:
+  store i64 0, ptr %info
+  call void @lapack_<LETTER>potrf(ptr @upper, ptr %np, ptr %to, ptr %np, ptr %info, i64 1)
+  %status = load i64, ptr %info
+  %good = icmp eq i64 %status, 0
+  br i1 %good, label %after, label %bad
+bad:
+  call void @missing_<DTYPE>(ptr %to, i64 %size)
+  br label %after
+after:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+  ret i64 0
+}
+"""
+
+_GETRF = """
+define i64 @<PREFIX>getrf_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %a, ptr %lu, ptr %swaps) nounwind {
+entry:
+  %np = alloca i64
+  %info = alloca i64
+  store i64 %n, ptr %np
+  %size = mul i64 %n, %n
+  %bytes = mul i64 %size, <SIZE>
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%following, %next]
+  %offset = mul i64 %k, %size
+  %from = getelementptr <REAL>, ptr %a, i64 %offset
+  %to = getelementptr <REAL>, ptr %lu, i64 %offset
+  %first = mul i64 %k, %n
+  %order = getelementptr i64, ptr %swaps, i64 %first
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  call void @lapack_<LETTER>getrf(ptr %np, ptr %np, ptr %to, ptr %np, ptr %order, ptr %info)
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+  ret i64 0
+}
+"""
+
+# An infinite pivot has an inverse of 0, so of factors that are not finite getri makes finite numbers where NumPy, which
+# solves for the unit matrix, has NaN.
+_GETRI = """
+define i64 @<PREFIX>getri_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %lu, ptr %swaps, ptr %inverse) nounwind {
+entry:
+  %np = alloca i64
+  %wp = alloca i64
+  %info = alloca i64
+  store i64 %n, ptr %np
+  %size = mul i64 %n, %n
+  %bytes = mul i64 %size, <SIZE>
+  %step = add i64 %n, 1
+  %work.size = mul i64 %n, 64
+  %work.bytes = mul i64 %work.size, <SIZE>
+  %work = call ptr @malloc(i64 %work.bytes)
+  %none = icmp eq ptr %work, null
+  store i64 %work.size, ptr %wp
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%following, %after]
+  %offset = mul i64 %k, %size
+  %first = mul i64 %k, %n
+  %from = getelementptr <REAL>, ptr %lu, i64 %offset
+  %order = getelementptr i64, ptr %swaps, i64 %first
+  %to = getelementptr <REAL>, ptr %inverse, i64 %offset
+  %singular = call i1 @singular_<DTYPE>(ptr %from, i64 %n)
+  %cannot = or i1 %singular, %none
+  br i1 %cannot, label %bad, label %look
+look:
+  %j = phi i64 [0, %next], [%j1, %look]
+  %sum = phi <REAL> [0.0, %next], [%sum1, %look]
+  %at = getelementptr <REAL>, ptr %from, i64 %j
+  %element = load <REAL>, ptr %at
+  %zero = fmul <REAL> %element, 0.0
+  %sum1 = fadd <REAL> %sum, %zero
+  %j1 = add i64 %j, 1
+  %further = icmp slt i64 %j1, %size
+  br i1 %further, label %look, label %looked
+looked:
+  %finite = fcmp oeq <REAL> %sum1, 0.0
+  br i1 %finite, label %invert, label %infinite
+infinite:
+  call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 %bytes, i1 false)
+  br label %one
+one:
+  %i = phi i64 [0, %infinite], [%i1, %one]
+  %place = mul i64 %i, %step
+  %diagonal = getelementptr <REAL>, ptr %to, i64 %place
+  store <REAL> 1.0, ptr %diagonal
+  %i1 = add i64 %i, 1
+  %ones = icmp slt i64 %i1, %n
+  br i1 %ones, label %one, label %solve
+solve:
+  call i64 @<PREFIX>getrs_<DTYPE>(i64 1, i64 %n, i64 %n, i64 0, ptr %from, ptr %order, ptr %to, ptr %to)
+  br label %after
+invert:
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  call void @lapack_<LETTER>getri(ptr %np, ptr %to, ptr %np, ptr %order, ptr %work, ptr %wp, ptr %info)
+  br label %after
+bad:
+  call void @missing_<DTYPE>(ptr %to, i64 %size)
+  br label %after
+after:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+  call void @free(ptr %work)
+  %status = select i1 %none, i64 -1, i64 0
+  ret i64 %status
+}
+"""
+
+_GETRS = """
+define i64 @<PREFIX>getrs_<DTYPE>(i64 %count, i64 %n, i64 %right, i64 %turned,
+    ptr %lu, ptr %swaps, ptr %b, ptr %x) nounwind {
+entry:
+  %np = alloca i64
+  %rp = alloca i64
+  %info = alloca i64
+  store i64 %n, ptr %np
+  store i64 %right, ptr %rp
+  %square = mul i64 %n, %n
+  %size = mul i64 %n, %right
+  %bytes = mul i64 %size, <SIZE>
+  %is.turned = icmp ne i64 %turned, 0
+  %how = select i1 %is.turned, ptr @turned, ptr @plain
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%following, %after]
+  %lustart = mul i64 %k, %square
+  %offset = mul i64 %k, %size
+  %first = mul i64 %k, %n
+  %factors = getelementptr <REAL>, ptr %lu, i64 %lustart
+  %order = getelementptr i64, ptr %swaps, i64 %first
+  %from = getelementptr <REAL>, ptr %b, i64 %offset
+  %to = getelementptr <REAL>, ptr %x, i64 %offset
+  %singular = call i1 @singular_<DTYPE>(ptr %factors, i64 %n)
+  br i1 %singular, label %bad, label %solve
+solve:
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  call void @lapack_<LETTER>getrs(ptr %how, ptr %np, ptr %rp, ptr %factors, ptr %np, ptr %order, ptr %to, ptr %np,
+    ptr %info, i64 1)
+  br label %after
+bad:
+  call void @missing_<DTYPE>(ptr %to, i64 %size)
+  br label %after
+after:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+  ret i64 0
+}
+"""
+
+_TRSM = """
+define i64 @<PREFIX>trsm_<DTYPE>(i64 %count, i64 %n, i64 %right, i64 %upper, i64 %turned,
+    ptr %a, ptr %b, ptr %x) nounwind {
+entry:
+  %square = mul i64 %n, %n
+  %size = mul i64 %n, %right
+  %bytes = mul i64 %size, <SIZE>
+  %is.turned = icmp ne i64 %turned, 0
+  %how = select i1 %is.turned, i32 112, i32 111
+  %is.upper = icmp ne i64 %upper, 0
+  %side = select i1 %is.upper, i32 121, i32 122
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%following, %after]
+  %astart = mul i64 %k, %square
+  %offset = mul i64 %k, %size
+  %t = getelementptr <REAL>, ptr %a, i64 %astart
+  %from = getelementptr <REAL>, ptr %b, i64 %offset
+  %to = getelementptr <REAL>, ptr %x, i64 %offset
+  %singular = call i1 @singular_<DTYPE>(ptr %t, i64 %n)
+  br i1 %singular, label %bad, label %solve
+solve:
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  call void @cblas_<LETTER>trsm(i32 101, i32 141, i32 %side, i32 %how, i32 131, i64 %n, i64 %right, <REAL> 1.0,
+    ptr %t, i64 %n, ptr %to, i64 %right)
+  br label %after
+bad:
+  call void @missing_<DTYPE>(ptr %to, i64 %size)
+  br label %after
+after:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+  ret i64 0
+}
+"""
+
+__all__ = ["PREFIX", "text"]
