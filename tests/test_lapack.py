@@ -18,7 +18,7 @@ from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.external import calls_of
 from pullback.compiler.ops.linalg.lapack import getrs
-from pullback.compiler.ops.solutions import slogdet, solve
+from pullback.compiler.ops.linalg.solutions import slogdet, solve
 from pullback.compiler.passes import optimize
 
 FUNCTIONS: list[Callable[..., Any]] = [

@@ -8,8 +8,8 @@
 
 and the same for f32: `count` matrices of n rows one after another, with `right` right sides each; what they mean is in
 `ops.linalg.lapack`. They call the OpenBLAS that NumPy brings along. Where NumPy was built with another, they are
-functions of Python with NumPy's results. They return 0, or -1 without memory. Kernels name them, so that a kernel on disk has no
-address of another process.
+functions of Python with NumPy's results. They return 0, or -1 without memory. Kernels name them, so that a kernel on
+disk has no address of another process.
 """
 
 from __future__ import annotations
