@@ -855,7 +855,7 @@ def free_in_a_comprehension(x, n):
 def free_in_a_lambda(x):
     if x > 1:
         y = x
-    return (lambda: y * y)()
+    return (lambda: y * y)()  # type: ignore[operator]
 
 
 def free_in_any(x):

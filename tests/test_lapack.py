@@ -81,7 +81,7 @@ def test_in_loops_and_lanes() -> None:
 
     want = b[:, 0]
     for _ in range(20):
-        want = np.linalg.solve(a, want)
+        want = np.linalg.solve(a, want)  # type: ignore[arg-type]
         want = want / np.sum(want * want)
     np.testing.assert_allclose(steps(a, b[:, 0]), want, rtol=1e-9)
     a, _, b = arrays(7, lead=(5,))

@@ -152,7 +152,7 @@ def test_parts_of_arrays_are_views() -> None:
     def written(x: Any) -> Any:
         z = np.zeros(2, complex)
         for k in range(2):
-            z.real[k] = x[k]
+            z.real[k] = x[k]  # type: ignore[attr-defined]
         return z
 
     x = np.array([1.0, 2.0])
@@ -252,7 +252,7 @@ def test_a_step_against_the_gradient_goes_down() -> None:
         (lambda z: z[0] // 2, TraceError, "floor_divide"),
         (lambda z: np.fft.fft(z, axis=3), IndexError, "axis 3"),
         (lambda z: np.fft.fft(z, n=0), ValueError, "Invalid number of FFT data points"),
-        (lambda z: np.fft.fft(z, norm="none"), ValueError, "Invalid norm value none"),
+        (lambda z: np.fft.fft(z, norm="none"), ValueError, "Invalid norm value none"),  # type: ignore[arg-type]
         (lambda z: np.linalg.cholesky(z[:, None] * z), np.linalg.LinAlgError, "not positive definite"),
         (lambda z: np.linalg.solve(0 * z[:, None] * z, z), np.linalg.LinAlgError, "Singular matrix"),
     ],
