@@ -157,8 +157,8 @@ floordiv = Elementwise(
 )
 mod = Elementwise(
     "mod", lambda m, x, y: x - m.floor(x / y) * y, np.remainder,
-    kinds="number", domain="positive", pulls=(lambda m, ct, x, y, r: ct, lambda m, ct, x, y, r: -(ct * m.floordiv(x, y))),
-    cost=8, folds=True,
+    kinds="number", domain="positive", cost=8, folds=True,
+    pulls=(lambda m, ct, x, y, r: ct, lambda m, ct, x, y, r: -(ct * m.floordiv(x, y))),
 )
 floordiv.whole_again = mod.whole_again = ALWAYS
 
