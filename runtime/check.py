@@ -18,6 +18,14 @@ import numpy as np
 
 from ..compiler.frontend import tree
 from ..compiler.ir.graph import Graph, Op
+from ..compiler.ir.primitive import Primitive
+from ..compiler.ops import elementary as F
+from ..compiler.ops import elementwise as E
+from ..compiler.ops import shape as S
+from ..compiler.ops.contract import contract
+from ..compiler.ops.convolve import correlate
+from ..compiler.ops.index import check_indices, scatter_add, take
+from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
 from .derive import Gradient, Jit, has_floats, inner
 from .function import Function
 from .kernels import Reference
@@ -155,11 +163,13 @@ def _complex_step(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> flo
     return math.nan if np.isnan(np.real(value)) else float(np.imag(value) / STEP)
 
 
-_HOLOMORPHIC = {"add", "sub", "mul", "div", "neg", "exp", "log1p", "expm1", "sin", "cos", "tanh", "contract", "sum"}
-_HOLOMORPHIC |= {"correlate", "tan", "arctan", "sinh", "cosh", "exp2"}
-_HOLOMORPHIC |= {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "scatter_add"}
-_REAL = {"eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "rint", "trunc", "sign", "floordiv"}
-_REAL |= {"argmax", "check_indices"}
+_HOLOMORPHIC = {
+    E.add, E.sub, E.mul, E.div, E.neg, F.exp, F.exp2, F.expm1, F.log1p, F.sin, F.cos, F.tan, F.arctan, F.sinh, F.cosh,
+    F.tanh, contract, correlate, sum_, spread, S.reshape, S.transpose, S.slice_, S.pad, S.concatenate, scatter_add,
+}
+_REAL = {
+    E.eq, E.ne, E.lt, E.le, E.gt, E.ge, E.floor, E.ceil, E.rint, E.trunc, E.sign, E.floordiv, argmax, check_indices,
+}
 
 
 def _where_real(x: np.ndarray, made: np.ndarray) -> np.ndarray:
@@ -172,48 +182,48 @@ def _arctan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.arctan2(a, b) + np.arctan((y * b - x * a) / (x * b + y * a))
 
 
-_SPECIAL: dict[str, Callable[..., np.ndarray]] = {
-    "log": lambda x: _where_real(x, np.log(x)),
-    "log2": lambda x: _where_real(x, np.log2(x)),
-    "log10": lambda x: _where_real(x, np.log10(x)),
-    "sqrt": lambda x: _where_real(x, np.sqrt(x)),
-    "cbrt": lambda x: np.where(np.real(x) < 0, -1, 1) * np.where(np.real(x) < 0, -x, x) ** (1 / 3),
-    "arcsin": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arcsin(x)),
-    "arctan2": _arctan2,
-    "arccos": lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arccos(x)),
-    "abs": lambda x: np.where(np.real(x) < 0, -x, x),
-    "maximum": lambda x, y: np.where(np.real(x) >= np.real(y), x, y),
-    "minimum": lambda x, y: np.where(np.real(x) <= np.real(y), x, y),
-    "mod": lambda x, y: x - np.floor(np.real(x) / np.real(y)) * y,
-    "select": np.where,
-    "sech2": lambda x: 1 / np.cosh(x) ** 2,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "softplus": lambda x: np.where(np.real(x) > 0, x, 0) + np.log1p(np.exp(np.where(np.real(x) > 0, -x, x))),
-    "gauss": lambda x: np.exp(-x * x),
+_SPECIAL: dict[Primitive, Callable[..., np.ndarray]] = {
+    F.log: lambda x: _where_real(x, np.log(x)),
+    F.log2: lambda x: _where_real(x, np.log2(x)),
+    F.log10: lambda x: _where_real(x, np.log10(x)),
+    E.sqrt: lambda x: _where_real(x, np.sqrt(x)),
+    F.cbrt: lambda x: np.where(np.real(x) < 0, -1, 1) * np.where(np.real(x) < 0, -x, x) ** (1 / 3),
+    F.arcsin: lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arcsin(x)),
+    F.arctan2: _arctan2,
+    F.arccos: lambda x: np.where(np.abs(np.real(x)) > 1, np.nan, np.arccos(x)),
+    E.abs_: lambda x: np.where(np.real(x) < 0, -x, x),
+    E.maximum: lambda x, y: np.where(np.real(x) >= np.real(y), x, y),
+    E.minimum: lambda x, y: np.where(np.real(x) <= np.real(y), x, y),
+    E.mod: lambda x, y: x - np.floor(np.real(x) / np.real(y)) * y,
+    E.select: np.where,
+    F.sech2: lambda x: 1 / np.cosh(x) ** 2,
+    F.sigmoid: lambda x: 1 / (1 + np.exp(-x)),
+    F.softplus: lambda x: np.where(np.real(x) > 0, x, 0) + np.log1p(np.exp(np.where(np.real(x) > 0, -x, x))),
+    F.gauss: lambda x: np.exp(-x * x),
 }
 
 
 def _complex(op: Op, args: list[np.ndarray]) -> Sequence[np.ndarray]:
     """A primitive on complex numbers whose imaginary parts are infinitesimal."""
-    name = op.prim.name
+    prim = op.prim
     if not any(np.iscomplexobj(a) for a in args):
-        return op.prim.evaluate(args, op.attrs, op.regions)
-    if name in _HOLOMORPHIC:
-        return op.prim.evaluate([a.astype(complex) if a.dtype.kind == "f" else a for a in args], op.attrs, op.regions)
-    if name in _SPECIAL:
-        return [_SPECIAL[name](*args)]
-    if name in _REAL:
-        return op.prim.evaluate([np.real(a) for a in args], op.attrs, op.regions)
-    if name == "take":
+        return prim.evaluate(args, op.attrs, op.regions)
+    if prim in _HOLOMORPHIC:
+        return prim.evaluate([a.astype(complex) if a.dtype.kind == "f" else a for a in args], op.attrs, op.regions)
+    if prim in _SPECIAL:
+        return [_SPECIAL[prim](*args)]
+    if prim in _REAL:
+        return prim.evaluate([np.real(a) for a in args], op.attrs, op.regions)
+    if prim is take:
         return [np.take(args[0], np.real(args[1]), axis=op.attrs["axis"], mode="clip")]
-    if name == "cast":
+    if prim is E.cast:
         whole = op.results[0].type.is_float
-        return [args[0]] if whole else op.prim.evaluate([np.real(args[0])], op.attrs, op.regions)
-    if name in ("max", "min"):
-        best = op.prim.evaluate([np.real(args[0])], op.attrs, op.regions)[0]
+        return [args[0]] if whole else prim.evaluate([np.real(args[0])], op.attrs, op.regions)
+    if prim in (max_, min_):
+        best = prim.evaluate([np.real(args[0])], op.attrs, op.regions)[0]
         at = np.real(args[0]) == np.expand_dims(best, op.attrs["axes"])
         return [np.sum(np.where(at, args[0], 0), op.attrs["axes"]) / np.sum(at, op.attrs["axes"])]
-    raise _NoComplex(name)
+    raise _NoComplex(prim.name)
 
 
 def _central(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:

@@ -28,12 +28,14 @@ from ..compiler.frontend.trace import Trace
 from ..compiler.ir.graph import Builder, Graph, Op, Value
 from ..compiler.ops.custom import stop_gradient
 from ..compiler.ops.guard import Stale, guard
+from ..compiler.ops.index import check_indices
+from ..compiler.ops.memory import bump, read, update
+from ..compiler.ops.require import require
 from ..compiler.passes.cleanup import attrs_key
 from ..compiler.passes.reroll import reroll
 from ..compiler.settings import settings
 from . import out
 from .kernels import Reference
-from .tensor.engine import EXACT
 
 if TYPE_CHECKING:
     from ..compiler.frontend.athand import Frozen
@@ -225,14 +227,16 @@ def unguarded(graph: Graph) -> Graph:
 # ---- one operation
 
 
-_PLAIN = EXACT | {"guard", "check_indices", "require", "read", "update", "bump", "measure"}
+_PLAIN = frozenset({guard, check_indices, require, read, update, bump})
+"""Primitives that check, or move a part: NumPy's bits are ours, too."""
+
 _KEPT = 1024
 _kernels: dict[Any, Any] = {}
 
 
 def execute(op: Op, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     """One operation with the bits that it has in compiled code: decisions are made on these."""
-    if op.prim.name in _PLAIN or settings.reference:
+    if op.prim.exact or op.prim in _PLAIN or settings.reference:
         with np.errstate(all="ignore"):
             return op.prim.evaluate(arrays, op.attrs, op.regions)
     if any(v.type.is_tape for v in (*op.args, *op.results)):

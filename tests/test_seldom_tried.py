@@ -11,11 +11,11 @@ import pullback as torch
 from pullback import jit
 from pullback.compiler.backend.cache import key_of
 from pullback.compiler.ir.graph import Builder, evaluate
-from pullback.compiler.ir.primitive import REGISTRY
+from pullback.compiler.ir.primitive import REGISTRY, VECTORS
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.shape import transpose
 from pullback.compiler.passes.algebra import algebra
-from pullback.compiler.passes.cut import WIDE, recomputable
+from pullback.compiler.passes.cut import recomputable
 from pullback.compiler.settings import settings
 
 
@@ -48,7 +48,7 @@ def test_rounds_without_carries_that_read_backwards(count: int) -> None:
 
 @pytest.mark.parametrize("of", [REGISTRY[name] for name in ("exp", "div", "sqrt")])
 def test_costly_functions_are_made_again_in_wide_vectors_only(of: Any) -> None:
-    for size, again in ((1, False), (WIDE - 1, False), (WIDE, True)):
+    for size, again in ((1, False), (VECTORS - 1, False), (VECTORS, True)):
         b = Builder("one", [Type("f64", (size,))] * of.arity)
         of(b, *b.params)
         assert recomputable(b.body[-1]) is again

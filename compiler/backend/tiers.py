@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 
 from ..ir.graph import Graph, Op, Value
 from ..ir.types import Type
+from ..ops.contract import contract
 from ..ops.control import Carrying, scan
 from ..ops.memory import bump, read, update
 from ..ops.source import const
@@ -99,7 +100,7 @@ def _work(graph: Graph, counts: Mapping[Value, int]) -> float:
                 total += max(rounds, 0) * (2.0 + _work(g, {p: known[a] for p, a in given if a in known}))
             continue
         sizes = [_elements(v.type.shape) for v in _touched(op)] or [1]
-        if op.prim.name == "contract":  # of m*k, k*n and m*n elements
+        if op.prim is contract:  # of m*k, k*n and m*n elements
             total += (sizes[0] * sizes[1] * sizes[2]) ** 0.5 * PRODUCT
         total += max(sizes) * ELEMENT
     return total

@@ -41,6 +41,10 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 }
 """What an attribute can be."""
 
+ALWAYS, VECTORS, NEVER = 0, 64, 1 << 60
+"""How many elements it takes until a result is made again as quickly as it goes to memory and comes back: a function
+that is made in vectors takes a few, what takes a cycle none."""
+
 
 class NotBatchable(Exception):
     """An operation cannot be made for many lanes at once."""
@@ -106,6 +110,22 @@ class Primitive:
     takes = False
     #: an argument at which the partials are finite, put in place of masked ones
     safe = 1.0
+    #: what one element of the result costs to make, in additions
+    cost = 1
+    #: its elements are not worth an array of their own
+    light = False
+    #: elements from which making the result again costs no more than loading it: ALWAYS, VECTORS or NEVER
+    again = NEVER
+    #: the same of results that are whole numbers; None if it is no different
+    whole_again: int | None = None
+    #: the result is one correctly rounded, chosen or moved number, so that NumPy's bits are the machine's
+    exact = False
+    #: arithmetic whose bits are NumPy's on single numbers, so that constants can be folded
+    folds = False
+    #: what it shares with others of the name that have the same argument, up to its sign
+    family: str | None = None
+    #: its elements are chosen by where they lie: what is made for one of them is made below a guard of its own
+    guards = False
     #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more
     expand: Any = None
     #: `on_pairs(m, op, args)` gives its results where arguments are complex: see `ops.complex.complexes`
@@ -171,6 +191,10 @@ class Primitive:
     def masks(self, b: Builder, op: Op, mask: Value) -> Sequence[Value | None]:
         """Where each argument's cotangent can differ from zero, if the result's can only where `mask` holds."""
         return [None] * len(op.args)
+
+    def at_sizes(self, attrs: Mapping[str, Any]) -> tuple[Primitive, Mapping[str, Any]]:
+        """What it is, now that `attrs` have numbers for sizes."""
+        return self, attrs
 
     def samples(self, rng: np.random.Generator) -> list[tuple[list[np.ndarray], dict[str, Any]]]:
         """Pairs (arguments, attributes) away from kinks, for tests."""

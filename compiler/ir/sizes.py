@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .graph import Graph, Op, Value, sized
-from .primitive import REGISTRY
 from .types import Size, Type
 
 
@@ -24,9 +23,7 @@ def at_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     params = tuple([moved(p) for p in graph.params])
     body = []
     for op in graph.body:
-        prim, attrs = op.prim, sized(op.attrs, sizes) if op.attrs else op.attrs
-        if prim.name == "dimension":
-            prim, attrs = REGISTRY["const"], {"type": Type("i64"), "value": attrs["size"]}
+        prim, attrs = op.prim.at_sizes(sized(op.attrs, sizes)) if op.attrs else (op.prim, op.attrs)
         regions = tuple([at_sizes(r, sizes) for r in op.regions])
         args = tuple([env[a] for a in op.args])
         body.append(Op(prim, args, attrs, regions, tuple([moved(r) for r in op.results]), op.where))

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..ir.graph import Graph, Op, Value
-
-#: functions by what their parts have in common, where the argument is the same up to its sign
-FAMILIES = {"tanh": "exp(-2|x|)", "sech2": "exp(-2|x|)", "sigmoid": "exp(-|x|)", "softplus": "exp(-|x|)"}
+from ..ops.elementwise import neg
 
 Work = tuple[str, Value]
 """The common part, and the argument."""
@@ -22,12 +20,12 @@ class Families:
     """Which operations of a graph share their work with others."""
 
     def __init__(self, graph: Graph) -> None:
-        negated = {op.results[0]: op.args[0] for op in graph.body if op.prim.name == "neg"}
+        negated = {op.results[0]: op.args[0] for op in graph.body if op.prim is neg}
         self.work: dict[Op, Work] = {}
         members: dict[Work, int] = {}
         for op in graph.body:
-            if op.prim.name in FAMILIES:
-                work = self.work[op] = FAMILIES[op.prim.name], negated.get(op.args[0], op.args[0])
+            if op.prim.family is not None:
+                work = self.work[op] = op.prim.family, negated.get(op.args[0], op.args[0])
                 members[work] = members.get(work, 0) + 1
         self.shared = {work for work, n in members.items() if n > 1}
 

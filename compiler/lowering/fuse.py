@@ -35,22 +35,18 @@ from ..loops import (
     linear,
     scaled,
 )
+from ..ops.elementwise import COSTS
+from ..ops.index import take
 from .families import Families
 from .offsets import parted, walked
 from .product import is_chain
 from .running import running_sums
 from .versions import versions
 
-#: cost of making one element, in additions; what is not named costs one
-COSTS = {"pad": 4, "concatenate": 4, "div": 4, "sqrt": 5, "mod": 8, "floordiv": 8, "pow": 40, "erf": 25, "gauss": 15}
-COSTS |= {"update": 2, "bump": 2}
-COSTS |= dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sech2", "sigmoid"), 15)
-COSTS |= dict.fromkeys(("sin", "cos", "softplus", "sinh", "cosh", "exp2"), 20)
-COSTS |= dict.fromkeys(("tan", "arcsin", "arccos", "arctan", "arctan2", "log2", "log10", "cbrt"), 30)
 FEW = 8  # elements of a reshaped value for each that is looked up, from which it is not stored
 MEMORY = 2  # cost of storing or loading one element
 MAX_DEPTH = 24  # operations that follow one another inside one expression before one of them is stored
-GUARDED = {"pad": 4, "concatenate": 4}  # what counts for several: below a guard all is made for itself
+GUARDED = 4  # operations for which one counts that guards its elements: below a guard all is made for itself
 MAX_SIZE = 256  # operations made inside one expression before one of them is stored: what looks at all is then linear
 
 AXIS_NAMES = "ijklmnpqrstuvxyz"
@@ -88,7 +84,7 @@ class Fusion:
         read: dict[Value, int] = {}
         for op in self.graph.body:
             for k, a in enumerate(op.args):
-                few = op.prim.name == "take" and k == 0
+                few = op.prim is take and k == 0
                 read[a] = read.get(a, 0) + (math.prod(op.results[0].type.static_shape()) if few else 10**18)
         for r in self.graph.results:
             read[r] = 10**18
@@ -259,8 +255,7 @@ class Fusion:
             base = sum(cost[a] for a in op.args)
             for r in op.results:
                 form = self.forms[r]
-                own = 0 if isinstance(form, Map) and form.view else COSTS.get(op.prim.name, 1)
-                own = 100 if op.prim.name == "random_bits" else own
+                own = 0 if isinstance(form, Map) and form.view else op.prim.cost
                 cost[r] = min(base + own, 10**6) if isinstance(form, Map) else 0
         return cost
 
@@ -297,11 +292,16 @@ class Fusion:
             for r in op.results:
                 if r in stored or r in self.relabelled:
                     continue
-                deeper = base + GUARDED.get(op.prim.name, 1)
+                deeper = base + (GUARDED if op.prim.guards else 1)
                 if deeper > MAX_DEPTH or len(below) >= MAX_SIZE:
                     stored.add(r)
                     continue
                 depth[r], inside[r] = deeper, below | {r}
+
+
+def work(elements: Iterable[Element]) -> int:
+    """What the operations among elements cost, in additions."""
+    return sum([COSTS.get(e.spelling, 1) for e in elements if isinstance(e, Apply)])
 
 
 def children(element: Element) -> tuple[Element, ...]:

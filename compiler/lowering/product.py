@@ -42,7 +42,7 @@ def called_from(least: int) -> Callable[[Op], bool]:
     """
 
     def large(op: Op) -> bool:
-        if not least or op.prim.name != "contract" or not op.args[0].type.is_float:
+        if not least or op.prim is not contract or not op.args[0].type.is_float:
             return False
         batch, m, n, k = sizes(op)
         if min(m, n) < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < least:
@@ -66,7 +66,7 @@ def in_rows(graph: Graph, blas: Callable[[Op], bool]) -> tuple[Graph, set[Value]
                 stored.add(known[args[1], order])
             rows = transpose(b, known[args[1], order], axes=inverse(order))
             return [correlate(b, args[0], rows, **op.attrs)]
-        if op.prim.name != "contract" or blas(op) or not _folds_neighbours(op):
+        if op.prim is not contract or blas(op) or not _folds_neighbours(op):
             return None
         left, right, batch = split(op.attrs)
         rank, shared = op.args[1].type.rank, [q for _, q in batch]

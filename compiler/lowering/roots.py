@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..loops import Apply, Axis, Buffer, Element, Load, Number
 from .chunks import nanoseconds
-from .fuse import COSTS, children, reachable
+from .fuse import children, reachable, work
 from .program import (
     Branch,
     Copy,
@@ -196,9 +196,8 @@ def time(body: Sequence[Statement]) -> float:
         elif isinstance(s, Native):
             count, rows, right, *_ = s.sizes
             total += count * (LAPACK + rows * rows * right / 16)
-    for e in reachable(elements):
-        total += 0.25 * (COSTS.get(e.spelling, 1) if isinstance(e, Apply) else isinstance(e, Load))
-    return total
+    made_here = reachable(elements)
+    return total + 0.25 * (work(made_here) + sum(isinstance(e, Load) for e in made_here))
 
 
 def is_long(program: Program) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from ..ir.graph import Graph, Value
 from ..loops import Form, Product, Reduce
+from ..ops.elementwise import add
 
 MANY = 3
 """Folds from which a sum of them is kept as it grows."""
@@ -29,7 +30,7 @@ def running_sums(graph: Graph, forms: Mapping[Value, Form], level: Mapping[Value
             continue
         if isinstance(forms[value], Reduce | Product):
             terms[value] = 1
-        elif op.prim.name == "add" and value.type.shape:
+        elif op.prim is add and value.type.shape:
             first, second = op.args
             if all(uses[a] == 1 and a in terms for a in op.args) and 1 in (terms[first], terms[second]):
                 terms[value] = terms[first] + terms[second]

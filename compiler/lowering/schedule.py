@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir.types import STORED
-from ..loops import Affine, Apply, Axis, Element, Guarded, Load, Position
-from .fuse import COSTS, reachable
+from ..loops import Affine, Axis, Element, Guarded, Load, Position
+from .fuse import reachable, work
 from .program import Nest, tops
 from .rename import Rename
 
@@ -117,8 +117,7 @@ def _one_row(facts: Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[A
 def _slow_alone(nest: Nest, kept: int) -> bool:
     """Whether `after` would take long, made element by element because the folds take the lanes, or in every cell."""
     elements = reachable([s.value for s in nest.after])
-    cost = sum(COSTS.get(e.spelling, 1) for e in elements if isinstance(e, Apply))
-    return cost > HEAVY // 2 and math.prod(a.extent for a in nest.axes[:kept]) > FEW
+    return work(elements) > HEAVY // 2 and math.prod(a.extent for a in nest.axes[:kept]) > FEW
 
 
 def _split(nest: Nest, kept: int) -> tuple[Nest, Nest]:
@@ -224,8 +223,7 @@ def _tile_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
     kept = len(nest.axes) - nest.reduced
     if not nest.folds or nest.stores or nest.asserts or any(f.kind == "argmax" for f in nest.folds):
         return None
-    folded = [e for e in reachable([f.value for f in nest.folds]) if isinstance(e, Apply)]
-    if sum(COSTS.get(e.spelling, 1) for e in folded) > LIGHT * len(nest.folds):
+    if work(reachable([f.value for f in nest.folds])) > LIGHT * len(nest.folds):
         return None
     best, most = None, 0
     for axis in nest.axes[:kept]:
@@ -317,8 +315,7 @@ def lanes_of(elements: Sequence[Element], vector_bits: int) -> int:
 
 def cost(nest: Nest, facts: Facts) -> int:
     """What a turn costs for one vector."""
-    work = sum(COSTS.get(e.spelling, 1) for e in facts.elements if isinstance(e, Apply))
-    return work + len(facts.loads) + len(nest.stores) + len(nest.folds)
+    return work(facts.elements) + len(facts.loads) + len(nest.stores) + len(nest.folds)
 
 
 def _unroll(nest: Nest, facts: Facts, vector: Axis, width: int, is_kept: bool) -> int:

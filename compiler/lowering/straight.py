@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir.graph import Op
-from ..loops import Apply, Buffer, Load
+from ..loops import Buffer, Load
 from ..ops.contract import contract
 from ..ops.reduce import max_, min_, sum_
 from .folds import in_rows
-from .fuse import COSTS, reachable
+from .fuse import reachable, work
 from .program import Multiply, Nest, Rows, tops
 from .schedule import HEAVY
 
@@ -58,7 +58,7 @@ def are_small(ops: Sequence[Op]) -> bool:
             volume = math.prod(op.args[0].type.static_shape())
         if volume > SMALL:
             return False
-        total += volume * (1 + LONG * (COSTS.get(op.prim.name, 1) > HEAVY // 2))
+        total += volume * (1 + LONG * (op.prim.cost > HEAVY // 2))
     return total <= TEXT
 
 
@@ -68,7 +68,7 @@ def _volume(nest: Nest) -> int:
 
 def _text(nest: Nest) -> int:
     """The size of a nest's text, in elements of plain arithmetic."""
-    functions = sum(1 for e in reachable(tops(nest)) if isinstance(e, Apply) and COSTS.get(e.spelling, 1) > HEAVY // 2)
+    functions = sum(work([e]) > HEAVY // 2 for e in reachable(tops(nest)))
     return _volume(nest) * (1 + LONG * functions)
 
 

@@ -18,14 +18,13 @@ import numpy as np
 
 from ..ir.types import STORED
 from ..loops import Affine, Apply, Buffer, Element, Load, Number
+from ..ops.elementwise import add, div, mul, neg, sub
 from .fuse import reachable
 from .program import InPlace, Multiply, Nest, Still, Store, tops
 
 FEWER = 4  # times that a table must be larger than all that is scattered to it
 
-_SPELLINGS: Mapping[str, Callable[..., np.generic]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
-}
+_SPELLINGS = {prim.spelling: prim.numpy for prim in (add, sub, mul, div, neg)}
 
 
 def touched_only(

@@ -26,7 +26,7 @@ def _copied(m: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
 
 copysign = Elementwise(
     "copysign", lambda m, x, y: m.select(m.lt(y, 0), -m.abs(x), m.abs(x)), np.copysign,
-    pulls=(_copied, None), bounded=True,
+    pulls=(_copied, None), bounded=True, light=False,
 )  # fmt: skip
 
 fmod = Own(

@@ -96,6 +96,7 @@ class StopGradient(Primitive):
     """The value itself, as a constant to derivatives of every order."""
 
     arity = 1
+    exact = True
 
     def infer(self, types, attrs, regions):
         (type,) = types

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.primitive import VECTORS
 from .elementwise import Elementwise
 
 PER_LOG_2, PER_LOG_10 = 1.4426950408889634, 0.4342944819032518
@@ -102,23 +103,28 @@ def _gauss_x(m, ct, x, r):
     return ct * m.select(m.eq(r * r, 0), -2 * near * h * h * h * h, -2 * near * r)
 
 
-exp = Elementwise("exp", lambda m, x: m.exp(x), np.exp, pulls=(_growing(lambda m, x, r: r),))
-log = Elementwise("log", lambda m, x: m.log(x), np.log, domain="positive", pulls=(_logarithm(),))
+exp = Elementwise("exp", lambda m, x: m.exp(x), np.exp, pulls=(_growing(lambda m, x, r: r),), cost=15, again=VECTORS)
+log = Elementwise(
+    "log", lambda m, x: m.log(x), np.log, domain="positive", pulls=(_logarithm(),), cost=15, again=VECTORS
+)
 log1p = Elementwise(
     "log1p",
     lambda m, x: m.log1p(x),
     np.log1p,
     domain="above -1",
     pulls=(_logarithm(shift=1.0),),
+    cost=15, again=VECTORS,
 )
 expm1 = Elementwise(
-    "expm1", lambda m, x: m.expm1(x), np.expm1, pulls=(_growing(lambda m, x, r: m.exp(x)),)
+    "expm1", lambda m, x: m.expm1(x), np.expm1, pulls=(_growing(lambda m, x, r: m.exp(x)),),
+    cost=15, again=VECTORS,
 )
 exp2 = Elementwise(
     "exp2",
     lambda m, x: m.exp2(x),
     np.exp2,
     pulls=(_growing(lambda m, x, r: math.log(2) * r),),
+    cost=20, again=VECTORS,
 )
 log2 = Elementwise(
     "log2",
@@ -126,6 +132,7 @@ log2 = Elementwise(
     np.log2,
     domain="positive",
     pulls=(_logarithm(PER_LOG_2),),
+    cost=30, again=VECTORS,
 )
 log10 = Elementwise(
     "log10",
@@ -133,6 +140,7 @@ log10 = Elementwise(
     np.log10,
     domain="positive",
     pulls=(_logarithm(PER_LOG_10),),
+    cost=30,
 )
 cbrt = Elementwise(
     "cbrt",
@@ -140,10 +148,11 @@ cbrt = Elementwise(
     np.cbrt,
     domain="positive",
     pulls=(lambda m, ct, x, r: ct / (3 * (r * r)),),
+    cost=30,
 )
-sin = Elementwise("sin", lambda m, x: m.sin(x), np.sin)
-cos = Elementwise("cos", lambda m, x: m.cos(x), np.cos)
-tan = Elementwise("tan", lambda m, x: m.tan(x), np.tan, domain="between poles")
+sin = Elementwise("sin", lambda m, x: m.sin(x), np.sin, cost=20)
+cos = Elementwise("cos", lambda m, x: m.cos(x), np.cos, cost=20)
+tan = Elementwise("tan", lambda m, x: m.tan(x), np.tan, domain="between poles", cost=30)
 arcsin = Elementwise(
     "arcsin",
     lambda m, x: m.arcsin(x),
@@ -151,6 +160,7 @@ arcsin = Elementwise(
     domain="unit",
     safe=0.5,
     pulls=(lambda m, ct, x, r: ct * m.arcsin_slope(x),),
+    cost=30,
 )
 arccos = Elementwise(
     "arccos",
@@ -159,8 +169,9 @@ arccos = Elementwise(
     domain="unit",
     safe=0.5,
     pulls=(lambda m, ct, x, r: -(ct * m.arcsin_slope(x)),),
+    cost=30,
 )
-arctan = Elementwise("arctan", lambda m, x: m.arctan(x), np.arctan, pulls=(_arctan_x,))
+arctan = Elementwise("arctan", lambda m, x: m.arctan(x), np.arctan, pulls=(_arctan_x,), cost=30)
 arctan2 = Elementwise(
     "arctan2",
     lambda m, y, x: m.arctan2(y, x),
@@ -169,46 +180,55 @@ arctan2 = Elementwise(
         lambda m, ct, y, x, r: _arctan2_pulls(m, ct, y, x)[0],
         lambda m, ct, y, x, r: -_arctan2_pulls(m, ct, y, x)[1],
     ),
+    cost=30,
 )
 sinh = Elementwise(
-    "sinh", lambda m, x: m.sinh(x), np.sinh, pulls=(_growing(lambda m, x, r: m.cosh(x)),)
+    "sinh", lambda m, x: m.sinh(x), np.sinh, pulls=(_growing(lambda m, x, r: m.cosh(x)),),
+    cost=20,
 )
 cosh = Elementwise(
-    "cosh", lambda m, x: m.cosh(x), np.cosh, pulls=(_growing(lambda m, x, r: m.sinh(x)),)
+    "cosh", lambda m, x: m.cosh(x), np.cosh, pulls=(_growing(lambda m, x, r: m.sinh(x)),),
+    cost=20,
 )
 tanh = Elementwise(
     "tanh",
     lambda m, x: m.tanh(x),
     np.tanh,
     pulls=(lambda m, ct, x, r: ct * m.sech2(x),),
+    cost=15, again=VECTORS, family="exp(-2|x|)",
 )
 sech2 = Elementwise(
     "sech2",
     lambda m, x: m.sech2(x),
     _longdouble(_sech2),
     pulls=(lambda m, ct, x, r: ct * (-2 * m.tanh(x) * r),),
+    cost=15, again=VECTORS, family="exp(-2|x|)",
 )
 sigmoid = Elementwise(
     "sigmoid",
     lambda m, x: m.sigmoid(x),
     _longdouble(_sigmoid),
     pulls=(lambda m, ct, x, r: ct * (r * m.sigmoid(-x)),),
+    cost=15, again=VECTORS, family="exp(-|x|)",
 )
 softplus = Elementwise(
     "softplus",
     lambda m, x: m.softplus(x),
     _longdouble(_softplus),
     pulls=(lambda m, ct, x, r: ct * m.sigmoid(x),),
+    cost=20, family="exp(-|x|)",
 )
 erf = Elementwise(
     "erf",
     lambda m, x: m.erf(x),
     _erf,
     pulls=(lambda m, ct, x, r: ct * (2 / math.sqrt(math.pi) * m.gauss(x)),),
+    cost=25,
 )
 gauss = Elementwise(
     "gauss",
     lambda m, x: m.gauss(x),
     _longdouble(lambda x: np.exp(-x * x)),
     pulls=(_gauss_x,),
+    cost=15,
 )

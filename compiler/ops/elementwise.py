@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import ALWAYS, NEVER, VECTORS, Primitive
 from ..ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, SMALL, STORED
 from ..loops import Apply, Map
 from .partials import PARTIALS
@@ -37,6 +37,13 @@ DOMAINS = {
 }
 
 
+LIGHT = 4
+"""What an element costs up to which it is light: a division."""
+
+COSTS: dict[str, int] = {}
+"""What elements of loops cost by their spelling, in additions, as elementwise primitives declare; others cost one."""
+
+
 class Elementwise(Primitive):
     """r = f(x, ...) element by element, all of one shape.
 
@@ -45,28 +52,26 @@ class Elementwise(Primitive):
     domain     where samples are drawn from
     bounded    the partials are finite even at NaN and infinity, so a masked cotangent needs no care
     safe       an argument at which the partials are finite, put in place of masked ones
+    cost, light, again, exact, folds, family: see `Primitive`; by default the first tells the next two
     """
 
     arity: int = 0
 
     def __init__(
-        self,
-        name: str,
-        formula: Callable[..., Any],
-        numpy: Callable[..., Any],
-        *,
-        kinds: str = "float",
-        result: str | None = None,
-        pulls: Sequence[Callable[..., Any] | None] | None = None,
-        domain: str = "real",
-        bounded: bool = False,
-        safe: float = 1.0,
-        spelling: str | None = None,
+        self, name: str, formula: Callable[..., Any], numpy: Callable[..., Any], *,
+        kinds: str = "float", result: str | None = None, pulls: Sequence[Callable[..., Any] | None] | None = None,
+        domain: str = "real", bounded: bool = False, safe: float = 1.0, spelling: str | None = None,
+        cost: int = 1, light: bool | None = None, again: int | None = None, exact: bool = False, folds: bool = False,
+        family: str | None = None,
     ) -> None:
         super().__init__(name)
+        self.cost, self.exact, self.folds, self.family = cost, exact, exact or folds, family
+        self.light = cost <= LIGHT if light is None else light
+        self.again = (ALWAYS if cost == 1 else NEVER) if again is None else again
         self.formula, self.numpy, self.result = formula, numpy, result
         self.kinds, self.pulls, self.domain = KINDS[kinds], pulls, domain
         self.bounded, self.safe, self.spelling = bounded, safe, spelling or name
+        COSTS[self.spelling] = cost
         self.arity, self.derived = formula.__code__.co_argcount - 1, pulls is None
 
     def infer(self, types, attrs, regions):
@@ -136,43 +141,34 @@ def _times(partial: Callable[..., Any]) -> Callable[..., Any]:
 
 # ---- arithmetic
 
-add = Elementwise("add", lambda m, x, y: x + y, np.add, kinds="number", bounded=True)
-sub = Elementwise("sub", lambda m, x, y: x - y, np.subtract, kinds="number", bounded=True)
-mul = Elementwise("mul", lambda m, x, y: x * y, np.multiply, kinds="number")
+add = Elementwise("add", lambda m, x, y: x + y, np.add, kinds="number", bounded=True, exact=True)
+sub = Elementwise("sub", lambda m, x, y: x - y, np.subtract, kinds="number", bounded=True, exact=True)
+mul = Elementwise("mul", lambda m, x, y: x * y, np.multiply, kinds="number", exact=True)
 div = Elementwise(
-    "div",
-    lambda m, x, y: x / y,
-    np.divide,
-    domain="positive",
-    pulls=(lambda m, ct, x, y, r: ct / y, lambda m, ct, x, y, r: ct * -(r / y)),
+    "div", lambda m, x, y: x / y, np.divide,
+    domain="positive", pulls=(lambda m, ct, x, y, r: ct / y, lambda m, ct, x, y, r: ct * -(r / y)),
+    cost=4, again=VECTORS, exact=True,
 )
-neg = Elementwise("neg", lambda m, x: -x, np.negative, kinds="number", bounded=True)
+neg = Elementwise("neg", lambda m, x: -x, np.negative, kinds="number", bounded=True, exact=True)
 
 floordiv = Elementwise(
-    "floordiv",
-    lambda m, x, y: m.floor(x / y),
-    np.floor_divide,
-    kinds="number",
-    domain="positive",
-    pulls=(None, None),
+    "floordiv", lambda m, x, y: m.floor(x / y), np.floor_divide,
+    kinds="number", domain="positive", pulls=(None, None), cost=8, folds=True,
 )
 mod = Elementwise(
-    "mod",
-    lambda m, x, y: x - m.floor(x / y) * y,
-    np.remainder,
-    kinds="number",
-    domain="positive",
+    "mod", lambda m, x, y: x - m.floor(x / y) * y, np.remainder,
+    kinds="number", domain="positive", cost=8, folds=True,
     pulls=(lambda m, ct, x, y, r: ct, lambda m, ct, x, y, r: -(ct * m.floordiv(x, y))),
 )
+floordiv.whole_again = mod.whole_again = ALWAYS
+
+
 def _abs_x(m, ct, x, r):
     """The cotangent with the sign of x, 0 at 0 and NaN at NaN."""
     return m.select(m.gt(x, 0), ct, m.select(m.lt(x, 0), -ct, m.select(m.eq(x, 0), 0, x)))
 
 
-abs_ = Elementwise(
-    "abs", lambda m, x: m.abs(x), np.abs,
-    kinds="number", pulls=(_abs_x,),
-)
+abs_ = Elementwise("abs", lambda m, x: m.abs(x), np.abs, kinds="number", pulls=(_abs_x,), exact=True)
 sign = Elementwise("sign", lambda m, x: m.sign(x), np.sign, kinds="number", pulls=(None,))
 
 
@@ -184,7 +180,7 @@ class Extremum(Elementwise):
     def masks(self, b, op, mask):
         m = Terms(b)
         x, y, live = m(op.args[0]), m(op.args[1]), m(mask)
-        loses = m.lt if self.name == "maximum" else m.gt
+        loses = m.lt if self is maximum else m.gt
         return [m.and_(live, m.not_(loses(x, y))).value, m.and_(live, m.not_(loses(y, x))).value]
 
 
@@ -198,10 +194,12 @@ def _extremum(worse: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 maximum = Extremum(
-    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum, kinds="number", pulls=_extremum("lt"), bounded=True
+    "maximum", lambda m, x, y: m.maximum(x, y), np.maximum,
+    kinds="number", pulls=_extremum("lt"), bounded=True, folds=True,
 )
 minimum = Extremum(
-    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum, kinds="number", pulls=_extremum("gt"), bounded=True
+    "minimum", lambda m, x, y: m.minimum(x, y), np.minimum,
+    kinds="number", pulls=_extremum("gt"), bounded=True, folds=True,
 )
 
 
@@ -219,18 +217,16 @@ def _pow_y(m, ct, x, y, r):
 
 
 pow_ = Elementwise(
-    "pow", lambda m, x, y: m.pow(x, y), np.power, domain="positive", pulls=(_pow_x, _pow_y)
+    "pow", lambda m, x, y: m.pow(x, y), np.power, domain="positive", pulls=(_pow_x, _pow_y), cost=40
 )
-floor = Elementwise("floor", lambda m, x: m.floor(x), np.floor, pulls=(None,))
-ceil = Elementwise("ceil", lambda m, x: m.ceil(x), np.ceil, pulls=(None,))
-rint = Elementwise("rint", lambda m, x: m.rint(x), np.rint, pulls=(None,))
-trunc = Elementwise("trunc", lambda m, x: m.trunc(x), np.trunc, pulls=(None,))
+# rounding takes twice as long as an addition until its result is there
+floor = Elementwise("floor", lambda m, x: m.floor(x), np.floor, pulls=(None,), light=False, exact=True)
+ceil = Elementwise("ceil", lambda m, x: m.ceil(x), np.ceil, pulls=(None,), light=False, exact=True)
+rint = Elementwise("rint", lambda m, x: m.rint(x), np.rint, pulls=(None,), light=False, exact=True)
+trunc = Elementwise("trunc", lambda m, x: m.trunc(x), np.trunc, pulls=(None,), light=False, exact=True)
 sqrt = Elementwise(
-    "sqrt",
-    lambda m, x: m.sqrt(x),
-    np.sqrt,
-    domain="positive",
-    pulls=(lambda m, ct, x, r: ct * (0.5 / r),),
+    "sqrt", lambda m, x: m.sqrt(x), np.sqrt,
+    domain="positive", pulls=(lambda m, ct, x, r: ct * (0.5 / r),), cost=5, again=VECTORS, exact=True,
 )
 
 # ---- comparisons and logic
@@ -238,7 +234,7 @@ sqrt = Elementwise(
 
 def _compare(name: str, numpy: Callable[..., Any], kinds: str = "number") -> Elementwise:
     formula = lambda m, x, y: getattr(m, name)(x, y)  # noqa: E731 - a formula is a lambda here
-    return Elementwise(name, formula, numpy, kinds=kinds, result="bool", pulls=(None, None))
+    return Elementwise(name, formula, numpy, kinds=kinds, result="bool", pulls=(None, None), exact=True)
 
 
 eq, ne = _compare("eq", np.equal, "any"), _compare("ne", np.not_equal, "any")
@@ -246,23 +242,24 @@ lt, le = _compare("lt", np.less), _compare("le", np.less_equal)
 gt, ge = _compare("gt", np.greater), _compare("ge", np.greater_equal)
 
 
-def _bits(name: str, numpy: Callable[..., Any], kinds: str = "bits") -> Elementwise:
+def _bits(name: str, numpy: Callable[..., Any], kinds: str = "bits", light: bool = True) -> Elementwise:
     formula = lambda m, x, y: getattr(m, name)(x, y)  # noqa: E731
-    return Elementwise(name, formula, numpy, kinds=kinds, pulls=(None, None))
+    return Elementwise(name, formula, numpy, kinds=kinds, pulls=(None, None), light=light, exact=True)
 
 
 and_, or_ = _bits("and_", np.bitwise_and), _bits("or_", np.bitwise_or)
-xor = _bits("xor", np.bitwise_xor)
-shl, shr = _bits("shl", np.left_shift, "integer"), _bits("shr", np.right_shift, "integer")
+# loops count and mix bits in long rows of these, which are worth doing for all rounds at once
+xor = _bits("xor", np.bitwise_xor, light=False)
+shl, shr = _bits("shl", np.left_shift, "integer", False), _bits("shr", np.right_shift, "integer", False)
 shr.spelling = "ashr"
-not_ = Elementwise("not_", lambda m, x: m.not_(x), np.invert, kinds="bits", pulls=(None,))
+not_ = Elementwise("not_", lambda m, x: m.not_(x), np.invert, kinds="bits", pulls=(None,), exact=True)
 
 
 class Select(Primitive):
     """a where p holds, else b.  The branch not taken gets a cotangent of exactly zero."""
 
-    bounded = True
-    hides = chooses = True
+    bounded = hides = chooses = exact = folds = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         if len(types) != 3 or attrs or types[1] != types[2] or types[0] != types[1].with_dtype("bool"):
@@ -312,7 +309,8 @@ class Cast(Primitive):
 
     arity = 1
     attributes: ClassVar = {"dtype": "word"}
-    linear = True
+    linear = light = exact = folds = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         if len(types) != 1 or attrs.get("dtype") not in STORED | COMPLEX:

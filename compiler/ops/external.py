@@ -76,6 +76,7 @@ class External(Primitive):
     effect = Effect.MAY_FAIL
     opaque = True
     attributes: ClassVar = {"name": "word", "number": "number", "types": "types"}
+    exact = True
 
     def infer(self, types, attrs, regions):
         if not isinstance(attrs.get("types"), tuple):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Effect, Primitive
+from ..ir.primitive import ALWAYS, Effect, Primitive
 from ..ir.types import Type
 from ..loops import Apply, Check, Map, Number, Scatter, clipped, element
 from .elementwise import add, maximum, minimum, mul
@@ -23,6 +23,7 @@ class Take(Primitive):
 
     arity = 2
     attributes: ClassVar = {"axis": "axis"}
+    exact = True
 
     def infer(self, types, attrs, regions):
         x, indices = types
@@ -139,6 +140,7 @@ class CheckIndices(Primitive):
     arity = 1
     attributes: ClassVar = {"axis": "axis", "size": "dimension", "wrapped": "number?"}
     effect = Effect.MAY_FAIL
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         (t,) = types

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.primitive import NotBatchable, Primitive
+from ..ir.primitive import ALWAYS, NotBatchable, Primitive
 from ..ir.types import Type
 from ..loops import (
     Affine,
@@ -133,6 +133,8 @@ def _moved(start: Element, within: tuple[int, int], by: Component | None) -> Com
 class Read(_Part):
     """The part of x at the starts."""
 
+    again = ALWAYS
+
     def infer(self, types, attrs, regions):
         return (self._part(types[0], types[1:], attrs),)
 
@@ -199,6 +201,7 @@ class _Write(_Part):
 
     first = 2
     adds: ClassVar[bool]
+    cost = 2
 
     def infer(self, types, attrs, regions):
         x, v, *starts = types

@@ -30,6 +30,8 @@ class RandomBits(Primitive):
 
     arity = 1
     attributes: ClassVar = {"shape": "dimensions"}
+    exact = True
+    cost = 100
 
     def infer(self, types, attrs, regions):
         lead = types[0].shape[:-1] if len(types) == 1 else ()

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import ALWAYS, Primitive
 from ..loops import Map, Reduce
 from .term import Terms
 
@@ -63,7 +63,8 @@ class Spread(Primitive):
 
     arity = 1
     attributes: ClassVar = {"shape": "dimensions", "axes": "axes"}
-    linear = True
+    linear = exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         (t,), shape, axes = types, attrs["shape"], attrs["axes"]
@@ -132,6 +133,7 @@ class ArgMax(Primitive):
 
     arity = 1
     attributes: ClassVar = {"axis": "axis"}
+    exact = True
 
     def infer(self, types, attrs, regions):
         (t,), axis = types, attrs["axis"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Effect, Primitive
+from ..ir.primitive import ALWAYS, Effect, Primitive
 from ..ir.types import Type
 from ..loops import Apply, Check, Number
 from .elementwise import cast, eq, not_
@@ -56,6 +56,7 @@ class Require(Primitive):
     arity = 1
     attributes: ClassVar = {"error": "word", "text": "word"}
     effect = Effect.MAY_FAIL
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         if list(types) != [Type("bool")]:

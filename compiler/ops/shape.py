@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import ALWAYS, Primitive
 from ..ir.types import count
 from ..loops import Affine, Apply, Map, Number, Relabel, clipped, element, guarded, linear, scaled, shifted
 
@@ -16,7 +16,8 @@ class Reshape(Primitive):
 
     arity = 1
     attributes: ClassVar = {"shape": "dimensions"}
-    linear = True
+    linear = exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         (t,) = types
@@ -87,7 +88,8 @@ class Transpose(Primitive):
 
     arity = 1
     attributes: ClassVar = {"axes": "axes"}
-    linear = True
+    linear = exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         (t,), axes = types, attrs["axes"]
@@ -127,7 +129,8 @@ class Slice(Primitive):
 
     arity = 1
     attributes: ClassVar = {"start": "dimensions", "step": "dimensions", "shape": "dimensions"}
-    linear = True
+    linear = exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         (t,), (start, step, shape) = types, _place(attrs)
@@ -167,7 +170,8 @@ class Pad(Primitive):
 
     arity = 1
     attributes: ClassVar = {"start": "dimensions", "step": "dimensions", "shape": "dimensions"}
-    linear = True
+    linear = exact = guards = True
+    cost = 4
 
     def infer(self, types, attrs, regions):
         (t,), (start, step, shape) = types, _place(attrs)
@@ -256,6 +260,8 @@ class Concatenate(Primitive):
     """The arguments one after the other along `axis`."""
 
     attributes: ClassVar = {"axis": "axis"}
+    exact = guards = True
+    cost = 4
 
     def infer(self, types, attrs, regions):
         axis = attrs["axis"]

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import ALWAYS, Primitive
 from ..ir.types import Type
 from ..loops import Affine, Map, Number, Position
 
@@ -16,6 +16,8 @@ class Const(Primitive):
 
     arity = 0
     attributes: ClassVar = {"type": "type", "value": "number"}
+    exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         type, value = attrs.get("type"), attrs.get("value")
@@ -50,6 +52,8 @@ class Iota(Primitive):
 
     arity = 0
     attributes: ClassVar = {"type": "type", "axis": "axis"}
+    exact = True
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         type = attrs["type"]
@@ -84,6 +88,7 @@ class Dimension(Primitive):
 
     arity = 0
     attributes: ClassVar = {"size": "dimension"}
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         if types:
@@ -99,6 +104,9 @@ class Dimension(Primitive):
 
     def pull(self, b, op, cotangents):
         return []
+
+    def at_sizes(self, attrs):
+        return const, {"type": Type("i64"), "value": attrs["size"]}
 
     def samples(self, rng):
         return [([], {"size": 7})]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import ALWAYS, Primitive
 from ..ir.types import TAPE
 from .source import number
 
@@ -22,6 +22,7 @@ class NewTape(Primitive):
     """An empty tape."""
 
     arity = 0
+    again = ALWAYS
 
     def infer(self, types, attrs, regions):
         if types:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
-from ..ir.primitive import REGISTRY
+from ..ir.primitive import Primitive
 from ..ops import contract as C
 from ..ops import elementwise as E
 from ..ops import shape as S
-from ..ops.reduce import spread
+from ..ops.reduce import max_, min_, spread, sum_
 from ..ops.source import const, number
 from .cleanup import inside
 
@@ -130,13 +130,9 @@ def build(b: Builder, pattern: Any, bound: dict[str, Value], like: Value) -> Val
 
 # ---- folding, and rules for moving elements: each takes (b, op, args, made) and gives a value or None
 
-EXACT = {"add", "sub", "mul", "div", "neg", "sqrt", "abs", "maximum", "minimum", "select", "cast"}
-EXACT |= {"eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "floordiv", "mod"}
-
-
 def _fold(b, op, args, made):
     """Arithmetic on constants, where NumPy's bits are the machine's."""
-    if op.prim.name not in EXACT:
+    if not op.prim.folds:
         return None
     sources = [made[a] for a in args]
     given = [np.array(s.attrs["value"], s.results[0].type.numpy) for s in sources]
@@ -218,20 +214,19 @@ def _no_axes(b, op, args, made):
     return args[0] if not op.attrs["axes"] else None
 
 
-MOVES: dict[str, tuple[Callable[..., Value | None], ...]] = {
-    "transpose": (_same_type, _of_constant, _twice),
-    "reshape": (_same_type, _of_constant, _twice),
-    "spread": (_same_type, _of_constant, _twice),
-    "slice": (_same_type, _of_constant),
-    "pad": (_same_type,),
-    "cast": (_same_type,),
-    "div": (_reciprocal,),
-    "contract": (_contract_of_transpose,),
-    "sum": (_no_axes,),
-    "max": (_no_axes,),
-    "min": (_no_axes,),
+MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
+    S.transpose: (_same_type, _of_constant, _twice),
+    S.reshape: (_same_type, _of_constant, _twice),
+    spread: (_same_type, _of_constant, _twice),
+    S.slice_: (_same_type, _of_constant),
+    S.pad: (_same_type,),
+    E.cast: (_same_type,),
+    E.div: (_reciprocal,),
+    C.contract: (_contract_of_transpose,),
+    sum_: (_no_axes,),
+    max_: (_no_axes,),
+    min_: (_no_axes,),
 }
-_ORDER = {REGISTRY[name]: rules for name, rules in MOVES.items()}
 
 
 def algebra(graph: Graph) -> Graph:
@@ -247,7 +242,7 @@ def algebra(graph: Graph) -> Graph:
             return inside(b, op, args, algebra)
         if len(op.results) != 1:
             return None
-        start, moves = len(b.body), _ORDER.get(op.prim, ())
+        start, moves = len(b.body), MOVES.get(op.prim, ())
         arguments = tuple([made[a].prim if a in made else None for a in args])
         if arguments and arguments.count(const) == len(arguments):
             moves = (_fold, *moves)

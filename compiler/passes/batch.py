@@ -18,7 +18,8 @@ from ..ir.primitive import Effect, NotBatchable, Primitive
 from ..ir.types import Type
 from ..ops.control import call, cond, scan
 from ..ops.custom import again, checkpoint, custom
-from ..ops.elementwise import select
+from ..ops.elementwise import add, mul, select, sub
+from ..ops.index import check_indices
 from ..ops.reduce import spread
 from ..ops.source import const, iota, number
 
@@ -97,15 +98,15 @@ def affine_of(b: Builder, value: Value) -> tuple[int, int] | None:
         return 1, 0
     if op.prim is const:
         return 0, int(op.attrs["value"])
-    if op.prim is spread or op.prim.name == "check_indices":
+    if op.prim in (spread, check_indices):
         return affine_of(b, op.args[0])
-    if op.prim.name in ("add", "sub", "mul"):
+    if op.prim in (add, sub, mul):
         x, y = (affine_of(b, a) for a in op.args)
         if x is None or y is None:
             return None
-        if op.prim.name == "mul":
+        if op.prim is mul:
             return None if x[0] and y[0] else (x[0] * y[1] + y[0] * x[1], x[1] * y[1])
-        sign = 1 if op.prim.name == "add" else -1
+        sign = 1 if op.prim is add else -1
         return x[0] + sign * y[0], x[1] + sign * y[1]
     return None
 

@@ -11,13 +11,9 @@ from collections.abc import Sequence
 from ..ir.graph import Builder, Graph, Op, Value, inline, rewrite
 from ..ir.primitive import Effect
 from ..ops.control import cond
-from ..ops.elementwise import Elementwise, cast, select
+from ..ops.elementwise import select
 from ..ops.source import const
 from .cleanup import holding, inside
-from .distribute import LIGHT
-
-CHEAP = LIGHT - {"div"}
-"""Elementwise operations that take about a cycle."""
 
 NEAR = 256
 """Operations between two branches within which they are joined."""
@@ -113,7 +109,7 @@ def _is_cheap(regions: Sequence[Graph]) -> bool:
 
 
 def _is_light(op: Op) -> bool:
-    return (isinstance(op.prim, Elementwise) or op.prim is cast) and op.prim.name in CHEAP
+    return op.prim.light and op.prim.cost == 1
 
 
 __all__ = ["choose", "merge"]

@@ -16,15 +16,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ..ir.graph import Graph, Op, Value
+from ..ir.primitive import ALWAYS, NEVER
 from ..ir.types import Size, Type
-from ..ops import elementwise as E
-from ..ops import shape as S
 from ..ops.index import check_indices
-from ..ops.memory import read
-from ..ops.reduce import spread
 from ..ops.require import require
-from ..ops.source import const, dimension, iota
-from ..ops.tape import new_tape
 
 UNLIMITED = 1 << 60
 NOMINAL = 1000
@@ -32,18 +27,6 @@ NOMINAL = 1000
 
 TRANSPARENT = {check_indices, require}
 """Primitives whose result is their argument once they have passed: the backward sweep reads the argument."""
-
-CHEAP = {
-    E.add, E.sub, E.mul, E.neg, E.abs_, E.maximum, E.minimum, E.select, E.cast, E.eq, E.ne, E.lt, E.le, E.gt, E.ge,
-    E.and_, E.or_, E.xor, E.shl, E.shr, E.not_, E.floor, E.ceil, E.rint, E.trunc, S.reshape, S.transpose, S.slice_,
-    spread, read, const, iota, dimension, new_tape, *TRANSPARENT,
-}
-"""Primitives that cost no more than loading their result: one cycle each, or none."""
-
-
-QUICK = {"div", "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "tanh", "sech2", "sigmoid"}
-WIDE = 64
-"""QUICK primitives are made in vectors of so many elements as quickly as their results go to memory and come back."""
 
 
 def size_of(type: Type) -> int:
@@ -59,10 +42,13 @@ def bytes_of(type: Type) -> int:
 
 def recomputable(op: Op) -> bool:
     """Whether the backward sweep may run `op` again."""
-    if op.prim in CHEAP or not op.results:
-        return op.prim in CHEAP
+    prim, again = op.prim, op.prim.again
+    if again == ALWAYS or not op.results:
+        return again == ALWAYS
     type = op.results[0].type
-    return (op.prim.name in QUICK and size_of(type) >= WIDE) or (op.prim in (E.floordiv, E.mod) and not type.is_float)
+    if prim.whole_again is not None and not type.is_float:
+        again = prim.whole_again
+    return again < NEVER and size_of(type) >= again
 
 
 def at_hand(body: Iterable[Op], given: Iterable[Value]) -> set[Value]:

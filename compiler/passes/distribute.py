@@ -20,7 +20,8 @@ from ..ir.graph import Builder, Graph, Op, Value, rewrite
 from ..ir.primitive import Effect, NotBatchable
 from ..ir.types import Type
 from ..ops.control import scan
-from ..ops.elementwise import Elementwise
+from ..ops.elementwise import Elementwise, add, mul, sub
+from ..ops.index import check_indices
 from ..ops.memory import DROPPED, read, update
 from ..ops.shape import slice_, transpose
 from ..ops.source import const, iota, number
@@ -31,12 +32,6 @@ ROUNDS = 8
 
 BYTES = 1 << 26
 """Memory up to which what the recurrence reads of the batch is stored."""
-
-LIGHT = frozenset((
-    "abs", "add", "and_", "cast", "div", "eq", "ge", "gt", "le", "lt", "maximum", "minimum", "mul", "ne", "neg", "not_",
-    "or_", "select", "sign", "sub",
-))
-"""Elementwise operations that are not worth an array of their own."""
 
 
 def distribute(graph: Graph) -> Graph:
@@ -118,17 +113,17 @@ class _Loop:
     def _find_places(self) -> None:
         """Values that are factor * index + constant."""
         for op in self.body.body:
-            name = op.prim.name
-            if op.prim is const and op.results[0].type == Type("i64"):
+            prim = op.prim
+            if prim is const and op.results[0].type == Type("i64"):
                 self.places[op.results[0]] = (0, int(op.attrs["value"]))
-            elif name == "check_indices" and op.args[0] in self.places:
+            elif prim is check_indices and op.args[0] in self.places:
                 self.places[op.results[0]] = self.places[op.args[0]]
-            elif name in ("add", "sub", "mul") and all(a in self.places for a in op.args):
+            elif prim in (add, sub, mul) and all(a in self.places for a in op.args):
                 (f, c), (g, d) = (self.places[a] for a in op.args)
-                if name == "mul" and not (f and g):
+                if prim is mul and not (f and g):
                     self.places[op.results[0]] = (f * d + g * c, c * d)
-                elif name != "mul":
-                    sign = 1 if name == "add" else -1
+                elif prim is not mul:
+                    sign = 1 if prim is add else -1
                     self.places[op.results[0]] = (f + sign * g, c + sign * d)
 
     def _find_stacked(self) -> dict[Value, _Stacked]:
@@ -238,7 +233,7 @@ class _Loop:
             if op is None or op in seen:
                 continue
             seen.add(op)
-            if op.regions or (isinstance(op.prim, Elementwise) and op.prim.name not in LIGHT):
+            if op.regions or (isinstance(op.prim, Elementwise) and not op.prim.light):
                 return True
             stack += op.args
         return False

@@ -15,7 +15,7 @@ from ..ops.contract import contract, free, split
 from ..ops.control import scan
 from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
 from ..ops.memory import DROPPED, bump, read, update
-from ..ops.reduce import Fold, spread
+from ..ops.reduce import Fold, spread, sum_
 from ..ops.source import const, iota
 from ..ops.tape import new_tape, pop, push
 
@@ -147,7 +147,7 @@ class Follow:
             axes = op.attrs["axes"]
             if axis not in axes:
                 self.axis[r] = axis - sum(a < axis for a in axes)
-            elif op.prim.name == "sum":
+            elif op.prim is sum_:
                 self.sums[r] = add
             else:
                 raise Refused

@@ -10,17 +10,11 @@ import numpy as np
 
 from ...compiler.backend.kernel import compile_graph
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.ops.external import external
 from ...compiler.ops.library import Library
+from ...compiler.ops.random import random_bits
 from ...compiler.settings import settings
 from .background import maker
-
-EXACT = frozenset(
-    {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "floor", "ceil", "rint", "trunc", "cast"}
-    | {"eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "not_", "shl", "shr", "select"}
-    | {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "take", "argmax"}
-    | {"const", "iota", "random_bits", "external", "stop_gradient"}
-)
-"""Primitives whose result is one correctly rounded or moved number, so that NumPy's bits are ours."""
 
 
 class Kernel(Protocol):
@@ -31,7 +25,7 @@ class Kernel(Protocol):
 
 def is_exact(graph: Graph) -> bool:
     """Whether NumPy computes the same bits as native code."""
-    return all(op.prim.name in EXACT or isinstance(op.prim, Library) for op in graph.body)
+    return all(op.prim.exact or isinstance(op.prim, Library) for op in graph.body)
 
 
 class Interpreter:
@@ -102,11 +96,11 @@ class Alone:
 
 
 def _is_opaque(op: Op) -> bool:
-    return op.prim.name == "external" or isinstance(op.prim, Library)
+    return op.prim is external or isinstance(op.prim, Library)
 
 
 def _draws(graph: Graph) -> bool:
-    return any(op.prim.name == "random_bits" for op in graph.body)
+    return any(op.prim is random_bits for op in graph.body)
 
 
 __all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]

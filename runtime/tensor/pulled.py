@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...compiler.backend.recorder import launch
+from ...compiler.ops.reduce import spread
+from ...compiler.ops.shape import reshape, transpose
 from .cells import Kind
 from .composed import Part, compose
 from .fragments import COTANGENT, INPUT, Fragment
@@ -23,7 +25,7 @@ VALUE, ZERO = "value", "zero"
 FEW = 24
 """Calls of so many steps at most are made one fragment each."""
 
-MOVES = frozenset({"reshape", "transpose", "spread"})
+MOVES = frozenset({reshape, transpose, spread})
 """Primitives of steps that are worth no memory: who reads their results can do them again."""
 
 Read = tuple[Any, Any]
@@ -175,7 +177,7 @@ def moves_before(template: Template, ref: int) -> list[tuple[int, Fragment, tupl
     found: list[tuple[int, Fragment, tuple[int, ...]]] = []
     while ref >= 0:
         step = next((s for s in template.steps if s[2] <= ref < s[2] + len(s[0].results)), None)
-        if step is None or len(step[1]) != 1 or any(op.prim.name not in MOVES for op in step[0].graph.body):
+        if step is None or len(step[1]) != 1 or any(op.prim not in MOVES for op in step[0].graph.body):
             return None
         found.append((step[2], step[0], step[1]))
         ref = step[1][0]

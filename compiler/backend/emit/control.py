@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...loops import Affine, Apply, Buffer, Load
 from ...lowering.chunks import LOOK
-from ...lowering.fuse import COSTS, reachable
+from ...lowering.fuse import reachable, work
 from ...lowering.program import (
     Branch,
     Copy,
@@ -202,8 +202,8 @@ class Control(Tapes):
 
     def _is_cheap(self, s: Branch) -> bool:
         """Whether making the results of both branches costs less than a wrong guess of which one is taken."""
-        missing = [e for e in reachable([v for _, *values in s.results for v in values]) if isinstance(e, Apply)]
-        return sum(COSTS.get(e.spelling, 1) for e in missing if self._known(e) is None) <= CHEAP
+        made = reachable([v for _, *values in s.results for v in values])
+        return work([e for e in made if isinstance(e, Apply) and self._known(e) is None]) <= CHEAP
 
     # ---- loops
 
