@@ -162,7 +162,7 @@ def test_its_exceptions_come_out_as_they_are(way: str, kind: type[BaseException]
         (float, None, "returned None, expected a number or an array"),
         ({"a": float}, {"b": 1.0}, "returned a dict with keys 'b', expected a dict with keys 'a'"),
         ((float, float), [1.0, 2.0], "returned a list of 2, expected a tuple of 2"),
-        (float, 1j, "is a complex"),
+        (float, 1j, "returned a Python complex, expected a Python float"),
         (float, "text", "returned 'text'"),
     ],
 )

@@ -130,7 +130,7 @@ def test_results_that_are_no_floats(jacobian: Callable[..., Any], f: Callable[..
     ((X, 3), r"argument x\[1\] is a Python int(.|\n)*fix: pass float"),
     ([], r"argument x is \[\]"),
     (Tensor(X), "argument x is a Tensor"),
-    (X + 1j, "argument x is an array of dtype complex128"),
+    (X + 1j, "the result is complex"),
 ])
 def test_arguments_that_are_no_floats(jacobian: Callable[..., Any], x: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):

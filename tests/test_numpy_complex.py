@@ -26,13 +26,15 @@ def _complex(a: Any) -> Any:
     return a + 1j * (0.7 * a[::-1] - 0.2) if a.ndim else a + 0.3j
 
 
+SAME: dict[str, int] = {}
+"""How many cases of each subject are NumPy's with complex arguments; all others are refused."""
+
+
 @pytest.mark.parametrize("subject", sorted(set(subjects()) - {"complex_numbers", "stats"}))
 def test_what_is_not_refused_is_numpys(subject: str) -> None:
     """A meaning for real numbers alone would give something else, as a norm that does not conjugate does."""
-    outcomes: Counter[str] = Counter()
-    for case in subjects()[subject]:
-        outcomes[_outcome(case)] += 1
-    assert sum(outcomes.values()) == len(subjects()[subject])
+    outcomes = Counter(_outcome(case) for case in subjects()[subject])
+    assert outcomes["same"] >= SAME[subject], outcomes
 
 
 def _outcome(case: Case) -> str:

@@ -74,19 +74,42 @@ none:
 }
 """
 
-_POTRF = """
-define i64 @<PREFIX>potrf_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %a, ptr %low) nounwind {
+# Each routine is a loop over the matrices of a batch. Its body ends at `after`, or at `bad` where there is no result.
+_EACH = """
+define i64 @<PREFIX>{name}_<DTYPE>(i64 %count, i64 %n, i64 %right, {arguments}) nounwind {{
 entry:
   %np = alloca i64
   %info = alloca i64
   store i64 %n, ptr %np
-  %size = mul i64 %n, %n
-  br label %next
+  store i64 0, ptr %info
+  %square = mul i64 %n, %n
+{before}  br label %next
 next:
   %k = phi i64 [0, %entry], [%following, %after]
-  %offset = mul i64 %k, %size
-  %from = getelementptr <REAL>, ptr %a, i64 %offset
-  %to = getelementptr <REAL>, ptr %low, i64 %offset
+  %matrix = mul i64 %k, %square
+  %first = mul i64 %k, %n
+{body}  br label %after
+bad:
+  call void @missing_<DTYPE>(ptr %to, i64 {size})
+  br label %after
+after:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %done
+done:
+{behind}}}
+"""
+
+
+def _each(name: str, arguments: str, before: str, body: str, size: str = "%square", behind: str = "") -> str:
+    """A routine whose result is %to, of so many elements for a matrix, and NaN where the body goes to `bad`."""
+    behind = behind or "  ret i64 0\n"
+    return _EACH.format(name=name, arguments=arguments, before=before, body=body, size=size, behind=behind)
+
+
+_POTRF = _each("potrf", "ptr %a, ptr %low", "", """
+  %from = getelementptr <REAL>, ptr %a, i64 %matrix
+  %to = getelementptr <REAL>, ptr %low, i64 %matrix
   br label %row
 row:
   %i = phi i64 [0, %next], [%i1, %row]
@@ -103,74 +126,39 @@ row:
   %rows = icmp slt i64 %i1, %n
   br i1 %rows, label %row, label %factor
 factor:
-  store i64 0, ptr %info
   call void @lapack_<LETTER>potrf(ptr @upper, ptr %np, ptr %to, ptr %np, ptr %info, i64 1)
   %status = load i64, ptr %info
-  %good = icmp eq i64 %status, 0
-  br i1 %good, label %after, label %bad
-bad:
-  call void @missing_<DTYPE>(ptr %to, i64 %size)
-  br label %after
-after:
-  %following = add i64 %k, 1
-  %more = icmp slt i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
-  ret i64 0
-}
-"""
+  %indefinite = icmp ne i64 %status, 0
+  br i1 %indefinite, label %bad, label %good
+good:
+""")  # fmt: skip
 
-_GETRF = """
-define i64 @<PREFIX>getrf_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %a, ptr %lu, ptr %swaps) nounwind {
-entry:
-  %np = alloca i64
-  %info = alloca i64
-  store i64 %n, ptr %np
-  %size = mul i64 %n, %n
-  %bytes = mul i64 %size, <SIZE>
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%following, %next]
-  %offset = mul i64 %k, %size
-  %from = getelementptr <REAL>, ptr %a, i64 %offset
-  %to = getelementptr <REAL>, ptr %lu, i64 %offset
-  %first = mul i64 %k, %n
+# LAPACK tells of a pivot of zero and leaves it in the factors, where solutions and determinants find it.
+_GETRF = _each("getrf", "ptr %a, ptr %lu, ptr %swaps", """
+  %bytes = mul i64 %square, <SIZE>
+""", """
+  %from = getelementptr <REAL>, ptr %a, i64 %matrix
+  %to = getelementptr <REAL>, ptr %lu, i64 %matrix
   %order = getelementptr i64, ptr %swaps, i64 %first
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
   call void @lapack_<LETTER>getrf(ptr %np, ptr %np, ptr %to, ptr %np, ptr %order, ptr %info)
-  %following = add i64 %k, 1
-  %more = icmp slt i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
-  ret i64 0
-}
-"""
+""")  # fmt: skip
 
 # An infinite pivot has an inverse of 0, so of factors that are not finite getri makes finite numbers where NumPy, which
 # solves for the unit matrix, has NaN.
-_GETRI = """
-define i64 @<PREFIX>getri_<DTYPE>(i64 %count, i64 %n, i64 %right, ptr %lu, ptr %swaps, ptr %inverse) nounwind {
-entry:
-  %np = alloca i64
+_GETRI = _each("getri", "ptr %lu, ptr %swaps, ptr %inverse", """
   %wp = alloca i64
-  %info = alloca i64
-  store i64 %n, ptr %np
-  %size = mul i64 %n, %n
-  %bytes = mul i64 %size, <SIZE>
+  %bytes = mul i64 %square, <SIZE>
   %step = add i64 %n, 1
   %work.size = mul i64 %n, 64
   %work.bytes = mul i64 %work.size, <SIZE>
   %work = call ptr @malloc(i64 %work.bytes)
   %none = icmp eq ptr %work, null
   store i64 %work.size, ptr %wp
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%following, %after]
-  %offset = mul i64 %k, %size
-  %first = mul i64 %k, %n
-  %from = getelementptr <REAL>, ptr %lu, i64 %offset
+""", """
+  %from = getelementptr <REAL>, ptr %lu, i64 %matrix
   %order = getelementptr i64, ptr %swaps, i64 %first
-  %to = getelementptr <REAL>, ptr %inverse, i64 %offset
+  %to = getelementptr <REAL>, ptr %inverse, i64 %matrix
   %singular = call i1 @singular_<DTYPE>(ptr %from, i64 %n)
   %cannot = or i1 %singular, %none
   br i1 %cannot, label %bad, label %look
@@ -182,7 +170,7 @@ look:
   %zero = fmul <REAL> %element, 0.0
   %sum1 = fadd <REAL> %sum, %zero
   %j1 = add i64 %j, 1
-  %further = icmp slt i64 %j1, %size
+  %further = icmp slt i64 %j1, %square
   br i1 %further, label %look, label %looked
 looked:
   %finite = fcmp oeq <REAL> %sum1, 0.0
@@ -204,100 +192,47 @@ solve:
 invert:
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
   call void @lapack_<LETTER>getri(ptr %np, ptr %to, ptr %np, ptr %order, ptr %work, ptr %wp, ptr %info)
-  br label %after
-bad:
-  call void @missing_<DTYPE>(ptr %to, i64 %size)
-  br label %after
-after:
-  %following = add i64 %k, 1
-  %more = icmp slt i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
+""", behind="""
   call void @free(ptr %work)
   %status = select i1 %none, i64 -1, i64 0
   ret i64 %status
-}
-"""
+""")  # fmt: skip
 
-_GETRS = """
-define i64 @<PREFIX>getrs_<DTYPE>(i64 %count, i64 %n, i64 %right, i64 %turned,
-    ptr %lu, ptr %swaps, ptr %b, ptr %x) nounwind {
-entry:
-  %np = alloca i64
-  %rp = alloca i64
-  %info = alloca i64
-  store i64 %n, ptr %np
-  store i64 %right, ptr %rp
-  %square = mul i64 %n, %n
+_SIDES = """
   %size = mul i64 %n, %right
   %bytes = mul i64 %size, <SIZE>
   %is.turned = icmp ne i64 %turned, 0
-  %how = select i1 %is.turned, ptr @turned, ptr @plain
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%following, %after]
-  %lustart = mul i64 %k, %square
-  %offset = mul i64 %k, %size
-  %first = mul i64 %k, %n
-  %factors = getelementptr <REAL>, ptr %lu, i64 %lustart
-  %order = getelementptr i64, ptr %swaps, i64 %first
-  %from = getelementptr <REAL>, ptr %b, i64 %offset
-  %to = getelementptr <REAL>, ptr %x, i64 %offset
-  %singular = call i1 @singular_<DTYPE>(ptr %factors, i64 %n)
-  br i1 %singular, label %bad, label %solve
-solve:
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
-  call void @lapack_<LETTER>getrs(ptr %how, ptr %np, ptr %rp, ptr %factors, ptr %np, ptr %order, ptr %to, ptr %np,
-    ptr %info, i64 1)
-  br label %after
-bad:
-  call void @missing_<DTYPE>(ptr %to, i64 %size)
-  br label %after
-after:
-  %following = add i64 %k, 1
-  %more = icmp slt i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
-  ret i64 0
-}
 """
 
-_TRSM = """
-define i64 @<PREFIX>trsm_<DTYPE>(i64 %count, i64 %n, i64 %right, i64 %upper, i64 %turned,
-    ptr %a, ptr %b, ptr %x) nounwind {
-entry:
-  %square = mul i64 %n, %n
-  %size = mul i64 %n, %right
-  %bytes = mul i64 %size, <SIZE>
-  %is.turned = icmp ne i64 %turned, 0
-  %how = select i1 %is.turned, i32 112, i32 111
-  %is.upper = icmp ne i64 %upper, 0
-  %side = select i1 %is.upper, i32 121, i32 122
-  br label %next
-next:
-  %k = phi i64 [0, %entry], [%following, %after]
-  %astart = mul i64 %k, %square
+# The matrix whose pivots are looked at is %t; then the right sides are where the solution is to be.
+_SIDE = """
+  %t = getelementptr <REAL>, ptr {matrix}, i64 %matrix
   %offset = mul i64 %k, %size
-  %t = getelementptr <REAL>, ptr %a, i64 %astart
   %from = getelementptr <REAL>, ptr %b, i64 %offset
   %to = getelementptr <REAL>, ptr %x, i64 %offset
   %singular = call i1 @singular_<DTYPE>(ptr %t, i64 %n)
   br i1 %singular, label %bad, label %solve
 solve:
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+"""
+
+_GETRS = _each("getrs", "i64 %turned, ptr %lu, ptr %swaps, ptr %b, ptr %x", _SIDES + """
+  %rp = alloca i64
+  store i64 %right, ptr %rp
+  %how = select i1 %is.turned, ptr @turned, ptr @plain
+""", _SIDE.format(matrix="%lu") + """
+  %order = getelementptr i64, ptr %swaps, i64 %first
+  call void @lapack_<LETTER>getrs(ptr %how, ptr %np, ptr %rp, ptr %t, ptr %np, ptr %order, ptr %to, ptr %np,
+    ptr %info, i64 1)
+""", "%size")  # fmt: skip
+
+_TRSM = _each("trsm", "i64 %upper, i64 %turned, ptr %a, ptr %b, ptr %x", _SIDES + """
+  %how = select i1 %is.turned, i32 112, i32 111
+  %is.upper = icmp ne i64 %upper, 0
+  %side = select i1 %is.upper, i32 121, i32 122
+""", _SIDE.format(matrix="%a") + """
   call void @cblas_<LETTER>trsm(i32 101, i32 141, i32 %side, i32 %how, i32 131, i64 %n, i64 %right, <REAL> 1.0,
     ptr %t, i64 %n, ptr %to, i64 %right)
-  br label %after
-bad:
-  call void @missing_<DTYPE>(ptr %to, i64 %size)
-  br label %after
-after:
-  %following = add i64 %k, 1
-  %more = icmp slt i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
-  ret i64 0
-}
-"""
+""", "%size")  # fmt: skip
 
 __all__ = ["PREFIX", "text"]

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
-from ..ops.complex.complexes import imag, real
+from ..ops.complex.complexes import imag, real, whole
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
 from ..ops.index import check_indices
@@ -117,7 +117,7 @@ class AtHand:
         for each in graph.body:
             env.update(zip(each.results, self.execute(each, [env[a] for a in each.args]), strict=True))
         made = iter([env[r] for r in graph.results])
-        return [next(made) + 1j * next(made) if r.type.is_complex else next(made) for r in op.results]
+        return [whole(next(made), next(made)) if r.type.is_complex else next(made) for r in op.results]
 
     def _find(self, value: Value) -> Any:
         """What stands for a value: parameters may be those of an enclosing trace."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.complex.complexes import complex_
+from ..ops.complex.complexes import complex_, whole
 from .array import Array
 
 
@@ -26,9 +26,8 @@ class Parts:
             made = real.tracing.emit(complex_, real.value, imag.value)
             return Array(real.tracing, made, real.weak, real.shared)
         if isinstance(real, (np.ndarray, np.generic)):
-            whole = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
-            whole.real, whole.imag = real, imag
-            return whole if isinstance(real, np.ndarray) else whole[()]
+            made = whole(real, imag)
+            return made if isinstance(real, np.ndarray) else made[()]
         return complex(real, imag)
 
 
@@ -36,11 +35,8 @@ def parts_of(x: Any) -> tuple[Any, Any] | None:
     """The real and the imaginary part of a complex number or array; None for anything else."""
     if isinstance(x, Array):
         return x.parts if x.type.is_complex else None
-    if isinstance(x, (np.ndarray, np.generic)):
-        if x.dtype.kind != "c":
-            return None
-        return (x.real, x.imag) if isinstance(x, np.generic) else (x.real.copy(), x.imag.copy())
-    return (x.real, x.imag) if type(x) is complex else None
+    is_complex = x.dtype.kind == "c" if isinstance(x, (np.ndarray, np.generic)) else type(x) is complex
+    return (x.real, x.imag) if is_complex else None
 
 
 __all__ = ["Parts", "parts_of"]

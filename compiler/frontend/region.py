@@ -40,7 +40,8 @@ class Leaf(NamedTuple):
 
     def __str__(self) -> str:
         if self.weak and not self.type.shape:
-            return "a Python float" if self.type.is_float else "a Python int"
+            kind = "complex" if self.type.is_complex else "float" if self.type.is_float else "int"
+            return f"a Python {kind}"
         return f"{self.type.numpy}{list(self.type.shape)}" if self.type.shape else f"a scalar of {self.type.numpy}"
 
 

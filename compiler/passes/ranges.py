@@ -102,7 +102,7 @@ def _chosen(
                 return args[1 - k :][:1]
     if op.prim is E.select:
         return args[1:2] if given[0].low == 1 else args[2:] if given[0].high == 0 else None
-    if op.results[0].type.dtype != "i64" or op.prim in (E.and_, E.or_):
+    if op.results[0].type.dtype != "i64" or op.prim not in (E.mod, E.minimum, E.maximum):
         return None
     x, y = given
     if op.prim is E.mod:

@@ -112,7 +112,7 @@ class Reading:
             self.key += (cls, repr(value))
         elif issubclass(cls, (tuple, list)):
             self.key += (cls, len(value))
-            return SEQUENCE, cls, [self._read(v, False) for v in value]
+            return SEQUENCE, cls, [self._read(v, declared) for v in value]
         elif cls is slice:
             self.key.append(cls)
             for part in (value.start, value.stop, value.step):

@@ -14,13 +14,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...ir.primitive import Primitive
-from ...ir.types import COMPLEX, PARTS
+from ...ir.types import PARTS
 from .. import contract, convolve, custom, elementwise, index, memory, reduce, shape, source
 from .pairs import Complex, Pair
 
 WHOLE = {part: name for name, part in PARTS.items()}
 """The complex dtype whose parts have a dtype."""
+
+
+def whole(re: np.ndarray, im: np.ndarray) -> np.ndarray:
+    """The array of complex numbers with these parts, also infinite ones, which re + 1j * im would mix."""
+    made = np.empty(np.shape(re), np.result_type(re.dtype, np.complex64))
+    made.real, made.imag = re, im
+    return made
 
 
 class _OnlyTraced(Primitive):
@@ -42,9 +51,7 @@ class Joined(_OnlyTraced):
         return (x.with_dtype(WHOLE[x.dtype]),)
 
     def evaluate(self, args, attrs, regions):
-        made = args[0].astype(COMPLEX[WHOLE[{4: "f32", 8: "f64"}[args[0].itemsize]]])
-        made.imag = args[1]
-        return [made]
+        return [whole(*args)]
 
     def on_pairs(self, m, op, args):
         return [Pair(m, m.real(args[0]), m.real(args[1]))]
@@ -120,4 +127,4 @@ for _prim in (
 for _prim in (contract.contract, convolve.correlate):
     _prim.on_pairs = _bilinear  # type: ignore[method-assign]
 
-__all__ = ["WHOLE", "complex_", "imag", "real"]
+__all__ = ["WHOLE", "complex_", "imag", "real", "whole"]

@@ -33,7 +33,6 @@ def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     middle = M.lower(m, M.product(m, M.turned(m, low), M.lower(m, ct)))
     half = M.where(m, middle, lambda m, i, j: m.ne(i, j)) + 0.5 * M.where(m, middle, M.on_diagonal)
 
-
     def solved(x: Any) -> Any:
         return m.triangular(low, x, upper=0, turned=1)
 
