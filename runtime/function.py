@@ -37,12 +37,13 @@ from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName, made_of
 from .compiled import MISS, Compiled, Content
+from .execute import execute
 from .foreign import CFunctions, Foreign
 from .inside import Inside
 from .limits import limited
 from .signatures import BY_POSITION, Way, names_of, place_of, positional, signature_of, static_places
 from .sizes import Choice, Naming, Rule
-from .variants import Variants, Varying, execute, rerolled
+from .variants import Variants, Varying, rerolled
 
 tracing.add_library(os.path.dirname(__file__))
 
@@ -289,20 +290,15 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
 
     def _trace(
-        self,
-        signature: tree.Signature,
-        hidden: Hidden | None = None,
-        sizes: Sizes | None = None,
-        shapes: list[tuple[Dim, ...]] | None = None,
-        values: list[Any] | None = None,
+        self, signature: tree.Signature, hidden: Hidden | None = None, sizes: Sizes | None = None,
+        shapes: list[tuple[Dim, ...]] | None = None, values: list[Any] | None = None, seeks: bool = True
     ) -> Trace:
         names = self.argument_names(len(signature[1]) - 1)
         if hidden is None and tracing.current() is None:
             hidden = self._scan(signature)
         with watch.timed("trace", self._title, self._times), limited(self.plan.max_memory):
-            place = place_of(self.__wrapped__)
-            given = None if values is None else (values, execute)
-            return trace(self.__wrapped__, signature, names, self._title, place, hidden, sizes, shapes, given)
+            place, given = place_of(self.__wrapped__), None if values is None else (values, execute)
+            return trace(self.__wrapped__, signature, names, self._title, place, hidden, sizes, shapes, given, seeks)
 
     def _build(self, traced: Trace, before: Compiled | None) -> tuple[Graph, Any, kernels.Runnable]:
         """The derived graph, its result and its kernel: that of `before` if it has the same graph."""

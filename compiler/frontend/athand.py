@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.graph import Builder, Op, Value, Where
+from ..ir.graph import Builder, Graph, Op, Value, Where
 from ..ir.types import Type
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
@@ -150,9 +150,7 @@ class AtHand:
         return asked
 
     def _guard(self, b: Builder, holds: Value, what: str, key: str, lost: Sequence[Value] = ()) -> None:
-        place = number(b, len(self.frozen), Type("i64"))
-        self.frozen.append(Frozen(what, key, b.where, len(self.frozen)))
-        guard(b, holds, place, *lost)
+        _decide(b, self.frozen, holds, what, key, lost)
 
     def watched(self, made: Value) -> Value:
         """What an operation gives that may fail and has just been emitted.
@@ -175,6 +173,49 @@ class AtHand:
         self._guard(b, wrong if fails else not_(b, wrong), "IndexError", "raised" if fails else "not raised")
         self.execute(op, [self.of(indices)])
         return indices
+
+
+def suppose(now: Tracing, holds: Value, what: str, key: str) -> None:
+    """Go on for the calls for which a condition holds; whoever traces asks whether this one is among them."""
+    assert now.frozen is not None
+    now.builder.where = user_line()
+    _decide(now.builder, now.frozen, holds, what, key)
+
+
+def holds_for(graph: Graph, given: Sequence[Any], execute: Execute) -> bool:
+    """Whether the guards of a graph hold for a call, whose arrays these are; nothing else of it is run."""
+    needed = guarded_by(graph)
+    env = {p: np.asarray(x, p.type.numpy) for p, x in zip(graph.params, given, strict=True) if p in needed}
+    try:
+        for op in graph.body:
+            if _guards(op) or not needed.isdisjoint(op.results):
+                env.update(zip(op.results, execute(op, [env[a] for a in op.args]), strict=True))
+    except Exception:  # a call that fails is traced on its values, and fails there at its line
+        return False
+    return True
+
+
+def guarded_by(graph: Graph) -> set[Value]:
+    """The values that decide whether the guards of a graph hold."""
+    needed: set[Value] = set()
+    for op in reversed(graph.body):
+        if _guards(op) or not needed.isdisjoint(op.results):
+            needed.update(op.args)
+    return needed
+
+
+def _guards(op: Op) -> bool:
+    """Whether an operation is a guard, or has one in it."""
+    return op.prim is guard or any(_guards(each) for region in op.regions for each in region.body)
+
+
+def _decide(
+    b: Builder, frozen: list[Frozen], holds: Value, what: str, key: str, lost: Sequence[Value] = ()
+) -> None:
+    """Put a guard, and note what it is for."""
+    place = number(b, len(frozen), Type("i64"))
+    frozen.append(Frozen(what, key, b.where, len(frozen)))
+    guard(b, holds, place, *lost)
 
 
 def at_hand(now: Tracing, outer: Tracing | None, values: tuple[Sequence[Any], Execute] | None) -> AtHand | None:
@@ -221,4 +262,4 @@ def _any(b: Builder, truths: Value) -> Value:
     return ne(b, ones, number(b, 0, ones.type))
 
 
-__all__ = ["AtHand", "Execute", "Frozen", "at_hand"]
+__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "guarded_by", "holds_for", "suppose"]
