@@ -161,7 +161,7 @@ class Variants:
         self.failures[at, failed[at][:3]] += 1
         return [each for each in left if not _begins(each.form.traced.frozen, failed)]
 
-    def add(self, form: Compiled) -> None:
+    def add(self, form: Compiled) -> Held:
         """Another form, which is right now."""
         with self._lock:
             way = way_of(form.traced)
@@ -170,6 +170,7 @@ class Variants:
             self.seen.pop(way, None)
             while len(self.held) > MOST:
                 self._drop(next(iter(self.held)))
+            return held
 
     def _drop(self, oldest: Held) -> None:
         del self.held[oldest]
@@ -268,18 +269,14 @@ class Varying:
             form = replace(found, traced=traced, graph=graph, result=result, kernel=kernel, core=None, ways={},
                            reasons=("a call decided otherwise", *traced.notes), times=self._times)
             if compiles:
-                variants.add(form)
+                held = variants.add(form)
                 variants.seeks = traced.seeks
                 if len(variants.held) <= EAGER:
                     self._enter(form)
-        arrays = form.arrays(leaves)
-        if compiles:
-            try:
-                return form, kernel.run(arrays)
-            except Stale:  # other bits than those it was traced on: both are right
-                kernel = Reference(unguarded(graph))
-        variants.runs += 1
-        return form, kernel.run(arrays)
+        if held is not None and not isinstance(made := variants.made(held, leaves), int):
+            return form, made
+        variants.runs += 1  # other bits than those it was traced on: both are right
+        return form, Reference(unguarded(graph)).run(form.arrays(leaves))
 
 
 def refuse_unseen(graph: Graph, wrt: Sequence[int], frozen: Sequence[Frozen]) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,6 +204,16 @@ def guarded_by(graph: Graph) -> set[Value]:
     return needed
 
 
+def guard_numbers(graph: Graph) -> Iterator[int]:
+    """The numbers of the guards in a graph and in its regions."""
+    made = {r: op for op in graph.body for r in op.results}
+    for op in graph.body:
+        if op.prim is guard:
+            yield int(made[op.args[1]].attrs["value"])
+        for region in op.regions:
+            yield from guard_numbers(region)
+
+
 def _guards(op: Op) -> bool:
     """Whether an operation is a guard, or has one in it."""
     return op.prim is guard or any(_guards(each) for region in op.regions for each in region.body)
@@ -262,4 +272,4 @@ def _any(b: Builder, truths: Value) -> Value:
     return ne(b, ones, number(b, 0, ones.type))
 
 
-__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "guarded_by", "holds_for", "suppose"]
+__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "guard_numbers", "guarded_by", "holds_for", "suppose"]

@@ -20,7 +20,7 @@ from ..ir.types import Dim, Type
 from ..ops.require import Warned, untold
 from . import impure, tracing, tree
 from .array import Array
-from .athand import Execute, Frozen, at_hand, holds_for
+from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture import needs_walk, walk
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .frozen import check_unchanged, unless_drawn
@@ -109,7 +109,7 @@ def trace(
 
 def _for_all(given: Given, values: Values | None) -> Trace:
     """The function walked for all calls, or for those that are like the one of these values."""
-    made = _traced(given, walk, None, values is not None)
+    made = _traced(given, walk, values, supposes=True)
     if made.frozen and values is not None and not holds_for(made.graph, [*values[0], *made.extras], values[1]):
         first = made.frozen[0]
         raise Unlike(f"it is no call with {first.what}" + (f", at {first.where}" if first.where else ""))
@@ -124,7 +124,7 @@ def _run_first(given: Given, values: Values | None, seeks: bool) -> Trace:
         try:
             return _for_all(given, values)
         except TraceError:
-            raise refusal from None
+            return _on_values(given, values, refusal)
     if not made.frozen or not seeks or any(each.athand is not None for each in tracing.enclosing()):
         return made
     try:
@@ -182,7 +182,7 @@ def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], 
 
 @unless_drawn
 def _traced(given: Given, runs: Callable[..., Any], values: Values | None, supposes: bool = False) -> Trace:
-    """One run, by walking the function or by calling it; with `supposes` it need not be for all calls."""
+    """One run, by walking the function or by calling it; one that `supposes` knows no values, and may ask for them."""
     function, signature, names, name, where, outside, sizes, shapes = given
     outer = tracing.current()
     if sizes is not None:
@@ -190,8 +190,8 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
     now = Tracing(name, where, sizes if outer is None else outer.sizes)
     params = _params(now, signature, names, shapes)
     stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in params]
-    now.athand = athand = at_hand(now, outer, values)
-    if supposes:
+    now.athand = athand = at_hand(now, outer, None if supposes else values)
+    if supposes and values is not None:
         now.frozen = outer.frozen if outer is not None else []
     first = len(now.frozen or ())
     arguments = tree.rebuild(signature, iter(stand_ins))
@@ -216,16 +216,27 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
     extras = tuple(given for _, given in now.extras)
     now.athand = None
     apart = not any(isinstance(each, Array) for each in (*(values[0] if values else ()), *extras))
-    frozen = athand.finish(values is not None and apart) if athand else ()
+    frozen = athand.finish(apart) if athand else ()
     if now.frozen is not None and apart:
-        frozen = tuple(now.frozen[first:])
+        numbers = set(guard_numbers(graph))  # a way that has been given up has left none in the graph
+        frozen = tuple([each for each in now.frozen[first:] if each.number in numbers])
         del now.frozen[first:]
     return Trace(graph, signature, result, extras, frozen, tuple(now.notes))
 
 
 def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Walk the function if it branches, loops or stores items; else run it."""
-    return (walk if needs_walk(function) else run)(now, function, args, kwargs)
+    """Walk the function if it branches, loops or stores items; else run it, and walk it where that needs numbers."""
+    if needs_walk(function):
+        return walk(now, function, args, kwargs)
+    mark = len(now.builder.body)
+    try:
+        return run(now, function, args, kwargs)
+    except NeedsValues as refusal:
+        del now.builder.body[mark:]
+        try:
+            return walk(now, function, args, kwargs)
+        except NeedsValues:
+            raise refusal from None
 
 
 def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
