@@ -8,6 +8,7 @@ is another trace; arrays whose contents have changed are traced again, and compi
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -56,8 +57,10 @@ MAX_ENTRIES = 32
 AWAITED = 64
 """Calls with the same size after which it gets a native entry, if one graph serves many sizes."""
 
-MAX_VARIANTS = 64
-"""The same for the values of hidden inputs of one signature."""
+MAX_VARIANTS = 256
+"""The same for the values of hidden inputs of one signature: the one that was met least recently goes first."""
+
+_meetings = itertools.count()
 
 
 class Plan(Protocol):
@@ -223,7 +226,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
                 found = self._compile(signature, enters, leaves)
         elif found.waiting and enters:
             self._await(found)
-        self._latest = found
+        self._latest, found.met = found, next(_meetings)
         return found
 
     def _compile(self, signature: tree.Signature, enters: bool, leaves: list[Any] | None) -> Compiled:
@@ -247,10 +250,11 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         choice.settle()
         reasons = (*choice.reasons, *traced.notes, *kernels.reasons(kernel))
         made = Compiled(traced, graph, result, kernel, hidden, key, contents, reasons, self._times)
+        made.met = next(_meetings)
         made.variants = Variants(made) if traced.frozen else None
         group.variants[key] = made
         while len(group.variants) > MAX_VARIANTS:
-            del group.variants[next(iter(group.variants))]
+            del group.variants[min(group.variants, key=lambda each: group.variants[each].met)]
         made.waiting = AWAITED if choice.form is not None else int(not enters)
         if before is not None and kernel is before.kernel:
             made.core, made.ways, made.waiting = before.core, before.ways, before.waiting
