@@ -243,7 +243,7 @@ def test_more_numbers_than_there_is_room_for(traces: list[Any], monkeypatch: pyt
 def test_hidden_numbers_met_lately_are_kept(traces: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "MAX_VARIANTS", 4)
     f = define("def f(w):\n    return w * k", k=0)
-    value = jit(f)
+    value: Any = jit(f)
     for k in (0, 1, 2, 3, 0, 4):
         f.__globals__["k"] = k
         assert value(2.0) == 2.0 * k

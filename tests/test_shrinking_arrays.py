@@ -132,7 +132,7 @@ def test_rounds_give_what_python_gives(name: str) -> None:
 
 @pytest.mark.parametrize("name", [k for k in STEPS if k not in ("a mean", "turned", "uneven")])
 def test_such_rounds_are_one(name: str) -> None:
-    f = jit(loop(STEPS[name], 80))
+    f: Any = jit(loop(STEPS[name], 80))
     f(RNG.uniform(1.0, 2.0, 165), 0.7)
     assert rolled(f)
 
@@ -206,9 +206,9 @@ def test_windows_of_a_long_array_are_no_shrinking_array() -> None:
             total = total + np.sum(np.sin(a * x[k : k + 3]))
         return total
 
-    graph = jit(f)
-    graph(0.1)
-    assert evening.evened(graph._latest.traced.graph) is None
+    total: Any = jit(f)
+    total(0.1)
+    assert evening.evened(total._latest.traced.graph) is None
 
 
 def test_much_more_work_is_not_done() -> None:
@@ -221,7 +221,7 @@ def test_much_more_work_is_not_done() -> None:
             x = a * x[1:] + x[:-1]
         return x[0]
 
-    slopes = jit(f)
-    assert slopes(x, 0.3) == pytest.approx(f(x, 0.3))
-    graph, _ = reroll.reroll(slopes._latest.traced.graph, 8)
+    value: Any = jit(f)
+    assert value(x, 0.3) == pytest.approx(f(x, 0.3))
+    graph, _ = reroll.reroll(value._latest.traced.graph, 8)
     assert not any(2000 in v.type.shape for op in graph.body for v in op.results)

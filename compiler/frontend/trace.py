@@ -232,6 +232,8 @@ def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: di
     try:
         return run(now, function, args, kwargs)
     except NeedsValues as refusal:
+        if now.athand is not None:  # whose guards are among what has been emitted
+            raise
         del now.builder.body[mark:]
         try:
             return walk(now, function, args, kwargs)
