@@ -9,6 +9,8 @@ which of the graph's results they are, and as what they come back.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -22,6 +24,7 @@ from . import impure, tracing, tree
 from .array import Array
 from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture import needs_walk, walk
+from .capture.source import code_of
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .frozen import check_unchanged, unless_drawn
 from .outside import Outside
@@ -121,11 +124,14 @@ def _run_first(given: Given, values: Values | None, seeks: bool) -> Trace:
     try:
         made = _traced(given, run, values)
     except NeedsValues as refusal:
+        if not _is_users(given.function):
+            raise
         try:
             return _for_all(given, values)
         except TraceError:
             return _on_values(given, values, refusal)
-    if not made.frozen or not seeks or any(each.athand is not None for each in tracing.enclosing()):
+    general = seeks and _is_users(given.function) and all(each.athand is None for each in tracing.enclosing())
+    if not made.frozen or not general:
         return made
     try:
         return _for_all(given, values)
@@ -232,13 +238,21 @@ def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: di
     try:
         return run(now, function, args, kwargs)
     except NeedsValues as refusal:
-        if now.athand is not None:  # whose guards are among what has been emitted
+        if now.athand is not None or not _is_users(function):  # guards are among what has been emitted
             raise
         del now.builder.body[mark:]
         try:
             return walk(now, function, args, kwargs)
         except NeedsValues:
             raise refusal from None
+
+
+def _is_users(function: Any) -> bool:
+    """Whether a function can be walked: one of a library may have values of another walk at hand."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = code_of(function) or code_of(inspect.getattr_static(type(function), "__call__", None))
+    return code is not None and not tracing.is_foreign(code.co_filename)
 
 
 def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
