@@ -83,6 +83,7 @@ class Compiled:
     ways       how it has been called by name, and with what `out`, and how often
     waiting    calls after which it gets a native entry: most sizes are met only a few times
     variants   the forms of this signature, if it was traced on the values of a call
+    met        the number of the call that met it last
     watched    what stood at the hidden places when they were last read, if identity tells of every change
     """
 
@@ -99,6 +100,7 @@ class Compiled:
     ways: dict[tuple[Way, Any], int] = field(default_factory=dict)
     waiting: int = 0
     variants: Variants | None = None
+    met: int = 0
     watched: tuple[Guard, ...] | None = None
 
     @functools.cached_property

@@ -8,6 +8,7 @@ is another trace; arrays whose contents have changed are traced again, and compi
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -37,12 +38,13 @@ from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName, made_of
 from .compiled import MISS, Compiled, Content
+from .execute import execute
 from .foreign import CFunctions, Foreign
 from .inside import Inside
 from .limits import limited
 from .signatures import BY_POSITION, Way, names_of, place_of, positional, signature_of, static_places
 from .sizes import Choice, Naming, Rule
-from .variants import Variants, Varying, execute, rerolled
+from .variants import Variants, Varying, rerolled
 
 tracing.add_library(os.path.dirname(__file__))
 
@@ -55,8 +57,10 @@ MAX_ENTRIES = 32
 AWAITED = 64
 """Calls with the same size after which it gets a native entry, if one graph serves many sizes."""
 
-MAX_VARIANTS = 64
-"""The same for the values of hidden inputs of one signature."""
+MAX_VARIANTS = 256
+"""The same for the values of hidden inputs of one signature: the one that was met least recently goes first."""
+
+_meetings = itertools.count()
 
 
 class Plan(Protocol):
@@ -222,7 +226,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
                 found = self._compile(signature, enters, leaves)
         elif found.waiting and enters:
             self._await(found)
-        self._latest = found
+        self._latest, found.met = found, next(_meetings)
         return found
 
     def _compile(self, signature: tree.Signature, enters: bool, leaves: list[Any] | None) -> Compiled:
@@ -246,10 +250,11 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         choice.settle()
         reasons = (*choice.reasons, *traced.notes, *kernels.reasons(kernel))
         made = Compiled(traced, graph, result, kernel, hidden, key, contents, reasons, self._times)
+        made.met = next(_meetings)
         made.variants = Variants(made) if traced.frozen else None
         group.variants[key] = made
         while len(group.variants) > MAX_VARIANTS:
-            del group.variants[next(iter(group.variants))]
+            del group.variants[min(group.variants, key=lambda each: group.variants[each].met)]
         made.waiting = AWAITED if choice.form is not None else int(not enters)
         if before is not None and kernel is before.kernel:
             made.core, made.ways, made.waiting = before.core, before.ways, before.waiting
@@ -289,20 +294,15 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
 
     def _trace(
-        self,
-        signature: tree.Signature,
-        hidden: Hidden | None = None,
-        sizes: Sizes | None = None,
-        shapes: list[tuple[Dim, ...]] | None = None,
-        values: list[Any] | None = None,
+        self, signature: tree.Signature, hidden: Hidden | None = None, sizes: Sizes | None = None,
+        shapes: list[tuple[Dim, ...]] | None = None, values: list[Any] | None = None, seeks: bool = True
     ) -> Trace:
         names = self.argument_names(len(signature[1]) - 1)
         if hidden is None and tracing.current() is None:
             hidden = self._scan(signature)
         with watch.timed("trace", self._title, self._times), limited(self.plan.max_memory):
-            place = place_of(self.__wrapped__)
-            given = None if values is None else (values, execute)
-            return trace(self.__wrapped__, signature, names, self._title, place, hidden, sizes, shapes, given)
+            place, given = place_of(self.__wrapped__), None if values is None else (values, execute)
+            return trace(self.__wrapped__, signature, names, self._title, place, hidden, sizes, shapes, given, seeks)
 
     def _build(self, traced: Trace, before: Compiled | None) -> tuple[Graph, Any, kernels.Runnable]:
         """The derived graph, its result and its kernel: that of `before` if it has the same graph."""

@@ -1,12 +1,14 @@
 """Functions that were traced on the values at hand: several forms of one signature, each for the way that a call took.
 
 A form holds for the calls that take the decisions it was made for; on others its guards fail, and nothing has happened.
-So the forms are tried, the one that was right last first, and a call for which none holds is traced again.
+So the forms are tried, the one that was right last first, and a call for which none holds is traced again. Where whole
+numbers among the arguments decide (a loop over range(n), an item of a list of texts), the form that was right for the
+same numbers is found by them, and of the others only the latest are tried: the trace tells which form it is.
 
-The first `EAGER` forms are compiled at once. After that a way is compiled when it is taken a second time, and calls on
-a way that is new are traced and run op by op: a function whose calls never take the same way twice (a loop over
-range(int(n)) whose n never returns) costs the time of a trace and of NumPy, not that of the compiler. At most `MOST`
-forms are kept; the one that has not been right for the longest time goes first.
+How many forms are made, and kept, is in the table below. The first forms are compiled at once. After that a way is
+compiled when it is taken a second time, and calls on a way that is new are traced and run op by op: a function whose
+calls never take the same way twice costs the time of a trace and of NumPy, not that of the compiler. When there is no
+room, a form that has not been right for long goes; as long as there is none, calls on other ways are run op by op.
 """
 
 from __future__ import annotations
@@ -14,26 +16,21 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.backend import process
-from ..compiler.backend.kernel import compile_graph
 from ..compiler.frontend.askers import instead
+from ..compiler.frontend.athand import guarded_by
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.results import from_arrays
 from ..compiler.frontend.trace import Trace
-from ..compiler.ir.graph import Builder, Graph, Op, Value
+from ..compiler.ir.graph import Graph, Op
 from ..compiler.ops.custom import stop_gradient
 from ..compiler.ops.guard import Stale, guard
-from ..compiler.ops.index import check_indices
-from ..compiler.ops.memory import bump, read, update
-from ..compiler.ops.require import require
-from ..compiler.passes.cleanup import attrs_key
 from ..compiler.passes.reroll import reroll
-from ..compiler.settings import settings
 from . import out
 from .kernels import Reference
 
@@ -42,13 +39,16 @@ if TYPE_CHECKING:
     from .compiled import Compiled
 
 EAGER = 8
-"""Forms of a signature that are compiled at their first call."""
+"""Forms of a signature that are compiled at their first call, and that are tried for numbers that are new."""
 
-MOST = 64
+MOST = 256
 """Forms of a signature that are kept."""
 
+IDLE = 1024
+"""Calls for which a form has not been right before it goes for another."""
+
 SEEN = 1024
-"""Ways that are remembered as taken once."""
+"""Ways that are remembered as taken once, and whole numbers whose form is remembered."""
 
 Way = tuple[tuple[Any, ...], ...]
 
@@ -58,67 +58,143 @@ def way_of(traced: Trace) -> Way:
     return tuple([tuple(each[:3]) for each in traced.frozen])
 
 
-class Variants:
-    """The forms of one signature, the one that was right last first.
+def whole_numbers(leaves: Sequence[Any]) -> tuple[int, ...]:
+    """The whole numbers among the leaves of a call."""
+    return tuple([int(x) for x in leaves if type(x) is int or (type(x) is np.ndarray and not x.ndim and _is_whole(x))])
 
+
+def _is_whole(x: Any) -> bool:
+    return x.dtype.kind in "biu"
+
+
+def settled(traced: Trace) -> bool:
+    """Whether the whole numbers of a call decide alone if a trace is for it."""
+    needed = guarded_by(traced.graph)
+    return all(p.type.dtype in _WHOLE and not p.type.shape for p in traced.graph.params[: traced.inputs] if p in needed)
+
+
+_WHOLE = ("bool", "i32", "i64")
+
+
+@dataclass(eq=False)
+class Held:
+    """A form, the way it is for, whether whole numbers decide about it alone, and the call when it was right last."""
+
+    form: Compiled
+    way: Way
+    settled: bool
+    call: int
+
+
+class Variants:
+    """The forms of one signature.
+
+    held      the forms, the one that was right last at the end
+    ways      which form is for a way
+    known     which form was right for the whole numbers of a call
+    seeks     whether a form for more calls may be found that is not there yet
     seen      ways that were taken once, and not compiled
     failures  how often each decision, by its number and line, was another one
+    calls     that have looked for a form
     runs      calls that ran op by op
     """
 
     def __init__(self, first: Compiled) -> None:
-        self.forms: tuple[Compiled, ...] = (first,)
+        self.held: dict[Held, None] = {}
+        self.ways: dict[Way, Held] = {}
+        self.known: dict[tuple[int, ...], Held] = {}
+        self.seeks = first.traced.seeks
         self.seen: dict[Way, None] = {}
         self.failures: Counter[tuple[int, Any]] = Counter()
-        self.runs = 0
+        self.calls = self.runs = 0
         self._lock = threading.Lock()
+        self.add(first)
+
+    @property
+    def forms(self) -> tuple[Compiled, ...]:
+        """The forms, the one that was right last first."""
+        with self._lock:
+            return tuple([each.form for each in reversed(self.held)])
 
     def run(self, leaves: list[Any]) -> tuple[Compiled, list[np.ndarray]] | None:
         """The form that holds for a call, and what its kernel gives; None if no form holds."""
-        left = list(self.forms)
+        self.calls += 1
+        known = self.known.get(whole_numbers(leaves))
+        left = self._likely() if known is None else [known]
         while left:
-            form = left.pop(0)
-            try:
-                made = form.kernel.run(form.arrays(leaves))
-            except Exception as error:
-                stale = _stale(form, leaves, error)
-                if stale is None:
-                    raise
-                left = self._others(form, stale, left)
-                continue
-            if form is not self.forms[0]:
-                with self._lock:
-                    self.forms = (form, *(each for each in self.forms if each is not form))
-            return form, made
+            each = left.pop(0)
+            made = self.made(each, leaves)
+            if not isinstance(made, int):
+                return each.form, made
+            if each is known:
+                left = [other for other in self._likely() if other is not known]
+            left = self._others(each.form, made, left)
         return None
 
-    def _others(self, form: Compiled, stale: int, left: Sequence[Compiled]) -> list[Compiled]:
+    def _likely(self) -> list[Held]:
+        """The latest forms, and of the others those about which more than whole numbers decides."""
+        with self._lock:
+            return [each for k, each in enumerate(reversed(self.held)) if k < EAGER or not each.settled]
+
+    def made(self, held: Held, leaves: list[Any]) -> list[np.ndarray] | int:
+        """What a form gives, if it holds for a call; else the number of the guard that failed."""
+        try:
+            made = held.form.kernel.run(held.form.arrays(leaves))
+        except Exception as error:
+            stale = _stale(held.form, leaves, error)
+            if stale is None:
+                raise
+            return stale
+        with self._lock:
+            held.call = self.calls
+            if self.held.pop(held, self) is None:
+                self.held[held] = None
+                self._put(self.known, whole_numbers(leaves), held)
+        return made
+
+    def _others(self, form: Compiled, stale: int, left: Sequence[Held]) -> list[Held]:
         """The forms that may hold where one was stale: those that decide as it did, up to there, do not."""
         at = next((k for k, each in enumerate(form.traced.frozen) if each.number == stale), None)
         if at is None:
             return list(left)
         failed = form.traced.frozen[: at + 1]
         self.failures[at, failed[at][:3]] += 1
-        return [each for each in left if not _begins(each.traced.frozen, failed)]
+        return [each for each in left if not _begins(each.form.traced.frozen, failed)]
 
-    def add(self, form: Compiled) -> None:
+    def add(self, form: Compiled) -> Held:
         """Another form, which is right now."""
         with self._lock:
-            self.forms = (form, *self.forms[: MOST - 1])
-            self.seen.pop(way_of(form.traced), None)
+            way = way_of(form.traced)
+            held = self.ways[way] = Held(form, way, settled(form.traced), self.calls)
+            self.held[held] = None
+            self.seen.pop(way, None)
+            while len(self.held) > MOST:
+                self._drop(next(iter(self.held)))
+            return held
+
+    def _drop(self, oldest: Held) -> None:
+        del self.held[oldest]
+        self.ways.pop(oldest.way, None)
+        for numbers in [numbers for numbers, each in self.known.items() if each is oldest]:
+            del self.known[numbers]
+
+    @staticmethod
+    def _put(seen: dict[Any, Any], key: Any, value: Any) -> None:
+        """Remember something as the latest of so many."""
+        seen.pop(key, None)
+        seen[key] = value
+        while len(seen) > SEEN:
+            del seen[next(iter(seen))]
 
     def is_due(self, way: Way) -> bool:
         """Whether a way that no form is made for gets one."""
-        if len(self.forms) < EAGER or way in self.seen:
-            return True
-        self.seen[way] = None
-        while len(self.seen) > SEEN:
-            del self.seen[next(iter(self.seen))]
-        return False
-
-    def holds(self, way: Way) -> bool:
-        """Whether a form is made for this way."""
-        return any(way_of(each.traced) == way for each in self.forms)
+        with self._lock:
+            if len(self.held) >= MOST and self.calls - next(iter(self.held)).call <= IDLE:
+                return False
+            if len(self.held) < EAGER or way in self.seen:
+                return True
+            self._put(self.seen, way, None)
+            return False
 
 
 def _begins(frozen: Sequence[Frozen], failed: Sequence[Frozen]) -> bool:
@@ -178,9 +254,12 @@ class Varying:
         """Trace for a call that no form holds for; compile, or run it op by op."""
         with self._lock, process.uncollected():
             self._times = {}
-            traced = self._trace(found.traced.signature, found.hidden, values=leaves)
+            traced = self._trace(found.traced.signature, found.hidden, values=leaves, seeks=variants.seeks)
             way = way_of(traced)
-            compiles = not variants.holds(way) and variants.is_due(way)
+            held = variants.ways.get(way)
+            if held is not None and not isinstance(made := variants.made(held, leaves), int):
+                return held.form, made
+            compiles = held is None and variants.is_due(way)
             if compiles:
                 traced = rerolled(traced)
                 graph, result, kernel = self._build(traced, None)
@@ -190,17 +269,14 @@ class Varying:
             form = replace(found, traced=traced, graph=graph, result=result, kernel=kernel, core=None, ways={},
                            reasons=("a call decided otherwise", *traced.notes), times=self._times)
             if compiles:
-                variants.add(form)
-                if len(variants.forms) <= EAGER:
+                held = variants.add(form)
+                variants.seeks = traced.seeks
+                if len(variants.held) <= EAGER:
                     self._enter(form)
-        arrays = form.arrays(leaves)
-        if compiles:
-            try:
-                return form, kernel.run(arrays)
-            except Stale:  # other bits than those it was traced on: both are right
-                kernel = Reference(unguarded(graph))
-        variants.runs += 1
-        return form, kernel.run(arrays)
+        if held is not None and not isinstance(made := variants.made(held, leaves), int):
+            return form, made
+        variants.runs += 1  # other bits than those it was traced on: both are right
+        return form, Reference(unguarded(graph)).run(form.arrays(leaves))
 
 
 def refuse_unseen(graph: Graph, wrt: Sequence[int], frozen: Sequence[Frozen]) -> None:
@@ -221,74 +297,12 @@ def refuse_unseen(graph: Graph, wrt: Sequence[int], frozen: Sequence[Frozen]) ->
 
 def unguarded(graph: Graph) -> Graph:
     """The graph without its guards: right for the call that it was traced for."""
-    return Graph(graph.name, graph.params, tuple([op for op in graph.body if op.prim is not guard]), graph.results)
+    body = tuple([_unguarded(op) if op.regions else op for op in graph.body if op.prim is not guard])
+    return Graph(graph.name, graph.params, body, graph.results)
 
 
-# ---- one operation
+def _unguarded(op: Op) -> Op:
+    return Op(op.prim, op.args, op.attrs, tuple(map(unguarded, op.regions)), op.results, op.where)
 
 
-_PLAIN = frozenset({guard, check_indices, require, read, update, bump})
-"""Primitives that check, or move a part: NumPy's bits are ours, too."""
-
-_KEPT = 1024
-_kernels: dict[Any, Any] = {}
-
-
-def execute(op: Op, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-    """One operation with the bits that it has in compiled code: decisions are made on these."""
-    if op.prim.exact or op.prim in _PLAIN or settings.reference:
-        with np.errstate(all="ignore"):
-            return op.prim.evaluate(arrays, op.attrs, op.regions)
-    if any(v.type.is_tape for v in (*op.args, *op.results)):
-        return _with_tapes(op, arrays)
-    key = (op.prim, tuple([a.type for a in op.args]), attrs_key(op.attrs), op.regions)
-    kernel = _kernels.get(key)
-    if kernel is None:
-        with process.uncollected():
-            kernel = compile_graph(_alone(op))
-        while len(_kernels) >= _KEPT:
-            _kernels.pop(next(iter(_kernels)), None)
-        _kernels[key] = kernel
-    given = zip(arrays, op.args, strict=True)
-    return kernel.run([np.ascontiguousarray(a).reshape(v.type.static_shape()) for a, v in given])
-
-
-class Taped(NamedTuple):
-    """A tape, which no kernel hands out: what makes it once more, in the kernel that reads it."""
-
-    op: Op
-    given: Sequence[Any]
-    place: int
-
-
-def _with_tapes(op: Op, given: Sequence[Any]) -> Sequence[Any]:
-    """One operation after those that make the tapes it takes; a tape that it makes is `Taped`."""
-    b, arrays = Builder(op.prim.name), list[np.ndarray]()
-    made: dict[int, Sequence[Value]] = {}
-
-    def put(op: Op, given: Sequence[Any]) -> Sequence[Value]:
-        if id(op) not in made:
-            args = []
-            for v, x in zip(op.args, given, strict=True):
-                if isinstance(x, Taped):
-                    args.append(put(x.op, x.given)[x.place])
-                else:
-                    arrays.append(np.ascontiguousarray(x).reshape(v.type.static_shape()))
-                    args.append(b.param(v.type))
-            made[id(op)] = b.emit(op.prim, *args, regions=op.regions, **op.attrs)
-        return made[id(op)]
-
-    results = put(op, given)
-    shown = [r for r in results if not r.type.is_tape]
-    with process.uncollected():
-        found = iter(compile_graph(b.finish(shown)).run(arrays) if shown else ())
-    return [Taped(op, given, k) if r.type.is_tape else next(found) for k, r in enumerate(results)]
-
-
-def _alone(op: Op) -> Graph:
-    """A graph of one operation."""
-    b = Builder(op.prim.name, [a.type for a in op.args])
-    return b.finish(b.emit(op.prim, *b.params, regions=op.regions, **op.attrs))
-
-
-__all__ = ["EAGER", "MOST", "Variants", "Varying", "execute", "refuse_unseen", "rerolled", "unguarded", "way_of"]
+__all__ = ["EAGER", "MOST", "Variants", "Varying", "refuse_unseen", "rerolled", "unguarded", "way_of"]

@@ -705,7 +705,7 @@ def _generator(x):
         (lambda x: x if x > 0 else None, "is a Python float on one path and None on another"),
         (lambda x: [1.0] * int(x) if x > 0 else x, "not known yet"),
         (lambda x: sum(_generator(x)) if x > 0 else x, "is a generator"),
-        (lambda x: {1: x}[int(x)] if x > 0 else x, "a dict key that depends on traced values"),
+        (lambda x: {1.5: x}[int(x)] if x > 0 else x, "a dict key that depends on traced values"),
         (lambda x: len(f"{x}") if x > 0 else x, "text made of traced values"),
         (lambda x: sorted([x, -x]) if x > 0 else x, "sorted() of traced values"),
         (lambda x: "a" if x > 0 else "b", "is the str 'a' on one path and the str 'b' on another"),

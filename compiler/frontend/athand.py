@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +35,7 @@ from ..ops.index import check_indices
 from ..ops.reduce import max_
 from ..ops.shape import reshape
 from ..ops.source import number
-from ..passes.complexes import NotOfComplex, split_complex
-from .errors import TraceError, message
+from .complexes import without_complex
 from .tracing import Tracing, enclosing, is_library, user_line
 
 Execute = Callable[[Op, Sequence[np.ndarray]], Sequence[np.ndarray]]
@@ -111,7 +110,7 @@ class AtHand:
     def _run_parts(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """An operation on complex numbers: those that it becomes on their parts."""
         arrays = dict(zip(op.args, given, strict=True))
-        graph = _split(Graph(op.prim.name, tuple(arrays), (op,), op.results))
+        graph = without_complex(Graph(op.prim.name, tuple(arrays), (op,), op.results))
         parts = [part for a in arrays.values() for part in ((np.real(a), np.imag(a)) if a.dtype.kind == "c" else (a,))]
         env = dict(zip(graph.params, parts, strict=True))
         for each in graph.body:
@@ -170,9 +169,7 @@ class AtHand:
         return asked
 
     def _guard(self, b: Builder, holds: Value, what: str, key: str, lost: Sequence[Value] = ()) -> None:
-        place = number(b, len(self.frozen), Type("i64"))
-        self.frozen.append(Frozen(what, key, b.where, len(self.frozen)))
-        guard(b, holds, place, *lost)
+        _decide(b, self.frozen, holds, what, key, lost)
 
     def watched(self, made: Value) -> Value:
         """What an operation gives that may fail and has just been emitted.
@@ -195,6 +192,59 @@ class AtHand:
         self._guard(b, wrong if fails else not_(b, wrong), "IndexError", "raised" if fails else "not raised")
         self.execute(op, [self.of(indices)])
         return indices
+
+
+def suppose(now: Tracing, holds: Value, what: str, key: str) -> None:
+    """Go on for the calls for which a condition holds; whoever traces asks whether this one is among them."""
+    assert now.frozen is not None
+    now.builder.where = user_line()
+    _decide(now.builder, now.frozen, holds, what, key)
+
+
+def holds_for(graph: Graph, given: Sequence[Any], execute: Execute) -> bool:
+    """Whether the guards of a graph hold for a call, whose arrays these are; nothing else of it is run."""
+    needed = guarded_by(graph)
+    env = {p: np.asarray(x, p.type.numpy) for p, x in zip(graph.params, given, strict=True) if p in needed}
+    try:
+        for op in graph.body:
+            if _guards(op) or not needed.isdisjoint(op.results):
+                env.update(zip(op.results, execute(op, [env[a] for a in op.args]), strict=True))
+    except Exception:  # a call that fails is traced on its values, and fails there at its line
+        return False
+    return True
+
+
+def guarded_by(graph: Graph) -> set[Value]:
+    """The values that decide whether the guards of a graph hold."""
+    needed: set[Value] = set()
+    for op in reversed(graph.body):
+        if _guards(op) or not needed.isdisjoint(op.results):
+            needed.update(op.args)
+    return needed
+
+
+def guard_numbers(graph: Graph) -> Iterator[int]:
+    """The numbers of the guards in a graph and in its regions."""
+    made = {r: op for op in graph.body for r in op.results}
+    for op in graph.body:
+        if op.prim is guard:
+            yield int(made[op.args[1]].attrs["value"])
+        for region in op.regions:
+            yield from guard_numbers(region)
+
+
+def _guards(op: Op) -> bool:
+    """Whether an operation is a guard, or has one in it."""
+    return op.prim is guard or any(_guards(each) for region in op.regions for each in region.body)
+
+
+def _decide(
+    b: Builder, frozen: list[Frozen], holds: Value, what: str, key: str, lost: Sequence[Value] = ()
+) -> None:
+    """Put a guard, and note what it is for."""
+    place = number(b, len(frozen), Type("i64"))
+    frozen.append(Frozen(what, key, b.where, len(frozen)))
+    guard(b, holds, place, *lost)
 
 
 def at_hand(now: Tracing, outer: Tracing | None, values: tuple[Sequence[Any], Execute] | None) -> AtHand | None:
@@ -241,23 +291,4 @@ def _any(b: Builder, truths: Value) -> Value:
     return ne(b, ones, number(b, 0, ones.type))
 
 
-def without_complex(graph: Graph) -> Graph:
-    """The graph with complex values taken apart, if there are any."""
-    return _split(graph) if _has_complex(graph) else graph
-
-
-def _split(graph: Graph) -> Graph:
-    try:
-        return split_complex(graph)
-    except NotOfComplex as error:
-        fix = "work on np.real(z) and np.imag(z)"
-        raise TraceError(message(str(error), error.where, fix)) from None
-
-
-def _has_complex(graph: Graph) -> bool:
-    return any(
-        any(r.type.is_complex for r in op.results) or any(map(_has_complex, op.regions)) for op in graph.body
-    )
-
-
-__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "without_complex"]
+__all__ = ["AtHand", "Execute", "Frozen", "at_hand", "guard_numbers", "guarded_by", "holds_for", "suppose"]

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.graph import Graph
 from ..ops.complex.complexes import complex_, whole
+from ..passes.complexes import NotOfComplex, split_complex
 from .array import Array
+from .errors import TraceError, message
 
 
 class Parts:
@@ -39,4 +42,21 @@ def parts_of(x: Any) -> tuple[Any, Any] | None:
     return (x.real, x.imag) if is_complex else None
 
 
-__all__ = ["Parts", "parts_of"]
+def without_complex(graph: Graph) -> Graph:
+    """The graph with complex values taken apart, if there are any."""
+    if not _has_complex(graph):
+        return graph
+    try:
+        return split_complex(graph)
+    except NotOfComplex as error:
+        fix = "work on np.real(z) and np.imag(z)"
+        raise TraceError(message(str(error), error.where, fix)) from None
+
+
+def _has_complex(graph: Graph) -> bool:
+    return any(
+        any(r.type.is_complex for r in op.results) or any(map(_has_complex, op.regions)) for op in graph.body
+    )
+
+
+__all__ = ["Parts", "parts_of", "without_complex"]

@@ -9,7 +9,6 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import Type
 from .askers import asker, instead
-from .athand import AtHand
 from .errors import NeedsValues, TraceAttributeError, TraceError, TraceValueError, message
 from .sizes import HOOKS
 from .tracing import Tracing, current, encloses, user_line
@@ -96,14 +95,14 @@ class Refusals:
         """Whether its numbers are at hand."""
         return self.known() is not None
 
-    def _athand(self) -> AtHand | None:
+    def _athand(self) -> Any:
         """The values at hand in the function that is traced now, or in the one around it that this is a value of."""
         now = current()
         if now is None or not encloses(self.tracing):
             return None
         return self.tracing.athand if now.athand is None else now.athand
 
-    def _value_in(self, athand: AtHand) -> Value:
+    def _value_in(self, athand: Any) -> Value:
         return self.value if self.tracing is athand.now else athand.now.outer(self)
 
     def known(self) -> Any:

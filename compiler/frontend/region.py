@@ -21,7 +21,6 @@ from ..ir.types import TRACED, Type
 from ..ops import elementwise
 from . import tracing, tree
 from .array import Array, value_of
-from .capture import needs_walk, walk
 from .errors import TraceError, message
 from .kept import holds_traced
 from .operators import has_complex
@@ -82,9 +81,7 @@ def trace_region(
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function of the user in the region that is being traced: one that branches or loops is captured."""
     now = tracing.current()
-    if now is not None and needs_walk(function):
-        return walk(now, function, args, kwargs)
-    return function(*args, **kwargs)
+    return function(*args, **kwargs) if now is None else call_function(now, function, args, kwargs)
 
 
 def leaf_of(x: Any) -> Leaf:

@@ -9,6 +9,8 @@ which of the graph's results they are, and as what they come back.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -20,8 +22,10 @@ from ..ir.types import Dim, Type
 from ..ops.require import Warned, untold
 from . import impure, tracing, tree
 from .array import Array
-from .athand import Execute, Frozen, at_hand, without_complex
+from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture import needs_walk, walk
+from .capture.source import code_of
+from .complexes import without_complex
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .frozen import check_unchanged, unless_drawn
 from .outside import Outside
@@ -33,6 +37,8 @@ from .results import Outputs
 from .sizes import FrozenSize, Sizes, freeze_all
 from .tracing import Tracing, running
 from .unasked import unasked
+
+Values = tuple[Sequence[Any], Execute]
 
 SHORT = 300
 """The most operations of a function with named sizes that loops."""
@@ -47,6 +53,7 @@ class Trace:
     result     what it returns, with numbers of the graph's results as leaves
     extras     arrays, and values of enclosing traces, that it met beside its arguments
     frozen     what it was made for: numbers that decided how it ran
+    seeks      whether a trace for more than these numbers is there for other calls
     notes      what is worth telling of how it was traced
     """
 
@@ -56,6 +63,7 @@ class Trace:
     extras: tuple[Any, ...]
     frozen: tuple[Frozen, ...] = ()
     notes: tuple[str, ...] = ()
+    seeks: bool = False
 
     @property
     def inputs(self) -> int:
@@ -77,29 +85,62 @@ def trace(
     hidden: Hidden | None = None,
     sizes: Sizes | None = None,
     shapes: Sequence[tuple[Dim, ...]] | None = None,
-    values: tuple[Sequence[Any], Execute] | None = None,
+    values: Values | None = None,
+    seeks: bool = True,
 ) -> Trace:
     """Run `function` on stand-ins; `signature` is that of (arguments ..., keywords) called `names`.
 
     `hidden` is what it reads, which it may not change, unless it is traced within another. `sizes` are those that are
     known by name in `shapes`, the shapes of the traced leaves; the signature and the result have numbers all the same.
     `values` are the leaves of one call, and what runs an operation on them: they are asked where the function needs a
-    number, and the trace is for that.
+    number, and the trace is for that. With `seeks` it is looked for one that holds for more calls first.
     """
     given = Given(function, signature, names, name, where, Outside(name, where, function, hidden), sizes, shapes)
-    if not needs_walk(function):
-        return _traced(given, run, values)
     if sizes is not None:
-        return _with_sizes(given)
+        return _with_sizes(given) if needs_walk(function) else _traced(given, run, values)
+    if not needs_walk(function):
+        return _run_first(given, values, seeks)
+    if not seeks:
+        return _on_values(given, values, NeedsValues("no trace is for all calls"))
     try:
-        return _traced(given, walk, None)
+        return _for_all(given, values)
     except NeedsValues as refusal:
         made = _on_values(given, values, refusal)
         why = str(refusal).partition("\n")[0]
-        return replace(made, notes=(f"traced on the values of the call: {why}", *made.notes))
+        notes = (f"traced on the values of the call: {why}", *made.notes)
+        return replace(made, seeks=isinstance(refusal, Unlike), notes=notes)
 
 
-def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refusal: NeedsValues) -> Trace:
+def _for_all(given: Given, values: Values | None) -> Trace:
+    """The function walked for all calls, or for those that are like the one of these values."""
+    made = _traced(given, walk, values, supposes=True)
+    if made.frozen and values is not None and not holds_for(made.graph, [*values[0], *made.extras], values[1]):
+        first = made.frozen[0]
+        raise Unlike(f"it is no call with {first.what}" + (f", at {first.where}" if first.where else ""))
+    return made
+
+
+def _run_first(given: Given, values: Values | None, seeks: bool) -> Trace:
+    """A function without branches is run; where it needs numbers, it is walked for all calls if it can be."""
+    try:
+        made = _traced(given, run, values)
+    except NeedsValues as refusal:
+        if not _is_users(given.function):
+            raise
+        try:
+            return _for_all(given, values)
+        except TraceError:
+            return _on_values(given, values, refusal)
+    general = seeks and _is_users(given.function) and all(each.athand is None for each in tracing.enclosing())
+    if not made.frozen or not general:
+        return made
+    try:
+        return _for_all(given, values)
+    except Exception as error:  # what Python raises, it has raised
+        return replace(made, seeks=isinstance(error, Unlike))
+
+
+def _on_values(given: Given, values: Values | None, refusal: NeedsValues) -> Trace:
     """What has no regions is walked with the values of the call; what cannot be walked at all is run."""
     errors: list[TraceError] = [refusal]
     for runs in (walk, run) if values is not None else (run,):
@@ -110,6 +151,10 @@ def _on_values(given: Given, values: tuple[Sequence[Any], Execute] | None, refus
         except TraceError as another:
             errors.append(another)
     raise errors[values is not None and not isinstance(errors[1], NeedsValues)] from errors[-1]
+
+
+class Unlike(NeedsValues):
+    """A trace is for other calls than this one."""
 
 
 class Given(NamedTuple):
@@ -143,8 +188,8 @@ def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], 
 
 
 @unless_drawn
-def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any], Execute] | None) -> Trace:
-    """One run, by walking the function or by calling it."""
+def _traced(given: Given, runs: Callable[..., Any], values: Values | None, supposes: bool = False) -> Trace:
+    """One run, by walking the function or by calling it; one that `supposes` knows no values, and may ask for them."""
     function, signature, names, name, where, outside, sizes, shapes = given
     outer = tracing.current()
     if sizes is not None:
@@ -152,7 +197,10 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
     now = Tracing(name, where, sizes if outer is None else outer.sizes)
     params = _params(now, signature, names, shapes)
     stand_ins = [Array(now, v, weak, bool(v.type.shape)) for v, weak in params]
-    now.athand = athand = at_hand(now, outer, values)
+    now.athand = athand = at_hand(now, outer, None if supposes else values)
+    if supposes and values is not None:
+        now.frozen = outer.frozen if outer is not None else []
+    first = len(now.frozen or ())
     arguments = tree.rebuild(signature, iter(stand_ins))
     with running(now), outside.unchanged():
         names_of_sizes = nullcontext() if sizes is None else patched()
@@ -174,13 +222,38 @@ def _traced(given: Given, runs: Callable[..., Any], values: tuple[Sequence[Any],
     graph = without_complex(now.builder.finish(results))
     extras = tuple(given for _, given in now.extras)
     now.athand = None
-    apart = values is not None and not any(isinstance(each, Array) for each in (*values[0], *extras))
-    return Trace(graph, signature, result, extras, athand.finish(apart) if athand else (), tuple(now.notes))
+    apart = not any(isinstance(each, Array) for each in (*(values[0] if values else ()), *extras))
+    frozen = athand.finish(apart) if athand else ()
+    if now.frozen is not None and apart:
+        numbers = set(guard_numbers(graph))  # a way that has been given up has left none in the graph
+        frozen = tuple([each for each in now.frozen[first:] if each.number in numbers])
+        del now.frozen[first:]
+    return Trace(graph, signature, result, extras, frozen, tuple(now.notes))
 
 
 def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Walk the function if it branches, loops or stores items; else run it."""
-    return (walk if needs_walk(function) else run)(now, function, args, kwargs)
+    """Walk the function if it branches, loops or stores items; else run it, and walk it where that needs numbers."""
+    if needs_walk(function):
+        return walk(now, function, args, kwargs)
+    mark = len(now.builder.body)
+    try:
+        return run(now, function, args, kwargs)
+    except NeedsValues as refusal:
+        if now.athand is not None or not _is_users(function):  # guards are among what has been emitted
+            raise
+        del now.builder.body[mark:]
+        try:
+            return walk(now, function, args, kwargs)
+        except NeedsValues:
+            raise refusal from None
+
+
+def _is_users(function: Any) -> bool:
+    """Whether a function can be walked: one of a library may have values of another walk at hand."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = code_of(function) or code_of(inspect.getattr_static(type(function), "__call__", None))
+    return code is not None and not tracing.is_foreign(code.co_filename)
 
 
 def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

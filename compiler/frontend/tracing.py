@@ -35,6 +35,7 @@ class Tracing:
     refusal   the latest error of ours, which NumPy may have replaced by one of its own
     sizes     the sizes that are known by name, if there are any
     athand    the numbers behind the values, where a function is traced for those of one call
+    frozen    what it holds for, where it may hold for some calls only; None where it must hold for all
     stores    whether memory that it makes is to take traced numbers
     locate    gives the user's line where his code is walked, not run: there is no frame of it to be seen
     notes     what is worth telling of how it was traced
@@ -43,14 +44,15 @@ class Tracing:
     """
 
     __slots__ = (
-        "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "stores", "locate", "notes",
-        "most", "broken", "_known", "_parts",
+        "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "frozen", "stores", "locate",
+        "notes", "most", "broken", "_known", "_parts",
     )
 
     def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
         self.builder, self.name, self.where = Builder(name), name, where
         self.alive, self.sizes = True, sizes
         self.athand: Any = None
+        self.frozen: list[Any] | None = None
         self.stores = False
         self.locate: Callable[[], Where] | None = None
         self.notes: list[str] = []

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.primitive import Effect, Primitive
+from ..ir.primitive import Effect, NotBatchable, Primitive
 from ..ir.types import Type
 from ..loops import Apply, Check
+from .reduce import spread
+from .require import every
 
 TRUTH, INDEX = Type("bool"), Type("i64")
 
@@ -55,6 +57,13 @@ class Guard(Primitive):
 
     def pull(self, b, op, cotangents):
         return [None] * len(op.args)
+
+    def batch(self, m):
+        """It must hold in every lane, for which one number tells."""
+        if any(m.flags[1:]):
+            raise NotBatchable("what lanes have been made for differs from lane to lane")
+        (held,) = m.emit(self, every(m, m.args[0]), *m.args[1:])
+        return m.emit(spread, held, shape=(m.size,), axes=())
 
     def samples(self, rng):
         return [([np.bool_(True), np.int64(7), *more], {}) for more in ([], [np.float64(rng.normal())])]

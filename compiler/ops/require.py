@@ -88,16 +88,20 @@ class Require(Primitive):
 
     def batch(self, m):
         """It must hold in every lane."""
-        (wrong,) = m.emit(cast, m.emit(not_, m.args[0])[0], dtype="i64")
-        (some,) = m.emit(max_, wrong, axes=(0,))
-        (every,) = m.emit(eq, some, m.constant(0, Type("i64")))
-        (held,) = m.emit(self, every, **m.op.attrs)
+        (held,) = m.emit(self, every(m, m.args[0]), **m.op.attrs)
         return m.emit(spread, held, shape=(m.size,), axes=())
 
     def samples(self, rng):
         return [([np.bool_(True)], {"error": "ValueError", "text": 'it has {braces}, "quotes" # and a hash'})]
 
 
+def every(m, holds):
+    """Whether a condition holds in every lane."""
+    (wrong,) = m.emit(cast, m.emit(not_, holds)[0], dtype="i64")
+    (some,) = m.emit(max_, wrong, axes=(0,))
+    return m.emit(eq, some, m.constant(0, Type("i64")))[0]
+
+
 require = Require("require")
 
-__all__ = ["ERRORS", "UNTOLD", "Warned", "is_untold", "made_of", "require", "untold"]
+__all__ = ["ERRORS", "UNTOLD", "Warned", "every", "is_untold", "made_of", "require", "untold"]

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
 from ..ops import elementwise as E
 from ..ops.control import Carrying, cond, scan
+from ..ops.guard import guard
 from ..ops.index import check_indices
 from ..ops.require import require
 from ..ops.source import number
@@ -25,8 +26,8 @@ from .intervals import ANY, TRUTH, Interval, at_most, join, meet, negative, plus
 from .narrow import renamed
 
 ASKING = {
-    check_indices, require, E.lt, E.le, E.gt, E.ge, E.eq, E.ne, E.select, E.maximum, E.minimum, E.mod, E.and_, E.or_,
-    E.not_,
+    check_indices, guard, require, E.lt, E.le, E.gt, E.ge, E.eq, E.ne, E.select, E.maximum, E.minimum, E.mod, E.and_,
+    E.or_, E.not_,
 }
 ROUNDS = 2**56
 """No loop runs more often: that would take years."""
@@ -51,8 +52,8 @@ def ranges(graph: Graph) -> Graph:
         if op.prim is check_indices:
             fits = at_most(0, of(op.args[0]).low) and at_most(of(op.args[0]).high, op.attrs["size"] - 1)
             return args if fits else None
-        if op.prim is require:
-            return args if of(op.args[0]).low == 1 else None
+        if op.prim in (guard, require):
+            return args[:1] if of(op.args[0]).low == 1 else None
         return _chosen(b, op, args, [of(a) for a in op.args], of(op.results[0]))
 
     def change(region: Graph) -> Graph:

@@ -4,7 +4,8 @@
     for k in range(800):            becomes     %r: f64[] = scan %n, %one, %x {carries=1}
         y = y + 0.01 * sin(y * x)                 (%i, %y, %x) { ... one round ... }
 
-The bits are the same, because the operations are, in the same order. It is done before differentiating, so that the
+The bits are the same, because the operations are, in the same order. Where rounds differ in the lengths of their arrays
+only, these get one length first (`evening`). It is done before differentiating, so that the
 backward sweep is a loop too; and again within the rounds and on what is left, for loops in loops.
 """
 
@@ -19,11 +20,15 @@ import numpy as np
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ops.shape import concatenate, reshape, slice_
 from .cleanup import dead
+from .evening import evened
 from .repeats import Stretch, Tape, size_of, stretches
 from .rolling import Rolled, Rolling, Unlike
 
 LEAST = 256
 """Operations from which a stretch is worth a loop: straight code of that length runs faster, and compiles as fast."""
+
+SHORTER = 2
+"""How many times fewer operations a graph must have that does more work with each."""
 
 AGAIN = 8
 """How often what is left is searched once more."""
@@ -32,14 +37,24 @@ AGAIN = 8
 def reroll(graph: Graph, least: int = LEAST) -> tuple[Graph, list[np.ndarray]]:
     """The graph with scans for its repeated stretches, and the values of its new last parameters."""
     tables: list[Any] = []
-    graph = _rolled(graph, least, tables)
-    params = (*graph.params, *(holder for holder, _ in tables))
-    return Graph(graph.name, params, graph.body, graph.results), [known for _, known in tables]
+    made = _rolled(graph, least, tables)
+    even = evened(made) if _size(made) >= least else None
+    if even is not None:
+        more = list(tables)
+        other = _rolled(dead(even), least, more)
+        if SHORTER * _size(other) <= _size(made):
+            made, tables = other, more
+    params = (*made.params, *(holder for holder, _ in tables))
+    return Graph(made.name, params, made.body, made.results), [known for _, known in tables]
+
+
+def _size(graph: Graph) -> int:
+    return sum(map(size_of, graph.body))
 
 
 def _rolled(graph: Graph, least: int, tables: list[Any] | None) -> Graph:
     for _ in range(AGAIN):
-        if sum(map(size_of, graph.body)) < least:
+        if _size(graph) < least:
             break
         made = _once(graph, least, tables)
         if made is None:

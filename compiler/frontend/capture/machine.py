@@ -117,7 +117,7 @@ class Machine:
     def region(self, name: str) -> Tracing:
         """A trace for a region that is about to be walked."""
         made = Tracing(name, self.now.where)
-        made.locate = self.where
+        made.locate, made.frozen = self.where, self.now.frozen
         return made
 
     def emit(self, prim: Any, *args: Any, **attrs: Any) -> Array:

@@ -22,7 +22,7 @@ from ..wholes import TEXT
 from .arrays import read, stacked, wrap
 from .machine import Machine
 from .parts import native
-from .ranges import LEAST, MOST
+from .ranges import LEAST, MOST, Ranges
 from .values import Ref, is_array, is_list, is_scalar, traced
 
 COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
@@ -60,9 +60,25 @@ def binary(m: Machine, fn: Any, a: Any, b: Any) -> Any:
         if is_python(x) and is_python(y):
             return _python(m, fn, x, y)
         x, y = (Array(m.now, m.value(v)) if isinstance(v, np.ndarray) else v for v in (x, y))
-        return wrap(m, native(m, lambda: fn(x, y)))
+        made = native(m, lambda: fn(x, y))
+        if fn in _SUMS and all(_is_whole(v) for v in (x, y, made)):  # differences hold where it wraps
+            _SUMS[fn](m.ranges, made, x, y)
+        return wrap(m, made)
     with np.errstate(all="ignore"):
         return wrap(m, native(m, lambda: fn(x, y)))
+
+
+_SUMS = {
+    operator.add: Ranges.combined,
+    operator.sub: lambda ranges, made, x, y: ranges.combined(made, x, y, -1),
+    operator.mul: Ranges.multiplied,
+}
+"""What operators tell of sums of multiples."""
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether x is a whole number of 64 bits, or a plain one."""
+    return x.type.dtype == "i64" and not x.type.shape if isinstance(x, Array) else type(x) in (int, np.int64)
 
 
 def _python(m: Machine, fn: Any, x: Any, y: Any) -> Any:
@@ -151,6 +167,9 @@ def hold(m: Machine, every: Iterable[Must]) -> None:
 def _power(m: Machine, x: Any, y: Any, floats: bool) -> Any:
     """x ** y of Python numbers."""
     if not floats:
+        y = m.known(y, "an exponent")
+        if not isinstance(x, Array) and not isinstance(y, Array):
+            return native(m, lambda: x**y)
         if isinstance(y, Array):
             m.refuse("an integer to the power of a traced integer is an integer or a float", "make the base a float")
         if y >= 0:

@@ -12,6 +12,7 @@ import numpy as np
 from ...ops.elementwise import add, and_, le, lt, not_, or_, select
 from ...ops.index import check_indices
 from ..array import FUNCTIONS, Array
+from ..athand import suppose
 from ..errors import TraceError, TraceValueError
 from ..tracing import enclosing
 from .frames import Raised
@@ -131,6 +132,9 @@ def _window(m: Machine, start: Array, width: int, size: int) -> Any:
         m.refuse(f"a window of width {width} leaves the axis of size {size} in some pass, where it is shorter", fix)
     low, high = m.emit(lt, start, 0), m.emit(lt, size - width, start)
     out = m.emit(or_, low, high)
+    if m.now.frozen is not None:
+        suppose(m.now, m.value(m.emit(not_, out)), "a window of known width that lies inside the array", "True")
+        return start
     text = f"a window of width {width} with a traced start must lie inside the axis of size {size}"
     m.require(m.emit(not_, out), IndexError, text)
     return start

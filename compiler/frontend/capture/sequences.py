@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...ops import memory
-from ..array import Array
+from ..array import FUNCTIONS, Array
 from . import numbers
 from .arrays import lift, read, wrap
 from .growing import append, cast_rows, columns, grown, item_of
 from .machine import Machine
 from .parts import checked, native
+from .ranges import LEAST, MOST
 from .schema import Held, Leaf, join_types, schema
 from .values import Grown, Iter, Ref, Steps, Table, is_array, is_dict, is_list, is_number, is_scalar, same, traced
 
@@ -78,10 +79,24 @@ def frozen_key(m: Machine, key: Any) -> Any:
 
 def lookup(m: Machine, table: Table, key: Any) -> Any:
     """The value of a key of a dict."""
+    if is_scalar(key) and (found := _found(m, table, key)) is not None:
+        return found
     at = place_of(m, table, key)
     if at is None:
         m.fail(KeyError(key))
     return table.values[at]
+
+
+def _found(m: Machine, table: Table, key: Array) -> Any:
+    """The value of a traced whole number, where all keys are such and the values are alike; else None."""
+    if key.type.dtype != "i64" or any(type(k) is not int or not LEAST <= k <= MOST for k in table.keys):
+        return None
+    item = columns(m, table.values)
+    if item is None:
+        return None
+    hits = Array(m.now, m.value(np.array(table.keys))) == key
+    m.require(FUNCTIONS[np.any](hits), KeyError, named=True)
+    return item(m.ranges.note(FUNCTIONS[np.argmax](hits), 0, len(table.keys) - 1))
 
 
 def place_of(m: Machine, table: Table, key: Any) -> int | None:

@@ -14,7 +14,7 @@ import numpy as np
 from ...ops.scipy import inverses
 from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
-from ..errors import TraceError, message
+from ..errors import NeedsValues, TraceError, message
 from ..operators import has_complex
 from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
 from ..tracing import user_line
@@ -177,12 +177,15 @@ def power(x: Any, y: Any) -> Array:
     if dtype.kind == "c":
         return _complex_power(x, y, exponent, dtype)
     if dtype.kind == "i":
+        if isinstance(y, Array) and not y.shape and not y.weak and y.has_numbers():
+            exponent = int(y.number("an exponent", ""))
         if exponent is None:
             fix = "make the base a float: x.astype(float)"
-            raise TraceError(message("an integer to a traced integer power", user_line(), fix))
+            raise NeedsValues(message("an integer to a traced integer power", user_line(), fix))
         if exponent < 0:
             raise ValueError("Integers to negative integer powers are not allowed.")
-        return _multiplied(_cast(x, dtype), int(exponent))
+        now = here(x, y)
+        return _multiplied(Array(now, conform(now, x, dtype, np.shape(x))), int(exponent))
     if exponent is None or not isinstance(x, Array):
         return elementwise(np.power, x, y)
     base = _cast(x, dtype)
