@@ -26,7 +26,10 @@ def _complex(a: Any) -> Any:
     return a + 1j * (0.7 * a[::-1] - 0.2) if a.ndim else a + 0.3j
 
 
-SAME: dict[str, int] = {}
+SAME = {
+    "basics": 156, "creation": 26, "linalg": 46, "ordering": 10, "polynomials": 67, "scipy_linalg": 0,
+    "sets": 34, "shaping": 46, "special": 0, "special_functions": 0, "statistics": 28, "ufunc_methods": 23,
+}
 """How many cases of each subject are NumPy's with complex arguments; all others are refused."""
 
 

@@ -55,7 +55,8 @@ def without_complex(graph: Graph) -> Graph:
 
 def _has_complex(graph: Graph) -> bool:
     return any(
-        any(r.type.is_complex for r in op.results) or any(map(_has_complex, op.regions)) for op in graph.body
+        any(v.type.is_complex for v in (*op.args, *op.results)) or any(map(_has_complex, op.regions))
+        for op in graph.body
     )
 
 

@@ -25,7 +25,7 @@ WHOLE = {part: name for name, part in PARTS.items()}
 """The complex dtype whose parts have a dtype."""
 
 
-def whole(re: np.ndarray, im: np.ndarray) -> np.ndarray:
+def whole(re: Any, im: Any) -> np.ndarray:
     """The array of complex numbers with these parts, also infinite ones, which re + 1j * im would mix."""
     made = np.empty(np.shape(re), np.result_type(re.dtype, np.complex64))
     made.real, made.imag = re, im
