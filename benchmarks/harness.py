@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import peers
 
-from pullback.runtime.tensor import background
+from pullback.runtime.tensor.trace import background
 
 try:
     import resource

@@ -20,9 +20,9 @@ from ..compiler.frontend import tree
 from ..compiler.frontend.array import Array
 from ..compiler.frontend.errors import message
 from ..compiler.ir.types import DTYPES
-from .derive import owner_line
-from .function import Function
-from .out import filled
+from .compiled.derive import owner_line
+from .compiled.function import Function
+from .compiled.out import filled
 from .vmap import rows_of
 
 ROWS = 64

@@ -26,10 +26,10 @@ from ..compiler.ops.contract import contract
 from ..compiler.ops.convolve import correlate
 from ..compiler.ops.index import check_indices, scatter_add, take
 from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
-from .derive import Gradient, Jit, has_floats, inner
-from .function import Function
-from .kernels import Reference
-from .variants import unguarded
+from .compiled.derive import Gradient, Jit, has_floats, inner
+from .compiled.function import Function
+from .compiled.kernels import Reference
+from .compiled.variants import unguarded
 
 STEP = 1e-30
 """Of the complex step: squares of it vanish beside 1."""

@@ -35,8 +35,8 @@ from ..compiler.frontend.tracing import Tracing, user_line
 from ..compiler.ir.types import Type
 from ..compiler.ops import custom, elementwise
 from ..compiler.ops.source import number
-from .byname import Around
 from .carried import INDEX, Carry, check_function, emit_counted, emit_loop, emit_scan, formed, name_of
+from .compiled.byname import Around
 
 WHOLE = np.dtype(np.int64)
 

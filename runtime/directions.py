@@ -12,10 +12,10 @@ from typing import Any
 
 from ..compiler.frontend.array import Array
 from .blocks import Rows, by_columns, by_rows, floats, leaf
-from .byname import Around, ByName, made_of
-from .derive import Gradient, NotScalar, has_floats, inner
-from .function import Function
-from .out import named
+from .compiled.byname import Around, ByName, made_of
+from .compiled.derive import Gradient, NotScalar, has_floats, inner
+from .compiled.function import Function
+from .compiled.out import named
 from .transforms import grad, jit
 
 

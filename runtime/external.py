@@ -31,9 +31,9 @@ from ..compiler.ir.graph import Graph, Value
 from ..compiler.ir.types import NAMES, Type, parse_type
 from ..compiler.ops import custom
 from ..compiler.ops import external as ops
-from .byname import ByName, made_of
+from .compiled.byname import ByName, made_of
+from .compiled.function import Function
 from .custom import Call, apply, cotangents, defined, freeze_sizes, key_of, put
-from .function import Function
 from .rules import Ruled, refuse_tensors
 
 KEPT = 256

@@ -24,7 +24,7 @@ from ..compiler.frontend import tracing
 from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.region import Region
-from .byname import made_of
+from .compiled.byname import made_of
 from .custom import Call, apply, defined, freeze_sizes, transposed
 from .linear import System
 from .rules import Ruled

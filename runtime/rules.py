@@ -26,9 +26,9 @@ from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.tracing import user_line
 from ..compiler.ops import custom as ops
-from .byname import ByName, made_of
+from .compiled.byname import ByName, made_of
+from .compiled.sources import Sources
 from .custom import Call, apply, checked, converted, cotangents, defined, transposed, zeros
-from .sources import Sources
 
 
 class Ruled(ByName):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.frontend.symbolic import from_sympy
-from .byname import made_of
-from .derive import Jit
-from .function import Function
+from .compiled.byname import made_of
+from .compiled.derive import Jit
+from .compiled.function import Function
 
 
 class Expression(Function):

@@ -33,12 +33,12 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 
 from .check import check
-from .derive import Gradient, Jit
-from .foreign import CFunction
-from .function import Function
+from .compiled.derive import Gradient, Jit
+from .compiled.foreign import CFunction
+from .compiled.function import Function
+from .compiled.report import Memory, Report
+from .compiled.sizes import Rule
 from .limits import bytes_of
-from .report import Memory, Report
-from .sizes import Rule
 
 P = ParamSpec("P")
 R = TypeVar("R")

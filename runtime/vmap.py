@@ -25,9 +25,9 @@ from ..compiler.frontend.tracing import Tracing
 from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
 from . import control
-from .byname import made_of
-from .derive import Jit
-from .function import Function
+from .compiled.byname import made_of
+from .compiled.derive import Jit
+from .compiled.function import Function
 from .transforms import jit
 
 Axes = Any

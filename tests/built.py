@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from pullback.compiler.backend.linker import LINKERS
-from pullback.runtime.build import build
+from pullback.runtime.compiled.build import build
 from pullback.runtime.directions import hvp
 from pullback.runtime.transforms import grad, jit, value_and_grad
 

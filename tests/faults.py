@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import pullback as torch
-from pullback.runtime.tensor import tape
+from pullback.runtime.tensor.trace import tape
 
 RUNTIME = str(Path(tape.__file__).parents[1])
 DATA = np.random.default_rng(1).normal(size=(8, 4)).astype(np.float32)

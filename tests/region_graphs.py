@@ -12,8 +12,8 @@ from pullback.compiler.ir.primitive import Primitive
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.lowering import lower
+from pullback.compiler.lowering.nests.roots import inside
 from pullback.compiler.lowering.program import Copy, Loop
-from pullback.compiler.lowering.roots import inside
 from pullback.compiler.ops import elementwise as e
 from pullback.compiler.ops.control import scan
 from pullback.compiler.ops.memory import read, update

@@ -10,7 +10,7 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.settings import settings
-from pullback.runtime.tensor import background
+from pullback.runtime.tensor.trace import background
 
 
 def trained(steps: int) -> list[float]:

@@ -13,9 +13,10 @@ from pullback import jit, set_num_threads
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.verify import verify
-from pullback.compiler.passes import blocks, optimize, value_and_grad
+from pullback.compiler.passes import optimize, value_and_grad
+from pullback.compiler.passes.loops.blocks import blocks
 
-module: Any = importlib.import_module("pullback.compiler.passes.blocks")
+module: Any = importlib.import_module("pullback.compiler.passes.loops.blocks")
 DAYS, PATHS = 60, 256
 RNG = np.random.default_rng(5)
 Z, W = RNG.normal(size=(DAYS, PATHS)), RNG.normal(size=(DAYS, PATHS))

@@ -17,7 +17,7 @@ from pullback.compiler.backend.extension import cpu
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.text import parse
 from pullback.compiler.settings import settings
-from pullback.runtime.build import build
+from pullback.runtime.compiled.build import build
 from pullback.runtime.transforms import grad, jit, value_and_grad
 from tests.built import FIT, FUNCTIONS, LINKER, SHIFT, X, alone, fit, fit_text, kernels, made, slope
 

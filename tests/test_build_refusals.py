@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pullback.compiler.backend.extension import cpu
-from pullback.runtime.build import build
+from pullback.runtime.compiled.build import build
 from pullback.runtime.transforms import grad, jit, value_and_grad
 from tests.built import alone, made, slope, wide
 

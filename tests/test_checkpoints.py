@@ -11,7 +11,7 @@ from pullback.compiler.ir.graph import Builder, Graph, evaluate
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.elementwise import cast
 from pullback.compiler.passes import optimize, value_and_grad
-from pullback.compiler.passes.checkpoints import TooLittleMemory, lengths
+from pullback.compiler.passes.loops.checkpoints import TooLittleMemory, lengths
 from pullback.compiler.passes.report import saved
 from tests.nests import Nest, nest
 from tests.test_adjoint_regions import PROGRAMS

@@ -23,7 +23,7 @@ from pullback.compiler.frontend import tracing
 from pullback.compiler.frontend.errors import TraceError
 from pullback.compiler.lowering.storage import _Arena
 from pullback.compiler.settings import settings
-from pullback.runtime import kernels
+from pullback.runtime.compiled import kernels
 
 MOST = 1.15
 """The exponent with which work may grow."""

@@ -16,7 +16,7 @@ import pytest
 
 from pullback import grad, jit
 from pullback.compiler.settings import settings
-from pullback.runtime.derive import inner
+from pullback.runtime.compiled.derive import inner
 from tests.control.case import Case, floats, weights, with_floats
 from tests.control.complexified import complexified
 from tests.control.reference import Derivatives, directions, numbers, outcome

@@ -14,8 +14,8 @@ from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.elementwise import mul
 from pullback.compiler.ops.reduce import sum_
 from pullback.compiler.ops.term import Terms
-from pullback.compiler.passes.chains import last
 from pullback.compiler.passes.cut import bytes_of, recomputable, smallest_cut
+from pullback.compiler.passes.loops.chains import last
 
 F64 = Type("f64")
 

@@ -15,7 +15,7 @@ from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.control import scan
 from pullback.compiler.ops.source import number
 from pullback.compiler.passes import dead
-from pullback.compiler.passes.distribute import distribute
+from pullback.compiler.passes.loops.distribute import distribute
 
 N = 16
 INDEX, F64 = Type("i64"), Type("f64")

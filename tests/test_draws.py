@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import pullback as torch
-from pullback.runtime.tensor.generators import DEFAULT_SEED
+from pullback.runtime.tensor.ops.random.generators import DEFAULT_SEED
 
 S: Any = scipy.stats
 N = 4000

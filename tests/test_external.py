@@ -19,7 +19,7 @@ from pullback.compiler.ops.external import calls_of
 from pullback.compiler.settings import settings
 from pullback.runtime import external as module
 from pullback.runtime.branches import cond
-from pullback.runtime.build import build
+from pullback.runtime.compiled.build import build
 from pullback.runtime.control import scan, while_loop
 from pullback.runtime.directions import hvp
 from pullback.runtime.external import external

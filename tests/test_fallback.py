@@ -21,8 +21,8 @@ from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.guard import Stale, guard
 from pullback.compiler.settings import settings as configured
-from pullback.runtime import function as functions
-from pullback.runtime import variants
+from pullback.runtime.compiled import function as functions
+from pullback.runtime.compiled import variants
 from tests import test_control_corpus as corpus
 from tests.control.reference import Derivatives, outcome
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.tape import Tape, flush
+from pullback.runtime.tensor.trace.tape import Tape, flush
 from tests.faults import KINDS, Job, NoMemory, Signal, differing, places, wrong
 
 

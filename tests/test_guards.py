@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit
-from pullback.compiler.frontend.guards import native_guards
-from pullback.compiler.frontend.hidden import scan
+from pullback.compiler.frontend.state.guards import native_guards
+from pullback.compiler.frontend.state.hidden import scan
 
 SCALE = 2.0
 

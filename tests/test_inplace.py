@@ -15,9 +15,10 @@ from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import Kernel, compile_graph
 from pullback.compiler.ir.types import Type
 from pullback.compiler.loops import Affine, Apply, Axis, Buffer, Element, Load
-from pullback.compiler.lowering import chunks, touched
 from pullback.compiler.lowering.access import Access
+from pullback.compiler.lowering.nests import chunks
 from pullback.compiler.lowering.program import Nest, Store
+from pullback.compiler.lowering.regions import touched
 from pullback.compiler.settings import settings
 from tests.corpus import CASES, Written
 from tests.random_graphs import Case, cases

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.tape import flush
+from pullback.runtime.tensor.trace.tape import flush
 from tests.inplace_errors import WRONG
 from tests.inplace_programs import UNUSUAL, USUAL, Program, names
 from tests.random_programs import same

@@ -11,7 +11,7 @@ from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.primitive import REGISTRY as P
 from pullback.compiler.ir.types import Type
 from pullback.compiler.lowering import lower
-from pullback.compiler.lowering.lines import PIECE, lines
+from pullback.compiler.lowering.nests.lines import PIECE, lines
 from pullback.compiler.lowering.show import show_program
 from pullback.compiler.settings import settings
 
@@ -20,7 +20,7 @@ from pullback.compiler.settings import settings
 def _straight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops are unrolled, and stay so."""
     monkeypatch.setattr("pullback.compiler.frontend.trace.needs_walk", lambda function: False)
-    monkeypatch.setattr("pullback.runtime.function.rerolled", lambda traced: traced)
+    monkeypatch.setattr("pullback.runtime.compiled.function.rerolled", lambda traced: traced)
 
 
 def unrolled(count):

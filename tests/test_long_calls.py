@@ -14,7 +14,7 @@ import pytest
 from pullback import grad, jit, set_num_threads
 from pullback.compiler.backend import threads
 from pullback.compiler.backend.kernel import compile_graph
-from pullback.compiler.lowering import chunks
+from pullback.compiler.lowering.nests import chunks
 from pullback.compiler.settings import settings
 from tests.corpus import Written
 from tests.test_same_bits import THRESHOLDS, bits, derived, traced

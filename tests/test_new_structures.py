@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor import opened, plans
+from pullback.runtime.tensor.trace import opened, plans
 
 
 @contextmanager

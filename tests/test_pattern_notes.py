@@ -13,7 +13,8 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.backend.recorder import BOUND, forget_places, place_text
-from pullback.runtime.tensor import calls, patterns, plans, states, tape
+from pullback.runtime.tensor.calls import calls, patterns
+from pullback.runtime.tensor.trace import plans, states, tape
 from tests.test_patterns import recognising, trained
 
 functional = torch.nn.functional

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor import calls, engine, natively, places, plans
-from pullback.runtime.tensor.opened import set_irregular
-from pullback.runtime.tensor.states import forest
-from pullback.runtime.tensor.tape import Tape, tapes
+from pullback.runtime.tensor.calls import calls, natively, places
+from pullback.runtime.tensor.trace import engine, plans
+from pullback.runtime.tensor.trace.opened import set_irregular
+from pullback.runtime.tensor.trace.states import forest
+from pullback.runtime.tensor.trace.tape import Tape, tapes
 from tests.random_structures import Structures
 
 functional = torch.nn.functional

@@ -9,7 +9,7 @@ import pytest
 
 import pullback as torch
 from pullback import nn
-from pullback.runtime.tensor.plans import explain
+from pullback.runtime.tensor.trace.plans import explain
 
 Look = Callable[[Any, Any, Any], Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pullback
-from pullback.runtime.tensor.opened import set_irregular
+from pullback.runtime.tensor.trace.opened import set_irregular
 from tests.random_programs import RandomProgram, attempt, same
 
 SEEDS, BLOCK, STEPS, VALUES = 120, 15, 25, 2

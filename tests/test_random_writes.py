@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.tape import flush
+from pullback.runtime.tensor.trace.tape import flush
 from tests.random_programs import attempt, same
 from tests.test_new_structures import unrecognised
 

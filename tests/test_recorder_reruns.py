@@ -16,8 +16,8 @@ import pullback as torch
 from pullback.compiler.backend import recorder
 from pullback.compiler.backend.recorder import Input, Replay, Source, arrays_text, replay
 from pullback.compiler.backend.recorder.layout import HISTORY
-from pullback.runtime.tensor import background, plans
-from pullback.runtime.tensor.tape import tapes
+from pullback.runtime.tensor.trace import background, plans
+from pullback.runtime.tensor.trace.tape import tapes
 from tests.recorder_bench import Bench, Cell, Parameter, Tensor, installed
 from tests.test_recorder_replay import kernel_of, late, read, reads
 

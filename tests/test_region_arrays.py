@@ -15,8 +15,8 @@ from pullback.compiler.ir.text import show
 from pullback.compiler.ir.types import Type
 from pullback.compiler.loops import Buffer
 from pullback.compiler.lowering import lower
-from pullback.compiler.lowering.parts import Part, part
 from pullback.compiler.lowering.program import Copy, Loop, Multiply, Nest, Program, Rows
+from pullback.compiler.lowering.regions.parts import Part, part
 from pullback.compiler.lowering.show import show_program
 from pullback.compiler.ops.contract import contract
 from pullback.compiler.ops.elementwise import add, cast

@@ -12,8 +12,8 @@ from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.types import TAPE, Type
 from pullback.compiler.lowering import lower
+from pullback.compiler.lowering.nests.roots import inside
 from pullback.compiler.lowering.program import Push
-from pullback.compiler.lowering.roots import inside
 from pullback.compiler.ops import elementwise as e
 from pullback.compiler.ops.control import cond
 from pullback.compiler.ops.memory import bump

@@ -13,8 +13,8 @@ from pullback.compiler.ir.graph import Builder, Graph, Where, evaluate
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.lowering import lower
+from pullback.compiler.lowering.nests.roots import inside
 from pullback.compiler.lowering.program import Fail, Let, Loop
-from pullback.compiler.lowering.roots import inside
 from pullback.compiler.ops import elementwise as e
 from pullback.compiler.ops.control import cond, loop
 from pullback.compiler.ops.index import check_indices

@@ -16,8 +16,8 @@ from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import show
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.passes import value_and_grad
-from pullback.compiler.passes.reroll import reroll
-from pullback.runtime.variants import unguarded
+from pullback.compiler.passes.loops.reroll import reroll
+from pullback.runtime.compiled.variants import unguarded
 
 
 def define(text: str) -> Callable[..., Any]:

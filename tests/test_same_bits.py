@@ -23,7 +23,7 @@ from pullback.compiler.backend.emit import program as emit
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import show
-from pullback.compiler.lowering import chunks, folds, rows, schedule
+from pullback.compiler.lowering.nests import chunks, folds, rows, schedule
 from pullback.compiler.passes import adjoint
 from pullback.compiler.settings import settings
 from tests.compare import differences

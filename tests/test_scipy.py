@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from pullback.compiler.frontend.numpy.scipy.special import KNOWN
 from pullback.compiler.frontend.numpy.ufuncs import RULES
-from pullback.compiler.frontend.recoded import recoded
+from pullback.compiler.frontend.patched.recoded import recoded
 from pullback.compiler.ir.primitive import REGISTRY
 from pullback.compiler.ops.scipy.called import TABLE, UNKNOWN
 from pullback.runtime.transforms import grad, jit, value_and_grad

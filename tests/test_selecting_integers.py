@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, value_and_grad, vmap
-from pullback.runtime import function as functions
-from pullback.runtime import variants
+from pullback.runtime.compiled import function as functions
+from pullback.runtime.compiled import variants
 
 RNG = np.random.default_rng(3)
 X, Y, W = RNG.normal(size=(100, 5)), RNG.normal(size=100), RNG.normal(size=5)

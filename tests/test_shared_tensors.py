@@ -13,9 +13,10 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.backend.recorder.layout import HISTORY, LEAF
-from pullback.runtime.tensor import locks, natively, reading
-from pullback.runtime.tensor.states import forest
-from pullback.runtime.tensor.tape import Tape, tapes
+from pullback.runtime.tensor.calls import natively, reading
+from pullback.runtime.tensor.trace import locks
+from pullback.runtime.tensor.trace.states import forest
+from pullback.runtime.tensor.trace.tape import Tape, tapes
 from tests.recorder_bench import Bench, Cell, installed
 from tests.recorder_bench import Tape as BenchTape
 

@@ -10,7 +10,7 @@ import pytest
 
 from pullback import grad, jit, value_and_grad
 from pullback.compiler.ops.control import scan
-from pullback.compiler.passes import evening, reroll
+from pullback.compiler.passes.loops import evening, reroll
 
 LEVELS = 40
 RNG = np.random.default_rng(11)

@@ -25,8 +25,8 @@ from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.pattern import generalise
 from pullback.compiler.ops.source import dimension
 from pullback.compiler.settings import settings
-from pullback.runtime.function import AWAITED
-from pullback.runtime.sizes import MAX_FORMS
+from pullback.runtime.compiled.function import AWAITED
+from pullback.runtime.compiled.sizes import MAX_FORMS
 
 RNG = np.random.default_rng(3)
 

@@ -13,7 +13,7 @@ import pytest
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import parse
-from pullback.compiler.lowering import running
+from pullback.compiler.lowering.nests import running
 from pullback.compiler.lowering.program import Nest
 from pullback.compiler.passes import PIPELINE, optimize, turned
 from pullback.compiler.settings import settings

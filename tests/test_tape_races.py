@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor import call_nodes, tape
+from pullback.runtime.tensor.calls import call_nodes
+from pullback.runtime.tensor.trace import tape
 
 WAIT = 0.2
 """So many seconds the other side has for what it must not do now."""

@@ -14,9 +14,9 @@ import pytest
 import pullback as torch
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
-from pullback.runtime.tensor import plans, tape
-from pullback.runtime.tensor.calls import forget_calls
-from pullback.runtime.tensor.fragments import Fragment
+from pullback.runtime.tensor.calls.calls import forget_calls
+from pullback.runtime.tensor.trace import plans, tape
+from pullback.runtime.tensor.trace.fragments import Fragment
 
 F = torch.nn.functional
 

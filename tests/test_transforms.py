@@ -16,8 +16,8 @@ from pullback.compiler.ir.text import parse
 from pullback.compiler.settings import settings
 from pullback.runtime import check as checks
 from pullback.runtime import transforms
+from pullback.runtime.compiled.function import Function, register_leaf
 from pullback.runtime.directions import hessian, hvp, vjp
-from pullback.runtime.function import Function, register_leaf
 from pullback.runtime.transforms import check, grad, jit, value_and_grad
 
 Point = namedtuple("Point", "x y")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.opened import open_tapes
+from pullback.runtime.tensor.trace.opened import open_tapes
 from tests.test_new_structures import unrecognised
 
 KEPT: dict[str, Callable[[Any], tuple[Any, ...]]] = {

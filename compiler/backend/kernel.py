@@ -18,8 +18,8 @@ from ..ir.text import show
 from ..ir.types import Type
 from ..ir.verify import verify
 from ..lowering import lower
+from ..lowering.nests.roots import is_long
 from ..lowering.program import Program, Site
-from ..lowering.roots import is_long
 from ..lowering.show import show_program
 from ..ops.contract import contract
 from ..ops.control import loop

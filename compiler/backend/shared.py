@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph
+from ..lowering.nests.roots import is_long
 from ..lowering.pattern import Pattern, generalise
-from ..lowering.roots import is_long
 from ..settings import settings
 from . import cache, pool, tiers
 from .code import Beside, Code, Facts

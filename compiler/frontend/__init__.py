@@ -21,7 +21,7 @@ know transforms, and nothing below knows it.
     }
 """
 
-from . import arithmetic, made, replaced, unasked
+from . import arithmetic
 from .numpy import (
     arranging,
     averages,
@@ -51,6 +51,7 @@ from .numpy import (
 )
 from .numpy.matrices import complex_linalg, norms
 from .numpy.scipy import multivariate, scipy_functions, scipy_linalg, special, stats
+from .patched import made, replaced, unasked
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "complex_functions", "complex_linalg", "complexes",

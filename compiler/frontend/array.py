@@ -17,9 +17,9 @@ from ..ir.graph import Value
 from ..ir.types import Type
 from ..ops.complex.complexes import imag, real
 from . import tracing
-from .askers import BY_ELEMENT, OTHERWISE, instead
 from .errors import TraceError, TraceValueError, UnknownFunction, message
 from .operators import binary, has_complex, inplace, operand, times, times_behind, unary
+from .patched.askers import BY_ELEMENT, OTHERWISE, instead
 from .refusals import Refusals, leaked
 from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import Type
-from .askers import asker, instead
 from .errors import NeedsValues, TraceAttributeError, TraceError, TraceValueError, message
+from .patched.askers import asker, instead
 from .sizes import HOOKS
 from .tracing import Tracing, current, encloses, user_line
 

@@ -22,10 +22,10 @@ from ..ops import elementwise
 from . import tracing, tree
 from .array import Array, value_of
 from .errors import TraceError, message
-from .kept import holds_traced
 from .operators import has_complex
-from .outside import Outside
 from .promotion import lift
+from .state.kept import holds_traced
+from .state.outside import Outside
 from .trace import call_function
 from .tracing import Tracing, running, user_line
 from .tree import Signature

@@ -18,11 +18,11 @@ from ..ir.types import NAMES, TRACED, Type
 from . import tracing, tree
 from .array import Array, value_of
 from .complexes import Parts
-from .contents import PLAIN
 from .errors import TraceError, message
-from .kept import VIEWS, holds_traced
 from .refusals import leaked
-from .remade import copier, is_lasting, remade
+from .state.contents import PLAIN
+from .state.kept import VIEWS, holds_traced
+from .state.remade import copier, is_lasting, remade
 from .tracing import Tracing
 
 

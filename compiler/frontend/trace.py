@@ -20,23 +20,24 @@ from typing import Any, NamedTuple
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import Dim, Type
 from ..ops.require import Warned, untold
-from . import impure, tracing, tree
+from . import tracing, tree
 from .array import Array
 from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture import needs_walk, walk
 from .capture.source import code_of
 from .complexes import without_complex
 from .errors import NeedsValues, TooManyOperations, TraceError
-from .frozen import check_unchanged, unless_drawn
-from .outside import Outside
-from .patches import patched
-from .reading import Hidden
-from .recoded import recoded
-from .replaced import replaced
+from .patched.patches import patched
+from .patched.recoded import recoded
+from .patched.replaced import replaced
+from .patched.unasked import unasked
 from .results import Outputs
 from .sizes import FrozenSize, Sizes, freeze_all
+from .state import impure
+from .state.frozen import check_unchanged, unless_drawn
+from .state.outside import Outside
+from .state.reading import Hidden
 from .tracing import Tracing, running
-from .unasked import unasked
 
 Values = tuple[Sequence[Any], Execute]
 

@@ -15,12 +15,12 @@ from ..ir.graph import Graph, Op
 from ..ir.types import Size
 from ..ops.guard import guard
 from ..ops.memory import bump, update
-from .assemble import assemble
-from .lines import lines
-from .product import LARGEST
+from .nests.assemble import assemble
+from .nests.lines import lines
+from .nests.product import LARGEST
 from .program import Program
-from .regions import regions
-from .steps import is_call
+from .regions.programs import regions
+from .regions.steps import is_call
 
 MANY = 8
 """Elements of arrays that a graph writes one by one, from which it is taken for a list of statements, not of nests."""

@@ -19,7 +19,7 @@ from ..ir.graph import Where
 from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
-from .chunks import Pause, cut, pause
+from .nests.chunks import Pause, cut, pause
 from .program import Nest, Program, Rows, has_regions
 from .storage import plan
 

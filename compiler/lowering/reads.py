@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
-from .fuse import children, reachable
+from .nests.fuse import children, reachable
 from .program import Multiply, Nest, tested, tops
 
 

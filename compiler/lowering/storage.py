@@ -13,9 +13,9 @@ from itertools import islice
 
 from ..loops import Buffer, Element, Load
 from .access import Access
-from .fuse import reachable
+from .nests.fuse import reachable
+from .nests.roots import named, parts, roots
 from .program import Lines, Loop, Multiply, Nest, Rows, Statement, tested, tops
-from .roots import named, parts, roots
 
 ALIGNMENT = 64
 PARTS = 3  # statements into which one that makes a buffer may have been split

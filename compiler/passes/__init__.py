@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable
 from ..ir.graph import Graph
 from .adjoint import adjoint, value_and_grad
 from .algebra import algebra
-from .blocks import blocks
 from .branches import choose, merge
 from .cleanup import common, dead, expand, unwrap
-from .distribute import distribute
-from .hoist import fold, hoist
+from .loops.blocks import blocks
+from .loops.distribute import distribute
+from .loops.hoist import fold, hoist
+from .loops.turns import turned
 from .narrow import narrow
 from .ranges import ranges
-from .turns import turned
 
 Pass = Callable[[Graph], Graph]
 

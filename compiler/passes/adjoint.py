@@ -15,11 +15,11 @@ from ..ops.source import number
 from .activity import Flow
 from .algebra import algebra
 from .branches import choose, merge
-from .checkpoints import relieved
 from .cleanup import common, dead, inside
 from .cut import TRANSPARENT
-from .distribute import distribute
-from .hoist import fold, hoist
+from .loops.checkpoints import relieved
+from .loops.distribute import distribute
+from .loops.hoist import fold, hoist
 from .narrow import narrow
 from .ranges import ranges
 from .regions import split_regions

@@ -18,9 +18,9 @@ from ..ir.primitive import Effect
 from ..ir.types import TAPE, Type
 from ..ops.tape import pop, push
 from .algebra import algebra
-from .chains import last
 from .cleanup import common, dead
 from .cut import TRANSPARENT, smallest_cut
+from .loops.chains import last
 from .narrow import narrow
 from .sweep import Cotangent, Sweep
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..tensor.dtypes import DType, Lacking, bfloat16
+from ..tensor.value.dtypes import DType, Lacking, bfloat16
 
 TYPES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone", "meta")
 

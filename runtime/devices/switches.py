@@ -6,8 +6,8 @@ import warnings
 from types import SimpleNamespace
 from typing import Any
 
-from ..tensor.creation import set_default_dtype
-from ..tensor.dtypes import DType, device, float32, float64
+from ..tensor.ops.arranging.creation import set_default_dtype
+from ..tensor.value.dtypes import DType, device, float32, float64
 
 PRECISIONS = ("highest", "high", "medium")
 

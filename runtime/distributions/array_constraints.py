@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import functions as T
-from ..tensor import linalg_functions as linalg
+from ..tensor.face import functions as T
+from ..tensor.face import linalg_functions as linalg
 from .regions import Constraint
 
 # ---- vectors

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from ..nn import functional as F
-from ..tensor import functions as T
-from ..tensor import linalg_functions as linalg
-from ..tensor.dtypes import Size
+from ..tensor.face import functions as T
+from ..tensor.face import linalg_functions as linalg
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .transform import Transform, _Plain, inside, need_dims
 from .utils import tril_matrix_to_vec, vec_to_tril_matrix

@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar
 
 from ..nn import functional as F
-from ..tensor import functions as T
-from ..tensor.dtypes import Size
-from ..tensor.modes import no_grad
+from ..tensor.face import functions as T
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .discrete import Binomial, one_of
 from .distribution import Distribution

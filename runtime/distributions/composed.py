@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
-from ..tensor.dtypes import Size
-from ..tensor.modes import no_grad
+from ..tensor.face import functions as T
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .classes import Categorical
 from .distribution import Distribution

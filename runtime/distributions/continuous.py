@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
-from ..tensor import special_functions as special
-from ..tensor.dtypes import Size
-from ..tensor.modes import no_grad
+from ..tensor.face import functions as T
+from ..tensor.face import special_functions as special
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .distribution import LOG_2PI, Distribution, ExponentialFamily
 from .gamma_draws import standard_gamma

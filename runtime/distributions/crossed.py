@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..tensor import functions as T
-from ..tensor import special_functions as special
-from ..tensor.core import Core
+from ..tensor.face import functions as T
+from ..tensor.face import special_functions as special
+from ..tensor.value.core import Core
 from .continuous import Laplace, Normal, Uniform
 from .derived import Gumbel, Pareto
 from .discrete import Bernoulli, Binomial, Poisson

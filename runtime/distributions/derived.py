@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
-from ..tensor import special_functions as special
+from ..tensor.face import functions as T
+from ..tensor.face import special_functions as special
 from . import constraints
 from .continuous import Normal, Uniform
 from .gammas import Exponential, Gamma

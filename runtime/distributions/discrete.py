@@ -6,10 +6,10 @@ import math
 from typing import Any, ClassVar
 
 from ..nn import functional as F
-from ..tensor import functions as T
-from ..tensor import special_functions as special
-from ..tensor.dtypes import Size
-from ..tensor.modes import no_grad
+from ..tensor.face import functions as T
+from ..tensor.face import special_functions as special
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
 from .gamma_draws import standard_gamma

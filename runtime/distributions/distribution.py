@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import Any, ClassVar
 
-from ..tensor.autograd import grad
-from ..tensor.core import Core
-from ..tensor.dtypes import Size
-from ..tensor.modes import enable_grad, no_grad
+from ..tensor.reverse.autograd import grad
+from ..tensor.reverse.modes import enable_grad, no_grad
+from ..tensor.value.core import Core
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .utils import lazy_property
 

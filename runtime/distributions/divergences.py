@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..nn import functional as F
-from ..tensor import functions as T
+from ..tensor.face import functions as T
 from .classes import Categorical, Multinomial, OneHotCategorical
 from .composed import Independent
 from .continuous import Cauchy, Laplace, Normal, Uniform

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ops.scipy.special import polygamma
-from ..tensor.creation import from_numpy
-from ..tensor.custom import Function
-from ..tensor.distributions import drawn_gamma
-from ..tensor.functions import finfo
-from ..tensor.once import once_differentiable
+from ..tensor.face.functions import finfo
+from ..tensor.ops.arranging.creation import from_numpy
+from ..tensor.ops.random.distributions import drawn_gamma
+from ..tensor.reverse.custom import Function
+from ..tensor.reverse.once import once_differentiable
 
 LARGE = 3_000.0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
-from ..tensor import special_functions as special
-from ..tensor.dtypes import Size
+from ..tensor.face import functions as T
+from ..tensor.face import special_functions as special
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
 from .gamma_draws import standard_gamma

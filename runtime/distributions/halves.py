@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
+from ..tensor.face import functions as T
 from . import constraints
 from .continuous import Cauchy, Normal
 from .transformed import TransformedDistribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..tensor import functions as T
+from ..tensor.face import functions as T
 from . import constraints
 from .transform import Transform, need_dims
 from .utils import lazy_property, sum_rightmost

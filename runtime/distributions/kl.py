@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tensor.autograd import grad
-from ..tensor.modes import enable_grad
+from ..tensor.reverse.autograd import grad
+from ..tensor.reverse.modes import enable_grad
 from .distribution import Distribution, ExponentialFamily
 
 Rule = Callable[[Any, Any], Any]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..tensor import functions as T
-from ..tensor import linalg_functions as linalg
-from ..tensor.dtypes import Size
-from ..tensor.promotion import common_shape
+from ..tensor.face import functions as T
+from ..tensor.face import linalg_functions as linalg
+from ..tensor.value.dtypes import Size
+from ..tensor.value.promotion import common_shape
 from . import constraints
 from .distribution import LOG_2PI, Distribution
 from .utils import lazy_property

@@ -6,8 +6,8 @@ import math
 from typing import Any, ClassVar
 
 from ..nn import functional as F
-from ..tensor import functions as T
-from ..tensor.dtypes import Size
+from ..tensor.face import functions as T
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .classes import Categorical
 from .discrete import _Binary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import functions as T
+from ..tensor.face import functions as T
 
 
 class Transform:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..tensor.dtypes import Size
-from ..tensor.modes import no_grad
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import Size
 from . import constraints
 from .composed import Independent
 from .distribution import Distribution

@@ -14,7 +14,7 @@ from numbers import Number
 from typing import Any
 
 from ..nn import functional as F
-from ..tensor import functions as T
+from ..tensor.face import functions as T
 from . import constraints
 from .array_transforms import (
     CorrCholeskyTransform,

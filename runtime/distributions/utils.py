@@ -7,10 +7,10 @@ from numbers import Number
 from typing import Any
 
 from ..nn import functional as F
-from ..tensor import functions as T
-from ..tensor.core import Core
-from ..tensor.dtypes import get_default_dtype
-from ..tensor.modes import enable_grad
+from ..tensor.face import functions as T
+from ..tensor.reverse.modes import enable_grad
+from ..tensor.value.core import Core
+from ..tensor.value.dtypes import get_default_dtype
 
 
 class lazy_property:

@@ -27,11 +27,11 @@ from ...compiler.frontend.results import from_values
 from ...compiler.ir.graph import inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Type
-from .. import kernels
-from ..compiled import Compiled, warns
-from ..derive import Jit, inner
-from ..foreign import indices
-from ..function import Function
+from ..compiled import kernels
+from ..compiled.compiled import Compiled, warns
+from ..compiled.derive import Jit, inner
+from ..compiled.foreign import indices
+from ..compiled.function import Function
 from ..transforms import grad, jit, value_and_grad
 from ..vmap import vmap
 

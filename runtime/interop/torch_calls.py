@@ -21,7 +21,7 @@ import numpy as np
 from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
 from ...compiler.ir.types import DTYPES, Type
-from ..function import Function
+from ..compiled.function import Function
 from ..transforms import jit
 from . import packages
 from .flat import Flat, Places

@@ -5,7 +5,9 @@
 """
 
 from . import functional, init
-from .activations import (
+from .containers import ModuleDict, ModuleList, Sequential
+from .holders import ParameterDict, ParameterList
+from .layers.activations import (
     CELU,
     ELU,
     GELU,
@@ -35,15 +37,12 @@ from .activations import (
     Tanhshrink,
     Threshold,
 )
-from .attention import MultiheadAttention
-from .containers import ModuleDict, ModuleList, Sequential
-from .convolutions import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .distances import CosineSimilarity, PairwiseDistance
-from .dropouts import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from .embedding import Embedding, EmbeddingBag
-from .holders import ParameterDict, ParameterList
-from .layers import Bilinear, Flatten, Identity, Linear, Unflatten
-from .lazy import (
+from .layers.attention import MultiheadAttention
+from .layers.convolutions import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .layers.distances import CosineSimilarity, PairwiseDistance
+from .layers.dropouts import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from .layers.embedding import Embedding, EmbeddingBag
+from .layers.lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
     LazyBatchNorm3d,
@@ -60,7 +59,8 @@ from .lazy import (
     UninitializedBuffer,
     UninitializedParameter,
 )
-from .losses import (
+from .layers.linear import Bilinear, Flatten, Identity, Linear, Unflatten
+from .layers.losses import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -83,8 +83,7 @@ from .losses import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from .module import Module
-from .norms import (
+from .layers.norms import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -96,7 +95,7 @@ from .norms import (
     LocalResponseNorm,
     RMSNorm,
 )
-from .padding import (
+from .layers.padding import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -113,9 +112,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parallel import DataParallel
-from .parameter import Parameter
-from .pictures import (
+from .layers.pictures import (
     ChannelShuffle,
     Fold,
     PixelShuffle,
@@ -125,7 +122,7 @@ from .pictures import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from .pooling import (
+from .layers.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -147,15 +144,18 @@ from .pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
-from .registration import Buffer
-from .transformer import (
+from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from .layers.transformer import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from .module import Module
+from .parallel import DataParallel
+from .parameter import Parameter
+from .registration import Buffer
 
 __all__ = [
     "CELU",

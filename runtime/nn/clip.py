@@ -11,12 +11,12 @@ from math import inf
 from types import GeneratorType
 from typing import Any
 
-from ..tensor.core import Core, apply
-from ..tensor.creation import tensor
-from ..tensor.fragments import Operation
-from ..tensor.modes import no_grad
-from ..tensor.pieces import stack
-from ..tensor.reductions import total
+from ..tensor.ops.arranging.creation import tensor
+from ..tensor.ops.arranging.pieces import stack
+from ..tensor.ops.folds.reductions import total
+from ..tensor.reverse.modes import no_grad
+from ..tensor.trace.fragments import Operation
+from ..tensor.value.core import Core, apply
 
 
 def _length(m: Any, *values: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..tensor import dtypes
-from ..tensor.core import Core
-from ..tensor.creation import empty_like
-from ..tensor.modes import no_grad
+from ..tensor.ops.arranging.creation import empty_like
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value import dtypes
+from ..tensor.value.core import Core
 from .state import Stateful
 
 NAMES = {f"torch.{n}Tensor": d for n, d in {

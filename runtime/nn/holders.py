@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-from ..tensor.core import Core
+from ..tensor.value.core import Core
 from .containers import pairs_of, place_of
 from .module import Module
 from .parameter import Parameter

@@ -8,10 +8,10 @@ from types import MethodType
 from typing import Any
 
 from ...compiler.backend.recorder import ModuleBase, hooks_exist
-from ..tensor.core import Core, requires
-from ..tensor.custom import Function
-from ..tensor.hooks import Hook, RemovableHandle, Table, attach, count_from
-from ..tensor.modes import mode
+from ..tensor.reverse.custom import Function
+from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach, count_from
+from ..tensor.reverse.modes import mode
+from ..tensor.value.core import Core, requires
 
 
 class Hooks:

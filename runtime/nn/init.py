@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.creation import from_numpy
-from ..tensor.distributions import normal_ as _normal
-from ..tensor.distributions import uniform_ as _uniform
-from ..tensor.draws import rand, randn
-from ..tensor.modes import no_grad
-from ..tensor.special import erfinv
+from ..tensor.ops.arranging.creation import from_numpy
+from ..tensor.ops.elementwise.special import erfinv
+from ..tensor.ops.random.distributions import normal_ as _normal
+from ..tensor.ops.random.distributions import uniform_ as _uniform
+from ..tensor.ops.random.draws import rand, randn
+from ..tensor.reverse.modes import no_grad
 
 GAINS = {"linear": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 GAINS |= {f"conv{t}{k}d": 1 for t in ("", "_transpose") for k in (1, 2, 3)}

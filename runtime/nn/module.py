@@ -8,8 +8,8 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from ...compiler.backend.recorder import attributes_stand_in_instances
-from ..tensor.core import Core
-from ..tensor.tensor import Tensor
+from ..tensor.face.tensor import Tensor
+from ..tensor.value.core import Core
 from .converting import Convertible
 from .hooks import attributes_of, set_attributes
 from .parameter import Parameter

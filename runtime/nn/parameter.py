@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
-from ..tensor.calls import recordable
-from ..tensor.core import Core
-from ..tensor.creation import empty
-from ..tensor.tensor import Tensor, from_array, is_followed
+from ..tensor.calls.calls import recordable
+from ..tensor.face.tensor import Tensor, from_array, is_followed
+from ..tensor.ops.arranging.creation import empty
+from ..tensor.value.core import Core
 
 
 class Parameter(Tensor):

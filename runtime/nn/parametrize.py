@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..tensor.core import Core
-from ..tensor.modes import no_grad
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.core import Core
 from .containers import ModuleDict, ModuleList
 from .hooks import attributes_of
 from .module import Module

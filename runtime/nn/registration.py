@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor.core import Core
-from ..tensor.creation import empty
-from ..tensor.hooks import Hook, RemovableHandle, Table, attach
-from ..tensor.tensor import Tensor
+from ..tensor.face.tensor import Tensor
+from ..tensor.ops.arranging.creation import empty
+from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach
+from ..tensor.value.core import Core
 
 PARAMETERS: Table = {}
 BUFFERS: Table = {}

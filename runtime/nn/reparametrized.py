@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor.distributions import normal_
-from ..tensor.modes import no_grad
-from ..tensor.tensor import Tensor
+from ..tensor.face.tensor import Tensor
+from ..tensor.ops.random.distributions import normal_
+from ..tensor.reverse.modes import no_grad
 from . import functional as F
 from .module import Module
 from .parametrize import register_parametrization

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..tensor.cells import cell_of
-from ..tensor.core import Core, wrap
-from ..tensor.creation import full
-from ..tensor.pieces import cat, stack
-from ..tensor.tensor import Tensor
+from ..tensor.face.tensor import Tensor
+from ..tensor.ops.arranging.creation import full
+from ..tensor.ops.arranging.pieces import cat, stack
+from ..tensor.value.cells import cell_of
+from ..tensor.value.core import Core, wrap
 
 
 class _Fields(NamedTuple):

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..tensor.core import Core
-from ..tensor.hooks import RemovableHandle, attach
-from ..tensor.modes import no_grad
+from ..tensor.reverse.hooks import RemovableHandle, attach
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.core import Core
 from .hooks import Hookable, Hooks
 from .parameter import Parameter
 
 if TYPE_CHECKING:
-    from ..tensor.tensor import Tensor
+    from ..tensor.face.tensor import Tensor
     from .module import Module
 
 EXTRA = "_extra_state"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..tensor.core import Core
-from ..tensor.pieces import cat
-from ..tensor.tensor import Tensor
+from ..tensor.face.tensor import Tensor
+from ..tensor.ops.arranging.pieces import cat
+from ..tensor.value.core import Core
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from ..tensor.core import Core
-from ..tensor.creation import zeros_like
-from ..tensor.fragments import Operation
+from ..tensor.ops.arranging.creation import zeros_like
+from ..tensor.trace.fragments import Operation
+from ..tensor.value.core import Core
 from .optimizer import Optimizer, Plan, alike, fractions, move, not_negative, plain, way_of
 
 

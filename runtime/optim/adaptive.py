@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor.creation import full_like, zeros_like
-from ..tensor.fragments import Operation
+from ..tensor.ops.arranging.creation import full_like, zeros_like
+from ..tensor.trace.fragments import Operation
 from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..tensor.hooks import Hook, RemovableHandle, Table, attach
+from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach
 
 BEFORE_ALL: Table = {}
 AFTER_ALL: Table = {}

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.cells import cell_of
-from ..tensor.core import Core, wrap
-from ..tensor.modes import enable_grad, no_grad
-from ..tensor.writing import assign
+from ..tensor.reverse.modes import enable_grad, no_grad
+from ..tensor.value.cells import cell_of
+from ..tensor.value.core import Core, wrap
+from ..tensor.value.writing import assign
 from .optimizer import Optimizer, not_negative, plain
 
 FALL, FLATTEN = 1e-4, 0.9

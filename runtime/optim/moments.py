@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.creation import zeros_like
-from ..tensor.fragments import Operation
+from ..tensor.ops.arranging.creation import zeros_like
+from ..tensor.trace.fragments import Operation
 from .optimizer import Optimizer, Plan, alike, fractions, not_negative, plain, way_of
 
 

@@ -13,16 +13,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...compiler.backend.recorder import forget_gradients, gradients_of
-from ..tensor.calls import recorded
-from ..tensor.cells import Cell
-from ..tensor.core import Core, input_cell
-from ..tensor.crowd import crowd
-from ..tensor.fragments import Operation, fragment_for, widen
-from ..tensor.locks import visited, wait_for
-from ..tensor.modes import enable_grad
-from ..tensor.tape import record, tapes
-from ..tensor.undo import take_back
-from ..tensor.writing import assign
+from ..tensor.calls.calls import recorded
+from ..tensor.reverse.modes import enable_grad
+from ..tensor.trace.crowd import crowd
+from ..tensor.trace.fragments import Operation, fragment_for, widen
+from ..tensor.trace.locks import visited, wait_for
+from ..tensor.trace.tape import record, tapes
+from ..tensor.trace.undo import take_back
+from ..tensor.value.cells import Cell
+from ..tensor.value.core import Core, input_cell
+from ..tensor.value.writing import assign
 from .hooks import hooked
 from .state import Stateful
 

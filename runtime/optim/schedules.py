@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..tensor.core import Core
+from ..tensor.value.core import Core
 from .optimizer import Optimizer, plain
 
 

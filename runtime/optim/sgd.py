@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor.core import wrap
-from ..tensor.fragments import Operation
+from ..tensor.trace.fragments import Operation
+from ..tensor.value.core import wrap
 from .optimizer import Optimizer, Plan, alike, move, not_negative, plain, way_of
 
 

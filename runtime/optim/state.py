@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.core import Core
-from ..tensor.creation import tensor
-from ..tensor.dtypes import float32, float64
+from ..tensor.ops.arranging.creation import tensor
+from ..tensor.value.core import Core
+from ..tensor.value.dtypes import float32, float64
 from .hooks import Hookable
 
 

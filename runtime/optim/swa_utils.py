@@ -14,11 +14,11 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from ..nn.layers.norms import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from ..nn.module import Module
-from ..nn.norms import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from ..tensor.creation import tensor
-from ..tensor.dtypes import int64
-from ..tensor.modes import no_grad
+from ..tensor.ops.arranging.creation import tensor
+from ..tensor.reverse.modes import no_grad
+from ..tensor.value.dtypes import int64
 from .optimizer import Optimizer
 from .schedules import LRScheduler, one_for_each
 

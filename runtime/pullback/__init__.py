@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # isort: on
     from pullback.compiler.frontend.numpy.convolutions import conv
     from pullback.runtime.branches import cond, switch
-    from pullback.runtime.build import build
+    from pullback.runtime.compiled.build import build
     from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
     from pullback.runtime.devices.precision import GradScaler, autocast, is_autocast_enabled
     # isort: off
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
     from pullback.runtime.rules import custom_formula, custom_jvp, custom_vjp, stop_gradient
     from pullback.runtime.symbols import lambdify
     # isort: off
-    from pullback.runtime.tensor.complex_functions import (
+    from pullback.runtime.tensor.face.complex_functions import (
         adjoint, angle, cdouble, cfloat, complex, complex64, complex128, conj, conj_physical, imag, polar,
         real, resolve_conj, resolve_neg, view_as_complex, view_as_real,
     )
-    from pullback.runtime.tensor.dtypes import (
+    from pullback.runtime.tensor.value.dtypes import (
         Size, bfloat16, bool_, device, float16, float32, float64, get_default_dtype, int32, int64,
     )
-    from pullback.runtime.tensor.modes import (
+    from pullback.runtime.tensor.reverse.modes import (
         enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
     )
-    from pullback.runtime.tensor.older_names import (
+    from pullback.runtime.tensor.face.older_names import (
         bartlett_window, blackman_window, cholesky, cholesky_inverse, cholesky_solve, cross, det, geqrf,
         hamming_window, hann_window, inverse, istft, kaiser_window, logdet, lu, lu_solve, lu_unpack,
         matrix_exp, matrix_power, orgqr, ormqr, pca_lowrank, pinverse, qr, slogdet, stft, svd, svd_lowrank,
         trace, triangular_solve,
     )
     # isort: on
-    from pullback.runtime.tensor.plans import explain
+    from pullback.runtime.tensor.trace.plans import explain
     # isort: off
-    from pullback.runtime.tensor.special_functions import (
+    from pullback.runtime.tensor.face.special_functions import (
         digamma, erfc, erfinv, i0, igamma, igammac, lgamma, logit, mvlgamma, polygamma, sinc, xlogy,
     )
     # isort: on
-    from pullback.runtime.threads import get_num_threads, set_num_threads
+    from pullback.runtime.compiled.threads import get_num_threads, set_num_threads
     from pullback.runtime.transforms import check, grad, jit, value_and_grad
     from pullback.runtime.utils.files import load, save
     from pullback.runtime.vmap import vmap
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         feature_alpha_dropout, group_norm, hardshrink, layer_norm, max_pool1d, max_pool2d, max_pool3d,
         pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, selu, threshold,
     )
-    from pullback.runtime.tensor.functions import (
+    from pullback.runtime.tensor.face.functions import (
         BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, Generator, IntTensor, LongTensor,
         ShortTensor, Tensor, abs, absolute, acos, acosh, add, addbmm, addcdiv, addcmul, addmm, addmv, addr,
         alias_copy, all, allclose, amax, amin, aminmax, any, arange, arccos, arccosh, arcsin, arcsinh, arctan,
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
         unique_consecutive, unravel_index, unsafe_chunk, unsafe_split, unsafe_split_with_sizes, unsqueeze,
         unsqueeze_copy, vander, var, var_mean, vdot, view_copy, vsplit, vstack, where, zeros, zeros_like,
     )
-    from pullback.runtime.tensor.in_place_names import (
+    from pullback.runtime.tensor.face.in_place_names import (
         abs_, acos_, acosh_, addmv_, arccos_, arccosh_, arcsin_, arcsinh_, arctan_, arctanh_, asin_, asinh_,
         atan_, atanh_, ceil_, clamp_, clamp_max_, clamp_min_, clip_, cos_, cosh_, deg2rad_, erf_, erfc_, exp2_,
         exp_, expm1_, fill_, fix_, floor_, frac_, gcd_, i0_, index_put_, lcm_, ldexp_, log1p_, log2_, log10_,
@@ -203,7 +203,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "compiler.frontend.numpy.convolutions": "conv",
         "pullback": "accelerator amp autograd backends cpu cuda distributions fft func linalg mps nn optim random"
         " signal special utils xpu",
-        "runtime.build": "build",
+        "runtime.compiled.build": "build",
         "runtime.external": "external",
         "runtime.implicit": "implicit",
         "runtime.interop.jax_calls": "to_jax",
@@ -216,8 +216,9 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
         " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
         "runtime.nn.optimized": "compile",
-        "runtime.tensor.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype int32 int64",
-        "runtime.tensor.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
+        "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
+        " int32 int64",
+        "runtime.tensor.face.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
         " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
         " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
         " any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax"
@@ -264,7 +265,8 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " unique unique_consecutive unravel_index unsafe_chunk unsafe_split"
         " unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var var_mean vdot"
         " view_copy vsplit vstack where zeros zeros_like",
-        "runtime.tensor.in_place_names": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_"
+        "runtime.tensor.face.in_place_names": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_"
+        " arctan_ arctanh_"
         " asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_"
         " cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_"
         " index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_"
@@ -275,20 +277,21 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm"
         " hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance"
         " pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu selu threshold",
-        "runtime.tensor.modes": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad"
+        "runtime.tensor.reverse.modes": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad"
         " set_grad_enabled",
-        "runtime.tensor.plans": "explain",
-        "runtime.tensor.complex_functions": "adjoint angle cdouble cfloat complex complex64 complex128 conj"
+        "runtime.tensor.trace.plans": "explain",
+        "runtime.tensor.face.complex_functions": "adjoint angle cdouble cfloat complex complex64 complex128 conj"
         " conj_physical imag polar real resolve_conj resolve_neg view_as_complex view_as_real",
-        "runtime.tensor.older_names": "bartlett_window blackman_window cholesky cholesky_inverse cholesky_solve"
+        "runtime.tensor.face.older_names": "bartlett_window blackman_window cholesky cholesky_inverse cholesky_solve"
         " cross det geqrf hamming_window hann_window inverse istft kaiser_window"
         " logdet lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pca_lowrank"
         " pinverse qr slogdet stft svd svd_lowrank trace triangular_solve",
-        "runtime.tensor.special_functions": "digamma erfc erfinv i0 igamma igammac lgamma logit mvlgamma polygamma sinc"
+        "runtime.tensor.face.special_functions": "digamma erfc erfinv i0 igamma igammac lgamma logit"
+        " mvlgamma polygamma sinc"
         " xlogy",
         "runtime.directions": "hessian hvp jacfwd jacrev jvp vjp",
         "runtime.symbols": "lambdify",
-        "runtime.threads": "get_num_threads set_num_threads",
+        "runtime.compiled.threads": "get_num_threads set_num_threads",
         "runtime.transforms": "check grad jit value_and_grad",
         "runtime.utils.files": "load save",
         "runtime.vmap": "vmap",
@@ -302,21 +305,23 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     _PARTS = {
         "_accelerator": "runtime.devices.accelerators",
         "_amp": "runtime.devices.precision",
-        "_autograd": "runtime.tensor.custom runtime.tensor.forward runtime.tensor.functional runtime.tensor.gradcheck"
-        " runtime.tensor.once",
+        "_autograd": "runtime.tensor.reverse.custom runtime.tensor.transforms.forward"
+        " runtime.tensor.transforms.functional runtime.tensor.transforms.gradcheck"
+        " runtime.tensor.reverse.once",
         "_backends": "runtime.devices.accelerators runtime.devices.switches",
         "_cpu": "runtime.devices.accelerators",
         "_cuda": "runtime.devices.accelerators runtime.devices.precision",
         "_distributions": "runtime.distributions",
-        "_fft": "runtime.tensor.fourier_functions",
-        "_func": "runtime.tensor.batched runtime.tensor.func runtime.tensor.jacobians runtime.tensor.stateless",
-        "_linalg": "runtime.tensor.linalg_functions",
+        "_fft": "runtime.tensor.face.fourier_functions",
+        "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
+        " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
+        "_linalg": "runtime.tensor.face.linalg_functions",
         "_mps": "runtime.devices.accelerators",
         "_nn": "runtime.nn runtime.nn.clip runtime.nn.older_norms runtime.nn.reparametrized runtime.nn.vectors",
         "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
-        "_random": "runtime.tensor.generators",
-        "_signal": "runtime.tensor.tapers",
-        "_special": "runtime.tensor.special_functions",
+        "_random": "runtime.tensor.ops.random.generators",
+        "_signal": "runtime.tensor.ops.windows.tapers",
+        "_special": "runtime.tensor.face.special_functions",
         "_utils": "runtime.utils.checkpoint runtime.utils.collate runtime.utils.data runtime.utils.loader",
         "_xpu": "runtime.devices.accelerators",
     }

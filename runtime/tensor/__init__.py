@@ -1,10 +1,10 @@
 """The Tensor: PyTorch's define-by-run face over recorded graphs.
 
-    cells, paths, dtypes        values, views, element kinds
-    fragments, engine, plans    an operation as a small graph, and how graphs are run
-    tape, nodes, core           recording, the gradient graph, the state of a tensor
-    arithmetic ... softmax      the functions
-    backward, autograd          gradients
-    operators, tensor           the class with its methods
-    functions                   the functions under PyTorch's names
+    value        cells, dtypes, views: what a tensor is
+    trace        recording: the tape, its states, and how traces are run
+    calls        calls that are recognised
+    reverse      the gradient graph, and backward
+    ops          the operations
+    transforms   vmap, func, forward mode, Jacobians
+    face         the class with its methods, and PyTorch's names
 """

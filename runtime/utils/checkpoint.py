@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..nn.containers import Sequential
-from ..tensor.autograd import backward
-from ..tensor.core import Core, requires
-from ..tensor.custom import Function
-from ..tensor.draws import default_generator
-from ..tensor.graph import saved_tensors_hooks
-from ..tensor.modes import enable_grad, mode, no_grad
+from ..tensor.ops.random.draws import default_generator
+from ..tensor.reverse.autograd import backward
+from ..tensor.reverse.custom import Function
+from ..tensor.reverse.graph import saved_tensors_hooks
+from ..tensor.reverse.modes import enable_grad, mode, no_grad
+from ..tensor.value.core import Core, requires
 
 IMPLICIT = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is"

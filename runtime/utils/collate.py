@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.core import Core
-from ..tensor.dtypes import float64
-from ..tensor.functions import as_tensor, stack, tensor
+from ..tensor.face.functions import as_tensor, stack, tensor
+from ..tensor.value.core import Core
+from ..tensor.value.dtypes import float64
 
 
 def default_collate(batch: Any) -> Any:

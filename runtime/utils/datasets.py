@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..tensor.core import Core
-from ..tensor.functions import randperm
+from ..tensor.face.functions import randperm
+from ..tensor.value.core import Core
 
 Example = TypeVar("Example", covariant=True)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.creation import finished
-from ..tensor.dtypes import device
+from ..tensor.ops.arranging.creation import finished
+from ..tensor.value.dtypes import device
 from .structure import Damaged, Reader, Writer
 
 KEY = "pullback"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import Any, Generic
 
-from ..tensor.dtypes import int64
-from ..tensor.functions import randint, tensor
+from ..tensor.face.functions import randint, tensor
+from ..tensor.value.dtypes import int64
 from .collate import default_collate, default_convert
 from .datasets import Example, IterableDataset, examples, rows_of
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..tensor.dtypes import float64
-from ..tensor.functions import Generator, as_tensor, rand, randint, randperm
+from ..tensor.face.functions import Generator, as_tensor, rand, randint, randperm
+from ..tensor.value.dtypes import float64
 
 Number = TypeVar("Number", covariant=True)
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..nn.parameter import Parameter
-from ..tensor.core import Core
-from ..tensor.dtypes import ALL, DType, Size, device
+from ..tensor.value.core import Core
+from ..tensor.value.dtypes import ALL, DType, Size, device
 
 LEVELS = 100
 """How deeply data may be nested."""

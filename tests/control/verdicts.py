@@ -13,7 +13,7 @@ import numpy as np
 
 from pullback import grad, jit
 from pullback.compiler.frontend.errors import TraceError
-from pullback.runtime.derive import inner
+from pullback.runtime.compiled.derive import inner
 from tests.control.case import Case, floats, weights, with_floats
 from tests.control.complexified import complexified
 from tests.control.reference import Derivatives, outcome

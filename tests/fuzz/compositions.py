@@ -19,7 +19,7 @@ import numpy as np
 import pullback
 from pullback.compiler.frontend.errors import TraceError
 from pullback.compiler.settings import settings
-from pullback.runtime.derive import NotScalar
+from pullback.runtime.compiled.derive import NotScalar
 from tests.fuzz import plainly
 from tests.fuzz.duals import Undecided, computed
 from tests.fuzz.nests import Program

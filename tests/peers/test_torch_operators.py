@@ -29,7 +29,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 import pullback
 from pullback.compiler.settings import settings
-from pullback.runtime.tensor.dtypes import DType
+from pullback.runtime.tensor.value.dtypes import DType
 
 SAMPLES = {torch.float32: 12, torch.float64: 8}
 if "--all" in sys.argv:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...loops import Buffer, Element, Variable
-from ...lowering.chunks import Cut, Pause
-from ...lowering.fuse import reachable
+from ...lowering.nests.chunks import Cut, Pause
+from ...lowering.nests.fuse import reachable
 from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Assert, Nest, Rows, tops
 from ...lowering.storage import touched

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ...loops import Affine, Apply, Buffer, Load
-from ...lowering.chunks import LOOK
-from ...lowering.fuse import reachable, work
+from ...lowering.nests.chunks import LOOK
+from ...lowering.nests.fuse import reachable, work
+from ...lowering.nests.roots import roots, spellings, time, written
 from ...lowering.program import (
     Branch,
     Copy,
@@ -31,7 +32,6 @@ from ...lowering.program import (
     Store,
     View,
 )
-from ...lowering.roots import roots, spellings, time, written
 from .. import lapack
 from ..levels import LevelWriter
 from ..registers import Reg, literal_value

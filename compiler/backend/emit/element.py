@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...ir.measure import Extent
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
-from ...lowering.fuse import reachable
+from ...lowering.nests.fuse import reachable
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
 from ..levels import LevelWriter

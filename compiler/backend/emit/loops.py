@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...ir.measure import Extent
-from ...lowering.chunks import Pause
+from ...lowering.nests.chunks import Pause
 from ..levels import LevelWriter
 from ..registers import Reg
 

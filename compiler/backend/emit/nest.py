@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...ir.measure import Extent
 from ...loops import Axis, Buffer
-from ...lowering.chunks import in_turns
+from ...lowering.nests.chunks import in_turns
 from ...lowering.program import Nest
 from ..levels import LevelWriter
 from ..registers import Reg

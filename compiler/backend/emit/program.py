@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...loops import Buffer
-from ...lowering.chunks import Cut, Pause, cut, nanoseconds, pause
+from ...lowering.nests.chunks import Cut, Pause, cut, nanoseconds, pause
+from ...lowering.nests.roots import inside
 from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Lines, Multiply, Nest, Program, Rows, Statement, has_regions
-from ...lowering.roots import inside
 from ...lowering.storage import plan
 from .. import gemm, lapack
 from ..levels import LevelWriter

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ir.types import Type
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
-from ...lowering.fuse import reachable
+from ...lowering.nests.fuse import reachable
 from ...lowering.program import Nest, Rows, tops
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...loops import Affine, Apply, Buffer, Element, Load, Number, Position, Variable
-from ...lowering.handing import split
+from ...lowering.regions.handing import split
 from .. import elementary
 from ..levels import LevelWriter
 from ..registers import Reg

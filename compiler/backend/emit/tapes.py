@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...loops import Buffer, Element, Variable
+from ...lowering.nests.roots import inside
 from ...lowering.program import Pop, Push, Statement, Tape
-from ...lowering.roots import inside
-from ...lowering.stack import FIRST
+from ...lowering.regions.stack import FIRST
 from ..registers import Reg
 from .scalars import Scalars
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from ...ir.primitive import REGISTRY
 from ...ir.text import show
 from ...lowering import lower
+from ...lowering.nests.roots import is_long
 from ...lowering.program import Program
-from ...lowering.roots import is_long
 from ...passes import optimize
 from ...settings import settings
 from .. import linker

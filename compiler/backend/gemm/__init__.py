@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import threading
 
-from ...lowering.product import LARGEST
+from ...lowering.nests.product import LARGEST
 from ...settings import settings
 from .. import cache, machine, process, threads
 from ..module import Linked, link

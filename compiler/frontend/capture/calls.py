@@ -16,8 +16,8 @@ from typing import Any
 from .. import tracing
 from ..array import Array
 from ..errors import TraceError
-from ..impure import asked
-from ..patches import unpatched
+from ..patched.patches import unpatched
+from ..state.impure import asked
 from ..tracing import is_foreign
 from . import prelude
 from .arrays import read

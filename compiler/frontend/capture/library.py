@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..array import FUNCTIONS, Array
-from ..impure import asked, refusal
 from ..numpy.writing import WRITES
-from ..unasked import UNASKED
+from ..patched.unasked import UNASKED
+from ..state.impure import asked, refusal
 from . import calls
 from .arrays import get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of

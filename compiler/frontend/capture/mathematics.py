@@ -13,7 +13,7 @@ from ...ops.elementary import erf
 from ...ops.elementwise import abs_, and_, ceil, eq, floor, le, lt, not_, or_, trunc
 from ..arithmetic import arithmetic, fitting, needed
 from ..array import Array
-from ..mathematics import LISTS, NUMBERS, hypot, modf
+from ..patched.mathematics import LISTS, NUMBERS, hypot, modf
 from . import numbers
 from .calls import lower, meaning_of
 from .listed import has_traced

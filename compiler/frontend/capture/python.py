@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ops.elementwise import abs_, add, and_, cast, eq, floor, lt, ne, rint, shr, trunc
 from ..array import Array
-from ..impure import tell
+from ..state.impure import tell
 from . import library, numbers, prelude
 from .arrays import read
 from .calls import Closure, call, lower, meaning_of

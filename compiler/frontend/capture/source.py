@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..patched.unasked import holds_unasked
 from ..tracing import is_foreign
-from ..unasked import holds_unasked
 
 Function = ast.FunctionDef | ast.Lambda
 

@@ -13,9 +13,9 @@ import numpy as np
 from ...ops.require import require
 from ..array import Array, find, here, implements, unknown, value_of
 from ..errors import TraceError, message
+from ..patched.unasked import unprotected
 from ..promotion import as_operand, shape_of
 from ..tracing import user_line
-from ..unasked import unprotected
 from .convolutions import convolve
 from .creation import vander, zeros_like
 from .matrices.linalg import as_float, lstsq

@@ -1,6 +1,7 @@
 """`torch.nn.functional`: layers and losses as plain functions."""
 
-from ...tensor.averages import (
+from ...tensor.calls.recording import record_functions
+from ...tensor.ops.windows.averages import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -8,10 +9,9 @@ from ...tensor.averages import (
     avg_pool2d,
     avg_pool3d,
 )
-from ...tensor.convolutions import conv1d, conv2d, conv3d
-from ...tensor.pooling import max_pool1d, max_pool2d, max_pool3d
-from ...tensor.recording import record_functions
-from ...tensor.transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ...tensor.ops.windows.convolutions import conv1d, conv2d, conv3d
+from ...tensor.ops.windows.pooling import max_pool1d, max_pool2d, max_pool3d
+from ...tensor.ops.windows.transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .activations import (
     celu,
     celu_,

@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor.axes import axis_of
-from ...tensor.core import apply
-from ...tensor.elementary import logsigmoid, sigmoid, tanh
-from ...tensor.elementary import relu as _relu
-from ...tensor.elementary import silu as _silu
-from ...tensor.fragments import INPUT, Operation
-from ...tensor.inplace import in_place
-from ...tensor.tensor import Tensor
+from ...tensor.face.inplace import in_place
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.elementwise.elementary import logsigmoid, sigmoid, tanh
+from ...tensor.ops.elementwise.elementary import relu as _relu
+from ...tensor.ops.elementwise.elementary import silu as _silu
+from ...tensor.trace.fragments import INPUT, Operation
+from ...tensor.value.axes import axis_of
+from ...tensor.value.core import apply
 from .terms import need_tensor, part, shape_of, size_of, wide
 
 

@@ -7,17 +7,17 @@ from math import prod
 from typing import Any
 
 from ....compiler.ops.contract import contract
-from ...tensor.calls import recorded
-from ...tensor.core import apply, apply_all, wrap
-from ...tensor.creation import zeros
-from ...tensor.draws import evenly
-from ...tensor.fragments import Operation
-from ...tensor.pieces import cat
-from ...tensor.promotion import common_shape
-from ...tensor.reductions import back, converted
-from ...tensor.shapes import expand
-from ...tensor.softmax import _softmax as softened
-from ...tensor.tensor import Tensor
+from ...tensor.calls.calls import recorded
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import zeros
+from ...tensor.ops.arranging.pieces import cat
+from ...tensor.ops.arranging.shapes import expand
+from ...tensor.ops.elementwise.softmax import _softmax as softened
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.ops.random.draws import evenly
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply, apply_all, wrap
+from ...tensor.value.promotion import common_shape
 from .linear import linear
 from .padding import pad
 from .terms import Shape, counting, need_tensor, reshaped, shape_of, size_of, total, wide

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor.asking import check_values
-from ...tensor.core import Core, apply
-from ...tensor.creation import ones
-from ...tensor.fragments import Operation
-from ...tensor.promotion import common_shape
-from ...tensor.reductions import back, converted
-from ...tensor.softmax import log_softmax
-from ...tensor.tensor import Tensor
+from ...tensor.calls.asking import check_values
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import ones
+from ...tensor.ops.elementwise.softmax import log_softmax
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import Core, apply
+from ...tensor.value.promotion import common_shape
 from .losing import chosen, reduced, unreduced
 from .terms import along, counting, need_tensor, shape_of, size_of, total, wide
 

@@ -18,11 +18,11 @@ from ....compiler.ops.index import take
 from ....compiler.ops.reduce import max_
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Terms
-from ...tensor.cells import cell_of
-from ...tensor.core import Core, apply, wrap
-from ...tensor.fragments import Operation
-from ...tensor.reductions import back
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.folds.reductions import back
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.cells import cell_of
+from ...tensor.value.core import Core, apply, wrap
 from .losing import FOLDS, chosen, reduced
 from .terms import counting, listed, need_tensor, padded, part, reshaped, shape_of, size_of, total
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from ....compiler.ops.index import take
 from ....compiler.ops.reduce import max_, min_
-from ...tensor.axes import axes_of, axis_of
-from ...tensor.cells import cell_of
-from ...tensor.core import apply, wrap
-from ...tensor.creation import zeros
-from ...tensor.fragments import Operation
-from ...tensor.promotion import common_shape
-from ...tensor.reductions import back, converted, keep
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import zeros
+from ...tensor.ops.folds.reductions import back, converted, keep
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.axes import axes_of, axis_of
+from ...tensor.value.cells import cell_of
+from ...tensor.value.core import apply, wrap
+from ...tensor.value.promotion import common_shape
 from .terms import need_tensor, shape_of, size_of, total
 
 

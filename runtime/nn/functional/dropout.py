@@ -9,14 +9,14 @@ import math
 import warnings
 from typing import Any
 
-from ...tensor.calls import recorded
-from ...tensor.core import apply
-from ...tensor.draws import evenly
-from ...tensor.fragments import Operation
-from ...tensor.inplace import start_writing, write
-from ...tensor.tape import unrepeatable
-from ...tensor.tensor import Tensor
-from ...tensor.writing import check_writable
+from ...tensor.calls.calls import recorded
+from ...tensor.face.inplace import start_writing, write
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.random.draws import evenly
+from ...tensor.trace.fragments import Operation
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import apply
+from ...tensor.value.writing import check_writable
 from .terms import Shape, need_tensor, shape_of, wide
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from ....compiler.ops.index import scatter_add, take
 from ....compiler.ops.reduce import argmax
-from ...tensor.asking import check_values
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.inplace import copy_
-from ...tensor.modes import no_grad
-from ...tensor.ranges import arange
-from ...tensor.reductions import back, converted
-from ...tensor.scattering import fill_rows
-from ...tensor.tensor import Tensor
+from ...tensor.calls.asking import check_values
+from ...tensor.face.inplace import copy_
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.ranges import arange
+from ...tensor.ops.arranging.scattering import fill_rows
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.reverse.modes import no_grad
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply
 from .terms import counting, listed, need_tensor, shape_of, size_of, total
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....compiler.ops.contract import contract
-from ...tensor.affine import addmm
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.products import matmul
-from ...tensor.shapes import reshape, t
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.shapes import reshape, t
+from ...tensor.ops.matrices.affine import addmm
+from ...tensor.ops.matrices.products import matmul
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply
 from .terms import listed, need_tensor, size_of, wide
 
 

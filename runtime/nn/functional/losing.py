@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor.core import Core, apply
-from ...tensor.fragments import Operation, Rule
-from ...tensor.promotion import common_shape
-from ...tensor.reductions import back
-from ...tensor.tape import unrepeatable
+from ...tensor.ops.folds.reductions import back
+from ...tensor.trace.fragments import Operation, Rule
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import Core, apply
+from ...tensor.value.promotion import common_shape
 from .terms import Shape, need_tensor, shape_of, size_of, total
 
 REDUCTIONS = ("mean", "sum", "none")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor.arithmetic import clamped
-from ...tensor.core import Core, apply
-from ...tensor.creation import ones
-from ...tensor.fragments import Operation
-from ...tensor.reductions import back, converted
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import ones
+from ...tensor.ops.elementwise.arithmetic import clamped
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import Core, apply
 from .distances import pairwise_distance
 from .losing import FOLDS, Loss, chosen, reduced
 from .terms import along, counting, listed, need_tensor, shape_of, size_of, total

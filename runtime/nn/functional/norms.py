@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor.arithmetic import mul
-from ...tensor.core import apply, apply_all, wrap
-from ...tensor.fragments import Operation
-from ...tensor.inplace import in_place
-from ...tensor.modes import no_grad
-from ...tensor.reductions import back
-from ...tensor.tensor import Tensor
+from ...tensor.face.inplace import in_place
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.elementwise.arithmetic import mul
+from ...tensor.ops.folds.reductions import back
+from ...tensor.reverse.modes import no_grad
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply, apply_all, wrap
 from .terms import Shape, listed, mean, need_tensor, padded, part, reshaped, shape_of, size_of, total
 
 

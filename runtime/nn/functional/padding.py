@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply
 from .terms import Shape, joined, listed, need_tensor, padded, part, shape_of, size_of, wide
 
 Sides = tuple[tuple[int, int], ...]

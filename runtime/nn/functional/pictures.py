@@ -7,10 +7,10 @@ from math import prod
 from typing import Any
 
 from ....compiler.ops.shape import slice_
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.tensor import Tensor
-from ...tensor.windows import numbers
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.windows.windows import numbers
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply
 from .terms import Shape, joined, listed, need_tensor, padded, reshaped, shape_of, size_of, turned
 
 

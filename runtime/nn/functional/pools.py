@@ -8,17 +8,17 @@ from math import prod
 from typing import Any
 
 from ....compiler.ops.index import scatter_add, take
-from ...tensor.arithmetic import mul
-from ...tensor.averages import avg_pool1d, avg_pool2d, avg_pool3d, wanted_sizes
-from ...tensor.calls import recorded
-from ...tensor.core import apply, apply_all, wrap
-from ...tensor.creation import zeros
-from ...tensor.draws import evenly
-from ...tensor.fragments import Operation
-from ...tensor.pooling import max_pool1d, max_pool2d, max_pool3d
-from ...tensor.reductions import back, converted
-from ...tensor.tensor import Tensor
-from ...tensor.windows import numbers
+from ...tensor.calls.calls import recorded
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import zeros
+from ...tensor.ops.elementwise.arithmetic import mul
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.ops.random.draws import evenly
+from ...tensor.ops.windows.averages import avg_pool1d, avg_pool2d, avg_pool3d, wanted_sizes
+from ...tensor.ops.windows.pooling import max_pool1d, max_pool2d, max_pool3d
+from ...tensor.ops.windows.windows import numbers
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply, apply_all, wrap
 from .activations import relu
 from .terms import Shape, along, counting, listed, need_tensor, part, reshaped, shape_of, size_of
 

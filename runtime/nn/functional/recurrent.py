@@ -18,11 +18,11 @@ from ....compiler.ops import control, memory
 from ....compiler.ops.contract import contract
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Terms
-from ...tensor.calls import recorded
-from ...tensor.core import apply_all, wrap
-from ...tensor.fragments import Operation
-from ...tensor.reductions import back
-from ...tensor.tensor import Tensor
+from ...tensor.calls.calls import recorded
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.folds.reductions import back
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply_all, wrap
 from .terms import along, part, shape_of
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}

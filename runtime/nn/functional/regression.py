@@ -6,12 +6,12 @@ import math
 import warnings
 from typing import Any
 
-from ...tensor.core import Core, apply
-from ...tensor.creation import full_like
-from ...tensor.elementary import size_of_each
-from ...tensor.fragments import Operation
-from ...tensor.tape import unrepeatable
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import full_like
+from ...tensor.ops.elementwise.elementary import size_of_each
+from ...tensor.trace.fragments import Operation
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import Core, apply
 from .losing import FOLDS, Loss, chosen, reduced, warn_if_broadcast
 from .terms import need_tensor, shape_of, size_of, total
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ....compiler.ops.index import take
-from ...tensor.averages import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.reductions import converted
-from ...tensor.tape import unrepeatable
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.folds.reductions import converted
+from ...tensor.ops.windows.averages import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ...tensor.trace.fragments import Operation
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import apply
 from .terms import Shape, along, counting, need_tensor, shape_of, size_of
 
 CUBIC = -0.75

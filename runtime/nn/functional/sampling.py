@@ -9,11 +9,11 @@ from typing import Any
 
 from ....compiler.ops.contract import contract
 from ....compiler.ops.index import take
-from ...tensor.core import apply
-from ...tensor.fragments import Operation
-from ...tensor.reductions import back, converted
-from ...tensor.tape import unrepeatable
-from ...tensor.tensor import Tensor
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.trace.fragments import Operation
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import apply
 from .resampling import cubic_shares
 from .terms import Shape, counting, joined, listed, need_tensor, part, reshaped, shape_of, size_of, turned
 

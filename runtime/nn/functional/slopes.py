@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor.calls import recorded
-from ...tensor.core import apply
-from ...tensor.draws import evenly
-from ...tensor.fragments import Operation
-from ...tensor.inplace import in_place
-from ...tensor.tensor import Tensor
-from ...tensor.writing import check_writable
+from ...tensor.calls.calls import recorded
+from ...tensor.face.inplace import in_place
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.random.draws import evenly
+from ...tensor.trace.fragments import Operation
+from ...tensor.value.core import apply
+from ...tensor.value.writing import check_writable
 from .activations import _leaky, _writing
 from .terms import need_tensor
 

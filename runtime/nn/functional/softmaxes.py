@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...tensor.calls import recorded
-from ...tensor.core import apply
-from ...tensor.draws import rand_like
-from ...tensor.fragments import Operation
-from ...tensor.reductions import converted
-from ...tensor.softmax import log_softmax as _log_softmax
-from ...tensor.softmax import softmax as _softmax
-from ...tensor.tape import unrepeatable
-from ...tensor.tensor import Tensor
+from ...tensor.calls.calls import recorded
+from ...tensor.face.tensor import Tensor
+from ...tensor.ops.elementwise.softmax import log_softmax as _log_softmax
+from ...tensor.ops.elementwise.softmax import softmax as _softmax
+from ...tensor.ops.folds.reductions import converted
+from ...tensor.ops.random.draws import rand_like
+from ...tensor.trace.fragments import Operation
+from ...tensor.trace.tape import unrepeatable
+from ...tensor.value.core import apply
 from .terms import counting, need_tensor, shape_of, size_of, wide
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from ....compiler.ir.types import Type
 from ....compiler.ops import shape as S
 from ....compiler.ops.source import iota
-from ...tensor.core import Core
-from ...tensor.fragments import widen
-from ...tensor.reductions import back, shape_of, total
+from ...tensor.ops.folds.reductions import back, shape_of, total
+from ...tensor.trace.fragments import widen
+from ...tensor.value.core import Core
 
 Shape = tuple[int, ...]
 

@@ -1,3 +1,3 @@
-"""Derivatives along a direction; see pullback.runtime.tensor.forward."""
+"""Derivatives along a direction; see pullback.runtime.tensor.transforms.forward."""
 
-from pullback.runtime.tensor.forward import *  # noqa: F403
+from pullback.runtime.tensor.transforms.forward import *  # noqa: F403

@@ -1,3 +1,3 @@
-"""Jacobians, Hessians and their products; see pullback.runtime.tensor.functional."""
+"""Jacobians, Hessians and their products; see pullback.runtime.tensor.transforms.functional."""
 
-from pullback.runtime.tensor.functional import *  # noqa: F403
+from pullback.runtime.tensor.transforms.functional import *  # noqa: F403

@@ -1,3 +1,3 @@
-"""What backward keeps, and hooks; see pullback.runtime.tensor.graph."""
+"""What backward keeps, and hooks; see pullback.runtime.tensor.reverse.graph."""
 
-from pullback.runtime.tensor.graph import *  # noqa: F403
+from pullback.runtime.tensor.reverse.graph import *  # noqa: F403

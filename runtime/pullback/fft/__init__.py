@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms; see pullback.runtime.tensor.fourier."""
+"""Discrete Fourier transforms; see pullback.runtime.tensor.ops.windows.fourier."""
 
 from pullback import _fft as _loaded  # noqa: F401
-from pullback.runtime.tensor.fourier_functions import *  # noqa: F403
+from pullback.runtime.tensor.face.fourier_functions import *  # noqa: F403

@@ -1,7 +1,7 @@
-"""The state of the random numbers; see pullback.runtime.tensor.generators."""
+"""The state of the random numbers; see pullback.runtime.tensor.ops.random.generators."""
 
 from pullback import _random as _loaded  # noqa: F401
-from pullback.runtime.tensor.generators import (  # noqa: F401
+from pullback.runtime.tensor.ops.random.generators import (  # noqa: F401
     Generator,
     default_generator,
     fork_rng,

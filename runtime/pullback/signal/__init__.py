@@ -1,4 +1,4 @@
-"""Signals; see pullback.runtime.tensor.tapers."""
+"""Signals; see pullback.runtime.tensor.ops.windows.tapers."""
 
 from pullback import _signal as _loaded  # noqa: F401
 from pullback.signal import windows as windows

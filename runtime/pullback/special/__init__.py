@@ -1,4 +1,4 @@
-"""Special functions; see pullback.runtime.tensor.special."""
+"""Special functions; see pullback.runtime.tensor.ops.elementwise.special."""
 
 from pullback import _special as _loaded  # noqa: F401
-from pullback.runtime.tensor.special_functions import *  # noqa: F403
+from pullback.runtime.tensor.face.special_functions import *  # noqa: F403

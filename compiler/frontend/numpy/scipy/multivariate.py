@@ -12,8 +12,8 @@ import numpy as np
 
 from ....ops.linalg.solutions import triangular
 from ...array import Array, here, unknown
+from ...patched.recoded import recode
 from ...promotion import as_operand, conform
-from ...recoded import recode
 from ..ufuncs import where
 from .densities import gammaln, xlogy
 from .scipy_functions import as_float

@@ -14,8 +14,8 @@ import numpy as np
 from ....ops.scipy.called import TABLE, Functions, one
 from ...array import Array, here, unknown
 from ...errors import TraceError, message
+from ...patched.recoded import concrete, recode
 from ...promotion import as_operand, common_shape, conform, result_dtype
-from ...recoded import concrete, recode
 from ...tracing import user_line
 from ..ufuncs import RULES, where
 

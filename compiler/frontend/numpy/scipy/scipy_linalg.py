@@ -16,7 +16,7 @@ from ....ops.linalg import matrices as M
 from ....ops.linalg.solutions import triangular
 from ...array import FUNCTIONS, Array, unknown
 from ...errors import TraceValueError, message
-from ...recoded import recode
+from ...patched.recoded import recode
 from ...tracing import user_line
 from ..matrices.decompositions import qr as numpy_qr
 from ..matrices.decompositions import svd as numpy_svd

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...array import unknown
 from ...errors import UnknownFunction, message
+from ...patched.recoded import recode
 from ...promotion import as_operand
-from ...recoded import recode
 from ...tracing import user_line
 from ..ufuncs import where
 from .densities import CONTINUOUS, DISCRETE, Continuous, Discrete

@@ -1,6 +1,6 @@
 """Activations under their older path."""
 
-from pullback.runtime.nn.activations import (  # noqa: F401
+from pullback.runtime.nn.layers.activations import (  # noqa: F401
     CELU,
     ELU,
     GELU,
@@ -30,6 +30,6 @@ from pullback.runtime.nn.activations import (  # noqa: F401
     Tanhshrink,
     Threshold,
 )
-from pullback.runtime.nn.attention import (  # noqa: F401
+from pullback.runtime.nn.layers.attention import (  # noqa: F401
     MultiheadAttention,
 )

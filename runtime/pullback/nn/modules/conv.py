@@ -1,6 +1,6 @@
 """Convolutions under their older path."""
 
-from pullback.runtime.nn.convolutions import (  # noqa: F401
+from pullback.runtime.nn.layers.convolutions import (  # noqa: F401
     Conv1d,
     Conv2d,
     Conv3d,
@@ -8,8 +8,8 @@ from pullback.runtime.nn.convolutions import (  # noqa: F401
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from pullback.runtime.nn.convolutions import _Convolution as _ConvNd  # noqa: F401
-from pullback.runtime.nn.lazy import (  # noqa: F401
+from pullback.runtime.nn.layers.convolutions import _Convolution as _ConvNd  # noqa: F401
+from pullback.runtime.nn.layers.lazy import (  # noqa: F401
     LazyConv1d,
     LazyConv2d,
     LazyConv3d,

@@ -1,6 +1,6 @@
 """Distances under their older path."""
 
-from pullback.runtime.nn.distances import (  # noqa: F401
+from pullback.runtime.nn.layers.distances import (  # noqa: F401
     CosineSimilarity,
     PairwiseDistance,
 )

@@ -1,6 +1,6 @@
 """Dropouts under their older path."""
 
-from pullback.runtime.nn.dropouts import (  # noqa: F401
+from pullback.runtime.nn.layers.dropouts import (  # noqa: F401
     AlphaDropout,
     Dropout,
     Dropout1d,
@@ -8,4 +8,4 @@ from pullback.runtime.nn.dropouts import (  # noqa: F401
     Dropout3d,
     FeatureAlphaDropout,
 )
-from pullback.runtime.nn.dropouts import _Dropout as _DropoutNd  # noqa: F401
+from pullback.runtime.nn.layers.dropouts import _Dropout as _DropoutNd  # noqa: F401

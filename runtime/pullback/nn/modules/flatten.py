@@ -1,6 +1,6 @@
 """Flatten and its inverse under their older path."""
 
-from pullback.runtime.nn.layers import (  # noqa: F401
+from pullback.runtime.nn.layers.linear import (  # noqa: F401
     Flatten,
     Unflatten,
 )

@@ -1,10 +1,10 @@
 """Linear layers under their older path."""
 
-from pullback.runtime.nn.layers import (  # noqa: F401
+from pullback.runtime.nn.layers.lazy import (  # noqa: F401
+    LazyLinear,
+)
+from pullback.runtime.nn.layers.linear import (  # noqa: F401
     Bilinear,
     Identity,
     Linear,
-)
-from pullback.runtime.nn.lazy import (  # noqa: F401
-    LazyLinear,
 )

@@ -1,6 +1,6 @@
 """Losses under their older path."""
 
-from pullback.runtime.nn.losses import (  # noqa: F401
+from pullback.runtime.nn.layers.losses import (  # noqa: F401
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,

@@ -1,6 +1,6 @@
 """Padding under their older path."""
 
-from pullback.runtime.nn.padding import (  # noqa: F401
+from pullback.runtime.nn.layers.padding import (  # noqa: F401
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,

@@ -1,6 +1,6 @@
 """Pooling under their older path."""
 
-from pullback.runtime.nn.pooling import (  # noqa: F401
+from pullback.runtime.nn.layers.pooling import (  # noqa: F401
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,

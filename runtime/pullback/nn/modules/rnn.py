@@ -1,6 +1,6 @@
 """Recurrent layers under their older path."""
 
-from pullback.runtime.nn.recurrent import (  # noqa: F401
+from pullback.runtime.nn.layers.recurrent import (  # noqa: F401
     GRU,
     LSTM,
     RNN,

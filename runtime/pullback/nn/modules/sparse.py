@@ -1,6 +1,6 @@
 """Embeddings under their older path."""
 
-from pullback.runtime.nn.embedding import (  # noqa: F401
+from pullback.runtime.nn.layers.embedding import (  # noqa: F401
     Embedding,
     EmbeddingBag,
 )

@@ -1,6 +1,6 @@
 """Transformers under their older path."""
 
-from pullback.runtime.nn.transformer import (  # noqa: F401
+from pullback.runtime.nn.layers.transformer import (  # noqa: F401
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,

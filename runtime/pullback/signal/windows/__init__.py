@@ -1,3 +1,3 @@
-"""Windows by which signals are weighed; see pullback.runtime.tensor.tapers."""
+"""Windows by which signals are weighed; see pullback.runtime.tensor.ops.windows.tapers."""
 
-from pullback.runtime.tensor.tapers import *  # noqa: F403
+from pullback.runtime.tensor.ops.windows.tapers import *  # noqa: F403

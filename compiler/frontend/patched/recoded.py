@@ -1,0 +1,107 @@
+"""Functions of SciPy's, written in Python, that mean something else for traced values wherever they are named.
+
+`from scipy.special import logsumexp` keeps the function itself, so putting another one in its module would not be seen.
+While functions are traced its code is exchanged: it asks a meaning first if a traced value is among its arguments, and
+else runs what it was, in every thread. SciPy is never imported: a module's functions are known once it is there.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType
+from typing import Any
+
+from ..array import Array, call, find
+from .patches import NOT_MINE
+
+Meanings = dict[str, Callable[..., Any]]
+"""A function's path in its module, "logsumexp" or "rv_continuous.pdf" -> what it means for traced arguments."""
+
+_MEANINGS: dict[str, Meanings] = {}
+_lock = threading.Lock()
+_running = 0
+_before: dict[FunctionType, CodeType] = {}
+_found: dict[str, list[tuple[FunctionType, CodeType]]] = {}
+
+
+def recode(module: str, meanings: Meanings) -> None:
+    """Register meanings for functions of a module."""
+    _MEANINGS.setdefault(module, {}).update(meanings)
+
+
+@contextmanager
+def recoded() -> Iterator[None]:
+    """Exchange the functions' codes until every trace that has asked for it has ended."""
+    global _running
+    with _lock:
+        _running += 1
+        for function, asking in _functions():
+            if function not in _before:
+                _before[function] = function.__code__
+                function.__code__ = asking
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if not _running:
+                for function, code in _before.items():
+                    function.__code__ = code
+                _before.clear()
+
+
+def _functions() -> Iterator[tuple[FunctionType, CodeType]]:
+    """The functions of the modules that are imported, each with the code that asks; which is made once."""
+    for name, meanings in _MEANINGS.items():
+        module = sys.modules.get(name)
+        if module is None or getattr(module.__spec__, "_initializing", False):
+            continue
+        if name not in _found:
+            pairs = [(_member(module, path), meaning) for path, meaning in meanings.items()]
+            _found[name] = [(f, _asking(f, meaning)) for f, meaning in pairs if isinstance(f, FunctionType)]
+        yield from _found[name]
+
+
+def _member(module: Any, path: str) -> Any:
+    found = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
+    """Code for the function that asks the meaning first."""
+    original = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    original.__kwdefaults__ = function.__kwdefaults__
+
+    def dispatch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if find([*args, *kwargs.values()]) is not None:
+            made = call(function, meaning, args, kwargs)
+            if made is not NOT_MINE:
+                return made
+        return original(*args, **kwargs)
+
+    code, before = _template.__code__, function.__code__
+    constants = tuple([dispatch if c == _template.__name__ else c for c in code.co_consts])
+    return code.replace(
+        co_consts=constants, co_freevars=before.co_freevars, co_name=before.co_name, co_qualname=before.co_qualname,
+        co_filename=before.co_filename, co_firstlineno=before.co_firstlineno,
+    )  # fmt: skip
+
+
+def _template(*args: Any, **kwargs: Any) -> Any:
+    dispatch: Any = "_template"
+    return dispatch(args, kwargs)
+
+
+def concrete(x: Any) -> bool:
+    """Whether no traced value is in x."""
+    return not isinstance(x, Array) and find(x) is None
+
+
+__all__ = ["concrete", "recode", "recoded"]

@@ -1,0 +1,1 @@
+"""What a function takes from outside of its arguments, and what it may not change there."""

@@ -1,0 +1,102 @@
+"""Borders apart: a nest with guards as one without them where they all hold, and others for what is left.
+
+    for i in 128, j in 128                          for i in 126, j in 126
+      v[j + 128*i] = (f(i, j) if i in 1..127,         v[j + 128*i + 129] = f(i + 1, j + 1)
+                      j in 1..127 else u[...])      for j in 128: v[j] = u[j]        and three more such nests
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from ...loops import Affine, Axis, Element, Guarded, guarded
+from ..access import Statement
+from ..program import Nest, tops
+from .fuse import reachable
+from .rename import Rename
+
+LARGE = 1024  # elements from which a nest is worth several
+MOST = 3  # times that a nest may be cut
+
+Box = list[tuple[int, int]]
+
+
+def peeled(body: Iterable[Statement], schedule: Callable[[Nest], tuple[Nest, ...]]) -> Iterator[Statement]:
+    """The statements, with the borders of large nests as nests of their own."""
+    for statement in body:
+        if isinstance(statement, Nest) and not (statement.folds or statement.asserts or statement.cases):
+            yield from _pieces(statement, schedule)
+        else:
+            yield statement
+
+
+def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Nest]:
+    """The nest, or nests for its parts, the largest first."""
+    whole = [(0, a.extent) for a in nest.axes]
+    boxes, todo, cuts = [], [whole], 0
+    while todo:
+        box = todo.pop(0)
+        inner = _largest(nest, box)
+        if cuts < MOST and math.prod(hi - lo for lo, hi in box) >= LARGE and inner != box:
+            cuts += 1
+            todo += [inner, *_around(box, inner)]
+        else:
+            boxes.append(box)
+    if boxes == [whole]:
+        return [nest]
+    bare = replace(nest, vector=None, width=1, unroll=1)
+    pieces = [made for box in boxes for made in schedule(_within(bare, box))]
+    return [piece if _volume(piece) >= LARGE else replace(piece, unroll=1) for piece in pieces]
+
+
+def _volume(nest: Nest) -> int:
+    return math.prod(a.extent for a in nest.axes)
+
+
+def _largest(nest: Nest, box: Box) -> Box:
+    """The part of a box with the longest stretch of each axis in which no guard changes."""
+    ends: dict[Axis, set[int]] = {a: {lo, hi} for a, (lo, hi) in zip(nest.axes, box, strict=True)}
+    for e in reachable(tops(nest)):
+        for index, lo, hi in e.ranges if isinstance(e, Guarded) else ():
+            if len(index.terms) == 1 and index.terms[0][1] == 1:
+                ends[index.terms[0][0]] |= {lo - index.constant, hi - index.constant}
+    made = []
+    for axis, (lo, hi) in zip(nest.axes, box, strict=True):
+        inside = sorted(at for at in ends[axis] if lo <= at <= hi)
+        made.append(max(pairwise(inside), key=lambda s: s[1] - s[0], default=(lo, hi)))
+    return made
+
+
+def _around(box: Box, inner: Box) -> Iterator[Box]:
+    """What of a box lies around an inner one: before and after it along each axis, outermost first."""
+    left = list(box)
+    for k, (lo, hi) in enumerate(inner):
+        for part in ((left[k][0], lo), (hi, left[k][1])):
+            if part[0] < part[1]:
+                yield [*left[:k], part, *left[k + 1 :]]
+        left[k] = (lo, hi)
+
+
+def _within(nest: Nest, box: Box) -> Nest:
+    """The steps of a nest that lie in a box."""
+    axes = tuple(Axis(a.name, hi - lo) for a, (lo, hi) in zip(nest.axes, box, strict=True))
+    places = {
+        old: Affine(((new, 1),), lo) for old, new, (lo, _) in zip(nest.axes, axes, box, strict=True)
+    }
+    return _Inside({}, expand=places).nest(nest, axes, nest.reduced)
+
+
+class _Inside(Rename):
+    """Puts other axes in place of those of a nest, and drops guards that always hold there, or never."""
+
+    def _one(self, e: Element) -> Element:
+        if not isinstance(e, Guarded):
+            return super()._one(e)
+        ranges = [(self.affine(index), lo, hi) for index, lo, hi in e.ranges]
+        return guarded(ranges, lambda: self.made[id(e.inside)], self.made[id(e.outside)])
+
+
+__all__ = ["peeled"]

@@ -1,0 +1,75 @@
+"""Small array work written out: every element in a register, no loops.
+
+A filter with four states multiplies matrices of sixteen elements: loops over them, and the way of their elements
+through memory, would take longer than the arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...ir.graph import Op
+from ...loops import Buffer, Load
+from ...ops.contract import contract
+from ...ops.reduce import max_, min_, sum_
+from ..program import Multiply, Nest, Rows, tops
+from .folds import in_rows
+from .fuse import reachable, work
+from .schedule import HEAVY
+
+SMALL = 64  # elements of a nest up to which it is written out
+TEXT = 1600  # elements that are written out together
+ONE = 8  # elements from which a nest on its own is better made of vectors, and half of them too
+LONG = 30  # elements of plain arithmetic that are as much text as an elementary function
+
+
+def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Rows | None:
+    """Statements as one without loops, if they are small; `kept` buffers are read by others."""
+    if any(isinstance(s, Multiply) or s.cases or any(f.kind == "argmax" for f in s.folds) for s in statements):
+        return None
+    if sum(math.prod(a.extent for a in s.axes) for s in statements if isinstance(s, Nest)) > TEXT:
+        return None
+    nests = [s for s in in_rows(statements) if isinstance(s, Nest)]
+    if not nests or max(map(_volume, nests)) > SMALL or sum(map(_text, nests)) > TEXT:
+        return None
+    if len(nests) == 1 and (_volume(nests[0]) >= ONE or _volume(nests[0]) % (ONE // 2) == 0):
+        return None
+    local = {s.buffer: None for n in nests for s in (*n.stores, *n.folds, *n.after) if s.buffer not in kept}
+    for n in nests:
+        moving = [e.buffer for e in reachable(tops(n)) if isinstance(e, Load) and e.gathered]
+        for buffer in moving + [s.buffer for s in n.stores if s.add or s.gathered]:
+            local.pop(buffer, None)
+    nests = [replace(n, partials=1) for n in nests]
+    return Rows((), tuple(nests), tuple(local), straight=True)
+
+
+def are_small(ops: Sequence[Op]) -> bool:
+    """Whether what operations make will be written out."""
+    total = 0
+    for op in ops:
+        if op.regions or any(v.type.is_tape for v in (*op.args, *op.results)):
+            continue
+        volume = max((math.prod(r.type.static_shape()) for r in op.results), default=0)
+        if op.prim is contract:
+            volume *= math.prod(op.args[0].type.static_shape()[k] for k in op.attrs["left"])
+        elif op.prim in (sum_, max_, min_):
+            volume = math.prod(op.args[0].type.static_shape())
+        if volume > SMALL:
+            return False
+        total += volume * (1 + LONG * (op.prim.cost > HEAVY // 2))
+    return total <= TEXT
+
+
+def _volume(nest: Nest) -> int:
+    return math.prod(a.extent for a in nest.axes)
+
+
+def _text(nest: Nest) -> int:
+    """The size of a nest's text, in elements of plain arithmetic."""
+    functions = sum(work([e]) > HEAVY // 2 for e in reachable(tops(nest)))
+    return _volume(nest) * (1 + LONG * functions)
+
+
+__all__ = ["are_small", "written_out"]

@@ -1,0 +1,1 @@
+"""Graphs with loops and branches as statements: registers, arrays in place, tapes."""

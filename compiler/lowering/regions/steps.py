@@ -1,0 +1,271 @@
+"""What a region does, in order: single numbers one by one, loops and branches, and array work in maximal parts.
+
+    number   made of numbers and of elements of arrays, in a register
+    element  one element of an array is written
+    put      a run of elements that lie side by side is written
+    view     the same memory under another name: an array reshaped, a row of a matrix
+    tape, region, external
+    array    all else: it becomes nests
+
+Array work waits until something needs it, so that what stands between two of its operations does not part them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ...ir.graph import Builder, Graph, Op, Value, replay
+from ...ir.primitive import Effect
+from ...ir.types import Type
+from ...loops import (
+    Affine,
+    Apply,
+    Axis,
+    Buffer,
+    Check,
+    Element,
+    Index,
+    Load,
+    Map,
+    Number,
+    Relabel,
+    Scatter,
+    Variable,
+    along,
+)
+from ...ops.control import call
+from ...ops.elementwise import Elementwise
+from ...ops.external import external
+from ...ops.linalg.lapack import Routine
+from ...ops.source import const
+from ..nests.fuse import Fusion
+from ..nests.straight import are_small
+
+
+@dataclass(eq=False)
+class Step:
+    """An operation, or array work."""
+
+    kind: str
+    ops: list[Op] = field(default_factory=list)
+
+    @property
+    def op(self) -> Op:
+        """The operation, where it is one."""
+        return self.ops[0]
+
+    def args(self) -> list[Value]:
+        """What is read that the step has not made itself, as often as it is."""
+        made = {r for op in self.ops for r in op.results}
+        return [a for op in self.ops for a in op.args if a not in made]
+
+    def results(self) -> list[Value]:
+        """What it makes."""
+        return [r for op in self.ops for r in op.results]
+
+
+@lru_cache(4096)
+def is_number(type: Type) -> bool:
+    """Whether a value is kept in a register: it has one element, whatever its rank."""
+    return not type.is_tape and all(d == 1 for d in type.static_shape())
+
+
+def is_array(type: Type) -> bool:
+    """Whether a value lies in memory."""
+    return not type.is_tape and not is_number(type)
+
+
+def load(buffer: Buffer) -> Callable[[Index], Load]:
+    """How an element of a buffer is read."""
+    shape = buffer.type.static_shape()
+    return lambda index: Load(buffer, *Fusion.place(index, shape))
+
+
+def probe(value: Value) -> Callable[[Index], Element]:
+    """A reader that only serves to see which form an operation has."""
+    if not is_number(value.type):
+        return load(Buffer("probe", value.type))
+    unknown = Variable("probe", value.type.dtype)
+    return lambda index: unknown
+
+
+def forms(op: Op, reads: Sequence[Callable[[Index], Element]]) -> tuple[object, ...]:
+    """The form of each result."""
+    made = op.prim.define(op, reads)
+    return made if isinstance(made, tuple) else (made,)
+
+
+def run(offset: Affine, axes: Sequence[Axis]) -> bool:
+    """Whether an offset over all axes of a space walks it element by element."""
+    stride = 1
+    for axis in reversed(axes):
+        if axis.extent != 1 and offset.factor(axis) != stride:
+            return False
+        stride *= axis.extent
+    return True
+
+
+def spaces(shape: Sequence[int]) -> tuple[Axis, ...]:
+    """Axes for a shape."""
+    return tuple([Axis(f"a{k}", n) for k, n in enumerate(shape)])
+
+
+def is_call(op: Op) -> bool:
+    """Whether it is a call of code that is not ours."""
+    return op.prim is external or isinstance(op.prim, Routine)
+
+
+def kind(op: Op) -> str:
+    """Which kind of step an operation is."""
+    if op.regions:
+        return "region"
+    if any(v.type.is_tape for v in (*op.args, *op.results)):
+        return "tape"
+    if is_call(op):
+        return "external"
+    if isinstance(op.prim, Elementwise):
+        return "number" if is_number(op.results[0].type) else "array"
+    made = forms(op, list(map(probe, op.args)))
+    first, type = made[0], op.results[0].type
+    if all(is_number(r.type) for r in op.results):
+        simple = all(isinstance(f, Map | Check) or (isinstance(f, Relabel | Scatter) and is_number(op.args[0].type))
+                     for f in made)
+        return "number" if simple and all(map(_is_number_form, op.args, [first] * len(op.args))) else "array"
+    if isinstance(first, Relabel):
+        return "view"
+    if isinstance(first, Scatter):
+        return _write(op, first)
+    if isinstance(first, Map) and first.view and op.args and 0 not in type.static_shape():
+        return "view" if _is_view(op, first) else "array"
+    return "array"
+
+
+def _is_number_form(arg: Value, form: object) -> bool:
+    """Arrays are read by elements, which a scatter or a check does not do."""
+    return is_number(arg.type) or isinstance(form, Map)
+
+
+def _write(op: Op, form: Scatter) -> str:
+    shape = op.results[0].type.static_shape()
+    if not all(is_number(a.type) for a in op.args[2:]):
+        return "array"
+    if math.prod(form.extents) == 1 and is_number(op.args[1].type):
+        return "element"
+    if form.add or 0 in form.extents or not is_array(op.args[1].type):
+        return "array"
+    axes = spaces(form.extents)
+    offset, _ = Fusion.place(form.target([along(a) for a in axes]), shape)
+    return "put" if run(offset, axes) else "array"
+
+
+def _is_view(op: Op, form: Map) -> bool:
+    if not is_array(op.args[0].type) or not all(is_number(a.type) for a in op.args[1:]):
+        return False
+    axes = spaces(op.results[0].type.static_shape())
+    made = form.value([along(a) for a in axes])
+    still = isinstance(made, Load) and not any(_moves(g) for g, _ in made.gathered)
+    return still and isinstance(made, Load) and run(made.offset, axes)
+
+
+def _moves(e: Element) -> bool:
+    """Whether a part of an offset that is known at run time depends on the axes of the part."""
+    pending = [e]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Apply):
+            pending.extend(part.args)
+        elif not isinstance(part, Variable | Number):
+            return True
+    return False
+
+
+def expanded(graph: Graph) -> Graph:
+    """The graph with the operations of called functions in place of the calls."""
+    while any(op.prim is call for op in graph.body):
+        b = Builder(graph.name)
+        b.params = graph.params
+        env = replay(graph, b, graph.params, lambda b, op, args: call.expand(b, op, args) if op.prim is call else None)
+        graph = b.finish([env[r] for r in graph.results])
+    return graph
+
+
+class _Order:
+    """The steps of a region while they are found.
+
+    waiting  array work that nothing has needed yet
+    late     numbers that are made from it: they wait too
+    small    whether array work will be written out, and numbers made from it may be part of it
+    """
+
+    def __init__(self, kinds: Mapping[Op, str], small: bool) -> None:
+        self.kinds, self.small = kinds, small
+        self.steps: list[Step] = []
+        self.waiting = Step("array")
+        self.late: list[Step] = []
+        self.later: set[Value] = set()
+        self.constant: set[Value] = set()
+        self.made: set[Value] = set()
+        self.read: set[Value] = set()
+        self.base: dict[Value, Value] = {}
+
+    def flush(self) -> None:
+        if self.waiting.ops:
+            self.steps.append(self.waiting)
+        self.steps += self.late
+        self.waiting, self.late = Step("array"), []
+        self.made, self.later, self.read = set(), set(), set()
+
+    def add(self, op: Op) -> None:
+        kind = self.kinds[op]
+        arrays = [self.base.get(a, a) for a in op.args if not is_number(a.type)]
+        if kind == "view":
+            self.base.update(dict.fromkeys(op.results, arrays[0]))
+        late = not self.later.isdisjoint(op.args)
+        if self.small and kind in ("element", "put") and self.constant.issuperset(op.args[2:]):
+            kind = "array"
+        if op.prim is const:
+            self.constant.update(op.results)
+        if kind == "array" or (kind == "view" and op.args[0] in self.made):
+            if late:
+                self.flush()
+            self._wait(op, arrays)
+            return
+        writes = kind in ("region", "tape", "element", "put")
+        if self._both_fail(op) or (writes and not self.read.isdisjoint(arrays)):
+            self.flush()
+        elif kind == "number" and (late or not self.made.isdisjoint(op.args)):
+            if self.small and op.effect is Effect.PURE and not late:
+                self._wait(op, arrays)
+                return
+            self.late.append(Step(kind, [op]))
+            self.later.update(op.results)
+            self.read.update(arrays)
+            return
+        elif late or not self.made.isdisjoint(op.args):
+            self.flush()
+        self.steps.append(Step(kind, [op]))
+
+    def _both_fail(self, op: Op) -> bool:
+        """Whether an operation may fail, and one that waits may, which comes first."""
+        waiting = (*self.waiting.ops, *(step.op for step in self.late))
+        return op.effect is not Effect.PURE and any(w.effect is not Effect.PURE for w in waiting)
+
+    def _wait(self, op: Op, arrays: Sequence[Value]) -> None:
+        self.waiting.ops.append(op)
+        self.made.update(op.results)
+        self.read.update(arrays)
+
+
+def steps(graph: Graph) -> list[Step]:
+    """The steps of a region in which nothing is called."""
+    order = _Order({op: kind(op) for op in graph.body}, are_small(graph.body))
+    for op in graph.body:
+        order.add(op)
+    order.flush()
+    return order.steps
+
+
+__all__ = ["Step", "expanded", "forms", "is_array", "is_number", "load", "probe", "run", "spaces", "steps"]

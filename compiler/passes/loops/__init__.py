@@ -1,0 +1,1 @@
+"""Passes on loops: rolled up, hoisted, distributed, cut into blocks and stretches."""

@@ -1,0 +1,1 @@
+"""Compiled functions: what decorators make, from the signature of a call to its kernel."""

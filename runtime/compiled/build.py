@@ -1,0 +1,199 @@
+"""Compiled functions as extension modules: from a function and example arguments to a file that Python imports.
+
+    @pullback.value_and_grad
+    def loss(w, x): ...
+
+    pullback.build(loss, (w, x), name="kernels")
+
+and, in a Python that has neither pullback nor llvmlite,
+
+    import kernels
+    value, slope = kernels.loss(w, x)
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...compiler.backend.entries import specs
+from ...compiler.backend.extension import FIXED, Function, level_named, write
+from ...compiler.frontend import tracing, tree
+from ...compiler.frontend.results import LeafResult, NamedResult
+from ...compiler.ir.graph import Graph
+from ...compiler.ops.external import calls_of
+from ..transforms import jit
+from . import function as functions
+from .compiled import warns
+
+_IN_RESULTS = (*FIXED, float)
+_TAKEN = ("graph", "cpu")  # attributes of every module
+
+
+def build(
+    fn: Callable[..., Any] | Mapping[str, Callable[..., Any]],
+    example_args: tuple[Any, ...] | Mapping[str, tuple[Any, ...]],
+    *,
+    name: str,
+    out: str | os.PathLike[str] = ".",
+    cpu: str = "host",
+) -> Path:
+    """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
+
+    fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
+                  as by `jit`; or several of them by the names they shall have
+    example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
+                  arguments of their dtypes, shapes and structure, by position or by name
+    cpu           x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: which processors may run it. "host" is the highest of
+                  these levels that this machine has. On a lesser machine the import is an ImportError that says what
+                  is missing.
+
+    >>> def area(r):
+    ...     return 3.14159 * r * r
+    >>> path = build(grad(area), (1.0,), name="circle", out=folder)
+    >>> sorted(each.name for each in path.parent.iterdir())
+    ['circle.abi3.so', 'circle.h', 'circle.o', 'circle.pyi']
+
+    The module needs CPython 3.11 or later (not a free-threaded build) on Linux, and neither pullback, llvmlite nor
+    NumPy. It has the functions, `graph` (the text of their graphs) and `cpu`. Numbers may be anything that converts to
+    a float or int; arrays may be any object with a buffer of the right dtype and shape: NumPy arrays, array.array,
+    memoryview. Those that are strided are copied. Numbers come back as floats, ints or bools; arrays as numpy.ndarray
+    if NumPy can be imported, else as memoryviews of the same format and shape (one row if there are no elements).
+    namedtuples are taken and returned as tuples; strings, None, bools and static ints are fixed, and compared at each
+    call. Numbers and arrays that the function reads from outside become part of the module.
+
+    What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
+    of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
+    long as the process lives. Calls from several threads are safe, and long ones let the other threads run.
+
+    Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
+    compiler: `cc`, `gcc` or `clang` on PATH.
+    """
+    _check_name(name, "name")
+    level = level_named(cpu)
+    several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
+    examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
+    if not isinstance(examples, Mapping) or set(examples) != set(several):
+        given = sorted(examples) if isinstance(examples, Mapping) else f"a {type(examples).__name__}"
+        wanted = f"expected a dict with a tuple of arguments for each of {sorted(several)}"
+        raise TypeError(f"example_args is {given}, {wanted}")
+    made = [_described(called, each, examples[called]) for called, each in several.items()]
+    if not made:
+        raise ValueError("fn is an empty dict, expected at least one function")
+    return write(made, name, Path(out), level)
+
+
+def _own_name(fn: Any) -> str:
+    if not callable(fn):
+        raise TypeError(f"fn is a {type(fn).__name__}, expected a function, or a dict of functions by their names")
+    name = getattr(fn, "__name__", f"a {type(fn).__name__}")
+    if not name.isidentifier():
+        fix = "build({'f': fn}, {'f': args}, ...)"
+        raise ValueError(f"fn is called {name}, which is no name for a function of a module: write {fix}")
+    return name
+
+
+def _check_name(name: Any, argument: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or keyword.iskeyword(name):
+        raise ValueError(f"{argument} is {name!r}, expected a name of letters, digits and _ that `import` takes")
+    if name in _TAKEN or name.startswith(("Py", "_Py")):
+        raise ValueError(f"{argument} is {name!r}, which every module or Python itself has: choose another name")
+
+
+def _described(name: str, fn: Any, example: Any) -> Function:
+    """A function under its name, traced with example arguments."""
+    _check_name(name, "the name of a function")
+    if not isinstance(example, tuple):
+        raise TypeError(
+            f"example_args of {name} is a {type(example).__name__}, expected a tuple of arguments: write (x,) for one")
+    if tracing.current() is not None:
+        raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
+    owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)
+    signature, _ = owner.flatten(example, {})
+    compiled = owner.compiled(signature)
+    *args, keywords = signature[1]
+    if keywords[1]:
+        raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
+    if warns(compiled.graph):
+        raise TypeError(f"{name} prints, logs or warns, which a module without Python's functions cannot: take it out")
+    opaque = next(calls_of(compiled.graph), None)
+    if opaque is not None:
+        what = f"{name} calls external {opaque}, which is Python of this process"
+        raise TypeError(f"{what}: a module can hold no such call")
+    names = _plain_names(owner.argument_names(len(args)))
+    taken = tuple([_taken(each, f"{name}: argument {path}") for each, path in zip(args, names, strict=True)])
+    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in compiled.traced.extras])
+    result = _returned(compiled.result, compiled.graph, name)
+    return Function(name, names, taken, result, _doc(fn), compiled.graph, extras)
+
+
+def _doc(fn: Any) -> str:
+    """What the user wrote about a function; not what its type says of all of its kind."""
+    written = getattr(fn, "__doc__", None)
+    return inspect.cleandoc(written) if written and written != type(fn).__doc__ else ""
+
+
+def _plain_names(names: list[str]) -> tuple[str, ...]:
+    """Names that can be written before a `=`: those of *args have brackets."""
+    return tuple([re.sub(r"\W+", "_", name).strip("_") or f"a{k}" for k, name in enumerate(names)])
+
+
+def _taken(node: tree.Signature, path: str) -> Any:
+    """What the module takes for a part of a signature."""
+    kind = node[0]
+    if kind == "float":
+        return specs.FloatSpec()
+    if kind == "int":
+        return specs.IntSpec()
+    if kind == "static":
+        value = tree.static_value(node[1])
+        if type(value) not in FIXED:
+            raise TypeError(
+                f"{path} is {value!r}: a module can be called only with numbers, arrays, strings, bools and None; fix "
+                "it with functools.partial before building")
+        return specs.StaticSpec(value)
+    if kind == "dict":
+        if not all(type(key) is str for key in node[1]):
+            raise TypeError(f"{path} is a dict with the keys {list(node[1])}, expected strings: rename them")
+        items = zip(node[1], node[2], strict=True)
+        return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]") for key, each in items]))
+    if kind in ("list", "tuple", "named"):
+        make = specs.ListSpec if kind == "list" else specs.TupleSpec
+        return make(tuple([_taken(each, f"{path}[{k}]") for k, each in enumerate(node[-1])]))
+    return specs.ArraySpec(tree.dtype_of(node), tree.shape_of(node))
+
+
+def _returned(result: Any, graph: Graph, name: str) -> Any:
+    """What the module returns for a result."""
+    if isinstance(result, LeafResult):
+        type_ = graph.results[result.index].type
+        if not type_.shape:
+            return specs.ScalarResult(result.index, type_.dtype)
+        return specs.ArrayResult(result.index, type_.dtype, type_.static_shape())
+    if isinstance(result, specs.ConstantResult):
+        if type(result.value) not in _IN_RESULTS:
+            raise TypeError(
+                f"{name} returns {result.value!r}: a module can return only numbers, arrays, strings, bools and None, "
+                "in dicts, lists and tuples; leave it out")
+        return result
+    items = getattr(result, "items", None)
+    if items is None:
+        return result
+    made = tuple([_returned(each, graph, name) for each in items])
+    if isinstance(result, specs.DictResult):
+        return specs.DictResult(result.keys, made)
+    if isinstance(result, NamedResult):
+        if not isinstance(result.make, type):
+            raise TypeError(f"{name} returns a dict whose keys are not strings: rename them")
+        return specs.TupleResult(made)
+    return type(result)(made)
+
+
+__all__ = ["build"]

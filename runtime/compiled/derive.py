@@ -1,0 +1,231 @@
+"""Transforms as plans: from the trace of a function to the graph and the result of its transform."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compiler.backend.entries import specs
+from ...compiler.frontend import tree
+from ...compiler.frontend.array import Array
+from ...compiler.frontend.complexes import Parts
+from ...compiler.frontend.errors import message
+from ...compiler.frontend.results import LeafResult, NamedResult, items_of, map_result
+from ...compiler.frontend.trace import Trace
+from ...compiler.ir.graph import Builder, Graph, Where, inline
+from ...compiler.ir.types import Type
+from ...compiler.ops.source import number
+from ...compiler.passes import dead, value_and_grad
+from ..limits import limit
+from .function import Function
+from .variants import refuse_unseen
+
+
+class NotScalar(TypeError):
+    """A function has no gradient because it returns something else than one float."""
+
+
+@dataclass(frozen=True)
+class Jit:
+    """The function itself, compiled."""
+
+    name: str = "jit"
+    max_memory: int | None = None
+
+    def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
+        return traced.graph, traced.result
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The gradient for the arguments numbered `argnums`, with or without the value, that keeps `max_memory` bytes."""
+
+    name: str
+    argnums: int | tuple[int, ...]
+    has_aux: bool
+    with_value: bool
+    max_memory: int | None = None
+
+    def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
+        single = isinstance(self.argnums, int)
+        numbers = (self.argnums,) if isinstance(self.argnums, int) else self.argnums
+        args = traced.signature[1][:-1]
+        places = [self._checked(traced, owner, k) for k in numbers]
+        graph, value, aux = _value_first(traced, owner, self.has_aux)
+        wrt = [n for k in places for n in _parameters(args, k)]
+        index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
+        grads = [_like(args[k], index) for k in places]
+        if traced.frozen:
+            refuse_unseen(graph, wrt, traced.frozen)
+        joint = value_and_grad(graph, wrt, self.max_memory or limit())
+        made = grads[0] if single else specs.TupleResult(tuple(grads))
+        if self.with_value:
+            head = specs.TupleResult((value, aux)) if self.has_aux else value
+            result: Any = specs.TupleResult((head, made))
+        else:
+            result = specs.TupleResult((made, aux)) if self.has_aux else made
+        return _selected(joint, result)
+
+    def _checked(self, traced: Trace, owner: Function, argnum: int) -> int:
+        """Which argument `argnum` is, if all its leaves are floats."""
+        args = traced.signature[1][:-1]
+        bound = owner.bound_of(args)
+        k = argnum + bound if argnum >= 0 else argnum + len(args)
+        if not 0 <= k < len(args):
+            given = len(args) - bound
+            raise TypeError(
+                f"{self.name} of {owner.__name__}: argnums has {argnum}, but there are {given} positional arguments"
+            )
+        name = owner.argument_names(len(args))[k]
+        leaves = list(tree.nodes(args[k], name))
+        if all(n[0] == "static" for _, n in leaves):
+            said = tree.spelled(leaves[0][1]) if leaves else "empty"
+            raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {name} is {said}: pass floats")
+        for path, node in leaves:
+            if node[0] != "static" and tree.dtype_of(node) not in ("f32", "f64"):
+                way = "pass float(...)" if node[0] == "int" else f"pass {path}.astype(float)"
+                raise TypeError(
+                    f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(node)}: {way}"
+                )
+        return k
+
+
+def _parameters(args: Sequence[tree.Signature], k: int) -> range:
+    """The numbers of the leaves of argument `k` among the graph's parameters."""
+    first = sum(map(tree.count, args[:k]))
+    return range(first, first + tree.count(args[k]))
+
+
+def _like(node: tree.Signature, index: Any) -> Any:
+    """A result of an argument's structure, dtype and kind."""
+    kind = node[0]
+    if kind == "dict" and all(type(k) is str for k in node[1]):
+        return specs.DictResult(node[1], tuple([_like(n, index) for n in node[2]]))
+    if kind == "dict":
+        keys = node[1]
+        made = tuple([_like(n, index) for n in node[2]])
+        return NamedResult(lambda *values: dict(zip(keys, values, strict=True)), made)
+    if kind in ("list", "tuple"):
+        make = specs.ListResult if kind == "list" else specs.TupleResult
+        return make(tuple([_like(n, index) for n in node[1]]))
+    if kind == "named":
+        return NamedResult(node[1], tuple([_like(n, index) for n in node[2]]))
+    if kind == "static":
+        return specs.ConstantResult(tree.static_value(node[1]))
+    k = next(index)
+    if kind == "float" or (kind == "traced" and node[1]):
+        return specs.FloatResult(k)
+    if kind == "leaf":
+        return LeafResult(k, node[1])
+    if kind == "scalar":
+        return specs.ScalarResult(k, node[1])
+    shape = tuple([n if isinstance(n, int) else 0 for n in tree.shape_of(node)])  # names: the enclosing trace knows
+    return specs.ArrayResult(k, tree.dtype_of(node), shape)
+
+
+def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, Any, Any]:
+    """The graph with the value as its first result, the value's specification and that of the rest."""
+    value, aux, graph = traced.result, None, traced.graph
+    name, where = owner.__name__, owner_line(owner)
+    if has_aux:
+        items = items_of(value)
+        if not isinstance(value, specs.TupleResult) or items is None or len(items) != 2:
+            raise TypeError(message(f"{name} must return (value, aux) because of has_aux=True", where))
+        value, aux = items
+    if isinstance(value, specs.ConstantResult) and isinstance(value.value, (int, float, np.number)):
+        return _constant_first(graph, float(value.value), aux)
+    index = getattr(value, "index", None)
+    if index is None:
+        if isinstance(value, NamedResult) and value.make is Parts:
+            fix = "take np.real(z), np.imag(z) or np.abs(z); jvp(f, (z,), (1,)) has the slope of a holomorphic f"
+            raise NotScalar(message(f"a gradient needs a float scalar; {name} returned complex numbers", where, fix))
+        what = "several values" if items_of(value) else repr(getattr(value, "value", value))
+        fix = "return one float; with further results use has_aux=True"
+        raise NotScalar(message(f"a gradient needs a float scalar; {name} returned {what}", where, fix))
+    t = graph.results[index].type
+    if t.shape or not t.is_float:
+        fix = "reduce it, for example with np.sum; or use vjp" if t.shape else "return a float: y.astype(float)"
+        said = f"an array of {t.numpy}, shape {t.shape}" if t.shape else f"a scalar of {t.numpy}"
+        verdict = f"a gradient needs a float scalar; {name} returned {said}"
+        raise NotScalar(message(verdict, _line_of(graph, index) or where, fix))
+    return graph, value, aux
+
+
+def _constant_first(graph: Graph, value: float, aux: Any) -> tuple[Graph, Any, Any]:
+    """A function whose value is a number that depends on nothing."""
+    b = Builder(graph.name, [p.type for p in graph.params], [p.hint for p in graph.params])
+    results = inline(graph, b, b.params)
+    made = b.finish([number(b, value, Type("f64")), *results])
+    moved = aux and map_result(aux, lambda leaf: _renumbered(leaf, lambda k: k + 1))
+    return made, specs.FloatResult(0), moved
+
+
+def _line_of(graph: Graph, index: int) -> Where | None:
+    value = graph.results[index]
+    return next((op.where for op in graph.body if value in op.results), None)
+
+
+def owner_line(owner: Function) -> Where | None:
+    """Where the function under a transform is defined."""
+    code = getattr(owner.__wrapped__, "__code__", None)
+    return code and Where(code.co_filename, code.co_firstlineno)
+
+
+def _renumbered(leaf: Any, change: Any) -> Any:
+    if isinstance(leaf, specs.ConstantResult):
+        return leaf
+    fields = {k: getattr(leaf, k) for k in leaf.__dataclass_fields__}
+    return type(leaf)(**{**fields, "index": change(fields["index"])})
+
+
+def _indices(result: Any) -> list[int]:
+    items = items_of(result)
+    if items is not None:
+        return [k for each in items for k in _indices(each)]
+    return [] if isinstance(result, specs.ConstantResult) else [result.index]
+
+
+def _selected(graph: Graph, result: Any) -> tuple[Graph, Any]:
+    """Only the results that are asked for, numbered anew."""
+    used: Sequence[int] = sorted(set(_indices(result)))
+    place = {k: n for n, k in enumerate(used)}
+    kept = dead(Graph(graph.name, graph.params, graph.body, tuple([graph.results[k] for k in used])))
+    return kept, map_result(result, lambda leaf: _renumbered(leaf, place.__getitem__))
+
+
+# ---- trees of numbers
+
+
+def inner(x: Any, y: Any) -> Any:
+    """The sum of products of all elements of two like trees."""
+    ours, theirs = [], []
+    if _shape(tree.flatten(x, ours)) != _shape(tree.flatten(y, theirs)):
+        raise TypeError(f"the second tree must be like the first: {_sizes(ours)} is multiplied with {_sizes(theirs)}")
+    terms = [np.vdot(a, b) if np.ndim(a) else a * b for a, b in zip(ours, theirs, strict=True)]
+    return functools.reduce(lambda a, b: a + b, terms)
+
+
+def _shape(node: tree.Signature) -> Any:
+    """The structure and sizes of a tree, without its dtypes."""
+    if node[0] in ("list", "tuple"):
+        return (node[0], *map(_shape, node[1]))
+    if node[0] in ("dict", "named"):
+        return (node[0], node[1], *map(_shape, node[2]))
+    return node if node[0] == "static" else tree.shape_of(node)
+
+
+def _sizes(leaves: list[Any]) -> str:
+    return ", ".join(f"{np.shape(x) if not isinstance(x, Array) else x.shape}" for x in leaves)
+
+
+def has_floats(x: Any) -> bool:
+    """Whether all numbers in a tree are floats, and there is one."""
+    nodes = [n for _, n in tree.nodes(tree.flatten(x, [])) if n[0] != "static"]
+    return bool(nodes) and all(tree.dtype_of(n) in ("f32", "f64") for n in nodes)
+
+
+__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "owner_line"]

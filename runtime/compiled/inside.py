@@ -1,0 +1,95 @@
+"""Looking inside a compiled function: the text of its stages, how its forms came about, their memory, its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...compiler.frontend.results import assemble
+from ...compiler.frontend.symbolic import to_sympy
+from ...compiler.frontend.trace import Trace
+from ...compiler.ir.graph import Graph
+from ...compiler.ir.text import show
+from ...compiler.ops.require import Warned
+from ...compiler.passes import adjoint
+from ...compiler.settings import STAGES
+from .compiled import Compiled
+from .report import Memory, Report, memory_of, report_of
+
+
+class Inside:
+    """What compiled functions can tell of themselves."""
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+    plan: Any
+    compiled: Callable[..., Compiled]
+    silent: Callable[..., Compiled]
+    flatten: Callable[..., Any]
+    argument_names: Callable[[int], list[str]]
+    _trace: Callable[..., Trace]
+    _positional: tuple[int, float]
+    _groups: dict[Any, Any]
+    _latest: Compiled | None
+    _entered: list[Any]
+
+    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> str:
+        """The text of a stage, for these arguments or for those of the latest compilation."""
+        if stage not in STAGES:
+            raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
+        found = self._latest
+        if args or kwargs:
+            found = self._for(args, kwargs)
+        if found is None:
+            raise ValueError(f"{self.__name__} has not been compiled yet: call it, or pass example arguments to ir()")
+        if stage == "graph":
+            return show(found.traced.graph)
+        if stage == "adjoint":
+            return show(found.graph if found.graph is not found.traced.graph else _adjoint(found.traced))
+        return found.kernel.text(stage)
+
+    def report(self, *args: Any, **kwargs: Any) -> Report:
+        """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
+        return report_of(self.__name__, self.argument_names, self._forms(args, kwargs), self._entered)
+
+    def memory(self, *args: Any, **kwargs: Any) -> Memory:
+        """The memory that a call needs, by the same rules."""
+        return memory_of(self.__name__, self.argument_names, self._forms(args, kwargs))
+
+    def _forms(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Compiled]:
+        if args or kwargs:
+            return [self._for(args, kwargs)]
+        forms = [each for group in list(self._groups.values()) for each in list(group.variants.values())]
+        return [each for form in forms for each in (form.variants.forms if form.variants else (form,))]
+
+    def _for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        """The form for these arguments."""
+        signature, leaves = self.flatten(args, kwargs)
+        try:
+            return self.compiled(signature, leaves=leaves)
+        except Warned:  # which nobody wants to hear now
+            return self.silent(signature, leaves)
+
+    def sympy(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.
+
+        Example arguments are needed only where an argument is more than a float.
+        """
+        if not args and not kwargs:
+            args = (1.0,) * int(self._positional[0])
+        traced = self._trace(self.flatten(args, kwargs)[0])
+        graph, result = self.plan.derive(traced, self)
+        inner = self.__wrapped__
+        while isinstance(inner, Inside):
+            inner = inner.__wrapped__
+        made = to_sympy(graph, getattr(inner, "symbols", ()))
+        return assemble(result, lambda leaf: made[leaf.index])
+
+
+def _adjoint(traced: Trace) -> Graph:
+    """The adjoint of a function that is compiled as it is, for all its arguments of floats."""
+    params = traced.graph.params[: traced.inputs]
+    return adjoint(traced.graph, [k for k, p in enumerate(params) if p.type.is_float])
+
+
+__all__ = ["Inside"]

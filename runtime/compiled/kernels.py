@@ -1,0 +1,179 @@
+"""How a graph is run: by native code, or op by op by the reference executor.
+
+That runs under PULLBACK_REFERENCE=1, and a graph of so many operations that to compile it would take minutes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...compiler import watch
+from ...compiler.backend.code import Beside
+from ...compiler.backend.entries.hidden import Guard
+from ...compiler.backend.entries.native import NativeFunction, install
+from ...compiler.backend.entries.text import Named, entry_text
+from ...compiler.backend.kernel import Kernel, compile_graph
+from ...compiler.backend.python_abi import SUPPORTED
+from ...compiler.backend.shared import Shared
+from ...compiler.backend.tiers import size
+from ...compiler.ir.graph import Graph, Value
+from ...compiler.ir.text import show
+from ...compiler.passes import optimize
+from ...compiler.settings import settings
+
+MOST = 50_000
+"""Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
+
+
+class Runnable(Protocol):
+    """What a compiled graph can do."""
+
+    def run(self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = ...) -> list[np.ndarray]: ...
+
+    def text(self, stage: str) -> str: ...
+
+
+class Reference:
+    """A graph run by its primitives' NumPy meanings; `why` says why it is, if nobody asked for that."""
+
+    def __init__(self, graph: Graph, why: str = "") -> None:
+        self.graph, self.why = graph, why
+
+    @functools.cached_property
+    def _last(self) -> list[tuple[Value, ...]]:
+        """For each operation, the values that are not needed after it."""
+        seen = set(self.graph.results)
+        last: list[tuple[Value, ...]] = []
+        for op in reversed(self.graph.body):
+            over = {*op.args, *op.results} - seen
+            last.append(tuple(over))
+            seen |= over
+        return last[::-1]
+
+    def run(
+        self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
+    ) -> list[np.ndarray]:
+        env = dict(zip(self.graph.params, arrays, strict=True))
+        with np.errstate(all="ignore"):
+            for op, last in zip(self.graph.body, self._last, strict=True):
+                try:
+                    out = op.prim.evaluate([env[a] for a in op.args], op.attrs, op.regions)
+                except Exception as error:
+                    if op.where is not None:
+                        error.add_note(f"in the compiled code of {op.where.file}, line {op.where.line}")
+                    raise
+                for value, made in zip(op.results, out, strict=True):
+                    env[value] = made if value.type.is_tape else np.asarray(made, value.type.numpy)
+                for value in last:
+                    del env[value]
+        made = [np.array(env[r]) for r in self.graph.results]
+        for k, array in into.items():
+            array[...] = made[k]
+            made[k] = array
+        return made
+
+    def text(self, stage: str) -> str:
+        if stage == "optimized":
+            return show(optimize(self.graph))
+        raise ValueError(f"no stage {stage!r}{not_compiled(self)}: nothing is compiled")
+
+
+def make(graph: Graph, name: str) -> Runnable:
+    """A runnable for a graph, as the settings want it, and as its length allows."""
+    if settings.reference:
+        return Reference(graph)
+    if size(graph) > MOST:
+        graph = optimize(graph)
+    operations = size(graph)
+    if operations > MOST:
+        return Reference(graph, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
+    return compile_graph(graph, name, load=False)
+
+
+def not_compiled(kernel: Runnable) -> str:
+    """Why a runnable has no machine code, as the end of a sentence."""
+    why = getattr(kernel, "why", "")
+    return f": {why}" if why else " under PULLBACK_REFERENCE=1"
+
+
+def reasons(kernel: Runnable) -> tuple[str, ...]:
+    """What is to be told of how a graph is run."""
+    why = getattr(kernel, "why", "")
+    return (f"runs op by op: {why}",) if why else ()
+
+
+def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Runnable:
+    """A runnable for an optimised graph that others of its kind share their code with."""
+    return Reference(graph) if settings.reference else shared.kernel(graph, others)
+
+
+def has_entries(kernel: Runnable) -> bool:
+    """Whether native entries can be put before a kernel."""
+    return isinstance(kernel, Kernel) and SUPPORTED and not settings.disable_native_entry
+
+
+def install_entry(
+    function: NativeFunction,
+    kernel: Runnable,
+    number: int,
+    args: tuple[Any, ...],
+    result: Any,
+    guards: tuple[Guard, ...] = (),
+    named: Named | None = None,
+    retries: bool = False,
+) -> None:
+    """Let calls with arguments of these specifications, by position or as `named` says, enter the kernel directly.
+
+    `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call. With
+    `retries` a call that fails goes on as if it had not come here.
+    """
+    assert isinstance(kernel, Kernel)
+    shim = f"{kernel.name}.numbered{number}"
+    named = named and replace(named, aliases=aliases(kernel))
+    with watch.timed("entry", kernel.title, kernel.times):
+        entry = entry_text(
+            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries
+        )
+    text = _numbered(shim, kernel, number) + entry.text
+    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))
+    entry.keep.append(kernel)
+    install(function, linked, entry)
+
+
+def aliases(kernel: Runnable) -> Mapping[int, int]:
+    """Which results of a kernel may be the memory of which inputs, by number."""
+    return getattr(kernel, "aliases", {})
+
+
+def _numbered(name: str, kernel: Kernel, number: int) -> str:
+    """A function that calls the kernel, and puts a number into the upper half of the status of a failure."""
+    given = ", ".join(f"ptr %a{k}" for k in range(kernel.code.count))
+    return f"""\
+define i64 @{name}({given}) nounwind {{
+{kernel.code.call_text(given)}
+  %failed = icmp sgt i64 %status, 0
+  %marked = or i64 %status, {number << 32}
+  %told = select i1 %failed, i64 %marked, i64 %status
+  ret i64 %told
+}}
+"""
+
+
+def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> BaseException:
+    """What to raise when an entry of one of the numbered `kernels` returned `status`."""
+    number = status >> 32 if status > 0 else 0
+    kernel = kernels[number]
+    assert isinstance(kernel, Kernel)
+    return kernel.error(status & 0xFFFFFFFF if status > 0 else status, report)
+
+
+__all__ = [
+    "Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared",
+    "not_compiled", "reasons",
+]

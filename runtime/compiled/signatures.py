@@ -1,0 +1,109 @@
+"""How a function can be called, and which calls native code can read."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...compiler.backend.entries import specs
+from ...compiler.backend.entries.text import Named
+from ...compiler.frontend import tree
+from ...compiler.frontend.results import items_of
+from ...compiler.ir.graph import Where
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def positional(signature: inspect.Signature | None) -> tuple[int, float]:
+    """How many positional arguments a call without keywords may have; (1, 0) if none will do."""
+    if signature is None:
+        return 0, float("inf")
+    parameters = list(signature.parameters.values())
+    plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters):
+        return 1, 0
+    least = sum(p.default is p.empty for p in plain)
+    return least, float("inf") if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain)
+
+
+def names_of(signature: inspect.Signature | None) -> tuple[str, ...]:
+    """The names under which the first arguments can be given; empty texts for those that have none."""
+    plain = [p for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD] if signature else []
+    return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else "" for p in plain])
+
+
+def static_places(
+    signature: inspect.Signature | None, known: list[str], argnums: Any, argnames: Any
+) -> frozenset[int | str]:
+    """Positions and names of the static arguments, each by both where it has both."""
+    numbers = {argnums} if isinstance(argnums, int) else set(argnums)
+    names = {argnames} if isinstance(argnames, str) else set(argnames)
+    if signature is not None:
+        for name in names - set(signature.parameters):
+            raise ValueError(f"static_argnames has {name!r}, but the signature is {signature}")
+    both = {*(known[k] for k in numbers), *(known.index(n) for n in names if n in known)}
+    return frozenset({*numbers, *names, *both})
+
+
+def place_of(function: Any) -> Where | None:
+    """Where a function is defined."""
+    while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
+        function = function.func if isinstance(function, functools.partial) else function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return code and Where(code.co_filename, code.co_firstlineno)
+
+
+def native_spec(node: tree.Signature) -> Any:
+    """What a native entry reads for a part of a signature; None if it cannot."""
+    kind = node[0]
+    if kind == "float":
+        return specs.FloatSpec()
+    if kind == "int":
+        return specs.IntSpec()
+    if kind == "array":
+        return specs.ArraySpec(node[1], node[2])
+    if kind == "static":
+        return specs.StaticSpec(tree.static_value(node[1]))  # the very object: another one comes to Python
+    if kind not in ("dict", "list", "tuple"):
+        return None
+    inner = tuple([native_spec(each) for each in node[-1]])
+    if any(each is None for each in inner):
+        return None
+    if kind == "dict":
+        return specs.DictSpec(node[1], inner) if all(type(k) is str for k in node[1]) else None
+    return (specs.ListSpec if kind == "list" else specs.TupleSpec)(inner)
+
+
+class Way(NamedTuple):
+    """How a call gives its arguments: so many by position, and others by these names, in this order."""
+
+    count: int
+    names: tuple[str, ...]
+
+    def named(self, arguments: Sequence[str], out: specs.Spec | None) -> Named | None:
+        """What is given by name, if `arguments` are the names of what the function gets; None if nothing is."""
+        if not self.names:
+            return None
+        at = [k if k < self.count else self.count + self.names.index(name) for k, name in enumerate(arguments)]
+        return Named(self.names, tuple(at), out)
+
+
+BY_POSITION = Way(0, ())
+
+_RESULTS = (specs.FloatResult, specs.IntResult, specs.BoolResult, specs.ScalarResult, specs.ArrayResult)
+_RESULTS += (specs.ConstantResult,)
+_CONTAINERS = (specs.DictResult, specs.ListResult, specs.TupleResult)
+
+
+def is_native(result: Any) -> bool:
+    """Whether a native entry can make a result."""
+    if isinstance(result, _RESULTS):
+        return True
+    return isinstance(result, _CONTAINERS) and all(map(is_native, items_of(result) or ()))

@@ -1,0 +1,1 @@
+"""The layers of networks and their losses, as modules."""

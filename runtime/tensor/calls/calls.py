@@ -1,0 +1,280 @@
+"""Whole calls as events: what a function of tensors records is noted the first time, and recognised from then on.
+
+A call is described by what it can depend on: the function, the mode, the kinds of its tensors and whether they
+require gradients, the classes of numbers that are inputs, and everything else by value.  Where an equal call follows
+the same state of the trace, or any state, nothing runs: its results are *late* tensors, which have a number on the
+tape and no more until somebody looks.  So a function that is recorded must depend on its arguments and the mode only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper, wraps
+from typing import Any
+
+from ....compiler.backend import recorder
+from ..trace import plans
+from ..trace.crowd import crowd
+from ..trace.locks import wait_for
+from ..trace.opened import open_tapes
+from ..trace.states import Call, State, forest
+from ..trace.tape import BOUND, Tape, tapes
+from ..trace.undo import mend
+from ..value.memory import has_history, leave, tensor_types, usable
+from ..value.slots import LEAF
+from .first_run import FirstRun
+from .follow import check_renewed, follow, grads_fit, instance
+from .natively import NativeCall, native_types, tell
+from .patterns import drop_patterns, forget_patterns, tell_pattern
+from .reading import Over, Reading, Unknown, check, forget_forms
+
+HOPELESS = 16
+"""What was not understood so many times, in the same trace where it depends on that, is not tried again."""
+
+
+NOT_RECORDED = object()
+
+
+class Recorded:
+    """A function whose calls are events.
+
+    numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
+    exact     what it does depends on the whole trace
+    ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
+    patterns  what native code was told of its calls wherever they stand
+    cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
+        ahead: Any = None,
+    ) -> None:
+        self.function, self.numbers = function, frozenset(numbers)
+        self.exact, self.cuts, self.ahead = exact, cuts, ahead
+        code = getattr(function, "__code__", None)
+        self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
+        self.native: Any = None
+        self.patterns: list[Any] = []
+
+    def forget_numbers(self) -> None:
+        """From now on numbers are told by their values."""
+        self.numbers = frozenset()
+
+    def slow(self, *args: Any, **kwargs: Any) -> Any:
+        """The call, where it was not recognised."""
+        tape: Any = tapes.tape
+        if recorder.SUPPORTED and tape.special is None:
+            take_over(tape)
+        if crowd.on:
+            return crowd.turn(tape, partial(self.function, *args, **kwargs))
+        if tape.depth:
+            wait_for(tape)
+        if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
+            return self.function(*args, **kwargs)
+        with tape.lock:
+            if tape.count >= BOUND:
+                tape.flush()
+            try:
+                made = self._recorded(tape, args, kwargs)
+            except BaseException as error:
+                mend(tape, error)
+                raise
+        return self.function(*args, **kwargs) if made is NOT_RECORDED else made  # what it calls may be understood
+
+    def _recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the call gives, as an event if it can be one."""
+        try:
+            reading = self._read(tape, args, kwargs)
+            state = self._next(tape, reading)
+        except Unknown as error:
+            self._missed(error)
+            return self._plainly(tape, args, kwargs)
+        if state is not None:
+            return follow(tape, state, reading)
+        if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
+            return self._run(tape, reading, args, kwargs)
+        return NOT_RECORDED
+
+    def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading:
+        """The call, described.  Where that reads what another thread recorded, the lock is let go, and the trace may be
+        run meanwhile."""
+        while True:
+            serial = tape.serial
+            try:
+                reading = Reading(self, tape, args, kwargs)
+            except Over:
+                tape.flush()
+            else:
+                if tape.serial == serial:
+                    return reading
+
+    def _case(self, tape: Tape, reading: Reading) -> int:
+        """What calls have in common that are understood, or are not."""
+        return hash((tape.state.path, reading.form, *reading.places) if self.exact else reading.form)
+
+    def _missed(self, error: Unknown, case: int | None = None) -> None:
+        plans.because(self.function.__name__, str(error))
+        if case is not None:
+            forest.miss(case)
+
+    def _plainly(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function; what it records are single events."""
+        if self.exact:
+            return self.function(*args, **kwargs)
+        tape.depth += 1
+        try:
+            made = self.function(*args, **kwargs)
+        except BaseException:
+            tape.storages = []
+            raise
+        finally:
+            tape.depth -= 1
+        tape.forget_storages(made)
+        return made
+
+    def _next(self, tape: Tape, reading: Reading) -> State | None:
+        """The state that the call leads to, if it is known."""
+        key = (reading.form, *reading.places)
+        before: State = tape.state
+        template = reading.form.template
+        if template is not None and (reading.numbers or template.checks):
+            check(template, reading)
+        if template is not None and template.renewed:
+            check_renewed(template, reading)
+        for state in before.children.get(key, ()):
+            if not self.exact or grads_fit(tape, state, reading):
+                if self.native is not None and state.call is None:
+                    tell(state, reading)  # which is worth its time for what comes again
+                return state
+        if self.exact:
+            found = self.ahead and self.ahead(tape, reading)
+        else:
+            found = template and instance(template, tape, reading)
+            if template is not None:
+                tell_pattern(reading, template, tape)
+        return found and before.add(key, found, kept=False)
+
+    def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function for the first time, and learn from it."""
+        tape.catch_up()
+        if not tape.mode & 1:
+            for t in reading.tensors:
+                leave(t, tape)
+        key, case = (reading.form, *reading.places), self._case(tape, reading)
+        noted, run = len(tape.journal), FirstRun(tape, reading)
+        tape.call = run
+        tape.depth += 1
+        try:
+            made = self.function(*args, **kwargs)
+        except BaseException:
+            run.give_up()
+            tape.storages = []
+            raise
+        finally:
+            tape.depth -= 1
+        if not self.exact:
+            tape.forget_storages(made)
+        try:
+            template = run.understand(made)
+            run.check_open()  # still: to read what another thread recorded lets go of the lock
+        except Unknown as error:
+            self._missed(error, case)
+            run.give_up()
+            return made
+        tape.call = None
+        if not self.exact and not run.alike:
+            reading.form.template = template
+        event = Call(template, run.arguments, tuple(run.entered), run.base)
+        tape.go(run.state.add(key, State(run.state, event, tape.count)))
+        del tape.journal[noted:]  # of which the event tells
+        if self.native is not None and self.exact:
+            tell(tape.state, reading)
+        return made
+
+
+def forget_calls() -> None:
+    """Recognise nothing that was learned so far, because what it depended on has changed: the default dtype."""
+    forgotten = forget_patterns()
+    for tape in open_tapes():
+        with tape.lock:
+            tape.catch_up()
+            tape.go(State(tape.state, None, tape.state.values))
+    drop_patterns(forgotten)
+    forget_forms()
+    forest.forget()
+
+
+FEW = 3
+"""So many rows of a tensor are cut at once while a trace goes on; further ones are a part of it, as in loops over time.
+A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
+
+
+def _is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
+    """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
+    x: Any = args[0] if args else None
+    if type(x) not in tensor_types or x._is_late or x._cell.array is None:
+        return False
+    if tape.mode & 1 and (x._flags & LEAF or has_history(x)):
+        return False
+    if which == "integers":
+        return not x._cell.kind.is_float
+    if type(args[-1]) is not int or (x._storage is not None and x._storage.array is not None):
+        return True
+    serial, rows, values = x._rows
+    if serial != tape.serial:
+        rows = 0
+    elif values != tape.count:
+        rows += 1
+    x._rows = tape.serial, rows, tape.count
+    return rows < FEW
+
+
+def recordable(cls: type) -> None:
+    """Let calls be described by instances of this class; results are of the first."""
+    tensor_types.append(cls)
+    known = recorder.installed()
+    take_over(known[0] if known else tapes.tape)
+
+
+def take_over(tape: Any) -> None:
+    """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
+    tape.special = lambda t: usable(t, tape)
+    known = recorder.installed()
+    owner = known[0].owner if known else tape.owner
+    main = tape.owner == threading.main_thread().ident
+    if main or owner == tape.owner or all(t.ident != owner for t in threading.enumerate()):
+        native_types(tape, State, tensor_types)
+
+
+def recorded(
+    function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
+    ahead: Any = None,
+) -> Callable[..., Any]:
+    """`function`, whose calls are events."""
+    known = _known.get(function)
+    if known is not None:
+        return known
+    made = Recorded(function, numbers, exact, cuts, ahead)
+    slow = made.slow
+    if recorder.SUPPORTED:
+        native: Any = update_wrapper(NativeCall(function, slow), function)
+        made.native, native.of = native, made
+        _known[function] = _known[native] = native
+        return native
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return slow(*args, **kwargs)
+
+    _known[function] = _known[call] = call
+    return call
+
+
+_known: dict[Any, Callable[..., Any]] = {}
+
+if recorder.SUPPORTED:
+    NativeCall.__reduce__ = lambda self: self.__qualname__  # copies and pickles are the function itself
+
+
+__all__ = ["Recorded", "forget_calls", "recordable", "recorded"]

@@ -1,0 +1,158 @@
+"""Calls that are recognised: nothing runs, and their results are late tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template
+from ..trace.tape import Tape
+from ..value.cells import Cell, Kind
+from ..value.memory import has_history, tensor_types
+from ..value.slots import HISTORY, VIEWED
+from .places import place_for
+from .reading import Reading, Unknown, enter, is_simple, place_of
+
+
+def instance(template: Template, tape: Tape, reading: Reading) -> State:
+    """The state after a call that follows a known template where it has not stood before."""
+    n, arguments, entered = tape.count, [], []
+    for cell, place in zip(reading.cells, reading.places, strict=True):
+        if type(place) is int:
+            arguments.append(place)
+        else:
+            entered.append((n, None if place is None else place[0], cell.kind))
+            arguments.append(n)
+            n += 1
+    for _ in reading.numbers:
+        arguments.append(n)
+        n += 1
+    call = Call(template, tuple(arguments), tuple(entered), n, place_for(reading.form))
+    return State(tape.state, call, n + len(template.kinds))
+
+
+def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
+    """Whether the gradients of the leaves that a backward adds to are what they were when it was learned.
+
+    A leaf may be an argument of the call, and not be on the tape yet.
+    """
+    call: Call = state.event  # type: ignore[assignment]
+    given = dict(zip(call.arguments, reading.tensors, strict=False))
+    entered = {n: (again, kind) for n, again, kind in call.entered}
+    for leaf_ref, before, _ in call.template.grads:
+        at = call.number(leaf_ref)
+        leaf = given[at] if at in given else tape.value(at)
+        have = leaf._grad
+        if leaf._hooks or leaf._posts or (have is None) != (before is None):
+            return False
+        if have is not None:
+            if not is_simple(have):
+                return False
+            n = call.number(before)
+            try:
+                kind, place, _ = place_of(have, tape)
+            except Unknown:
+                return False
+            if n not in entered:
+                if place != n:
+                    return False
+            elif type(place) is int or entered[n] != (None if place is None else place[0], kind) or has_history(have):
+                return False
+    return True
+
+
+def follow(tape: Tape, state: State, reading: Reading) -> Any:
+    """Do what a known call does: enter its arguments, and make late tensors of its results."""
+    call: Call = state.event  # type: ignore[assignment]
+    try:
+        _do(tape, state, call, reading)
+    except BaseException:  # of a signal's handler: a call is done as a whole
+        _do(tape, state, call, reading)
+        raise
+    return _build(tape, call, reading, call.template.gives)
+
+
+def _do(tape: Tape, state: State, call: Call, reading: Reading) -> None:
+    """The same, of which some may have been done."""
+    template = call.template
+    if state.values > tape.count:
+        tape.put(state.values - 1, None, None)
+    serial = tape.serial
+    for k, (t, place, cell) in enumerate(zip(reading.tensors, reading.places, reading.cells, strict=True)):
+        if type(place) is not int:
+            enter(tape, t, place, cell, call.arguments[k])
+    for value, n in zip(reading.numbers, call.arguments[len(reading.tensors) :], strict=True):
+        tape.put(n, value, None)
+    for leaf_ref, before, ref in template.grads:
+        if before is not None:
+            have, n = tape.value(call.number(leaf_ref))._grad, call.number(before)
+            if not (have._serial == serial and have._number in (n, call.number(ref))):
+                _, place, cell = place_of(have, tape)
+                enter(tape, have, place, cell, n)
+    for ref, cell in template.constants:
+        tape.put(call.number(ref), None, Cell(cell.kind, cell.array, serial, call.number(ref)))
+    for ref, kind, flags in template.results:
+        n = call.number(ref)
+        tape.put(n, late(serial, n, kind, flags), None)
+    for target, ref in template.assigns:
+        _write(tape, call.number(target), call.number(ref), ref in template.renewed)
+    for leaf_ref, _, ref in template.grads:
+        tape.value(call.number(leaf_ref))._grad = tape.value(call.number(ref))
+    for ref in template.viewed:
+        tape.value(call.number(ref))._flags |= VIEWED
+    tape.count, tape.state = state.values, state
+
+
+def _write(tape: Tape, old: int, new: int, renewed: bool) -> None:
+    """Let the tensor that was value `old` be value `new`."""
+    serial, t = tape.serial, tape.value(old)
+    if t is None:
+        t = tape.value(new)
+    if not (t._serial == serial and t._number == new):
+        kind = t._kind if t._is_late else t._cell.kind
+        if not t._is_late:
+            t._cell.stale = t._written + 1
+            del t._cell
+        t._kind, t._serial, t._number = kind, serial, new  # at once: others may enter what is not late
+        t._written += 1
+    tape.put(new, t, None)
+    if renewed:
+        tape.put(old, None, tape.cell(old))
+        t._flags, t._node = t._flags | HISTORY, None
+        del t._node  # which there was not before, or it was none
+
+
+def check_renewed(template: Template, reading: Reading) -> None:
+    """Refuse a call that gives a tensor another node, if its node is there already; it would not be late after it."""
+    for target, ref in template.assigns:
+        t = reading.tensors[-1 - target] if ref in template.renewed else None
+        if t is None or not template.renewed[ref]:
+            continue
+        late = t._is_late or t._cell.array is None
+        if t._serial != reading.tape.serial or not t._flags & HISTORY or not late:
+            raise Unknown("writes to a tensor whose memory or history others share")
+
+
+def late(serial: int, number: int, kind: Kind, flags: int) -> Any:
+    """A tensor that has a number on a tape, and nothing else yet."""
+    cls: Any = tensor_types[0]
+    made = cls.__new__(cls)
+    made._serial, made._number, made._kind, made._flags = serial, number, kind, flags
+    return made
+
+
+def _build(tape: Tape, call: Call, reading: Reading, form: Any) -> Any:
+    what = form[0]
+    if what is RESULT:
+        return tape.value(call.number(form[1]))
+    if what is TENSOR:
+        return reading.tensors[form[1]]
+    if what is NOTHING:
+        return None
+    return sequence_of(form[1], [_build(tape, call, reading, f) for f in form[2]])
+
+
+def sequence_of(cls: type, items: list[Any]) -> Any:
+    """A list, tuple, or named tuple."""
+    if cls is list:
+        return items
+    return cls(*items) if hasattr(cls, "_fields") else cls(items)

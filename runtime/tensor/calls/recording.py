@@ -1,0 +1,76 @@
+"""Which functions are recorded as whole calls: the methods of tensors, and the functions of modules that ask for it."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+from ...compiled.byname import name_in, name_tables
+from .calls import recorded
+
+NUMBERS = {
+    "add": ("other",), "sub": ("other",), "rsub": ("other",), "mul": ("other",), "div": ("other",), "rdiv": ("other",),
+    "eq": ("other",), "ne": ("other",), "lt": ("other",), "le": ("other",), "gt": ("other",), "ge": ("other",),
+    "maximum": ("other",), "minimum": ("other",), "where": ("input", "other"), "masked_fill": ("value",),
+    "clamp": ("min", "max"), "leaky_relu": ("negative_slope",),
+}  # fmt: skip
+"""Parameters whose numbers may be others at each call: the functions hand them on to one operation, untouched."""
+
+CUTTING = {
+    "getitem", "narrow", "select", "split", "chunk", "unbind", "tensor_split", "split_with_sizes", "index_select",
+}  # fmt: skip
+"""Functions whose results are cut from values that are there, and are no part of a trace."""
+
+SHAPING = {"unsqueeze", "squeeze", "reshape", "view_as_shape", "view_as", "flatten", "ravel"}
+"""Functions that do so with integers, which are mostly indices: where they are used, their values are asked for."""
+
+OTHERS = (
+    "_", "record", "ones", "zeros", "empty", "full", "arange", "eye", "linspace", "is_", "set_", "get_", "manual_seed",
+    "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
+)  # fmt: skip
+"""How the names of functions begin that are not recorded."""
+
+DRAWING = {
+    "alpha_dropout", "bernoulli", "bernoulli_", "binomial", "cauchy_", "dropout", "dropout1d", "dropout2d", "dropout3d",
+    "exponential_", "feature_alpha_dropout", "fork_rng", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "geometric_", "gumbel_softmax", "log_normal_",
+    "multi_head_attention_forward", "multinomial", "normal", "normal_", "poisson", "random_", "rrelu", "rrelu_",
+    "scaled_dot_product_attention", "seed", "uniform_",
+}  # fmt: skip
+"""Functions that draw random numbers.  They do so at once, and what they do with them is recorded."""
+
+DUNDER = {"__hash__", "__pos__", "__setitem__", "__init__", "__new__", "__repr__", "__init_subclass__"}
+
+
+def wrapped(function: Any) -> Any:
+    """`function`, recorded, with what is known of it."""
+    name = function.__name__.strip("_")
+    cuts = "all" if name in CUTTING else "integers" if name in SHAPING else ""
+    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts)
+    home = getattr(sys.modules.get(function.__module__), "__dict__", {})
+    if home.get(function.__name__) is function:
+        home[function.__name__] = made  # for modules that are loaded later
+    return made
+
+
+def record_methods(*classes: type) -> None:
+    """Record the functions in the bodies of these classes, and the properties that are views."""
+    for cls in classes:
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and name not in DUNDER and name not in DRAWING:
+                setattr(cls, name, wrapped(value))
+            elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
+                setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
+        name_in(vars(cls), cls)
+    name_tables()
+
+
+def record_functions(namespace: dict[str, Any]) -> None:
+    """Record the functions of a module that are defined in this package, under their names there."""
+    here = __name__.rpartition(".tensor.")[0]
+    for name, value in list(namespace.items()):
+        ours = isinstance(value, FunctionType) and (value.__module__ or "").startswith(here)
+        if ours and not name.startswith(OTHERS) and name not in DRAWING:
+            namespace[name] = wrapped(value)
+    name_in(namespace)

@@ -1,0 +1,253 @@
+"""Calls that were recognised run again where what they left out is wanted: nodes, views, what was written in place.
+
+That happens before anything could tell the difference: a late tensor is asked for its node, a function runs for the
+first time, or a value that is wanted at the end of a trace has a history.  Every step that the calls record is the
+one that is on the tape already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..reverse.modes import mode
+from ..trace.fragments import Fragment
+from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, events
+from ..trace.tape import Tape, tapes
+from ..value.cells import Cell
+from ..value.core import wrap
+from ..value.memory import leave
+from ..value.slots import HISTORY, LEAF, SPECIAL, TensorBase
+from .call_nodes import Maker
+
+MOVED = (
+    "_index", "_steps", "_whole", "_part", "_seen", "_origin", "_inference", "_counter", "_accumulator", "_retains",
+)  # fmt: skip
+"""What a tensor has besides its cell, node, storage and flags."""
+
+
+class Again:
+    """The steps of a call that runs again.
+
+    grads   of a leaf's id, the gradient that it had then, and then has: the leaf itself may have another meanwhile,
+            also by another thread
+    """
+
+    def __init__(self, tape: Tape, call: Call, grads: dict[int, Any]) -> None:
+        self.tape, self.call, self.grads = tape, call, grads
+        self.steps = iter(call.template.steps)
+
+    def is_number(self, ref: int) -> bool:
+        """Whether a ref stands for a number, which is nothing else again."""
+        return len(self.call.template.dtypes) - len(self.call.arguments) > ref
+
+    def step(self, fragment: Fragment, cells: Any) -> list[Cell]:
+        """The results of the next step, which are on the tape."""
+        tape, call = self.tape, self.call
+        found = next(self.steps, None)
+        if found is None or len(found[1]) != len(cells):
+            raise RuntimeError("a recorded function did something else when it ran again; please report this bug")
+        _, refs, first, place = found
+        for k, cell in enumerate(cells):
+            if tape.number_of(cell) is None:
+                n = call.number(refs[k])
+                known = tape.cell(n)
+                if known is None and not self.is_number(refs[k]):
+                    n = tape.origin(n)
+                    known = tape.cell(n)
+                if known is None:
+                    tape.put(n, tape.value(n), cell)
+                    cell.serial, cell.number = tape.serial, n
+                else:
+                    cells[k] = known
+        tape.place = call.place or place
+        first = call.number(first)
+        return [tape.cell_at(n, kind) for n, kind in enumerate(fragment.results, first)]
+
+
+def catch_up(tape: Tape) -> None:
+    """Run again what was recognised since the last time, as far as it made more than values."""
+    if tape.caught is tape.state or tapes.tape.again is not None:
+        return
+    with tape.lock:
+        now = tape.state  # native code may go on
+        states = events(now, tape.caught)
+        calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
+        maker, made = Maker(tape, states), set(tape.done)
+        kept = _kept(tape, [call for _, call in calls])
+        try:
+            tape.busy = tape is tapes.tape
+            _rewind(tape, [call for _, call in calls])
+            for state, call in calls:
+                if call.template.plain:
+                    maker.make(call)
+                elif _matters(call):
+                    _repeat(tape, call)
+                    tape.noded = True
+                tape.done.add(state)
+        except BaseException as error:
+            _put_back(tape, kept)
+            tape.done, tape.busy = made, False
+            tape.fail(error)
+            raise
+        tape.busy = False
+        _forget(tape, [call for _, call in calls])
+        tape.caught = now
+        tape.done.clear()
+
+
+Tape.catch_up = catch_up  # type: ignore[method-assign]
+
+
+def _kept(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, tuple[Any, ...], list[Any]]]:
+    """The tensors that the calls write to as they are, for where that is interrupted."""
+    found: dict[int, Any] = {}
+    for call in calls:
+        for _, new in call.template.assigns:
+            t = tape.value(call.number(new))
+            found[id(t)] = t
+    return [(t, (t._serial, t._number, t._written, t._flags), _set(t)) for t in found.values() if t is not None]
+
+
+def _set(t: Any) -> list[Any]:
+    """What a tensor has; it may have no cell yet, and no node."""
+    late = t._is_late
+    return [None if late else t._cell, None if t._flags & HISTORY else t._node, t._storage]
+
+
+def _put_back(tape: Tape, kept: Sequence[tuple[Any, tuple[Any, ...], list[Any]]]) -> None:
+    """Let tensors be as they were kept."""
+    for t, (serial, number, written, flags), (cell, node, storage) in kept:
+        t._storage = storage
+        if cell is not None:
+            t._cell = cell
+        elif not t._is_late:
+            del t._cell
+        t._node = node
+        if flags & HISTORY:
+            del t._node
+        t._serial, t._number, t._written, t._flags = serial, number, written, flags
+        tape.put(number, t, tape.cell(number))
+
+
+def _rewind(tape: Tape, calls: Sequence[Call]) -> None:
+    """Give tensors that the calls wrote to the values of before."""
+    for call in reversed(calls):
+        for target, new in call.template.assigns:
+            n = call.number(target)
+            t = tape.value(call.number(new))
+            tape.put(n, t, tape.cell(n))
+            if call.template.renewed.get(new) is False:
+                t._node, t._flags = None, t._flags & ~HISTORY
+            t._cell = tape.cell_at(tape.origin(n), t._kind)
+            t._cell.stale = 0
+            t._written -= 1
+
+
+def _forget(tape: Tape, calls: Sequence[Call]) -> None:
+    """Let the tape know tensors that the calls gave another node by their last numbers alone, as it did before."""
+    for call in calls:
+        for target, new in call.template.assigns:
+            if new in call.template.renewed:
+                n = call.number(target)
+                tape.put(n, None, tape.cell(n))
+
+
+def _matters(call: Call) -> bool:
+    t = call.template
+    return bool(t.has_nodes or t.assigns or t.grads or any(flags & (SPECIAL | HISTORY) for _, _, flags in t.results))
+
+
+def _repeat(tape: Tape, call: Call) -> None:
+    template, grads = call.template, grads_of(call, tape.value)
+    numbers = {id(t): (t, t._serial, t._number) for t in _targets(tape, call)}
+    for t, _, _ in numbers.values():
+        leave(t, tape)
+    made = run_again(tape, call, lambda n: _as_entered(tape, n), grads)
+    moved: dict[int, Any] = {}
+    _move(tape, call, template.gives, made, moved)
+    for leaf, _, result in template.grads:
+        mine, now = tape.value(call.number(result)), grads[id(tape.value(call.number(leaf)))]
+        if now is not mine:
+            _move(tape, call, (RESULT, result), now, moved)
+    for t, serial, number in numbers.values():
+        t._serial, t._number = serial, number
+    for late in moved.values():
+        base = late._base
+        if id(base) in moved:
+            late._base = moved[id(base)]
+
+
+def grads_of(call: Call, value: Any) -> dict[int, Any]:
+    """The gradients that leaves had when the call added to them, by the leaves' ids."""
+    given = [(value(call.number(leaf)), have) for leaf, have, _ in call.template.grads]
+    return {id(leaf): None if have is None else value(call.number(have)) for leaf, have in given}
+
+
+def _as_entered(tape: Tape, n: int) -> Any:
+    """What an argument was; another thread may have written to it since, and not have run that."""
+    t = tape.value(n)
+    if isinstance(t, TensorBase) and t._is_late and t._serial != tape.serial:
+        return wrap(tape.cell(n))
+    return t
+
+
+def _targets(tape: Tape, call: Call) -> list[Any]:
+    return [tape.value(call.number(target)) for target, _ in call.template.assigns]
+
+
+def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any]) -> Any:
+    """Call the function again on the tensors that `value` gives for numbers; what it adds to is in `grads`."""
+    template, mine = call.template, tapes.tape
+    positional, named = template.form
+    args = [_argument(call, f, value) for f in positional]
+    kwargs = {name: _argument(call, f, value) for name, f in named.items()}
+    saved = mine.again, mine.storages, mode.enabled
+    mine.again, mine.storages, mode.enabled = Again(tape, call, grads), [], bool(template.mode & 1)
+    mine.depth += 1
+    try:
+        made = template.function(*args, **kwargs)
+        mine.forget_storages(made)
+    finally:
+        mine.depth -= 1
+        mine.again, mine.storages, mode.enabled = saved
+    return made
+
+
+def _argument(call: Call, form: Any, value: Any) -> Any:
+    what = form[0]
+    if what is TENSOR:
+        return value(call.arguments[form[1]])
+    if what is NUMBER:
+        return value(call.arguments[form[1] - len(call.template.dtypes)])
+    if what is SEQUENCE:
+        from_items = [_argument(call, f, value) for f in form[2]]
+        return _sequence(form[1], from_items)
+    return form[1]
+
+
+def _sequence(cls: type, items: Sequence[Any]) -> Any:
+    if cls is list:
+        return items
+    return cls(*items) if hasattr(cls, "_fields") else cls(items)
+
+
+def _move(tape: Tape, call: Call, form: Any, made: Any, moved: dict[int, Any]) -> None:
+    """Give late tensors what the tensors have that were made in their place."""
+    what = form[0]
+    if what is SEQUENCE:
+        for part, m in zip(form[2], made, strict=True):
+            _move(tape, call, part, m, moved)
+    elif what is RESULT:
+        late = tape.value(call.number(form[1]))
+        if late is not made and late is not None:
+            moved[id(made)] = late
+            late._cell, late._node, late._storage = made._cell, made._node, made._storage
+            late._flags = late._flags & ~(HISTORY | SPECIAL | LEAF) | made._flags & (SPECIAL | LEAF)
+            for name in MOVED:
+                if name in made.__dict__:
+                    late.__dict__[name] = made.__dict__[name]
+    assert what is not NOTHING or made is None
+
+
+__all__ = ["catch_up", "grads_of", "run_again"]

@@ -1,0 +1,1 @@
+"""The Tensor class, and the functions under the names that PyTorch gives them."""

@@ -1,0 +1,244 @@
+"""The Tensor: PyTorch's define-by-run face.  Methods are the functions of the modules beside this one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from ....compiler.backend.recorder import number_in
+from ....compiler.frontend.tree import CALLS, EAGER, FOLLOWED, STACKS, register_leaf
+from ..calls.compiled_calls import call_followed
+from ..calls.recording import wrapped
+from ..ops.arranging.creation import tensor
+from ..ops.arranging.pieces import stack, unbind
+from ..ops.arranging.shapes import whole_of
+from ..ops.elementwise.arithmetic import eq
+from ..ops.folds.extremes import any_
+from ..reverse.called import call_node
+from ..reverse.modes import is_grad_enabled
+from ..reverse.nodes import Node
+from ..trace.tape import tapes
+from ..transforms.batched import vmap
+from ..transforms.crossings import check_one
+from ..value.axes import axis_of, sizes
+from ..value.cells import StandIn, cell_of
+from ..value.core import Core, instances_are
+from ..value.dtypes import ALL, CPU, DType, Size, device, get_default_dtype
+from ..value.exchange import Exchange
+from ..value.formats import lies_in, ordered
+from ..value.paths import Path, part_of, strided
+from ..value.storage import Storage
+from .printing import text_of
+from .queries import contiguous_format
+
+_rows = wrapped(unbind)
+
+
+@instances_are
+class Tensor(Exchange):
+    """An array that remembers how it was computed, and is computed when somebody looks at it."""
+
+    def __init__(self, *args: Any) -> None:
+        data = args[0] if args else ()
+        if len(args) > 1 or isinstance(data, (int, Size)):  # sizes
+            data = np.zeros(sizes(args))
+        made = data if isinstance(data, Core) else tensor(data, dtype=get_default_dtype())
+        self._cell = made._read()
+
+    # ---- what it is
+
+    @property
+    def dtype(self) -> DType:
+        return ALL[self._kind_of().dtype]
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._kind_of().shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self._kind_of().shape)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    def dim(self) -> int:
+        return len(self._kind_of().shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        shape = self.shape
+        return shape if dim is None else shape[axis_of(dim, len(shape))]
+
+    def numel(self) -> int:
+        return self._kind_of().size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = strided(whole_of(self), self._path).strides
+        return strides if dim is None else strides[dim]
+
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        return lies_in(self, memory_format)
+
+    def contiguous(self, memory_format: Any = contiguous_format) -> Tensor:
+        return ordered(self, memory_format)
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    # ---- its value
+
+    def item(self) -> Any:
+        number = number_in(self)  # which a training step asks for each time
+        if number is not NotImplemented:
+            return number
+        check_one(self)
+        array = self._array()
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        return array.item()
+
+    def tolist(self) -> Any:
+        check_one(self)
+        return self._array().tolist()
+
+    def __float__(self) -> float:
+        return float(self._real_number())
+
+    def __int__(self) -> int:
+        return int(self._real_number())
+
+    def __complex__(self) -> complex:
+        return complex(self._single())
+
+    def _real_number(self) -> Any:
+        value = self._single()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError("value cannot be converted to type double without overflow: it is complex")
+            return value.real
+        return value
+
+    def __index__(self) -> int:
+        value = self._single() if self.numel() == 1 else None
+        if not isinstance(value, int):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value)
+
+    def _single(self) -> Any:
+        check_one(self)
+        array = self._array()
+        if array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return array.item()
+
+    def __bool__(self) -> bool:
+        check_one(self)
+        array = self._array()
+        if array.size != 1:
+            what = "no values" if array.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(array.item())
+
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def __format__(self, spec: str) -> str:
+        if self.dim() == 0:
+            return format(self.item(), spec)
+        return format(repr(self), spec)
+
+    def __len__(self) -> int:
+        if not self._read().kind.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._read().kind.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._kind_of().shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(_rows(self, 0))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(any_(eq(self, value)))
+
+    __hash__ = object.__hash__
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
+            )
+        restore, given = _parts(self)
+        made = memo[id(self)] = restore(*deepcopy(given, memo))
+        if self._grad is not None:
+            made._grad = deepcopy(self._grad, memo)
+        made.__dict__.update(deepcopy(hung_on(self), memo))
+        return made
+
+    def __copy__(self) -> Any:
+        """A leaf on the same memory, with what the user hung on this one."""
+        made = type(self).__new__(type(self))
+        made._be(self)
+        made._requires = self.requires_grad
+        made.__dict__.update(hung_on(self))
+        return made
+
+    def __reduce__(self) -> Any:
+        """What has a history comes back as a leaf; tensors that share memory share it again, if one pickle has them."""
+        for hook in (self._hooks or {}).values():
+            if not hasattr(hook, "__torch_unserializable__"):
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.", stacklevel=2)
+        return *_parts(self), hung_on(self) or None
+
+
+def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    """A function that makes a tensor like `x`, and what it takes."""
+    tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
+    path, array, requires_grad = x._path, x._array(), x.requires_grad
+    if x._storage is not None:
+        return _sharing, (type(x), x._storage, path, requires_grad)
+    return _restored, (type(x), np.array(array), requires_grad)
+
+
+def hung_on(x: Tensor) -> dict[str, Any]:
+    """The attributes that the user gave a tensor; its own are known to the class."""
+    return {name: value for name, value in x.__dict__.items() if not hasattr(type(x), name)}
+
+
+def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
+    made = cls.__new__(cls)
+    made._cell, made._requires = cell_of(array), requires_grad
+    return made
+
+
+def _sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
+    made = _restored(cls, np.array(part_of(storage.value(), path), order="C"), requires_grad)
+    made._storage, made._path, made._seen = storage, path, storage.edition
+    return made
+
+
+def from_array(array: np.ndarray) -> Tensor:
+    """A tensor of an array that nobody writes to any more."""
+    made = Tensor.__new__(Tensor)
+    made._cell = cell_of(np.ascontiguousarray(array).reshape(array.shape))
+    return made
+
+
+def is_followed(x: Tensor) -> bool:
+    """Whether what is computed with a tensor now is differentiated, later or beside it, or is of a batch."""
+    return (x.requires_grad and is_grad_enabled()) or isinstance(x._read(), StandIn)
+
+
+Node.__call__ = call_node  # type: ignore[attr-defined]
+register_leaf(Tensor, Core._array, from_array)
+STACKS[Tensor], EAGER[Tensor], FOLLOWED[Tensor] = stack, vmap, is_followed
+CALLS[Tensor] = call_followed

@@ -1,0 +1,1 @@
+"""What tensors can do: one folder for each kind of operation."""

@@ -1,0 +1,1 @@
+"""Tensors made, joined, cut, indexed and looked at in other shapes."""

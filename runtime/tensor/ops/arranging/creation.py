@@ -1,0 +1,341 @@
+"""Making tensors: from numbers, sequences and arrays, or filled with constants."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import reduce
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...calls.calls import forget_calls
+from ...trace.fragments import forget_fragments
+from ...trace.tape import force
+from ...transforms.crossings import alike, check_one
+from ...value.axes import check_sizes, sizes
+from ...value.cells import cell_of, shown
+from ...value.core import Core, Storage, wrap
+from ...value.dtypes import ALL, DType, bool_, default_complex, device, dtype_of, get_default_dtype, int64
+from ...value.dtypes import set_default_dtype as _set_default
+from ...value.foreign import array_behind
+from ...value.numbers import number_of
+from ...value.paths import part_of
+from ...value.promotion import common_dtype, number_dtype, wider
+from ..elementwise.elementary import cast_to
+
+if TYPE_CHECKING:
+    from ...face.tensor import Tensor
+
+
+def set_default_dtype(d: DType) -> None:
+    """Make Python's floats become tensors of dtype `d`."""
+    forget_calls()
+    _set_default(d)
+    forget_fragments()
+
+
+def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
+    """A tensor of an array that is its own."""
+    if on is not None:
+        device(on)
+    made = wrap(cell_of(array))
+    return made.requires_grad_() if requires_grad else made
+
+
+def constant(array: np.ndarray) -> Tensor:
+    """A tensor of an array that is its own, laid out in rows if it is not yet."""
+    return wrap(cell_of(np.ascontiguousarray(array).reshape(array.shape)))
+
+
+# ---- from data
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A copy of numbers, nested sequences or an array as a tensor."""
+    if isinstance(data, Core):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or"
+            " sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
+        data = data._array()
+    array = _array_of(data, dtype)
+    if requires_grad and array.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return finished(array, requires_grad, device)
+
+
+def _array_of(data: Any, dtype: Any) -> np.ndarray:
+    behind = array_behind(data)
+    data = data if behind is None else behind
+    if isinstance(data, (np.ndarray, np.generic)):
+        return _converted(np.asarray(data), dtype_of(dtype if dtype is not None else data.dtype))
+    plain = _plain(data, 0)
+    _check_nesting(plain, 0)
+    array = np.array(plain)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"new(): invalid data type {_odd(plain)!r}; expected numbers or sequences of them")
+    if dtype is not None:
+        if array.dtype.kind == "c" and not dtype_of(dtype).is_complex:
+            raise TypeError(f"new(): a complex number cannot become {dtype_of(dtype)}")
+        return _converted(array, dtype_of(dtype))
+    if _holds_dtypes(data):
+        return _converted(array, ALL[_dtype_within(data) or get_default_dtype().code])
+    if array.dtype.kind in "fc":
+        return _converted(array, get_default_dtype() if array.dtype.kind == "f" else default_complex())
+    return _converted(array, int64 if array.dtype.kind in "iu" else bool_)
+
+
+TYPED = (Core, np.ndarray, np.generic)
+"""What brings a dtype of its own into a list of numbers."""
+
+
+def _holds_dtypes(data: Any) -> bool:
+    if type(data) in (list, tuple):
+        return any(map(_holds_dtypes, data))
+    return isinstance(data, TYPED)
+
+
+def _dtype_within(data: Any) -> str | None:
+    """The smallest dtype for all that nested sequences hold; None if that is nothing."""
+    if isinstance(data, Core):
+        return data._read().kind.dtype
+    if isinstance(data, (np.ndarray, np.generic)):
+        return dtype_of(data.dtype).code
+    if not isinstance(data, (list, tuple)):
+        return number_dtype(type(data))
+    found = [code for d in data if (code := _dtype_within(d)) is not None]
+    return reduce(wider, found) if found else None
+
+
+def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
+    return np.array(array, dtype.numpy, order="C", copy=True)
+
+
+def _plain(data: Any, depth: int) -> Any:
+    """Nested sequences with the tensors in them replaced by numbers and lists."""
+    if isinstance(data, Core):
+        return data._array().tolist()
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data.tolist()
+    if isinstance(data, (list, tuple)):
+        if depth > 32:
+            raise ValueError("the sequences given to tensor() nest deeper than 32")
+        if data and isinstance(data[0], Core):
+            return [_single(d) if isinstance(d, Core) else _plain(d, depth + 1) for d in data]
+        return [_plain(d, depth + 1) for d in data]
+    if isinstance(data, range):
+        return list(data)
+    if not isinstance(data, Number):
+        raise TypeError(f"new(): invalid data type {type(data).__name__!r}; expected numbers or sequences")
+    return data
+
+
+def _single(x: Core) -> Any:
+    """The number of a tensor that stands where a number does: sizes of one are no dimensions there."""
+    array = x._array()
+    if array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return array.item()
+
+
+def _check_nesting(data: Any, depth: int) -> None:
+    if not isinstance(data, list) or not data:
+        return
+    first = len(data[0]) if isinstance(data[0], list) else None
+    for d in data:
+        n = len(d) if isinstance(d, list) else None
+        if n != first:
+            if first is None or n is None:
+                raise TypeError("a sequence given to tensor() mixes numbers and sequences")
+            raise ValueError(f"expected sequence of length {first} at dim {depth + 1} (got {n})")
+        _check_nesting(d, depth + 1)
+
+
+def _odd(data: Any) -> str:
+    while isinstance(data, list) and data:
+        data = data[0]
+    return type(data).__name__
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing its memory where that is possible."""
+    if isinstance(data, Core):
+        wanted = dtype_of(dtype).code if dtype is not None else None
+        same = wanted is None or wanted == data._read().kind.dtype
+        return data if same else cast_to(data, str(wanted))  # type: ignore[return-value]
+    behind = array_behind(data)
+    data = data if behind is None else behind
+    if isinstance(data, np.ndarray) and (dtype is None or dtype_of(dtype).numpy == data.dtype):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+READ_ONLY = (
+    "The given NumPy array is not writable. A tensor on its memory can be read; writing to it is an error. Copy the"
+    " array, or make it writable, before it is made a tensor."
+)
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on an array's memory.  It is read when an operation is written, and in-place functions write it."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            f"the array has the byte order of {ndarray.dtype.str!r}, not this machine's; convert it with"
+            " array.astype(array.dtype.newbyteorder('='))"
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(READ_ONLY, stacklevel=2)
+    return on_memory(ndarray)
+
+
+def on_memory(ndarray: np.ndarray) -> Tensor:
+    """A tensor on an array's memory, if tensors can lie so."""
+    dtype_of(ndarray.dtype, "the array's dtype")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides"
+            " are not supported. (You can probably work around this by making a copy of your array with"
+            " array.copy().)"
+        )
+    made = wrap(cell_of(np.array(ndarray, order="C", copy=True)))
+    made._storage = Storage(None, ndarray)
+    return made
+
+
+def export(x: Core) -> np.ndarray:
+    """An array on the tensor's memory, which the program may write to."""
+    check_one(x)
+    storage = x._shared()
+    while (cell := storage.cell) is not None:
+        array = np.array(shown(force(cell)), order="C", copy=True)
+        if storage.cell is cell:  # and no other thread has written to it, or exported it, meanwhile
+            storage.array, storage.cell = array, None
+            cell.home, cell.version = storage, storage.version  # who saved it is told of what is written
+    return part_of(storage.array, x._path).view()  # type: ignore[arg-type]
+
+
+# ---- constants
+
+
+def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Tensor:
+    kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
+    array = np.full(check_sizes(sizes(shape)), value, kind.numpy)
+    return finished(array, requires_grad, on)
+
+
+def zeros(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
+    """Zeros."""
+    return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
+
+
+def ones(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
+    """Ones."""
+    return filled(args if size is None else (size,), 1, dtype, requires_grad, device)
+
+
+def empty(
+    *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
+) -> Tensor:
+    """Elements that nobody should count on; they are zeros."""
+    return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
+
+
+def full(
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One number in every element; its class gives the dtype."""
+    if isinstance(fill_value, Core):
+        fill_value = fill_value._array().item()
+    number = number_of(fill_value)
+    if number is None:
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
+    if dtype is None:
+        dtype = type(number) if isinstance(number, (float, complex)) else np.asarray(number).dtype
+    return filled((size,), fill_value, dtype, requires_grad, device)
+
+
+# ---- in the shape of another
+
+
+def like(x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None) -> Tensor:
+    """One number in a tensor of the shape of `x`."""
+    kind = x._read().kind
+    wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy
+    return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
+
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros in the shape of `input`."""
+    return like(input, 0, dtype, requires_grad, device)
+
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones in the shape of `input`."""
+    return like(input, 1, dtype, requires_grad, device)
+
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros, which nobody should count on, in the shape of `input`."""
+    return like(input, 0, dtype, requires_grad, device)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number in the shape of `input`."""
+    if isinstance(fill_value, Core):
+        fill_value = fill_value._array().item()
+    return like(input, fill_value, dtype, requires_grad, device)
+
+
+def result_type(*tensors: Any) -> DType:
+    """The dtype that an operation on these tensors and numbers has."""
+    arguments = [x._read().kind if isinstance(x, Core) else type(x) for x in tensors]
+    return ALL[common_dtype(arguments)]

@@ -1,0 +1,192 @@
+"""Numbers in steps, and tensors that are made in the likeness of another: arange, linspace, eye, `x.new_zeros`."""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...face.results import deliver
+from ...transforms.crossings import alike
+from ...value.core import Core
+from ...value.dtypes import ALL, dtype_of, float64, get_default_dtype, int64
+from ...value.numbers import number_of
+from .creation import empty, filled, finished, full, ones, tensor, zeros
+
+if TYPE_CHECKING:
+    from ...face.tensor import Tensor
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones on the diagonal."""
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
+    return finished(np.eye(n, m, dtype=kind.numpy), requires_grad, device)
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """start, start + step, ... below end."""
+    if out is not None:
+        kind = dtype_of(out.dtype)
+        given = [start, end, step]
+        if not kind.is_floating_point:
+            given = [b if b is None else int(b) for b in given]
+        if given[2] == 0:
+            raise ValueError("step must be nonzero")
+        return deliver(arange(*given, dtype=kind), out)
+    bounds: list[Any] = [b._array().item() if isinstance(b, Core) else number_of(b) for b in (start, end, step)]
+    if end is None:
+        bounds[:2] = [0, bounds[0]]
+    if None in bounds:
+        raise TypeError(f"arange(): expected numbers, got {start!r}, {end!r} and {step!r}")
+    first, last, stride = bounds
+    for bound in bounds:
+        if bound != bound or bound in (inf, -inf):
+            raise RuntimeError(f"unsupported range: {first} -> {last}")
+    if stride == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) * stride < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = dtype_of(dtype) if dtype is not None else None
+    if kind is None:
+        kind = int64 if all(isinstance(b, int) for b in bounds) else get_default_dtype()
+    n = max(0, ceil((last - first) / stride))
+    values = first + stride * np.arange(n)
+    return finished(values.astype(kind.numpy), requires_grad, device)
+
+
+def _end(name: str, value: Any) -> float:
+    """One end of a range, perhaps a tensor of one number."""
+    if isinstance(value, Core):
+        array = value._array()
+        if array.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got one with {array.ndim} dimension(s)."
+            )
+        return array.item()
+    return value
+
+
+def _steps(name: str, start: Any, end: Any, steps: int, dtype: Any) -> tuple[np.ndarray, np.dtype]:
+    """Numbers evenly spaced in double precision, and the dtype to convert them to."""
+    kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
+    first, last = _end(name, start), _end(name, end)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if kind.is_floating_point or name == "logspace":
+        return np.linspace(first, last, steps, dtype=float64.numpy), kind.numpy
+    first, last = int(first), int(last)
+    stride = (last - first) / max(steps - 1, 1)
+    at = np.arange(steps)
+    return np.where(at < steps / 2, first + stride * at, last - stride * (steps - 1 - at)), kind.numpy
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+) -> Tensor:
+    """`steps` numbers evenly spaced from start to end, both included."""
+    array, kind = _steps("linspace", start, end, steps, dtype)
+    return finished(array.astype(kind), requires_grad, device)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+) -> Tensor:
+    """base ** x for `steps` numbers x evenly spaced from start to end."""
+    array, kind = _steps("logspace", start, end, steps, dtype)
+    with np.errstate(all="ignore"):
+        return finished(np.power(float(base), array).astype(kind), requires_grad, device)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of one number, by default of the default dtype."""
+    return filled(((),), s, dtype, requires_grad, device)
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """Elements that nobody should count on; the strides are those of a contiguous tensor."""
+    return empty(size, **options)
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """Elements that nobody should count on, laid out without a permutation."""
+    if len(size) != len(physical_layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout;"
+            f" i.e. len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError(f"physical_layout must name each dimension once, got {list(physical_layout)}")
+    return empty(size, **options)
+
+
+# ---- in the dtype of another
+
+
+def _dtype(x: Core, dtype: Any) -> Any:
+    return ALL[x._read().kind.dtype] if dtype is None else dtype
+
+
+def new_zeros(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Zeros of the dtype of `input`."""
+    return alike(zeros(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+
+
+def new_ones(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Ones of the dtype of `input`."""
+    return alike(ones(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+
+
+def new_empty(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Elements, of the dtype of `input`, that nobody should count on."""
+    return alike(empty(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+
+
+def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """The same; the strides are those of a contiguous tensor."""
+    return empty(size, dtype=_dtype(input, dtype), **options)
+
+
+def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """One number, in the dtype of `input`."""
+    return alike(full(size, fill_value, dtype=_dtype(input, dtype), **options), input)
+
+
+def new_tensor(input: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A copy of `data` in the dtype of `input`."""
+    return tensor(data, dtype=_dtype(input, dtype), **options)
+
+
+def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The size, which may be given by name."""
+    return (options.pop("size"),) if "size" in options else size

@@ -1,0 +1,39 @@
+"""Functions of three tensors or numbers: blends, and products and quotients added to something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...trace.fragments import Operation
+from ...value.core import Core, apply
+from .arithmetic import Operand
+
+if TYPE_CHECKING:
+    from ...face.tensor import Tensor
+
+
+def _lerp(m: Any, x: Any, y: Any, w: Any) -> Any:
+    return x + w * (y - x)
+
+
+LERP, LERP_TENSOR = (Operation("lerp", f"LerpBackward{k}", _lerp, "common", True) for k in (0, 1))
+
+
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    """input + weight * (end - input)."""
+    return apply(LERP_TENSOR if isinstance(weight, Core) else LERP, (input, end, weight))
+
+
+ADDCMUL = Operation("addcmul", "AddcmulBackward0", lambda m, x, a, b, v: x + v * a * b, "common", True)
+ADDCDIV = Operation("addcdiv", "AddcdivBackward0", lambda m, x, a, b, v: x + v * (a / b), "float", True)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    return apply(ADDCMUL, (input, tensor1, tensor2, value))
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    return apply(ADDCDIV, (input, tensor1, tensor2, value))
+

@@ -1,0 +1,108 @@
+"""Softmax and its logarithm, with pullbacks that read the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .....compiler.ops import reduce as R
+from .....compiler.ops.shape import reshape
+from ...trace.fragments import Operation
+from ...value.axes import axes_of, axis_of
+from ...value.core import apply
+from ...value.dtypes import dtype_of
+from ...value.promotion import float_dtype
+from ..folds.reductions import back, keep, shape_of, total
+from .elementary import cast_to
+
+if TYPE_CHECKING:
+    from ...face.tensor import Tensor
+
+
+def _shifted(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """x minus its largest element, so that no exponential overflows."""
+    if not axes:
+        return x - x
+    if not x.value.type.size:
+        return x
+    return x - back(m, m(R.max_(m.b, x.value, axes=axes)), shape_of(x), axes)
+
+
+def _softmax(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    e = m.exp(_shifted(m, x, axes))
+    return e / back(m, total(m, e, axes), shape_of(x), axes)
+
+
+def _softmax_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...]) -> Any:
+    (y,), (ct,) = results, cts
+    return [y * (ct - back(m, total(m, ct * y, axes), shape_of(y), axes))]
+
+
+def _log_softmax(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    x = _shifted(m, x, axes)
+    return x - back(m, m.log(total(m, m.exp(x), axes)), shape_of(x), axes)
+
+
+def _log_softmax_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...]) -> Any:
+    (y,), (ct,) = results, cts
+    return [ct - m.exp(y) * back(m, total(m, ct, axes), shape_of(y), axes)]
+
+
+def _logsumexp(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """An infinite maximum is not subtracted: the sum of exponentials is infinite, or zero, by itself."""
+    if not x.value.type.size:
+        nothing = total(m, x, axes)
+        return keep(m, m.log(nothing), shape_of(x), axes, keepdim)
+    top = m(R.max_(m.b, x.value, axes=axes)) if axes else x
+    top = m.select(m.lt(m.abs(top), float("inf")), top, 0)
+    shape = shape_of(x)
+    made = top + m.log(total(m, m.exp(x - back(m, top, shape, axes)), axes))
+    return keep(m, made, shape, axes, keepdim)
+
+
+def _logsumexp_pull(
+    m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...], keepdim: bool
+) -> Any:
+    (x,), (y,), (ct,) = inputs, results, cts
+    shape = shape_of(x)
+    y, ct = (back(m, unkept(m, v, shape, axes, keepdim), shape, axes) for v in (y, ct))
+    return [ct * m.exp(x - y)]
+
+
+def unkept(m: Any, x: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> Any:
+    """`x` without the axes of size one that `keepdim` left."""
+    if not keepdim:
+        return x
+    return m(reshape(m.b, x.value, shape=tuple(n for a, n in enumerate(shape) if a not in axes)))
+
+
+SOFTMAX = Operation("softmax", "SoftmaxBackward0", _softmax, pull=_softmax_pull)
+LOG_SOFTMAX = Operation("log_softmax", "LogSoftmaxBackward0", _log_softmax, pull=_log_softmax_pull)
+LOGSUMEXP = Operation("logsumexp", "LogsumexpBackward0", _logsumexp, pull=_logsumexp_pull)
+
+
+def _as_float(input: Tensor, dtype: Any = None) -> Tensor:
+    have = input._read().kind.dtype
+    code = dtype_of(dtype).code if dtype is not None else float_dtype(have)
+    return input if code == have else cast_to(input, code)
+
+
+def _axes(input: Tensor, dim: int) -> tuple[int, ...]:
+    rank = len(input._read().kind.shape)
+    axis = axis_of(dim, rank)
+    return (axis,) if rank else ()
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Exponentials along `dim`, divided by their sum."""
+    return apply(SOFTMAX, (_as_float(input, dtype),), (_axes(input, dim),))
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithm of softmax along `dim`."""
+    return apply(LOG_SOFTMAX, (_as_float(input, dtype),), (_axes(input, dim),))
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials over `dim`."""
+    axes = axes_of(dim, len(input._read().kind.shape))
+    return apply(LOGSUMEXP, (_as_float(input),), (axes, keepdim and bool(axes)))

@@ -1,0 +1,1 @@
+"""Operations that fold dimensions away, order them or run along them."""

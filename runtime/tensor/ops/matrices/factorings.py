@@ -1,0 +1,248 @@
+"""Factorisations of matrices: Cholesky, LU, QR; least squares and rank."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .....compiler.ops.linalg import factor as K
+from .....compiler.ops.linalg import matrices as M
+from ...trace.fragments import Operation
+from ...value.core import apply, apply_all, wrap
+from ...value.dtypes import ALL
+from ...value.found import returned
+from ..arranging.creation import empty, tensor
+from ..arranging.shapes import reshape, shape_of, transpose, unsqueeze
+from ..elementwise.arithmetic import gt, mul
+from ..elementwise.pointwise import maximum
+from ..folds.reductions import sum_
+from .products import matmul
+from .solving import check_alike, check_matrices, check_rank, check_square, fail, pinv, tolerances
+from .spectra import eigvalsh, results_of, several, svdvals
+
+if TYPE_CHECKING:
+    from ...face.tensor import Tensor
+
+
+# ---- Cholesky
+
+CHOLESKY = Operation("linalg_cholesky", "LinalgCholeskyExBackward0", lambda m, x: m.cholesky(x))
+OLD_CHOLESKY = Operation("cholesky", "CholeskyBackward0", lambda m, x: m.cholesky(x))
+CHOLESKY_INFO = Operation("cholesky_info", "", lambda m, x: m.cholesky_info(x))
+cholesky_ex_result = returned("linalg_cholesky_ex", "L", "info")
+
+
+def _factor(name: str, operation: Operation, A: Tensor, upper: bool) -> Tensor:
+    check_square(name, A)
+    made = apply(operation, (transpose(A, -2, -1) if upper else A,))
+    if np.isnan(made._array()).any():
+        fail(name, K.cholesky_info.evaluate([A._array()], {}, ())[0], _not_positive)
+    return transpose(made, -2, -1) if upper else made
+
+
+def _not_positive(k: int) -> str:
+    return f"the input is not positive-definite: its leading minor of order {k} is not"
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """L with A = L L', or U with A = U' U; LinAlgError if A is not positive definite."""
+    return _factor("linalg.cholesky", CHOLESKY, A, upper)
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The factors, and for each matrix 0, or the order of the first leading minor that is not positive."""
+    if check_errors:
+        return cholesky_ex_result(cholesky(A, upper=upper), apply(CHOLESKY_INFO, (A,)))
+    check_square("linalg.cholesky_ex", A)
+    made = apply(CHOLESKY, (transpose(A, -2, -1) if upper else A,))
+    return cholesky_ex_result(transpose(made, -2, -1) if upper else made, apply(CHOLESKY_INFO, (A,)))
+
+
+def old_cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """L with A = L L', or U with A = U' U."""
+    return _factor("cholesky", OLD_CHOLESKY, input, upper)
+
+
+old_cholesky.__name__ = old_cholesky.__qualname__ = "cholesky"
+
+# ---- LU
+
+LU_FACTOR = several("linalg_lu_factor", "LinalgLuFactorExBackward0", K.lu_factor)
+lu_factor_result = returned("linalg_lu_factor", "LU", "pivots")
+lu_factor_ex_result = returned("linalg_lu_factor_ex", "LU", "pivots", "info")
+lu_result, lu_unpack_result = returned("linalg_lu", "P", "L", "U"), returned("lu_unpack", "P", "L", "U")
+
+
+def _check_lu(name: str, A: Any, pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU, expected pivot=True")
+    if len(check_rank(name, A)) and not A._read().kind.is_float:
+        raise NotImplementedError(f"{name}: expected a floating-point tensor, got {A._read().kind}")
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """LU in one matrix, the row that each row was swapped with, and 0 or the place of a pivot that is zero."""
+    _check_lu("torch.lu_factor", A, pivot)
+    made = results_of(lu_factor_ex_result, LU_FACTOR, A)
+    if check_errors:
+        fail("torch.linalg.lu_factor_ex", made.info._array(), _zero_pivot)
+    return made
+
+
+def _zero_pivot(k: int) -> str:
+    return f"U[{k},{k}] is zero, so LU cannot be used to solve; lu and lu_factor_ex factor without this check"
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """LU in one matrix, and the row that each row was swapped with."""
+    made = lu_factor_ex(A, pivot=pivot)
+    info = made.info._array()
+    if info.any():
+        at = int(np.flatnonzero(info)[0])
+        raise RuntimeError(f"torch.linalg.lu_factor: (Batch element {at}): {_zero_pivot(int(info.flat[at]))}")
+    return lu_factor_result(made.LU, made.pivots)
+
+
+def _unpack(m: Any, packed: Any, pivots: Any, dtype: str) -> Any:
+    *_, rows, columns = M.shape_of(packed)
+    n = min(rows, columns)
+    below = M.corner(m, packed, rows, n)
+    low = M.lower(m, below, -1) + M.identity(m, below)
+    swaps = m(K.permutation(m.b, pivots.value, rows=rows, dtype=dtype))
+    return swaps, low, M.upper(m, M.corner(m, packed, n, columns))
+
+
+def _lu(m: Any, x: Any, dtype: str) -> Any:
+    packed, pivots, _ = m.b.emit(K.lu_factor, x.value)
+    return _unpack(m, m(packed), m(pivots), dtype)
+
+
+LU = Operation("linalg_lu", "LinalgLuBackward0", _lu)
+UNPACK = Operation("lu_unpack", "LuUnpackBackward0", _unpack, "own")
+
+
+def _three(kind: Any, operation: Operation, args: Any, attributes: Any) -> Any:
+    (p, low, up), node = apply_all(operation, args, attributes)
+    return kind(wrap(p), wrap(low, node, 1), wrap(up, node, 2))
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """P, L and U with A = P L U."""
+    _check_lu("linalg.lu", A, pivot)
+    return _three(lu_result, LU, (A,), (A._read().kind.dtype,))
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """P, L and U of what `lu_factor` gave; those not asked for are empty."""
+    if unpack_pivots and LU_pivots._read().kind.dtype != "i32":
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got"
+            f" {LU_pivots._read().kind}"
+        )
+    dtype = LU_data._read().kind.dtype
+    p, low, up = _three(lu_unpack_result, UNPACK, (LU_data, LU_pivots), (dtype,))
+    none = empty(0, dtype=ALL[dtype])
+    return lu_unpack_result(p if unpack_pivots else none, *((low, up) if unpack_data else (none, none)))
+
+
+# ---- QR and reflections
+
+QR = several("linalg_qr", "LinalgQrBackward0", K.qr, "mode")
+qr_result, old_qr_result = returned("linalg_qr", "Q", "R"), returned("qr", "Q", "R")
+
+
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """Q and R with A = Q R; mode "complete" gives a square Q, mode "r" none."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr: expected the mode 'reduced' (default), 'complete' or 'r', got {mode!r}")
+    check_matrices("linalg.qr", A)
+    made = results_of(qr_result, QR, A, "reduced" if mode == "r" else mode)
+    return made if mode != "r" else qr_result(empty(0, dtype=ALL[A._read().kind.dtype]), made.R)
+
+
+def old_qr(input: Tensor, some: bool = True) -> Any:
+    """Q and R with A = Q R; with `some` Q has as many columns as A has rows or columns."""
+    return old_qr_result(*qr(input, "reduced" if some else "complete"))
+
+
+old_qr.__name__ = old_qr.__qualname__ = "qr"
+
+
+def _reflections(m: Any, v: Any, tau: Any) -> Any:
+    """The first columns of the product of 1 - tau v v'."""
+    *lead, rows, columns = M.shape_of(v)
+    low = M.lower(m, v, -1) + M.identity(m, v)
+    made = M.identity(m, v)
+    for k in reversed(range(M.shape_of(tau)[-1])):
+        column = M.block(m, low, 0, k, rows, 1)
+        factor = M.block(m, M.reshaped(m, tau, (*lead, 1, M.shape_of(tau)[-1])), 0, k, 1, 1)
+        row = M.product(m, factor, M.product(m, M.turned(m, column), made))
+        made = made - M.product(m, column, row)
+    return M.corner(m, made, rows, columns)
+
+
+HOUSEHOLDER = Operation("linalg_householder_product", "LinalgHouseholderProductBackward0", _reflections)
+
+
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of reflections, whose vectors lie below the diagonal of A."""
+    name = "torch.linalg.householder_product"
+    a, t = check_rank(name, A), shape_of(tau)
+    if a[-2] < a[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if not t or a[-1] < t[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if a[:-2] != t[:-1]:
+        raise RuntimeError(f"{name}: expected batch dimensions {list(a[:-2])} of tau, got {list(t[:-1])}")
+    if A._read().kind.dtype != tau._read().kind.dtype:
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
+    return apply(HOUSEHOLDER, (check_matrices(name, A), tau))
+
+
+# ---- rank and least squares
+
+
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values are above max(atol, rtol * the largest)."""
+    check_rank("torch.linalg.matrix_rank", A)
+    check_matrices("torch.linalg.matrix_rank", A)
+    A = A.detach()
+    if not prod(shape_of(A)):
+        return tensor(np.zeros(shape_of(A)[:-2], np.int64))
+    values = eigvalsh(A).abs() if hermitian else svdvals(A)
+    absolute, relative = (tol, 0.0) if tol is not None else (atol, rtol)
+    absolute, relative = tolerances(A, absolute, relative)
+    bound = maximum(absolute, mul(relative, values.amax(-1)))
+    return sum_(gt(values, unsqueeze(bound, -1)), -1)
+
+
+lstsq_result = returned("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X of least size among those that make |A X - B| least, by the pseudoinverse."""
+    name = "torch.linalg.lstsq"
+    a, b = check_rank(name, A), shape_of(B)
+    if not b:
+        raise RuntimeError(f"{name}: input other must have at least 1 dimension")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver!r}")
+    is_vector = len(a) - 1 == len(b) and a[:-1] == b
+    if not is_vector and (len(b) < 2 or b[-2] != a[-2]):
+        raise RuntimeError(f"{name}: the sizes of A and B in the rows are not the same: {list(a)} and {list(b)}")
+    check_alike(name, A, B)
+    check_matrices(name, A)
+    rtol = tolerances(A, None, None)[1] if rcond is None else rcond
+    right = unsqueeze(B, -1) if is_vector else B
+    made = matmul(pinv(A, rtol=rtol), right)
+    dtype = ALL[A._read().kind.dtype]
+    rank = matrix_rank(A, rtol=rtol)
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty(0, dtype=dtype)
+    residuals = empty(0, dtype=dtype)
+    if a[-2] > a[-1] and driver != "gelsy" and driver is not None and (rank._array() == a[-1]).all():
+        residuals = sum_((matmul(A, made) - right) ** 2, -2)
+    if driver == "gels":
+        rank = empty(0, dtype=ALL["i64"])
+    return lstsq_result(reshape(made, shape_of(made)[:-1]) if is_vector else made, residuals, rank, values)

@@ -1,0 +1,1 @@
+"""Convolutions, pooling, Fourier transforms and signals."""

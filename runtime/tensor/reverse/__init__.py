@@ -1,0 +1,1 @@
+"""The gradient graph and the walk backward through it."""

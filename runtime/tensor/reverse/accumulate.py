@@ -1,0 +1,68 @@
+"""Adding to the gradients of leaves."""
+
+from __future__ import annotations
+
+import threading
+
+from ..ops.elementwise.arithmetic import add
+from ..trace.tape import force, tapes
+from ..trace.undo import note
+from ..value.cells import Cell, levels_of
+from ..value.core import Core, wrap
+from ..value.writing import overwrite
+from .modes import watch
+from .nodes import Flow
+
+
+def tensor_of(flow: Flow) -> Core:
+    cell, edge = flow
+    return wrap(cell) if edge is None else wrap(cell, edge[0], edge[1])
+
+
+def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
+    """Add a cotangent to the `grad` of a leaf, or of a tensor that keeps its own, which becomes another tensor then."""
+    call = tapes.tape.call
+    if call is not None:
+        call.adds(leaf)
+    new, apart = tensor_of(flow), create or leaf._node is not None
+    if watch.lanes and levels_of([flow[0]])[0] and not levels_of([leaf._cell])[0]:
+        raise RuntimeError(
+            "backward() called inside a function that vmap maps, for a leaf that is the same for all examples. Use"
+            " torch.func.grad or vjp there, or call backward() outside of vmap."
+        )
+    again = tapes.tape.again
+    if again is not None and id(leaf) in again.grads:
+        again.grads[id(leaf)] = _sum(again.grads[id(leaf)], new, apart)
+        return
+    while True:
+        have = leaf._grad
+        if have is not None and _is_elsewhere(have):
+            force(have._read())
+        with _adding:
+            if leaf._grad is not have or (have is not None and _is_elsewhere(have)):
+                continue
+            total = _sum(have, new, apart)
+            if total is not have:
+                note(tapes.tape, total._read(), leaf, "_grad")
+                leaf._grad = total
+        return
+
+
+def _sum(have: Core | None, new: Core, apart: bool) -> Core:
+    """The gradient with something added: in place, or as a tensor of its own."""
+    if have is None:
+        return new
+    if apart:
+        return add(have, new)
+    overwrite(have, add(have, new))
+    return have
+
+
+_adding = threading.RLock()
+"""Held while a gradient is added to, which threads may do at the same time."""
+
+
+def _is_elsewhere(x: Core) -> bool:
+    """Whether the value is still to be computed, from what another thread has recorded."""
+    cell = x._read()
+    return type(cell) is Cell and cell.array is None and cell.serial != tapes.tape.serial and tapes.tape.again is None

@@ -1,0 +1,87 @@
+"""Values that a program asks for in the middle of a step, computed on the side so that the step stays whole.
+
+    loss = model(x)
+    if loss.item() > 100: ...      the trace is not over: backward and the optimiser's step belong to it
+    loss.backward()
+
+To run the trace there would cut it: what has a history would need its nodes, and backward would go from node to node.
+So what the value depends on is computed by itself, and once more with the rest when the step ends.  The trace doesn't
+change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short traces, a few
+times in each, where the same was asked before, and not again where it took long.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..value.slots import PART, SPECIAL, VIEWED
+from .plans import Plan, needs_nodes, plan_for
+from .states import forest
+from .tape import Tape, tapes
+
+SHORT = 512
+"""A trace has so many values at most."""
+
+OFTEN = 16
+"""So many values of a trace are computed on the side; where that is not enough, none will be."""
+
+LONG = 3e-4
+"""Seconds: a value whose kernel takes longer is not computed twice."""
+
+
+idle: set[int] = set()
+"""The states and values where somebody looked without that a step ended: whoever only evaluates is served better by
+traces that end."""
+
+
+def peek(t: Any) -> np.ndarray | None:
+    """The value of a late tensor that shares memory with nobody, or None if its trace is to be run."""
+    tape = tapes.tape
+    with tape.lock:  # another thread may run the trace, and holds it meanwhile
+        if t._storage is not None or t._flags & (SPECIAL | PART | VIEWED) or not t._is_late:
+            return None
+        if t._serial != tape.serial or tape.noded or tape.goes_on or tape.depth or tape.count > SHORT:
+            return None
+        if tape.call is not None or tape.again is not None:
+            return None
+        tape.depth += 1  # so that whoever records meanwhile waits for the lock
+        try:
+            return _value(tape, t._number)
+        finally:
+            tape.depth -= 1
+
+
+def _value(tape: Tape, n: int) -> np.ndarray | None:
+    state = tape.state
+    key = hash((state.path, n, "peek"))
+    if key in idle or forest.is_new(key) or not _are_others(tape, n):
+        return None
+    serial, keys = tape.peeked
+    if serial != tape.serial:
+        serial, keys = tape.peeked = tape.serial, []
+    if len(keys) >= OFTEN:  # no step has ended since
+        idle.update(keys)
+        return None
+    plan = plan_for(state, (1 << n).to_bytes(n // 8 + 1, "little"))
+    if plan.looks >= OFTEN and plan.seconds > LONG:
+        return None
+    keys.append(key)
+    return _computed(plan, tape)
+
+
+def _are_others(tape: Tape, n: int) -> bool:
+    """Whether somebody holds another value with a history, which it may go on from."""
+    live = bytearray(tape.live())
+    live[n // 8] &= ~(1 << n % 8)
+    return needs_nodes(tape.state, bytes(live))
+
+
+def _computed(plan: Plan, tape: Tape) -> np.ndarray:
+    begun = perf_counter()
+    (made,) = plan.values(tape)
+    if plan.kernel is not None:
+        plan.looks, plan.seconds = plan.looks + 1, min(plan.seconds, perf_counter() - begun)
+    return made

@@ -1,0 +1,335 @@
+"""What becomes of a trace: run op by op when it is new, compiled as a whole when it comes again.
+
+    >>> explain()
+    {'recorded': 0, 'cold': 0, 'compiled': 0, 'replayed': 0}
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ....compiler import watch
+from ....compiler.backend import recorder
+from ....compiler.backend.recorder import Input, Replay, Source
+from ....compiler.backend.recorder.replay import DTYPE_NAMES
+from ....compiler.ir.graph import Builder, Graph, Value, replay
+from ....compiler.ir.text import show
+from ....compiler.settings import settings
+from ..value.cells import number_cell
+from .background import maker
+from .engine import Kernel, compile_graph
+from .fragments import Fragment
+from .interrupts import is_of_a_handler
+from .states import NONE, Program, State, forest
+
+KEPT = 256
+"""How many plans are kept; the one unused for longest goes first."""
+
+ARGUMENTS = 900
+"""A kernel has so many arrays at most."""
+
+_plans: OrderedDict[Plan, None] = OrderedDict()
+_lock = threading.Lock()
+_reasons: OrderedDict[str, str] = OrderedDict()
+REASONS = 12
+"""How many functions are told of whose calls were not recognised."""
+
+_counts = {"recorded": 0, "cold": 0, "compiled": 0, "replayed": 0}
+_last: tuple[State | None, Any] = (None, None)
+
+
+class Report(dict[str, int]):
+    """Counts by name, and as text with the reasons why calls were not recognised.
+
+    recorded   operations; those of a call that was recognised count as well
+    cold       traces that ran op by op, compiled: that became kernels, replayed: that ran as kernels
+    """
+
+    def __str__(self) -> str:
+        lines = [f"{self['recorded']} operations recorded", f"{self['cold']} traces ran op by op"]
+        lines += [f"{self['compiled']} traces compiled", f"{self['replayed']} traces replayed"]
+        lines += [f"not recognised: {name} {why}" for name, why in _reasons.items()]
+        return "\n".join(lines)
+
+
+def explain() -> Report:
+    """What became of the operations on Tensors; printed, it says why calls were not recognised, the last few."""
+    with _lock:
+        made = Report(_counts)
+        for plan in _plans:
+            settle(plan.state)
+            plan.count(made)
+    return made
+
+
+def because(name: str, why: str) -> None:
+    """Note why a call of a function was not recognised."""
+    _reasons.pop(name, None)
+    _reasons[name] = why
+    if len(_reasons) > REASONS:
+        _reasons.popitem(last=False)
+
+
+def program_of(state: State) -> Program:
+    """The trace written out; the last one is kept, because it is asked for again soon."""
+    global _last
+    known, program = _last
+    if known is not state:
+        program = Program(state)
+        _last = state, program
+    return program
+
+
+def count_cold(steps: int) -> None:
+    """Count a trace that ran op by op."""
+    _counts["recorded"] += steps
+    _counts["cold"] += 1
+
+
+def numbers_in(live: bytes) -> list[int]:
+    """The numbers of the bits that are set."""
+    bits, found = int.from_bytes(live, "little"), []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def needs_nodes(state: State, live: bytes) -> bool:
+    """Whether a value that is wanted has a history that backward has not used up, or is a view of who knows what."""
+    return joins_of(state, live) is None
+
+
+def joins_of(state: State, live: bytes) -> list[tuple[int, int]] | None:
+    """Which views that are wanted share the memory of which values; None where nodes are needed."""
+    known = state.info
+    if known is None:
+        known = state.info = {}
+    if live not in known:
+        program, numbers = program_of(state), numbers_in(live)
+        used = not any(program.history.get(n, False) for n in numbers)
+        known[live] = program.views.joins(numbers, program.again) if used else None
+    return known[live]
+
+
+def plan_for(state: State, live: bytes) -> Plan:
+    """What computes the values of `live`: op by op the first time, compiled when it comes again."""
+    plan = state.plans.get(live)
+    if plan is None:
+        plan = Plan(state, live)
+        if forest.is_new(hash((state.path, live))):
+            return plan
+        if state.plans is NONE:
+            state.plans = {}
+        state.plans[live] = plan
+        with _lock:
+            while len(_plans) >= KEPT:
+                old, _ = _plans.popitem(last=False)
+                settle(old.state)
+                old.count(_counts)
+                old.state.plans.pop(old.live, None)
+                if running(old.state) is old:
+                    old.state.live = old.state.plan = None
+            _plans[plan] = None
+    if plan.kernel is None and plan.is_worth_compiling():
+        if not settings.background:
+            plan.compile()
+        elif plan.asked != maker.generation:
+            plan.asked = maker.generation
+            maker.ask(plan.compile)
+    return plan
+
+
+def running(state: State) -> Plan | None:
+    """The plan by which native code runs traces that end in this state."""
+    return None if state.plan is None else state.plan[-1]
+
+
+def settle(state: State) -> None:
+    """Tell the plan how often native code ran it."""
+    plan = running(state)
+    if plan is not None:
+        plan.times += state.runs
+    state.runs = 0
+
+
+class Plan:
+    """How a trace is run when certain of its values are wanted.
+
+    numbers, kinds   of the values that are wanted
+    steps            what computes them
+    results, places  of the values that they are, each once; and where those are, if some are wanted twice
+    sources          numbers of the values that the steps read, with the dtype if that is a Python number
+    joins            which views that are wanted share the memory of which values
+    times            how often native code ran it
+    looks, seconds   how often it was run for a value in the middle of a trace, and the least time that took
+    """
+
+    def __init__(self, state: State, live: bytes) -> None:
+        self.state, self.live = state, live
+        self.program = program = program_of(state)
+        self.numbers = numbers_in(live)
+        self.kinds = [program.kinds[n] for n in self.numbers]
+        wanted = [program.number(n) for n in self.numbers]
+        self.results = list(dict.fromkeys(wanted))
+        self.places = [self.results.index(n) for n in wanted] if len(self.results) < len(wanted) else None
+        self.joins = joins_of(state, live) or []
+        self.kernel: Kernel | None = None
+        self.looks, self.seconds = 0, inf
+        self.asked = self.times = 0
+        self.replayed: Replay | None = None
+        self.held: tuple[int, ...] | None = None
+        used, self.steps = set(wanted), list[Any]()
+        for step in reversed(program.steps):
+            if not used.isdisjoint(range(step.first, step.first + len(step.fragment.results))):
+                used.update(step.numbers)
+                self.steps.append(step)
+        self.steps.reverse()
+        self.sources: list[tuple[int, Any]] = [
+            (n, program.numbers.get(n)) for n in sorted({*program.inputs, *program.numbers, *program.constants} & used)
+        ]
+
+    def replay(self, tape: Any) -> list[Any] | None:
+        """Run natively and hand the results out; late tensors with history that got a value, or None if Python must."""
+        if self.replayed is None:
+            return None
+        late = self.replayed(tape)
+        if late is not None:
+            self.times += 1
+            if self in _plans:
+                _plans.move_to_end(self)
+            if running(self.state) is not self and not needs_nodes(self.state, self.live):
+                settle(self.state)
+                if not self.joins:
+                    tape.remember(self)
+                self.replayed.stay(self.state, self.live, None if self.joins else self.held, self)
+        return late
+
+    def count(self, counts: dict[str, int]) -> None:
+        """Add how often it ran natively."""
+        counts["recorded"] += self.times * len(self.program.steps)
+        counts["replayed"] += self.times
+
+    def _prepare(self, kernel: Any) -> None:
+        """Make the native replay of a kernel, if all that it reads can be gathered natively."""
+        constants = self.program.constants
+        sources = [
+            Input(Source.CONSTANT, constants[n].array) if n in constants
+            else Input(Source.CELL, n) if dtype is None
+            else Input(Source.NUMBER, n, dtype)
+            for n, dtype in self.sources
+        ]  # fmt: skip
+        known = all(s.tag != Source.NUMBER or s.dtype in DTYPE_NAMES for s in sources)
+        if recorder.SUPPORTED and self.places is None and known:
+            self.replayed = Replay(kernel, sources, list(zip(self.numbers, self.kinds, strict=True)))
+
+    def run(self, tape: Any) -> list[np.ndarray]:
+        """The arrays of the values that are wanted."""
+        _counts["recorded"] += len(self.program.steps)
+        _counts["cold" if self.kernel is None else "replayed"] += 1
+        return self.values(tape)
+
+    def values(self, tape: Any) -> list[np.ndarray]:
+        """The same, of a trace that goes on."""
+        constants = self.program.constants
+        arrays: list[Any] = [
+            constants[n].array if n in constants else _array(tape, n, dtype) for n, dtype in self.sources
+        ]
+        if self.kernel is None:
+            made = self._run_cold(arrays)
+        else:
+            if self in _plans:
+                _plans.move_to_end(self)
+            made = self.kernel.run(arrays)
+        return made if self.places is None else [made[k] for k in self.places]
+
+    def is_worth_compiling(self) -> bool:
+        """Whether there is more than one step, and a kernel can have so many arrays."""
+        return len(self.steps) > 1 and len(self.sources) + len(self.numbers) <= ARGUMENTS
+
+    def compile(self) -> None:
+        """Make one kernel, or if there is an error in the compiler go on op by op."""
+        graph = self.graph()
+        watch.show("graph", lambda: show(graph), graph.name)
+        try:
+            kernel = compile_graph(graph)
+            self._prepare(kernel)
+            self.kernel = kernel
+        except Exception as error:
+            if not settings.background and (isinstance(error, MemoryError) or is_of_a_handler(error)):
+                raise
+            where = next((f" (first operation: {op.where})" for op in graph.body if op.where), "")
+            warnings.warn(
+                f"a trace of {len(self.program.steps)} Tensor operations{where} could not be compiled and runs op by"
+                f" op; please report this bug: {type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self.kernel = Interpreted(self)
+        else:
+            _counts["compiled"] += 1
+
+    def _run_cold(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Run each fragment by itself, dropping values after their last use."""
+        values: Any = [None] * len(self.program.kinds)
+        for (n, _), array in zip(self.sources, arrays, strict=True):
+            values[n] = array
+        wanted, steps = self.results, self.steps
+        last = dict.fromkeys(wanted, len(steps))
+        drop: list[list[int]] = [[] for _ in steps]
+        for n in range(len(steps) - 1, -1, -1):
+            for number in steps[n].numbers:
+                if number not in last:
+                    last[number] = n
+                    drop[n].append(number)
+        for step, unused in zip(steps, drop, strict=True):
+            run_step(step.fragment, [values[k] for k in step.numbers], values, step.first)
+            for number in unused:
+                values[number] = None
+        return [values[k] for k in wanted]
+
+    def graph(self) -> Graph:
+        """The whole trace as one graph from its sources to the values that are wanted."""
+        program = self.program
+        b = Builder("trace", [program.kinds[n].type for n, _ in self.sources])
+        values: dict[int, Value] = {n: p for (n, _), p in zip(self.sources, b.params, strict=True)}
+        for fragment, numbers, first, place in self.steps:
+            b.where = place.where
+            env = replay(fragment.graph, b, [values[k] for k in numbers], share=False)  # it may stand twice
+            values.update(enumerate([env[r] for r in fragment.graph.results], first))
+        return b.finish([values[n] for n in self.results])
+
+
+class Interpreted:
+    """A plan that goes on op by op, though it is known."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def run(self, arrays: Sequence[np.ndarray], /) -> list[np.ndarray]:
+        return self.plan._run_cold(arrays)
+
+
+def run_step(fragment: Fragment, arrays: list[Any], values: list[Any], first: int) -> None:
+    """Run one step; its results become values from `first` on."""
+    quick = fragment.alone.quick
+    made = quick(arrays) if quick is not None else None
+    if type(made) is not list:
+        made = fragment.run(arrays)  # which raises the error if there was one
+    if len(made) == 1:
+        values[first] = made[0]
+    else:
+        values[first : first + len(made)] = made
+
+
+def _array(tape: Any, n: int, dtype: str | None) -> Any:
+    cell = tape.cell(n)
+    return number_cell(tape.value(n), dtype).array if cell is None else cell.array  # type: ignore

@@ -1,0 +1,167 @@
+"""What a trace was, for those who ask after it has run: late tensors for their nodes, or what they are views of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..calls.repeat import grads_of, run_again
+from ..reverse.nodes import Node, reachable
+from ..value.cells import Cell
+from ..value.core import wrap
+from ..value.memory import has_history
+from ..value.paths import Path, part_of
+from ..value.slots import LEAF, PART, TensorBase
+from .plans import program_of
+from .states import RESULT, SEQUENCE, Call, Program, State, events
+from .tape import Tape, tapes
+
+
+class Record:
+    """What a trace was, for tensors that may be asked for their place in the gradient graph after it has run, or for
+    what they are views of.
+
+    Only what was used up by backward is told so: nodes that are still of use are made before the trace runs.
+    """
+
+    __slots__ = ("state", "numbers", "tensors", "nodes")
+
+    def __init__(self, state: State, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
+        self.state, self.numbers, self.tensors = state, numbers, tensors
+        self.nodes: dict[int, tuple[Node | None, int]] | None = None
+
+    def place(self, number: int) -> tuple[Node | None, int]:
+        """The node of a value and the number of the result that it is."""
+        if self.nodes is None:
+            self.nodes = self._made()
+        return self.nodes.get(number, (None, 0))
+
+    def restore(self, t: Any, number: int) -> None:
+        """Let a tensor that is a view, of memory that only it has seen since, be one again."""
+        program = program_of(self.state)
+        of = program.views.of.get(number)
+        if of is None or number not in program.views.based or number not in program.views.whole:
+            return
+        path, kind = program.views.paths[number], program.kinds[of]
+        array = np.empty(kind.shape, kind.numpy)
+        np.copyto(part_of(array, path), t._cell.array)
+        base: Any = wrap(Cell(kind, array))
+        made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._node, t._index)
+        while t._node is not None and number != of:
+            edge, number = edge[0].edges[0], made[program.number(number)]
+        base._node, base._index = edge
+        base._written = t._written
+        storage = base._shared()
+        storage.viewed = True
+        t._storage, t._base, t._seen = storage, base, storage.edition
+        t._path = t._part = path
+        t._cell.home, t._cell.version = storage, storage.version
+
+    def _made(self) -> dict[int, tuple[Node | None, int]]:
+        program = program_of(self.state)
+        tape = Tape(False)
+        tape.ages = tapes.tape.ages
+        tape.put(self.state.values - 1, None, None)
+        tape.count = self.state.values
+        held = zip(self.numbers, self.tensors, strict=True)
+        values: dict[int, Any] = {n: stand_in(tape, n, program, t) for n, t in held}
+        nodes: dict[int, tuple[Node | None, int]] = {}
+
+        def value(n: int) -> Any:
+            if n not in values:
+                values[n] = stand_in(tape, n, program, None)
+            return values[n]
+
+        for state in events(self.state):
+            call = state.event
+            tape.state = state
+            if not isinstance(call, Call):
+                continue
+            template = call.template
+            for target, new in template.assigns:
+                values[call.number(new)] = value(call.number(target))
+            if template.has_nodes or template.parts:
+                made = run_again(tape, call, value, grads_of(call, value))
+                _collect(call, template.gives, made, values)
+            used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
+            for node in reachable(used):
+                node.free()
+        for n, t in values.items():
+            nodes[n] = t._node, t._index
+        return nodes
+
+
+def remember(tape: Tape, plan: Any) -> list[Any]:
+    """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ..."""
+    if plan.held is None:
+        plan.held = _held(tape, plan)
+    if plan.joins:
+        views = program_of(plan.state).views
+        for n, m in plan.joins:
+            _join(tape.value(n), tape.value(m), views.paths[n], n in views.based)
+    return [plan.state, plan.held, *tape.pick(plan.held)]
+
+
+def recall(_: Tape, record: list[Any]) -> Record:
+    """The record of a trace, made when it is first asked for."""
+    if type(record[0]) is not Record:
+        state, numbers, *tensors = record
+        record[:] = [Record(state, numbers, tensors)]
+    return record[0]
+
+
+def _held(tape: Tape, plan: Any) -> tuple[int, ...]:
+    """The numbers of tensors from outside at which nodes begin.  Those with a history that no node needs would keep the
+    traces before this one alive."""
+    numbers = *plan.program.inputs, *plan.program.again
+    tensors = [(n, t) for n in numbers if isinstance(t := tape.value(n), TensorBase)]
+    older = {n for n, t in tensors if has_history(t)}
+    if older:
+        calls = [s.event for s in events(plan.state) if isinstance(s.event, Call) and s.event.template.has_nodes]
+        older.intersection_update([n for call in calls for n in call.arguments])
+    return tuple([n for n, t in tensors if n in older or (t._flags & LEAF and not has_history(t))])
+
+
+def _join(t: Any, owner: Any, path: Path, based: bool) -> None:
+    """Let a view, which was late, share the memory of another tensor."""
+    if t._flags & PART:
+        t._flags &= ~PART
+        storage = owner._storage or owner._store()
+        t._storage, t._seen = storage, storage.edition
+        t._steps = owner._path + path
+        if based:
+            storage.viewed, base = True, owner._base
+            t._whole, t._part = owner if base is None else base, owner._part + path
+        t._cell.home, t._cell.version = storage, storage.version
+
+
+Tape.remember, Tape.recall = remember, recall  # type: ignore[method-assign]
+
+
+def stand_in(tape: Tape, n: int, program: Program, t: Any) -> Any:
+    """A tensor in the place of one that was an argument: with its history, but without its value."""
+    kind = program.kinds[n]
+    made: Any = wrap(tape.cell_at(program.number(n), kind))
+    if t is not None:
+        made._flags = t._flags & LEAF
+        edge = t._edge()
+        if t._node is not None:
+            made._node, made._index = t._node, t._index
+        elif edge is not None:
+            made._accumulator, made._kept = ref(edge[0]), edge[0]
+    return made
+
+
+def _collect(call: Call, form: Any, made: Any, values: dict[int, Any]) -> None:
+    what = form[0]
+    if what is SEQUENCE:
+        for part, m in zip(form[2], made, strict=True):
+            _collect(call, part, m, values)
+    elif what is RESULT:
+        values[call.number(form[1])] = made
+
+
+__all__ = ["Record", "recall", "remember"]

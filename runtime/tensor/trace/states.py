@@ -1,0 +1,328 @@
+"""A trace as a path in a tree of states: each event leads from what was recorded to what is recorded then.
+
+A state stands for everything on the way to it, so the same program comes by the same states again, and what was found
+out about a trace once, such as its kernel, is kept there.  Values are numbered in the order in which they came.
+
+Events are: a computed value is read for the first time (`Enter`); one operation (`Step`); and a whole call of a
+recorded function (`Call`), which is an instance of a `Template`: what calls on arguments of these kinds do, wherever
+they stand in a trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..calls.places import Place
+from ..value.cells import Cell, Kind, kind_of
+from ..value.slots import HISTORY, StateBase
+from .fragments import Fragment
+from .sharing import Part, Views
+
+TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
+"""What the parts of forms are: of arguments, and of what a call returns."""
+
+SEEN = 30_000
+"""So many hashes of what was seen once are kept."""
+
+ABSOLUTE = 1 << 40
+"""Added to the numbers of values that a template names though they are neither its arguments nor of its making."""
+
+
+class Enter(NamedTuple):
+    """A computed value of a kind is read; it is the next value."""
+
+    kind: Kind
+
+
+class Again(NamedTuple):
+    """A value that is another one again, under a number of its own."""
+
+    kind: Kind
+    number: int
+
+
+class Step(NamedTuple):
+    """One operation on numbered values, and where in the program it stood the first time."""
+
+    fragment: Fragment
+    numbers: tuple[int, ...]
+    first: int
+    place: Place
+
+
+class Template:
+    """What a call does, in terms of its arguments.  `refs` are numbers of values from where the call's own begin;
+    -1 - k stands for argument k, tensors before numbers.
+
+    form       the arguments, of which tensors and numbers are the parts that differ from call to call
+    kinds      of the values of the call's own
+    steps      (fragment, refs, ref of its first result, place)
+    constants  (ref, cell)
+    dtypes     of the numbers
+    aliases    (ref, ref): values of the call's own that are others again
+    gives      what is returned, as a form
+    results    (ref, kind, flags) of the tensors that are returned or become gradients
+    assigns    (argument, ref): tensors that take another value in place
+    renewed    of those that have a history then, by ref: whether they had one before
+    grads      (leaf, ref or None, descriptor, ref): the number of a leaf, and of its gradient before and after
+    frees      numbers of tensors whose history was used up
+    checks     (argument, test): what must be asked of the values of an argument
+    viewed     arguments of which results may be views
+    nodes      what it adds to the gradient graph, and ends (ref, where) its results there; None if that is unusual
+    plain      it makes no more than values and nodes
+    size       how many elements its values have in all
+    dense      results that are views whose elements follow each other in memory
+    views      results that are late views, and parts whose memory they share, by ref
+    within     saved values that are parts of an argument's memory: which one's
+    pulls      its pullbacks, by which of its ends have a cotangent, and those ends; whole its steps as one fragment
+    """
+
+    __slots__ = (
+        "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
+        "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
+        "within", "size", "pulls", "whole", "views", "renewed",
+    )  # fmt: skip
+
+    call: Any
+    function: Any
+    mode: int
+    form: Any
+    kinds: list[Kind]
+    steps: list[tuple[Fragment, tuple[int, ...], int, Place]]
+    constants: list[tuple[int, Cell]]
+    dtypes: list[str]
+    aliases: list[tuple[int, int]]
+    gives: Any
+    results: list[tuple[int, Kind, int]]
+    assigns: list[tuple[int, int]]
+    renewed: dict[int, bool]
+    grads: list[tuple[int, Any, int]]
+    frees: tuple[int, ...]
+    viewed: tuple[int, ...]
+    has_nodes: bool
+    checks: list[tuple[int, Any]]
+    nodes: tuple[Any, ...] | None
+    ends: tuple[tuple[int, tuple[int, int]], ...]
+    plain: bool
+    dense: frozenset[int]
+    views: tuple[int, ...]
+    parts: dict[int, Part]
+    within: dict[int, int]
+    size: int
+    pulls: Any
+    whole: Any
+
+    def __init__(self) -> None:
+        self.pulls = self.whole = None
+        self.views = ()
+        self.renewed = {}
+
+
+class Call(NamedTuple):
+    """A template with the numbers of its arguments; `entered` are those that it reads first: (number, number of the
+    value that it is again, or None, kind).  `place` is where it stood first, if not where the template did."""
+
+    template: Template
+    arguments: tuple[int, ...]
+    entered: tuple[tuple[int, int | None, Kind], ...]
+    base: int
+    place: Place | None = None
+
+    def number(self, ref: int) -> int:
+        """The number of a value that the template names."""
+        if ref < 0:
+            return self.arguments[-1 - ref]
+        return ref - ABSOLUTE if ref >= ABSOLUTE else self.base + ref
+
+
+Event = Enter | Again | Step | Call
+
+
+class Forest:
+    """The root of all traces, how many states are kept below it, and what has been seen that is not kept.
+
+    A program may never do the same again.  So what follows from templates is kept when it comes for the second time.
+    """
+
+    def __init__(self) -> None:
+        self.states = 0
+        self.seen: set[int] = set()
+        self.missed: dict[int, int] = {}
+        self.root: State
+
+    def forget(self) -> None:
+        """Begin anew: traces under way keep their states, and others find none."""
+        self.states, self.root = 0, State(None, None, 0)
+        self.seen.clear()
+        self.missed.clear()
+
+    def miss(self, case: int) -> None:
+        """Count a call that was not understood."""
+        if len(self.missed) >= SEEN:
+            self.missed.clear()
+        self.missed[case] = self.missed.get(case, 0) + 1
+
+    def is_new(self, path: int) -> bool:
+        """Whether something with this hash was not seen before; from now on it was."""
+        seen = self.seen
+        if path in seen:
+            return False
+        if len(seen) >= SEEN:
+            seen.clear()
+        seen.add(path)
+        return True
+
+
+NONE: dict[Any, Any] = {}
+"""What follows a state of a trace that comes once, and what runs it: nothing, which is quicker to make once."""
+
+
+class State(StateBase):
+    """A state of the tree: the event that led to it, the state before, those that follow.
+
+    plans     what runs the trace, for each set of values that are wanted
+    blurred   something happened on the way that is no event: what depends on all of it must not be recognised
+    path      a hash of the keys on the way
+    met       how often notes of calls led here before native code was told of it
+    """
+
+    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met")
+
+    call: Any
+    names: Any
+    needs: Any
+    gives: Any
+    keep: Any
+    info: Any
+    plan: Any
+    live: Any
+    first: Any
+    sibling: Any
+
+    def __init__(self, parent: State | None, event: Event | None, values: int) -> None:
+        self.parent, self.event, self.values = parent, event, values
+        self.children: dict[Any, list[State]] = NONE
+        self.plans: dict[bytes, Any] = NONE
+        self.blurred = parent is not None and parent.blurred
+        self.path = self.met = 0
+
+    def add(self, key: Any, state: State, kept: bool = True) -> State:
+        """Let `state` follow on this one; if it need not be `kept`, from when it comes for the second time."""
+        path = state.path = hash((self.path, key))
+        if kept or not forest.is_new(path):
+            forest.states += 1
+            if self.children is NONE:
+                self.children = {}
+            self.children.setdefault(key, []).append(state)
+        return state
+
+    def after_entering(self, kind: Kind, again: int | None = None) -> State:
+        """The state with one value more: an input, or another value again."""
+        key = kind, again
+        found = self.children.get(key)
+        if found is None:
+            event = Enter(kind) if again is None else Again(kind, again)
+            return self.add(key, State(self, event, self.values + 1))
+        return found[0]
+
+    def after_step(self, fragment: Fragment, numbers: tuple[int, ...], place: Place) -> State:
+        key = fragment, numbers
+        found = self.children.get(key)
+        if found is None:
+            step = Step(fragment, numbers, self.values, place)
+            return self.add(key, State(self, step, self.values + len(fragment.results)))
+        return found[0]
+
+    def blur(self) -> State:
+        """The state of the same values after something that is no event."""
+        found = self.children.get("blur")
+        if found is None:
+            made = self.add("blur", State(self, None, self.values))
+            made.blurred = True
+            return made
+        return found[0]
+
+
+forest = Forest()
+forest.forget()
+
+
+def events(state: State, since: State | None = None) -> list[State]:
+    """The states on the way to `state`, from the first after the root, or after `since`."""
+    found = []
+    at: State | None = state
+    while at is not None and at is not since:
+        if at.event is not None:
+            found.append(at)
+        at = at.parent
+    found.reverse()
+    return found
+
+
+class Program:
+    """A trace written out: where each value comes from, and the steps.
+
+    kinds      of all values
+    inputs     numbers of computed values that are read, numbers of Python's with their dtypes, constants
+    again      values that are others again
+    """
+
+    def __init__(self, state: State) -> None:
+        self.kinds: list[Kind] = []
+        self.inputs: list[int] = []
+        self.numbers: dict[int, str] = {}
+        self.constants: dict[int, Cell] = {}
+        self.again: dict[int, int] = {}
+        self.steps: list[Step] = []
+        self.history: dict[int, bool] = {}
+        self.views = Views()
+        for at in events(state):
+            event = at.event
+            if isinstance(event, Enter):
+                self.inputs.append(len(self.kinds))
+                self.kinds.append(event.kind)
+            elif isinstance(event, Again):
+                self.again[len(self.kinds)] = self.number(event.number)
+                self.kinds.append(event.kind)
+            elif isinstance(event, Step):
+                self.steps.append(event)
+                self.kinds += event.fragment.results
+            else:
+                self._add(event)  # type: ignore[arg-type]
+
+    def number(self, n: int) -> int:
+        """The value that `n` is, or is again."""
+        return self.again.get(n, n)
+
+    def _add(self, call: Call) -> None:
+        template = call.template
+        again, base, arguments = self.again, call.base, call.arguments
+        self.kinds += [kind for n, _, kind in call.entered if n < base]
+        tensors = len(call.arguments) - len(template.dtypes)
+        for n, other, _ in call.entered:
+            if other is None:
+                self.inputs.append(n)
+            else:
+                again[n] = self.number(other)
+        for n, dtype in zip(call.arguments[tensors:], template.dtypes, strict=True):
+            self.numbers[n] = dtype
+            self.kinds.append(kind_of(dtype))
+        self.kinds += template.kinds
+        for ref, cell in template.constants:
+            self.constants[call.number(ref)] = cell
+        for ref, other in template.aliases:
+            self.again[call.number(ref)] = self.number(call.number(other))
+        for fragment, refs, first, place in template.steps:
+            numbers = [
+                arguments[-1 - r] if r < 0 else base + r if r < ABSOLUTE else r - ABSOLUTE for r in refs
+            ]  # what `call.number` says
+            known = tuple([again.get(n, n) for n in numbers])
+            self.steps.append(Step(fragment, known, base + first, call.place or place))
+        for ref, _, flags in template.results:
+            self.history[call.number(ref)] = bool(flags & HISTORY)
+        for target, ref in template.assigns:
+            self.history[call.number(ref)] = ref in template.renewed
+            self.history[call.number(target)] = False
+        self.views.add(call, self.again)
+        for n in template.frees:
+            self.history[n] = False

@@ -1,0 +1,1 @@
+"""Functions of tensors to functions of tensors: vmap, func, forward mode, Jacobians."""

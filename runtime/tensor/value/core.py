@@ -1,0 +1,348 @@
+"""What a tensor is: a cell, its storage where several tensors share one, and its place in the gradient graph.
+
+Tensors that share memory in PyTorch share a `Storage` here.  A view is the path from the storage's whole to
+its part; it is read again after somebody has written, and writing to it puts the part back into the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
+
+import numpy as np
+
+from ..calls.calls import recordable
+from ..calls.natively import native_operators
+from ..calls.recording import record_methods
+from ..reverse.hooks import Table
+from ..reverse.modes import mode, watch
+from ..reverse.nodes import AccumulateGrad, Edge, Node, emit
+from ..trace.fragments import Operation, fragment_for
+from ..trace.late import Late
+from ..trace.peeking import peek
+from ..trace.tape import compute, force, tapes
+from ..trace.undo import note
+from .cells import Cell, cell_of, shown
+from .numbers import NUMBERS, checked_number, input_cell, number_of
+from .paths import Path, is_dense, part_of
+from .slots import HISTORY, LEAF, PART, SPECIAL
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
+
+if TYPE_CHECKING:
+    from ..face.tensor import Tensor
+
+
+UNTOLD = SPECIAL | PART
+
+
+class Core(Late):
+    """The state of a tensor.  `Tensor` adds the functions."""
+
+    _cell: Cell
+    _node: Node | None
+    _storage: Storage | None
+    _steps: Path = ()
+    _whole: Core | None = None
+    _part: Path = ()
+    _seen = 0
+    _grad: Core | None
+    _accumulator: ref[AccumulateGrad] | None = None
+    _retains = False
+    #: functions of the gradient of a leaf, and functions of the leaf when its `grad` has been added to
+    _hooks: Table | None = None
+    _posts: Table | None = None
+    #: of a view, where it was made if that is why it must not be written to while gradients are kept
+    _origin = ""
+    _inference = False
+    #: what counts its writes, where backward need not know of them
+    _counter: Counter | None = None
+    #: the trace in which rows were read last, how many between its values, and how many values it had
+    _rows = 0, 0, 0
+
+    @property
+    def _requires(self) -> bool:
+        """Whether it requires a gradient of its own."""
+        return bool(self._flags & LEAF)
+
+    @_requires.setter
+    def _requires(self, value: bool) -> None:
+        self._flags = self._flags | LEAF if value else self._flags & ~LEAF
+
+    @property
+    def _path(self) -> Path:
+        """The way from the whole memory to the part that it is."""
+        if self._flags & UNTOLD:
+            self._tell()
+        return self._steps
+
+    @_path.setter
+    def _path(self, value: Path) -> None:
+        self._steps = value
+
+    @property
+    def _base(self) -> Core | None:
+        """The tensor of which it is a view."""
+        if self._flags & UNTOLD:
+            self._tell()
+        return self._whole
+
+    @_base.setter
+    def _base(self, value: Core | None) -> None:
+        self._whole = value
+
+    # ---- what it is
+
+    def _tell(self) -> None:
+        """Find out what it is a view of."""
+        if self._is_noted(PART):
+            self._flags &= ~PART
+            tapes.tape.recall(self._record).restore(self, self._place)
+        elif self._is_late:
+            self._late_cell()
+
+    def _kind_of(self) -> Any:
+        """The kind of the value; a late tensor stays one."""
+        return self._kind if self._is_late else self._read().kind
+
+    def _is_dense(self) -> bool:
+        """Whether its elements follow each other in the memory that it is a part of; it is known which part."""
+        storage = self._storage
+        return is_dense(storage.shape(), self._steps)  # type: ignore[union-attr]
+
+    # ---- the value
+
+    def _read(self) -> Cell:
+        """The cell that holds the value now."""
+        storage = self._storage
+        if storage is None or (storage.array is None and self._seen == storage.edition):
+            return self._cell
+        return self._refresh(storage)
+
+    def _refresh(self, storage: Storage) -> Cell:
+        """Read the storage again: somebody may have written to it through another tensor, or through NumPy."""
+        call = tapes.tape.call
+        if call is not None and self._seen == storage.edition and id(self) in call.reading.seen:
+            return self._cell  # what it was when the call began
+        storage.settle()
+        array, whole, edition = storage.now()
+        base = self._base
+        told = self._seen < storage.counted or self._counter is not None  # what is written unseen changes no history
+        own = array
+        if array is None and not told and self._path and whole.array is not None:
+            array = shown(whole)
+        if self._seen != edition and base is not None and (told or array is None):
+            if told and self._origin and (base._node is not None or base._requires):
+                self._origin = LOST
+            before, mode.enabled = mode.enabled, told and not self._origin
+            try:
+                again = apply(REVIEW, (base,), (self._part,))
+            finally:
+                mode.enabled = before
+            note(tapes.tape, again._cell, self, "_cell", "_seen", "_node", "_index")
+            self._cell = again._cell
+            if self._origin == LOST:
+                self._node, self._requires = None, True
+            elif again._node is not None:
+                self._node, self._index = again._node, again._index
+        elif array is not None:
+            cell = cell_of(np.array(part_of(array, self._path), order="C", copy=True))
+            if storage.array is not own or storage.edition != edition:  # another thread has written to it meanwhile
+                return self._refresh(storage)
+            self._cell, self._serial = cell, 0
+        elif self._path and self._seen != edition:
+            fragment = fragment_for((REVIEW, (self._path,), whole.kind))
+            (cell,) = emit(fragment, [whole], None)[0]
+            note(tapes.tape, cell, self, "_cell", "_seen")
+            self._cell = cell
+        elif not self._path and self._cell is not whole:
+            note(tapes.tape, whole, self, "_cell", "_seen")
+            self._cell, self._serial = whole, 0
+        if self._seen != edition:
+            self._seen, self._serial = edition, 0
+        self._cell.home, self._cell.version = storage, storage.version
+        return self._cell
+
+    def _array(self) -> np.ndarray:
+        """The value as an array that must not be written to."""
+        if self._is_late and not self._flags & SPECIAL:
+            made = peek(self)
+            if made is not None:
+                return made
+            compute(self._serial)
+        cell = self._read()
+        call = tapes.tape.call
+        if call is not None:
+            call.refuse("reads the values of a tensor")
+        return shown(cell if cell.array is not None else force(cell))
+
+    def _shared(self) -> Storage:
+        """The storage, made when a second tensor is about to share it."""
+        if self._flags & PART:
+            self._tell()
+        tape = tapes.tape
+        if self._storage is None:
+            tape.catch_up()
+        storage = self._storage  # held from here on: one that nobody else refers to is dropped
+        if storage is None:
+            storage = self._store()
+            if tape.depth > tape.visits:
+                tape.storages.append(self)
+        return storage
+
+    def _store(self) -> Storage:
+        while (storage := self._storage) is None:
+            cell = self._cell
+            made = Storage(cell)
+            if not self._is_late and self._cell is cell:  # and no other thread has written to it meanwhile
+                made.version = made.edition = self._seen = self._written
+                storage = self._storage = made
+                break
+        return storage
+
+    def _check_known(self) -> None:
+        """Raise PyTorch's error where nobody can say what the history is."""
+        if self._origin == LOST:
+            raise RuntimeError(AMBIGUOUS)
+
+    # ---- the place in the gradient graph
+
+    def _edge(self) -> Edge | None:
+        """Where a gradient for this tensor goes."""
+        node = self._node
+        if node is not None:
+            return node, self._index
+        return self._leaf_edge() if self._requires else None
+
+    def _leaf_edge(self) -> Edge | None:
+        if self._origin in (NO_GRAD, LOST):  # its gradient is nobody's
+            if mode.enabled:
+                self._check_known()
+            return None
+        known = self._accumulator
+        kept = known and known()
+        while kept is None:
+            made = AccumulateGrad(self)
+            new = ref(made)
+            if self._accumulator is known:  # and no other thread has made one meanwhile
+                self._accumulator, kept = new, made
+            else:
+                known = self._accumulator
+                kept = known and known()
+        return kept, 0
+
+
+_tensor: type[Core] = Core
+
+
+Class = TypeVar("Class", bound=type[Core])
+
+
+def instances_are(cls: Class) -> Class:
+    """Class decorator: what operations return is of this class."""
+    global _tensor
+    _tensor = cls
+    recordable(cls)
+    record_methods(*[c for c in cls.__mro__ if c.__module__.startswith(_HERE) and c.__module__ not in _STATE])
+    native_operators(*[c for c in cls.__mro__ if c.__name__ == "Infix"])
+    return cls
+
+
+_HERE = __name__.rpartition(".")[0]
+_STATE = {f"{_HERE}.{name}" for name in ("core", "late", "slots", "history", "tensor", "exchange")}
+"""Where the methods of tensors are about their state; the others are functions."""
+
+
+def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Tensor:
+    """A tensor of a cell."""
+    made = _tensor.__new__(_tensor)
+    made._cell, made._node = cell, node
+    if index:
+        made._index = index
+    if watch.inference and mode.inference:
+        made._inference = True
+        made._flags |= SPECIAL
+    return made  # type: ignore[return-value]
+
+
+def _presented(cell: Cell, edge: Edge | None) -> Core:
+    """A saved value as a tensor: the leaf itself, if it is one."""
+    if edge is None or not isinstance(edge[0], AccumulateGrad):
+        return wrap(cell) if edge is None else wrap(cell, *edge)
+    leaf = edge[0].variable
+    return leaf if leaf._cell is cell else wrap(cell)
+
+
+Node.present = staticmethod(_presented)
+
+
+def apply_all(
+    operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()
+) -> tuple[list[Cell], Node | None]:
+    """Record an operation on tensors and numbers; the cells of its results, and its node."""
+    key: list[Any] = [operation, attributes]
+    cells: list[Any] = []
+    edges: list[Edge | None] = []
+    requires = False
+    for a in args:
+        edge = None
+        if isinstance(a, Core):
+            cell = a._read()
+            node = a._node
+            if node is not None:
+                edge, requires = (node, a._index), True
+            elif a._requires:
+                edge, requires = a._leaf_edge(), True
+            elif a._base is not None:
+                requires = requires or a._base._node is not None or a._base._requires
+            key.append(cell.kind)
+            cells.append(cell)
+        else:
+            number = a if type(a) in NUMBERS else checked_number(operation, a)
+            key.append(type(number))
+            cells.append(number)
+        edges.append(edge)
+    fragment = fragment_for(tuple(key))
+    if fragment.has_numbers:
+        for k, dtype in enumerate(fragment.numbers):
+            if dtype is not None:
+                cells[k] = input_cell(cells[k], dtype)
+    if not requires or not mode.enabled:
+        return emit(fragment, cells, None)
+    made = emit(fragment, cells, edges)
+    if watch.inference and made[1] is not None:
+        _check_saved(made[1], args)
+    return made
+
+
+def _check_saved(node: Node, args: Sequence[Any]) -> None:
+    """No tensor of an inference mode may be read by backward."""
+    for a in args:
+        if isinstance(a, Core) and a._inference and a._cell in node.saved:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. To work around you can make a clone to get a"
+                " normal tensor and use it in autograd."
+            )
+
+
+def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
+    """Record an operation with one result."""
+    (cell,), node = apply_all(operation, args, attributes)
+    return wrap(cell, node)
+
+
+def requires(tensor: Core) -> bool:
+    """Whether gradients flow into the tensor."""
+    if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
+        return True
+    tensor._read()
+    base = tensor._base
+    if tensor._node is None and base is not None and (tensor._origin == NO_GRAD or not tensor._requires):
+        return requires(base)
+    return tensor._node is not None or tensor._requires
+
+
+__all__ = [  # with what stands elsewhere
+    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
+    "input_cell", "instances_are", "number_of", "requires", "wrap",
+]  # fmt: skip

@@ -1,0 +1,174 @@
+"""What a Tensor's elements and shape are called: `torch.float32`, `torch.Size([3])`, `cpu`.
+
+They print as PyTorch's do, because programs written for it compare and show these texts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ....compiler.ir.types import FLOATS, STORED
+
+COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
+"""The dtypes of complex numbers, which the graph has as pairs."""
+
+CODES = {dtype: code for code, dtype in (STORED | COMPLEX).items()}
+
+
+class DType:
+    """An element kind.  There is one object for each, so `is` and `==` agree."""
+
+    __slots__ = ("name", "code", "numpy")
+
+    def __init__(self, name: str, code: str) -> None:
+        self.name, self.code, self.numpy = name, code, (STORED | COMPLEX)[code]
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.code in FLOATS
+
+    @property
+    def is_complex(self) -> bool:
+        return self.code in COMPLEX
+
+    def to_real(self) -> DType:
+        """The dtype of its parts, if it is complex."""
+        return {"c64": float32, "c128": float64}.get(self.code, self)
+
+    def to_complex(self) -> DType:
+        """The complex dtype whose parts have this one."""
+        return {"f32": complex64, "f64": complex128}.get(self.code, self)
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name if self.name != "bool" else "bool_"
+
+
+bool_ = DType("bool", "bool")
+uint8, int8, int16 = DType("uint8", "u8"), DType("int8", "i8"), DType("int16", "i16")
+int32, int64 = DType("int32", "i32"), DType("int64", "i64")
+float32, float64 = DType("float32", "f32"), DType("float64", "f64")
+complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
+
+ALL = {d.code: d for d in (bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128)}
+
+
+
+class Lacking:
+    """An element kind that has a name, for tables of names, and no tensors."""
+
+    __slots__ = ("name",)
+
+    is_floating_point, is_complex, itemsize = True, False, 2
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, what: str = "") -> NoReturn:
+        """Say what there is instead."""
+        known = ", ".join(map(repr, ALL.values()))
+        raise NotImplementedError(f"{what}elements of dtype torch.{self.name} are not supported; there are {known}")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+float16, bfloat16 = Lacking("float16"), Lacking("bfloat16")
+
+_default = float32
+
+
+def get_default_dtype() -> DType:
+    """The dtype that Python's floats become."""
+    return _default
+
+
+def default_complex() -> DType:
+    """The dtype that Python's complex numbers become."""
+    return complex64 if _default is float32 else complex128
+
+
+def set_default_dtype(d: DType) -> None:
+    """Make Python's floats become `d`, a floating-point dtype."""
+    global _default
+    if isinstance(d, Lacking):
+        d.refuse()
+    if not isinstance(d, DType) or not d.is_floating_point:
+        raise TypeError(f"only floating-point dtypes are supported as the default, got {d!r}")
+    _default = d
+
+
+def dtype_of(what: Any, name: str = "dtype") -> DType:
+    """The DType that `what` means: one of ours, a NumPy dtype, or Python's float, int or bool."""
+    if isinstance(what, DType):
+        return what
+    if isinstance(what, Lacking):
+        what.refuse()
+    if what is float:
+        return _default
+    if what is complex:
+        return default_complex()
+    try:
+        code = CODES.get(np.dtype(what))
+    except TypeError:
+        code = None
+    if code is None:
+        known = ", ".join(map(repr, ALL.values()))
+        raise TypeError(f"{name} must be one of {known}; got {what!r}")
+    return ALL[code]
+
+
+class Size(tuple[int, ...]):
+    """A shape."""
+
+    def numel(self) -> int:
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, tuple(other)))
+
+
+class device:
+    """Where a tensor lives.  There is only the processor."""
+
+    type, index = "cpu", None
+
+    def __init__(self, name: str | device = "cpu") -> None:
+        if isinstance(name, device):
+            return
+        if name not in ("cpu", "cpu:0"):
+            raise RuntimeError(f"device {name!r} is not supported: expected 'cpu'")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device)
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+
+CPU = device()

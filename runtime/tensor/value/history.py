@@ -1,0 +1,264 @@
+"""A tensor's place in the gradient graph: what it requires, its gradient, hooks, and tensors without a past."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+from weakref import ref
+
+from ..calls import repeat  # noqa: F401  # give tapes what they catch up with, and remember
+from ..calls.calls import recorded
+from ..face.operators import Operators
+from ..reverse.backward import backward
+from ..reverse.hooks import Hook, RemovableHandle, attach
+from ..reverse.known_backward import follow_back
+from ..reverse.modes import mode, watch
+from ..reverse.nodes import Node
+from ..trace.locks import visited, wait_for
+from ..trace.tape import compute, tapes
+from ..trace.undo import note
+from .cells import DualCell
+from .core import LOST, NO_GRAD, OWN, Core, requires
+from .dtypes import ALL
+from .promotion import c_name
+from .slots import HISTORY, HOOKED, SPECIAL
+from .views import alias
+from .writing import check_writable
+
+UNREAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't"
+    " be populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you"
+    " access it by mistake, make sure you access the leaf Tensor instead."
+)
+
+
+def _still(made: Any) -> Any:
+    """A tensor without the tangents of forward mode."""
+    while watch.duals and type(made._cell) is DualCell:
+        made._cell, made._serial = made._cell.primal, 0
+    return made
+
+
+class History(Operators):
+    """The gradient side of a tensor."""
+
+    # ---- what it requires
+
+    @property
+    def requires_grad(self) -> bool:
+        return requires(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        if self._is_late:
+            compute(self._serial)  # leaves are known
+        self._read()
+        if self._node is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed"
+                " variable in a subgraph that doesn't require differentiation use"
+                " var_no_grad = var.detach()."
+            )
+        if requires_grad and not self._read().kind.is_float:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._inference and not mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if self._origin == NO_GRAD and requires_grad:
+            self._moved()
+            self._origin, self._requires = OWN, True
+        elif self._requires != bool(requires_grad) and self._origin != LOST:
+            self._moved()
+            self._requires = bool(requires_grad)
+        return self
+
+    def _moved(self) -> None:
+        """From now on the tensor is another one to the tape."""
+        tapes.tape.catch_up()
+        self._serial = 0
+
+    @property
+    def is_leaf(self) -> bool:
+        self._read()
+        self._check_known()
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        self._read()
+        self._check_known()
+        return self._node
+
+    @property
+    def output_nr(self) -> int:
+        return 0 if self._node is None else self._index
+
+    @property
+    def grad(self) -> Any:
+        if visited:
+            wait_for(tapes.tape)
+        if self._grad is None and self._node is not None and not self._retains:
+            warnings.warn(UNREAD, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if not isinstance(value, Core):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
+            mine, given = self._read().kind, value._read().kind
+            if given.shape != mine.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size"
+                    f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                )
+            if given.dtype != mine.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype {ALL[given.dtype]} to a tensor with dtype"
+                    f" {ALL[mine.dtype]}; convert it first"
+                )
+        if visited:
+            wait_for(tapes.tape)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor too, though it is no leaf."""
+        if not requires(self):
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        self._check_known()
+        if self._node is not None:
+            self._retains = True
+            self._node.hooked().retained[self._index] = ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._retains
+
+    # ---- hooks
+
+    def _unusual(self) -> None:
+        """Let no call be recognised that depends on this tensor."""
+        self._flags |= SPECIAL | HOOKED
+        tapes.tape.blur()
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._check_known()
+        if self._node is not None:
+            return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
+        tapes.tape.catch_up()
+        self._unusual()
+        if self._hooks is None:
+            self._hooks = {}
+        return attach(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(self)` each time that something has been added to the `grad` of this leaf."""
+        if not requires(self):
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        tapes.tape.catch_up()  # no backward that has been called before calls it
+        self._unusual()
+        if self._posts is None:
+            self._posts = {}
+        return attach(self._posts, hook)
+
+    # ---- backward
+
+    @partial(recorded, exact=True, ahead=follow_back)
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add to the `grad` of the leaves the gradients of this tensor, weighted with `gradient`."""
+        wanted = [inputs] if isinstance(inputs, Core) else inputs
+        backward([self], [gradient], retain_graph, create_graph, wanted)
+
+    # ---- the same memory without history
+
+    @recorded
+    def detach(self) -> Any:
+        """The same memory, of which no gradient is known."""
+        return _still(alias(self))
+
+    def detach_(self) -> Any:
+        """Forget the history: a leaf that requires no gradient."""
+        self._read()
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._moved()
+        self._node, self._requires, self._index = None, False, 0
+        self._flags &= ~HISTORY
+        return self
+
+    @property
+    def data(self) -> Any:
+        """The same memory, of which no gradient is known; writing to it is not noticed by backward."""
+        return _still(alias(self, counted=False))
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Core):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value is self:
+            return
+        if requires(self) and not value._read().kind.is_float:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._be(value)
+
+    def set_(self, source: Any) -> Any:
+        """Be the memory of another tensor from now on."""
+        if not isinstance(source, Core):
+            raise TypeError(f"set_(): argument 'source' must be Tensor, not {type(source).__name__}")
+        check_writable(self)
+        have, kind = self._read().kind, source._read().kind
+        if have.dtype != kind.dtype:
+            raise RuntimeError(f"Could not set tensor of type {c_name(kind.dtype)} to a tensor of type"
+                               f" {c_name(have.dtype)}")
+        if self._base is not None or (mode.enabled and (requires(self) or requires(source))):
+            raise NotImplementedError("set_(): tensors that are views, or that gradients flow through, stay what they"
+                                      " are; give the other tensor a name instead")
+        if source is not self:
+            self._be(source)
+            self._written += 1
+        return self
+
+    def _be(self, other: Core) -> None:
+        """Have the memory of another tensor."""
+        self._moved()
+        note(tapes.tape, other._read(), self, "_cell", "_storage", "_steps", "_whole", "_seen")
+        self._cell, self._storage = other._read(), other._shared()
+        self._path, self._base, self._seen = other._path, None, other._seen
+
+    @property
+    def _version(self) -> int:
+        self._read()
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        if self._counter is not None:
+            return self._counter.written
+        return self._written if self._storage is None else self._storage.version
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in an inference mode, so that no backward may read it."""
+        return self._inference

@@ -1,0 +1,158 @@
+"""What the description of a call says of a tensor's memory: who shares it, how it lies, and whether that is all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from sys import getrefcount
+from typing import Any
+
+from ..trace.locks import Locked
+from ..trace.opened import open_tapes
+from ..trace.states import Call, State
+from ..trace.tape import Tape
+from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
+
+tensor_types: list[type] = []
+"""The classes whose instances a call may be described by; others may have a will of their own."""
+
+
+def has_history(t: Any) -> int:
+    """HISTORY if the tensor has a node, which may not have been made."""
+    return HISTORY if t._flags & HISTORY or t._node is not None else 0
+
+
+def usable(t: Any, tape: Tape) -> bool:
+    """Whether a tensor that shares memory, or is a late view, is what its cell says and behaves like any other.
+
+    What it is else, this trace tells where it made the tensor.
+    """
+    if t._is_late:
+        return t._serial == tape.serial
+    if t._flags & PART:
+        t._tell()
+    flags = t._flags
+    if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
+        return False
+    steps = t._steps
+    if not steps and t._storage is not None:
+        settle(t)  # which counts references: there must be no variable for it here
+        flags = t._flags
+    storage = t._storage
+    if storage is None:
+        t._flags = flags & ~OPEN
+        return True
+    if t._seen != storage.edition:
+        return False
+    if storage.array is not None:
+        t._read()
+        t._flags |= OPEN
+    elif flags & OPEN:
+        t._flags = flags & ~OPEN
+    if t._serial == tape.serial:
+        return True
+    base = t._whole
+    if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
+        return False
+    return not steps or t._is_dense()
+
+
+def layout_of(t: Any, tape: Tape) -> Any:
+    """How a view lies in memory, if not densely: what made it says so, whose own arguments are so described."""
+    if not t._is_late:
+        return tape.state if t._path and not t._is_dense() else None
+    if not t._flags & SPECIAL:
+        return None
+    event = _made_by(t._number, tape).event
+    if type(event) is not Call:
+        return tape.state
+    ref = t._number - event.base
+    return None if ref in event.template.dense else (event.template, ref)
+
+
+def lies_dense(t: Any, tape: Tape) -> bool:
+    """Whether the elements of a tensor follow each other in memory."""
+    return not (t._storage is not None or t._flags & (SPECIAL | VIEWED)) or layout_of(t, tape) is None
+
+
+def leave(t: Any, tape: Tape) -> None:
+    """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
+    if t._flags & VIEWED and not _has_views(t, tape) and not viewed_elsewhere(t, tape):
+        t._flags &= ~VIEWED
+    if t._storage is not None and not t._is_late:
+        settle(t, tape)
+
+
+def viewed_elsewhere(t: Any, mine: Tape) -> bool:
+    """Whether somebody holds a late view that another thread has recorded; it shares the memory from now on."""
+    found = False
+    for tape in open_tapes():
+        if tape is not mine and tape.count:
+            with Locked(mine, tape):
+                if _has_views(t, tape):
+                    tape.catch_up()
+                    found = True
+    return found
+
+
+def _has_views(t: Any, tape: Tape) -> bool:
+    """Whether somebody holds a late view that may be one of the memory of this tensor."""
+    return any(v._flags & SPECIAL and v._is_late and _is_of(v, t, tape) for v in tape.tensors())
+
+
+def _is_of(v: Any, t: Any, tape: Tape) -> bool:
+    """Whether a late view may be one of the memory of this tensor."""
+    n = v._number
+    while True:
+        event = _made_by(n, tape).event
+        part = event.template.parts.get(n - event.base) if type(event) is Call else None
+        if part is None or part.of >= 0:
+            return part is None
+        n = event.number(part.of)  # type: ignore[union-attr]
+        owner = tape.value(n)
+        if owner is None or not owner._is_late or not owner._flags & SPECIAL:
+            return owner is t or owner is None
+
+
+def _made_by(n: int, tape: Tape) -> State:
+    """The state in which a value was made."""
+    at = tape.state
+    while at.parent is not None and at.parent.values > n:
+        at = at.parent
+    return at
+
+
+def settle(t: Any, tape: Tape | None = None) -> None:
+    """Let a tensor whose memory nobody shares any more be as before it was shared.
+
+    Views that only the tape holds share nothing that anybody could see.
+    """
+    storage = t._storage
+    if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
+        return
+    views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
+    if tape is not None:
+        for v in _values(tape):
+            if v is not t and not v._is_late and v._storage is storage and getrefcount(v) <= BEHIND:
+                if v._flags & VIEWED and _has_views(v, tape):
+                    return
+                views += 1
+                homes.update([id(v._cell)] if v._cell.home is storage else ())
+    # The references are: the tensor's, the local name's, the tuple's, the call's, those of views and of cells.  Other
+    # threads take their turn after a call, and not after an unpacking: so nobody comes to share it after the count.
+    (references,) = map(getrefcount, (storage,))
+    if references == 4 + views + len(homes) and t._storage is storage and t._seen == storage.edition:
+        if t._cell.home is storage:
+            t._cell.home = None
+        t._storage, t._written, storage.dropped = None, storage.version, views > 0
+
+
+BEHIND = 4
+"""A tensor that only the tape holds has so many references while one looks: its, two variables' and the call's."""
+
+
+def _values(tape: Tape) -> Iterator[Any]:
+    """The tensors of a trace, one at a time."""
+    for n in range(tape.count):
+        v = tape.value(n)
+        if type(v) in tensor_types:
+            yield v

@@ -1,0 +1,66 @@
+"""Python's numbers among tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....compiler.ir.types import INTEGERS, SMALL, STORED
+from ..trace.fragments import Operation
+from ..trace.tape import tapes
+from .cells import PARTS, Cell, number_cell
+
+NUMBERS = (int, float, bool, complex)
+FLOATS_TO_PYTORCH: tuple[type, ...] = (np.bool_, np.longdouble)
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+
+def number_of(value: Any) -> float | None:
+    """Python's number for one of Python's or NumPy's, None for anything else.
+
+    NumPy's truths and its longer floats are floats, as they are for PyTorch.
+    """
+    if type(value) in NUMBERS:
+        return value
+    if isinstance(value, FLOATS_TO_PYTORCH):
+        return float(value)
+    if isinstance(value, (np.generic, *NUMBERS)):
+        plain: Any = value.item() if isinstance(value, np.generic) else value
+        own: Any = next((t for t in (bool, int, float, complex) if isinstance(plain, t)), None)
+        return own and own(plain)
+    return None
+
+
+def checked_number(operation: Operation, a: Any) -> float:
+    number = number_of(a)
+    if number is None:
+        raise TypeError(f"{operation.name}(): expected a Tensor or a number, got {type(a).__name__}")
+    return number
+
+
+def input_cell(value: Any, dtype: str) -> Cell:
+    """A cell of a number that may be an argument of the call that is recorded."""
+    cell = cell_of_number(value, dtype)
+    call = tapes.tape.call
+    if call is not None:
+        call.number(value, cell)
+    return cell
+
+
+def cell_of_number(value: float, dtype: str) -> Cell:
+    """A cell of a number as an operation reads it; an error if it does not fit."""
+    if isinstance(value, complex):
+        if dtype not in PARTS:
+            raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow: it is complex")
+        return number_cell(value, dtype)
+    if dtype in SMALL:
+        return number_cell(np.array(value).astype(STORED[dtype]).item(), dtype)
+    if dtype in INTEGERS:
+        info = np.iinfo(STORED[dtype])
+        if not info.min <= value <= info.max:
+            raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow")
+    elif not -FLOAT_MAX < value < FLOAT_MAX:
+        with np.errstate(over="ignore"):
+            return number_cell(value, dtype)
+    return number_cell(value, dtype)

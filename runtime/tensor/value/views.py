@@ -1,0 +1,100 @@
+"""Making views: tensors that share the memory of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..reverse.modes import mode
+from ..trace.fragments import Operation
+from ..trace.tape import tapes
+from .cells import cell_of, shown
+from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
+from .paths import Path, part_of
+from .storage import Counter
+
+if TYPE_CHECKING:
+    from ..face.tensor import Tensor
+
+
+def view(x: Core, path: Path, operation: Operation) -> Tensor:
+    """The part of `x` at the end of `path`, which shares its memory."""
+    array = known(x) if may_cut() else None
+    if array is not None and _at_once(path):
+        part = part_of(array, path)
+        made = wrap(cell_of(np.ascontiguousarray(part).reshape(part.shape)))
+    else:
+        made = apply(operation, (x,), (path,))
+    return placed(made, x, path, operation)
+
+
+def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
+    """`made` as a part of the memory of `x`."""
+    storage, cell, base = x._shared(), made._cell, x._base
+    storage.viewed = True
+    made._storage, made._steps = storage, x._steps + path
+    made._whole, made._part = (x, path) if base is None else (base, x._part + path)
+    cell.home, cell.version = storage, storage.version
+    if storage.edition:  # what most have in common is set for the class
+        made._seen = storage.edition
+    if made._inference or x._inference or x._counter is not None:
+        made._inference, made._counter = x._inference, x._counter
+    if not mode.enabled:
+        made._origin, made._requires = NO_GRAD, requires(x)
+    elif operation.node in MULTIPLE:
+        made._origin = PIECE
+    elif x._origin:
+        made._origin = NO_GRAD if x._origin == OWN else x._origin
+        made._requires = x._origin == NO_GRAD and x._requires
+    return made
+
+
+def several(x: Core, paths: Sequence[Path], one: Operation, all_: Operation, axis: int) -> tuple[Tensor, ...]:
+    """Views at the ends of the paths, as the results of one node where gradients are kept."""
+    if not paths or not mode.enabled or not requires(x):
+        made = [view(x, path, one) for path in paths]
+    else:
+        cells, node = apply_all(all_, (x,), (tuple(paths), axis))
+        pairs = enumerate(zip(cells, paths, strict=True))
+        made = [placed(wrap(cell, node, k), x, path, one) for k, (cell, path) in pairs]
+    return tuple(made)
+
+
+MULTIPLE = {"SplitBackward0", "SplitWithSizesBackward0", "UnbindBackward0"}
+
+
+def known(x: Core) -> np.ndarray | None:
+    """The array of `x`, or NumPy's memory under it, if it is there and no gradient is kept."""
+    x._read()
+    storage = x._storage
+    if storage is not None and storage.array is not None and not requires(x):
+        storage.settle()
+        array = storage.array
+        if array is not None:
+            return part_of(array, x._path)
+    cell = x._read()
+    kept = mode.enabled and (x._node is not None or x._requires)
+    return None if kept or cell.array is None else shown(cell)
+
+
+def may_cut() -> bool:
+    """Whether a part of known values is taken now, and not as a part of the call that is recorded."""
+    tape = tapes.tape
+    return tape.call is None and tape.again is None
+
+
+def _at_once(path: Path) -> bool:
+    """Whether a part of what is known is taken now: a batch's place in the data is no part of a trace."""
+    names = {step[0] for step in path}
+    return "slice" in names or names <= {"reshape"}
+
+
+def alias(x: Core, counted: bool = True) -> Tensor:
+    """The same memory without the history; writing to it is an error for backward only if `counted`."""
+    made = wrap(x._read())
+    made._storage, made._path = x._shared(), x._path
+    made._seen = made._storage.edition
+    made._counter, made._inference = x._counter if counted else Counter(), x._inference
+    return made
