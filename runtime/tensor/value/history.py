@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from ..calls import repeat  # noqa: F401  # give tapes what they catch up with, and remember
+from ..calls import repeat  # noqa: F401  # gives tapes what they catch up with
+from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..calls.calls import recorded
 from ..face.operators import Operators
 from ..reverse.backward import backward
