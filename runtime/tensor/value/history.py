@@ -8,7 +8,6 @@ from typing import Any
 from weakref import ref
 
 from ..calls import repeat  # noqa: F401  # gives tapes what they catch up with
-from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..calls.calls import recorded
 from ..face.operators import Operators
 from ..reverse.backward import backward
@@ -16,6 +15,7 @@ from ..reverse.hooks import Hook, RemovableHandle, attach
 from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import Node
+from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..trace.locks import visited, wait_for
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
