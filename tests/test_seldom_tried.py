@@ -87,3 +87,18 @@ def test_a_gradient_does_not_lie_where_the_weight_of_backward_lies(create_graph:
         with torch.no_grad():
             t.grad.add_(1.0)
         assert weight.tolist() == [3.0, 4.0] and t.grad.tolist() == [4.0, 5.0]
+
+
+def test_the_gradient_of_a_leaf_that_was_given_its_own_is_no_view_of_that() -> None:
+    leaf, weight = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+    leaf.backward(weight)
+    weight.mul_(10)
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_leafs_gradient_has_its_dtype() -> None:
+    leaf = torch.ones(3, requires_grad=True)
+    leaf.backward(torch.full((3,), 2.0, dtype=torch.float64))
+    assert leaf.grad is not None
+    assert leaf.grad.dtype is torch.float32

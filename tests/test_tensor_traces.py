@@ -102,8 +102,16 @@ def test_a_loop_that_reads_nothing_has_a_period_too() -> None:
 
 
 NUMBERS = """
+import operator
 import pullback as torch
 x = torch.ones(3)
+for refused in ([1], (1.0,), [1, 2.5], None, "a", {1: 2}):
+    for apply in (operator.add, operator.mul, operator.truediv, operator.eq, operator.iadd, operator.imul):
+        for _ in range(20):
+            try:
+                apply(x, refused)
+            except TypeError:
+                pass
 
 def run(number):
     return ((x * number + number) / 3).sum().item()
@@ -119,7 +127,7 @@ assert run(-0.0) == 0.0 and run(float("inf")) == float("inf")
 """
 
 
-def test_numbers_are_inputs() -> None:
+def test_numbers_are_inputs_also_after_operands_that_were_refused() -> None:
     # In a process of its own, as above.
     run = subprocess.run([sys.executable, "-c", NUMBERS], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr

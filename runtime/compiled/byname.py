@@ -145,7 +145,7 @@ def name_tables() -> None:
         name_in(namespace)
 
 
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.rpartition(".compiled.")[0]
 _tables: list[dict[str, Any]] = []
 
 # ---- by name or by value

@@ -243,14 +243,13 @@ def instances_are(cls: Class) -> Class:
     global _tensor
     _tensor = cls
     recordable(cls)
-    record_methods(*[c for c in cls.__mro__ if c.__module__.startswith(_HERE) and c.__module__ not in _STATE])
+    record_methods(*[c for c in cls.__mro__[1:] if c.__module__.startswith(_FACE)])
     native_operators(*[c for c in cls.__mro__ if c.__name__ == "Infix"])
     return cls
 
 
-_HERE = __name__.rpartition(".")[0]
-_STATE = {f"{_HERE}.{name}" for name in ("core", "late", "slots", "history", "tensor", "exchange")}
-"""Where the methods of tensors are about their state; the others are functions."""
+_FACE = __name__.rpartition(".value.")[0] + ".face."
+"""Where the methods of tensors are functions; those of classes elsewhere are about their state."""
 
 
 def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Tensor:

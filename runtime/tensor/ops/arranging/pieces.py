@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.shape import concatenate, reshape
 from ...face.required import check_list
 from ...trace.fragments import Operation
-from ...value.axes import axis_of, sizes
+from ...value.axes import axis_of, check_sizes, sizes
 from ...value.core import apply
 from ...value.paths import Path, take
 from ...value.views import several
@@ -88,6 +88,10 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             raise RuntimeError(f"split expects split_size be positive, but got split_size={size}")
         operation = SPLIT
         size = [min(size, n - k) for k in range(0, max(n, 1), size)]
+    if min(size, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(size)}"
+        )
     if sum(size) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension"
@@ -168,6 +172,8 @@ def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
+    lead = (1,) * (len(counts) - len(shape_of(input)))
+    check_sizes(tuple([n * k for n, k in zip((*lead, *shape_of(input)), counts, strict=True)]))
     return apply(REPEAT, (input,), (counts,))
 
 

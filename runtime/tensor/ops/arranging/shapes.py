@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...trace.fragments import Operation
 from ...trace.tape import unrepeatable
-from ...value.axes import axis_of, sizes
+from ...value.axes import axes_of, axis_of, sizes
 from ...value.core import REVIEW, Core, apply
 from ...value.paths import Path, can_view, strided
 from ...value.promotion import common_shape
@@ -180,6 +180,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for name, axes in zip(("source", "destination"), pairs, strict=True):
         if len(set(axes)) != len(axes):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
+    if not rank:
+        return permute(input)
     order = [a for a in range(rank) if a not in pairs[0]]
     for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
         order.insert(place, axis)
@@ -202,8 +204,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     shape = shape_of(input)
     chosen = range(len(shape))
     if dim is not None:
-        dims = dim if isinstance(dim, (tuple, list)) else [dim]
-        chosen = [axis_of(d, len(shape)) for d in dims]
+        chosen = axes_of(dim, len(shape)) if isinstance(dim, (tuple, list)) and dim else ()
+        chosen = chosen if isinstance(dim, (tuple, list)) else [axis_of(dim, len(shape))]
     kept = tuple(n for a, n in enumerate(shape) if n != 1 or a not in chosen)
     several = SQUEEZE_DIMS if isinstance(dim, (tuple, list)) else SQUEEZE_DIM
     return view(input, (("reshape", kept),), SQUEEZE if dim is None else several)
@@ -232,6 +234,11 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
             raise RuntimeError(
                 f"The expanded size of the tensor ({wanted[a]}) must match the existing size ({n}) at"
                 f" non-singleton dimension {a}.  Target sizes: {wanted}.  Tensor sizes: {list(have)}"
+            )
+    for a, n in enumerate(wanted[:lead]):
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {a}"
             )
     return view(input, _spreading(have, tuple(wanted)), EXPAND)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...face.required import check_tensors
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
+from ...value.promotion import c_name
 from .arithmetic import Operand
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ LERP, LERP_TENSOR = (Operation("lerp", f"LerpBackward{k}", _lerp, "common", True
 
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight * (end - input)."""
+    check_tensors("lerp", input=input, end=end)
+    wanted = input._read().kind.dtype
+    for name, other in (("end", end), ("weight", weight)):
+        if isinstance(other, Core) and (came := other._read().kind.dtype) != wanted:
+            names = [c_name(d).lower() for d in (wanted, came)]
+            raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
     return apply(LERP_TENSOR if isinstance(weight, Core) else LERP, (input, end, weight))
 
 

@@ -121,7 +121,7 @@ def _slabs(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> Tensor:
     shape = sizes_of(x)
     if not shape:
         return mul(heights, 0)
-    if len(shape) == 1 and len(sizes_of(y)) != 1:
+    if len(shape) == 1:
         if shape[0] != n:
             raise RuntimeError(f"{name}(): There must be one `x` value for each sample point, got {shape[0]} and {n}")
         x = x.reshape([n if a == axis else 1 for a in range(len(sizes_of(y)))])

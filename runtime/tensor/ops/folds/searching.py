@@ -16,6 +16,7 @@ from ...trace.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import ALL
+from ...value.promotion import c_name
 from ..arranging.creation import constant, tensor
 from ..arranging.elements import gathered
 from ..arranging.gathering import INDEX_SELECT
@@ -200,6 +201,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; of the condition alone, the indices where it holds."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
+    check_tensors("where", condition=condition)
+    dtype = condition._read().kind.dtype
+    if dtype not in ("bool", "u8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {c_name(dtype)}"
+        )
     return chosen(condition, input, other)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.contract import contract
 from .....compiler.ops.reduce import sum_
 from .....compiler.ops.shape import reshape, transpose
-from ...face.required import check_list
+from ...face.required import check_list, check_tensors
 from ...trace.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
@@ -271,6 +271,7 @@ KRON = Operation("kron", "UnsafeViewBackward0", _kron, "common")
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of `input` times `other`, side by side."""
+    check_tensors("kron", input=input, other=other)
     return apply(KRON, (input, other))
 
 
