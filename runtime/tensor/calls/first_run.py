@@ -204,16 +204,16 @@ class FirstRun:
         form = self.reading.form
         recorded = t.call = self.reading.recorded
         t.function, t.mode, t.form = recorded.function, form.mode, form.arguments
-        if None in self.dtypes:
-            recorded.forget_numbers()
-            raise Unknown("does not hand a number on to an operation")
         had = [HISTORY if before[2] is not None else 0 for before in self.before]
         if [what & HISTORY for what in self.reading.classes] != had:
             raise Unknown("has an argument that must be looked at each time")
         if not all(self._is_same(*before) for before in self.before):
             raise Unknown("changes an argument")
+        t.gives = self._given(made, 0)  # NotImplemented for an operand that is refused, whose numbers nobody has used
+        if None in self.dtypes:
+            recorded.forget_numbers()
+            raise Unknown("does not hand a number on to an operation")
         t.dtypes = list(self.dtypes)  # type: ignore[arg-type]
-        t.gives = self._given(made, 0)
         t.assigns = [(self._ref(w._number), self._result(w, keep=False)) for w in self.written.values()]
         t.renewed, t.grads = self._renewed(t.assigns), []
         for leaf, before in self.leaves:
