@@ -73,7 +73,7 @@ def _tree(n: int) -> Made:
 
     def f(x: np.ndarray) -> Any:
         def back(v: np.ndarray, k: int) -> Any:
-            return v if k == 0 else back(0.99 * (0.5 * v[1:] + 0.5 * v[:-1]) + 0.01 * np.sin(v[1:]), k - 1)
+            return v if k == 0 else back(0.99 * (0.5 * v[1:] + 0.5 * v[:-1]) + 0.01 * _other(k, v[1:]), k - 1)
 
         return back(np.maximum(x[0] * np.linspace(0.0, 1.0, n + 1) - x[1], 0.0), n)[0]
 
