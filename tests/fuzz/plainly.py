@@ -271,6 +271,12 @@ def _norm(x: Any) -> Any:
     return lift(np.sum(x * x)).sqrt()
 
 
+def _total(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """np.sum; that of no objects at all is an int, and here a float as of floats."""
+    made = np.sum(x, *args, **kwargs)
+    return made if np.size(x) or np.asarray(x).dtype != object else 0.0 * made
+
+
 UNARY = ("sin", "cos", "exp", "log1p", "expm1", "sqrt", "tanh", "sinh", "cosh", "arctan", "arcsinh", "floor")
 
 NUMPY = Other(
@@ -279,6 +285,7 @@ NUMPY = Other(
     **{name: _objects(getattr(np, name)) for name in ("zeros", "ones", "full", "array", "linspace", "eye")},
     zeros_like=_like(0.0),
     ones_like=_like(1.0),
+    sum=_total,
     float64=object,
     float32=object,
     linalg=Other(np.linalg, solve=_solve, norm=_norm),
