@@ -189,6 +189,35 @@ def test_changes_outside_are_refused_and_undone(name: str) -> None:
     assert repr(state()) == repr(before)
 
 
+class Blank:
+    """An object without attributes, as yet."""
+
+    def keep(self, x):
+        self.last = x
+        return x * x
+
+    __call__ = keep
+
+
+class Slotted:
+    __slots__ = ("last",)
+    keep = Blank.keep
+
+
+@pytest.mark.parametrize("transform", [jit, grad, value_and_grad])
+def test_the_same_of_objects_that_have_no_attributes_yet(transform: Any) -> None:
+    for made, function_of in [
+        (Blank(), lambda made: made.keep),
+        (Blank(), lambda made: made),
+        (Slotted(), lambda made: made.keep),
+        (Blank(), lambda made: functools.partial(Blank.keep, made)),
+        (Slotted(), lambda made: lambda x: then(setattr(made, "last", x), x * x)),
+    ]:
+        with pytest.raises(TraceError, match="keeps a traced value in the attribute last of"):
+            transform(function_of(made))(1.0)
+        assert not hasattr(made, "last")
+
+
 def test_the_same_of_objects_that_are_arguments_and_of_further_transforms() -> None:
     for change in (lambda m: m.log.append(0), lambda m: setattr(m, "last", 1)):
         with pytest.raises(TraceError, match="which is outside of it"):

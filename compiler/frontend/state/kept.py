@@ -48,7 +48,12 @@ def content(x: Any) -> Content | None:
     if kind.__module__.partition(".")[0] in ("pullback", "logging", "numpy") and items is None:
         return (_bytes(MADE_OF[kind][0](x)), {}) if kind in MADE_OF else None
     state = state_of(x)
-    return (items, state) if items is not None or state or hasattr(x, "__dict__") else None
+    return (items, state) if items is not None or _has_attributes(x) else None
+
+
+def _has_attributes(x: Any) -> bool:
+    """Whether an object can be given attributes, also if it has none yet."""
+    return hasattr(x, "__dict__") or any(vars(base).get("__slots__") for base in type(x).__mro__)
 
 
 def differences(x: Any, before: Content) -> Iterator[tuple[str, Any]]:

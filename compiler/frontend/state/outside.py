@@ -71,6 +71,8 @@ class Outside:
             return
         for each in hidden.reads:
             self._note(each.__name__, each.__name__, each)
+        for name, each in _own(function):
+            self._reach(name, name, each)
         for source in hidden.sources:
             value = source.read()
             if source.kind == "attribute":
@@ -191,6 +193,18 @@ def _closed_over(function: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
         elif isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):  # what a form is given
             yield from _closed_over(value)
+
+
+def _own(function: Any) -> Iterator[tuple[str, Any]]:
+    """The objects that a function brings along: what it is a method of, or itself, and the arguments of a partial."""
+    if isinstance(function, functools.partial):
+        yield from (("an argument of a partial", each) for each in (*function.args, *function.keywords.values()))
+        yield from _own(function.func)
+    elif isinstance(function, types.MethodType):
+        yield _called(function.__self__), function.__self__
+        yield from _own(function.__func__)
+    elif not isinstance(function, (*_LEAVES, type)):
+        yield _called(function), function
 
 
 def _called(x: Any) -> str:
