@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    _accelerator = _amp = _autograd = _backends = _cpu = _cuda = _distributions = _fft = _func = None
+    _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributions = _fft = _func = None
     _linalg = _mps = _nn = _optim = _random = _signal = _special = _utils = _xpu = None  # see _PARTS
     # isort: off
     from pullback import (
-        accelerator, amp, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim, random,
-        signal, special, utils, xpu,
+        accelerator, amp, array_api, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim,
+        random, signal, special, utils, xpu,
     )
     # isort: on
     from pullback.compiler.frontend.numpy.convolutions import conv
@@ -130,7 +130,8 @@ __all__ = [
     "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose",
     "alpha_dropout", "amax", "amin", "aminmax", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh",
     "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh",
-    "arctanh_", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort", "argwhere", "as_strided",
+    "arctanh_", "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort", "argwhere",
+    "array_api", "as_strided",
     "as_strided_copy", "as_strided_scatter", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan",
     "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "autocast", "autograd",
     "avg_pool1d", "backends", "baddbmm", "bartlett_window", "bernoulli", "bfloat16", "bilinear", "bincount",
@@ -201,8 +202,8 @@ __all__ = [
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     _NAMES_OF = {
         "compiler.frontend.numpy.convolutions": "conv",
-        "pullback": "accelerator amp autograd backends cpu cuda distributions fft func linalg mps nn optim random"
-        " signal special utils xpu",
+        "pullback": "accelerator amp array_api autograd backends cpu cuda distributions fft func linalg mps nn optim"
+        " random signal special utils xpu",
         "runtime.compiled.build": "build",
         "runtime.external": "external",
         "runtime.implicit": "implicit",
@@ -305,6 +306,8 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     _PARTS = {
         "_accelerator": "runtime.devices.accelerators",
         "_amp": "runtime.devices.precision",
+        "_array_api": "runtime.array_api.arranging runtime.array_api.creation runtime.array_api.elements"
+        " runtime.array_api.matrices runtime.array_api.transforms",
         "_autograd": "runtime.tensor.reverse.custom runtime.tensor.transforms.forward"
         " runtime.tensor.transforms.functional runtime.tensor.transforms.gradcheck"
         " runtime.tensor.reverse.once",

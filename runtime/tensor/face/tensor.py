@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
@@ -48,6 +49,16 @@ class Tensor(Exchange):
             data = np.zeros(sizes(args))
         made = data if isinstance(data, Core) else tensor(data, dtype=get_default_dtype())
         self._cell = made._read()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of tensors by the array API standard."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"the array API is that of 2024.12 and versions before; got {api_version!r}")
+        return sys.modules[__name__.partition(".")[0]].array_api
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The tensor on another device, of which there is one, the processor."""
+        return self.to(device)
 
     # ---- what it is
 

@@ -7,10 +7,12 @@ from math import prod as product
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
+from .....compiler.ops.complex.pairs import Pair
 from .....compiler.ops.elementwise import cast
 from .....compiler.ops.shape import concatenate, pad, reshape, slice_
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
+from ...value.cells import PARTS
 from ...value.core import apply
 from ...value.dtypes import dtype_of
 from ...value.promotion import c_name
@@ -24,7 +26,7 @@ def keep(m: Any, value: Any, shape: tuple[int, ...], axes: tuple[int, ...], keep
     if not keepdim:
         return value
     kept = tuple(1 if a in axes else n for a, n in enumerate(shape))
-    return m(reshape(m.b, value.value, shape=kept))
+    return moved(m, value, lambda m, value: m(reshape(m.b, value.value, shape=kept)))
 
 
 def total(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -43,7 +45,13 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def converted(m: Any, x: Any, dtype: str) -> Any:
-    return x if x.value.type.dtype == dtype else m(cast(m.b, x.value, dtype=dtype))
+    dtype = PARTS.get(dtype, dtype) if isinstance(x, Pair) else dtype
+    return x if x.value.type.dtype == dtype else moved(m, x, lambda m, x: m(cast(m.b, x.value, dtype=dtype)))
+
+
+def moved(m: Any, x: Any, move: Callable[[Any, Any], Any]) -> Any:
+    """What moves elements, done to a value; to both parts of a complex one."""
+    return Pair(m, move(m.real, x.re), move(m.real, x.im)) if isinstance(x, Pair) else move(m, x)
 
 
 # ---- sums
@@ -105,6 +113,8 @@ def multiplied(m: Any, x: Any, axis: int) -> Any:
     """The product along an axis, by halves."""
     shape = shape_of(x)
     if not shape[axis]:
+        if isinstance(x, Pair):
+            return m.pair(multiplied(m.real, x.re, axis))
         return m.number(1.0 if x.value.type.is_float else 1, x.value.type.with_shape(_without(shape, axis)))
     while shape[axis] > 1:
         half = shape[axis] // 2
@@ -115,11 +125,13 @@ def multiplied(m: Any, x: Any, axis: int) -> Any:
         else:
             x = first * second
         shape = shape_of(x)
-    return m(reshape(m.b, x.value, shape=_without(shape, axis)))
+    return moved(m, x, lambda m, x: m(reshape(m.b, x.value, shape=_without(shape, axis))))
 
 
 def joined(m: Any, parts: list[Any], axis: int) -> Any:
     """The values one after the other along an axis."""
+    if isinstance(parts[0], Pair):
+        return Pair(m, *(joined(m.real, [getattr(p, name) for p in parts], axis) for name in ("re", "im")))
     return m(concatenate(m.b, *(p.value for p in parts), axis=axis))
 
 
@@ -128,7 +140,7 @@ def part(m: Any, x: Any, axis: int, start: int, size: int) -> Any:
     shape = shape_of(x)
     starts = tuple(start if a == axis else 0 for a in range(len(shape)))
     sizes = tuple(size if a == axis else n for a, n in enumerate(shape))
-    return m(slice_(m.b, x.value, start=starts, step=(1,) * len(shape), shape=sizes))
+    return moved(m, x, lambda m, x: m(slice_(m.b, x.value, start=starts, step=(1,) * len(shape), shape=sizes)))
 
 
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
@@ -138,7 +150,8 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def _prod(m: Any, x: Any, axis: int | None, keepdim: bool, dtype: str) -> Any:
     x = converted(m, x, dtype)
     if axis is None:
-        x, axis = m(reshape(m.b, x.value, shape=(product(shape_of(x)),))), 0
+        size = product(shape_of(x))
+        x, axis = moved(m, x, lambda m, x: m(reshape(m.b, x.value, shape=(size,)))), 0
     shape = shape_of(x)
     return keep(m, multiplied(m, x, axis), shape, (axis,), keepdim)
 
