@@ -4,6 +4,8 @@
     f.outside                what it takes from outside: the traced a
     f.traced([x], outside)   its results for others, as operations of the function being traced
     f.numeric([1.0], [2.0])  its results for numbers, by a kernel that is compiled at the first call
+
+So a solver of SciPy's can call it on numbers, and an equation can hold it on traced values.
 """
 
 from __future__ import annotations
