@@ -151,3 +151,65 @@ def test_refusals(name: str) -> None:
     f, kind, said = REFUSALS[name]
     with pytest.raises(kind, match=said):
         grad(f)(A)
+
+
+# ---- minima
+
+
+def valley(x: Any, a: Any) -> Any:
+    return np.sum((x - a) ** 2) + 0.1 * a[0] * np.sum(x**4) + 0.3 * x[0] * x[1]
+
+
+def downhill(x: Any, a: Any) -> Any:
+    return 2 * (x - a) + 0.4 * a[0] * x**3 + 0.3 * x[::-1]
+
+
+METHODS = {
+    "BFGS": {"gtol": 1e-10}, "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-10}, "CG": {"gtol": 1e-10},
+    "Newton-CG": {"xtol": 1e-12}, "TNC": {"ftol": 1e-16, "gtol": 1e-10}, "SLSQP": {"ftol": 1e-16},
+    "Nelder-Mead": {"xatol": 1e-10, "fatol": 1e-14}, "Powell": {"xtol": 1e-12, "ftol": 1e-14},
+    "trust-krylov": {"gtol": 1e-10}, "trust-constr": {"gtol": 1e-11},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_minima_by_every_method(method: str) -> None:
+    def least(a: Any) -> Any:
+        made = opt.minimize(valley, np.ones(2), (a,), method, downhill, options=METHODS[method])
+        return np.sum(made.x**3) + made.fun
+
+    polished = lambda a: opt.minimize(valley, np.ones(2), (a,), "BFGS", options=METHODS["BFGS"])  # noqa: E731
+    want = lambda a: np.sum(polished(a).x ** 3) + polished(a).fun  # noqa: E731
+    np.testing.assert_allclose(jit(least)(A), want(A), rtol=1e-6)
+    np.testing.assert_allclose(grad(least)(A), grad(want)(A), rtol=1e-5)
+    np.testing.assert_allclose(grad(want)(A), differences(want, A, 1e-2), rtol=2e-5)
+    np.testing.assert_allclose(hessian(least)(A), differences(grad(want), A, 1e-2), rtol=1e-4)
+
+
+MINIMA: dict[str, Callable[..., Any]] = {
+    "jac": lambda a: np.sum(
+        opt.minimize(lambda x: (valley(x, a), downhill(x, a)), np.ones(2), jac=True, options={"gtol": 1e-11}).x
+    ),
+    "no jac": lambda a: np.sum(opt.minimize(lambda x: valley(x, a), np.ones(2), tol=1e-11).x),
+    "bounds": lambda a: np.prod(
+        opt.minimize(lambda x: valley(x, a), np.ones(2), bounds=[(None, 0.3 * a[1]), (0.0, None)], tol=1e-13).x
+    ),
+    "a number": lambda a: opt.minimize_scalar(lambda x: (x - a[0]) ** 2 + np.exp(a[1] * x), tol=1e-9).x,
+    "a bounded number": lambda a: opt.minimize_scalar(
+        lambda x: (x - a[0]) ** 2 + np.exp(a[1] * x), bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-10}
+    ).x,
+    "squares": lambda a: np.sum(
+        opt.least_squares(lambda x: np.exp(-x[0] * np.arange(4)) * x[1] - a[0] - a[1] * np.arange(4) ** 2 / 9,
+                          np.ones(2), gtol=1e-14, xtol=1e-14, ftol=1e-14).x
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MINIMA)
+def test_minima(name: str) -> None:
+    near(MINIMA[name], rtol=2e-5, value=1e-6)
+
+
+def test_constraints_are_refused() -> None:
+    with pytest.raises(TypeError, match="change of the variables"):
+        grad(lambda a: opt.minimize(valley, np.ones(2), (a,), constraints={"type": "eq", "fun": np.sum}).x[0])(A)
