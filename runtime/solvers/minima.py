@@ -53,7 +53,7 @@ def minimize(
         R.refuse("minimize with constraints on traced parameters", fix)
     name = str(method or "").lower()
     told = {name: given("scipy.optimize.minimize", name, x) for name, x in (("tol", tol), ("options", options))}
-    args, start = tupled(args), np.atleast_1d(vector(x0))
+    args, start = tupled(args), vector(np.atleast_1d(vector(x0)))
     shape = start.type.static_shape()
     start, n = np.reshape(start, (-1,)), int(np.prod(shape))
     function = (lambda x, *args: R.call(fun, x, *args)[0]) if jac is True else fun
@@ -115,7 +115,7 @@ def least_squares(
     names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev")
     values = (method, ftol, xtol, gtol, x_scale, max_nfev)
     told = {n: given("scipy.optimize.least_squares", n, x) for n, x in zip(names, values, strict=True)}
-    args, kwargs, start = tupled(args), kwargs or {}, np.atleast_1d(vector(x0))
+    args, kwargs, start = tupled(args), kwargs or {}, vector(np.atleast_1d(vector(x0)))
     n = start.type.static_shape()[0]
     rows = Closed("least_squares", lambda x: np.atleast_1d(vector(R.call(fun, x, *args, **kwargs))), floats(n))
     half = Closed("least_squares", lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), floats(n))
