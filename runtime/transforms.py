@@ -32,6 +32,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
+from . import solvers  # noqa: F401  # registers what SciPy's solvers mean
 from .check import check
 from .compiled.derive import Gradient, Jit
 from .compiled.foreign import CFunction

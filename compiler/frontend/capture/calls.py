@@ -69,6 +69,16 @@ class Closure:
         """Called by a library."""
         return callback(self.machine, self, args, kwargs)
 
+    def closes_over(self) -> list[Any]:
+        """What its names stand for outside of it, as libraries see it."""
+        names = {each.id for each in ast.walk(self.tree.node) if isinstance(each, ast.Name)}
+        found, frame = [*self.defaults, *self.named.values()], self.frame
+        while frame is not None:
+            found += [frame.vars[name] for name in names & frame.vars.keys()]
+            found += [frame.free[name] for name in names & frame.free.keys()]
+            frame = frame.scope
+        return [x if isinstance(x, types.CellType) else self.machine.lower(x) for x in found if type(x) not in _GONE]
+
     @property
     def __signature__(self) -> inspect.Signature:
         """What libraries ask for: the parameters as they are written."""
@@ -79,6 +89,9 @@ class Closure:
         made += [P(a.vararg.arg, P.VAR_POSITIONAL)] if a.vararg else []
         made += [P(p.arg, P.KEYWORD_ONLY, default=self.named.get(p.arg, P.empty)) for p in a.kwonlyargs]
         return inspect.Signature([*made, P(a.kwarg.arg, P.VAR_KEYWORD)] if a.kwarg else made)
+
+
+_GONE = (type(UNDEF), Poison)
 
 
 def make_closure(m: Machine, node: Function) -> Closure:

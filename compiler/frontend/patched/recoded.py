@@ -1,8 +1,9 @@
 """Functions of SciPy's, written in Python, that mean something else for traced values wherever they are named.
 
 `from scipy.special import logsumexp` keeps the function itself, so putting another one in its module would not be seen.
-While functions are traced its code is exchanged: it asks a meaning first if a traced value is among its arguments, and
-else runs what it was, in every thread. SciPy is never imported: a module's functions are known once it is there.
+While functions are traced its code is exchanged: it asks a meaning first if a traced value is among its arguments, or
+in what they close over, and else runs what it was, in every thread. SciPy is never imported: a module's functions are
+known once it is there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..array import Array, call, find
+from ..array import call, find
+from ..state.kept import holds_traced
+from ..tracing import current
 from .patches import NOT_MINE
 
 Meanings = dict[str, Callable[..., Any]]
@@ -80,7 +83,7 @@ def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
     original.__kwdefaults__ = function.__kwdefaults__
 
     def dispatch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if find([*args, *kwargs.values()]) is not None:
+        if not concrete([*args, *kwargs.values()]):
             made = call(function, meaning, args, kwargs)
             if made is not NOT_MINE:
                 return made
@@ -100,8 +103,12 @@ def _template(*args: Any, **kwargs: Any) -> Any:
 
 
 def concrete(x: Any) -> bool:
-    """Whether no traced value is in x."""
-    return not isinstance(x, Array) and find(x) is None
+    """Whether no traced value is in x, or in what a function or a callable object among nested lists keeps."""
+    if find(x) is not None:
+        return False
+    if isinstance(x, (list, tuple)):
+        return all(map(concrete, x))
+    return not callable(x) or current() is None or not holds_traced(x)
 
 
 __all__ = ["concrete", "recode", "recoded"]

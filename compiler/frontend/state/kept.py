@@ -214,6 +214,10 @@ def parts(x: Any) -> list[Any]:
         return list(x.flat) if x.dtype.hasobject else []
     if isinstance(x, types.MappingProxyType) or type(x) in VIEWS:
         return list(x.items()) if isinstance(x, types.MappingProxyType) else list(x)
+    if isinstance(x, types.CellType):
+        return [x.cell_contents] if _is_bound(x) else []
+    if hasattr(x, "closes_over"):  # a function that was made in a walk
+        return x.closes_over()
     if hasattr(x, "func") and hasattr(x, "keywords"):
         return [x.func, *x.args, *x.keywords.values()]
     held = content(x)

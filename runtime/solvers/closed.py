@@ -1,0 +1,101 @@
+"""A function of the user's that takes traced values from outside, as a graph in which these are arguments.
+
+    f = Closed("residual", lambda x: np.cos(x) - a * x, NUMBER)
+    f.outside                what it takes from outside: the traced a
+    f.traced([x], outside)   its results for others, as operations of the function being traced
+    f.numeric([1.0], [2.0])  its results for numbers, by a kernel that is compiled at the first call
+
+So a solver of SciPy's can call it on numbers, and an equation can hold it on traced values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ...compiler.frontend.array import Array, here, value_of
+from ...compiler.frontend.numpy.matrices.linalg import as_float
+from ...compiler.frontend.numpy.reductions import traced
+from ...compiler.frontend.promotion import conform
+from ...compiler.frontend.region import Leaf
+from ...compiler.ir.graph import Builder, inline
+from ...compiler.ir.types import Type
+from ...compiler.ops.source import number
+from ...compiler.passes import adjoint, dead
+from ..compiled import kernels
+from ..custom import freeze_sizes
+
+FLOAT = np.dtype(np.float64)
+
+
+def floats(*shape: int) -> Leaf:
+    """The type of an array of floats."""
+    return Leaf(Type("f64", shape), False)
+
+
+def vector(x: Any) -> Array:
+    """Numbers, an array or a list of traced numbers as floats of the function being traced."""
+    made = as_float(traced(x)[1])
+    freeze_sizes("a solver of SciPy's", [made])
+    return made.astype(FLOAT)
+
+
+class Closed:
+    """A function of arrays of the types `takes` that returns arrays, each made a `vector`."""
+
+    def __init__(self, name: str, function: Callable[..., Any], *takes: Leaf) -> None:
+        now = here()
+
+        def run(*given: Array) -> list[Array]:
+            made = R.call(function, *given)
+            return [vector(each) for each in (made if isinstance(made, Several) else (made,))]
+
+        region = R.trace_region(now, name, takes, run)
+        self.name, self.graph, self.count = name, region.graph, len(takes)
+        extras = [value_of(now, x) if isinstance(x, Array) else now.array(x) for x in region.extras]
+        self.outside = [Array(now, v) for v in extras]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the results."""
+        return [r.type.static_shape() for r in self.graph.results]
+
+    def traced(self, given: Sequence[Any], outside: Sequence[Any]) -> list[Array]:
+        """The results as operations."""
+        now = here()
+        pairs = zip((*given, *outside), self.graph.params, strict=True)
+        values = [conform(now, x, p.type.numpy, p.type.shape) for x, p in pairs]
+        return [Array(now, v) for v in inline(self.graph, now.builder, values)]
+
+    def numeric(self, given: Sequence[Any], outside: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The results for numbers."""
+        pairs = zip((*given, *outside), self.graph.params, strict=True)
+        return self._kernel.run([np.array(x, p.type.numpy).reshape(p.type.static_shape()) for x, p in pairs])
+
+    @cached_property
+    def _kernel(self) -> kernels.Runnable:
+        return kernels.make(self.graph, self.name)
+
+    @cached_property
+    def gradient(self) -> Closed:
+        """The gradient of a function of one argument, whose result is one number, as a function of the same kind."""
+        joint = adjoint(self.graph, [0])
+        seed = joint.params[-1]
+        made = object.__new__(Closed)
+        b = Builder(f"{self.name}_gradient", [p.type for p in joint.params[:-1]])
+        one = number(b, 1, seed.type)
+        results = inline(joint, b, [*b.params, one])
+        made.name, made.count, made.outside = b.name, self.count, self.outside
+        made.graph = dead(b.finish(results[-1:]))
+        return made
+
+
+class Several(tuple):
+    """What a function returns that has several results."""
+
+
+__all__ = ["FLOAT", "Closed", "Several", "floats", "vector"]

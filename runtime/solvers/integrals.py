@@ -1,0 +1,153 @@
+"""Integrals by scipy.integrate with traced parameters and ends: quad and dblquad.
+
+SciPy's QUADPACK finds the value and the parts that the range is cut into, on numbers. A sum by Gauss' rule over the
+same parts, of the traced integrand, has the derivatives, to every order. Where the two do not agree, as at an end that
+is singular, the first and the last part are cut further; and if they never do, the call is an error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ...compiler.frontend.array import Array
+from ...compiler.frontend.numpy.scipy.scipy_functions import given
+from ...compiler.frontend.patched.recoded import recode
+from ..control import fori_loop
+from ..external import External
+from ..rules import stop_gradient
+from .closed import Closed, floats, vector
+from .roots import tupled
+from .solution import default
+
+POINTS = 21
+"""Of Gauss' rule on each part."""
+
+CUTS = 60
+"""How often the first and the last part are halved, each."""
+
+AGREE = 1e-10
+"""The difference between the sum and QUADPACK's value that is let pass, relative to the parts, as is its own error."""
+
+Range = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""From [0, 1] to the range, and its slope."""
+
+
+def _line(a: Any, b: Any) -> Range:
+    return lambda u: a + (b - a) * u, lambda u: b - a
+
+
+def _ray(a: Any, sign: float) -> Range:
+    """The range of QUADPACK's QAGI, from a on or up to a."""
+    return lambda u: a + sign * (1.0 - u) / u, lambda u: 1.0 / (u * u)
+
+
+def quad(
+    func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, epsabs: Any = 1.49e-8, epsrel: Any = 1.49e-8,
+    limit: int = 50, points: Any = None, weight: Any = None, wvar: Any = None, wopts: Any = None, maxp1: int = 50,
+    limlst: int = 50, complex_func: bool = False,
+) -> Any:  # fmt: skip
+    default("quad", full_output=(full_output, 0), weight=(weight, None), complex_func=(complex_func, False))
+    if not callable(func):
+        R.refuse("quad of a LowLevelCallable with traced arguments", "pass the function of Python that it was made of")
+    options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points}
+    options = {name: given("scipy.integrate.quad", name, x) for name, x in options.items()}
+    args, ends = tupled(args), [vector(x).reshape(()) for x in (a, b)]
+    infinite = [float(np.sign(x)) if not isinstance(x, Array) and np.isinf(x) else 0.0 for x in (a, b)]
+    both = infinite[0] and infinite[1]
+    called = lambda x: R.call(func, x, *args)  # noqa: E731
+    if both:
+        f = Closed("quad", lambda x: vector(called(x)) + vector(called(-x)), floats())
+    else:
+        f = Closed("quad", called, floats())
+    if int(np.prod(f.shapes[0], dtype=int)) != 1:
+        R.refuse(f"quad: the integrand returns an array of shape {f.shapes[0]}", "let it return a number")
+    sign = 1.0 if infinite[1] > infinite[0] or not any(infinite) else -1.0
+
+    def ranged(a: Any, b: Any) -> Range:
+        """Where the parts are, on numbers as on traced ends."""
+        if both:
+            return _ray(0.0, 1.0)
+        return _ray(b if infinite[0] else a, sum(infinite)) if any(infinite) else _line(a, b)
+
+    def found(*numbers: Any) -> Any:
+        a, b, *outside = numbers
+        integrand = lambda x: float(f.numeric([x], outside)[0].reshape(()))  # noqa: E731
+        return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options)
+
+    size = (limit + 2 * CUTS) * POINTS
+    gives = (np.float64, np.float64, f"f64[{size}]", f"f64[{size}]", int)
+    frozen = [stop_gradient(x) for x in (*ends, *f.outside)]
+    found.__name__ = "quad"
+    *made, count = External(found, gives, None, False, None)(*frozen)
+    value, error, places, weights = map(stop_gradient, made)
+    place, slope = ranged(*ends)
+
+    def add(k: Any, total: Any) -> Any:
+        u = places[k]
+        return total + weights[k] * slope(u) * f.traced([place(u)], f.outside)[0].reshape(())
+
+    total = sign * fori_loop(0, count, add, np.float64(0.0))
+    value = sign * value if both else value
+    return total + (value - stop_gradient(total)), error
+
+
+def _parts(f: Callable[[float], float], ends: list[Any], range: Range, options: dict[str, Any]) -> Any:
+    """QUADPACK's value and error, and the nodes and weights of the parts of [0, 1] that make the same sum."""
+    import scipy.integrate
+
+    place, slope = range
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        value, error, told, *_ = scipy.integrate.quad(f, *ends, **options, full_output=1)
+    for each in said:
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    low, high = (told[name][: told["last"]] for name in ("alist", "blist"))
+    if np.all(np.isfinite(ends)) and ends[0] != ends[1]:
+        low, high = ((x - ends[0]) / (ends[1] - ends[0]) for x in (low, high))
+    order = np.argsort(np.minimum(low, high))
+    edges = [*np.minimum(low, high)[order], np.maximum(low, high)[order[-1]]] if order.size else [0.0, 1.0]
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+
+    def gauss(a: float, b: float) -> tuple[np.ndarray, np.ndarray, float]:
+        u, w = a + (b - a) * (nodes + 1) / 2, weights * (b - a) / 2
+        return u, w, sum(each * slope(v) * f(place(v)) for v, each in zip(u, w, strict=True))
+
+    made = [gauss(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    for _ in np.arange(CUTS):
+        sums = np.array([part[2] for part in made])
+        if abs(abs(sums.sum()) - abs(value)) <= max(AGREE * np.abs(sums).sum(), error):
+            break
+        first, last = edges[1] - edges[0], edges[-1] - edges[-2]
+        edges = [edges[0], edges[0] + first / 8, *edges[1:-1], edges[-1] - last / 8, edges[-1]]
+        made = [gauss(*edges[:2]), gauss(*edges[1:3]), *made[1:-1], gauss(*edges[-3:-1]), gauss(*edges[-2:])]
+    else:
+        raise ValueError(
+            f"the sums of quad do not come near QUADPACK's value {value!r}, so it has no derivative here: "
+            "split the range at what is singular within it, or take that out by a change of the variable"
+        )
+    count, size = len(made) * POINTS, (options["limit"] + 2 * CUTS) * POINTS
+    columns = [np.concatenate([part[k] for part in made]) for k in (0, 1)]
+    return (np.float64(value), np.float64(error), *(np.pad(c, (0, size - count)) for c in columns), count)
+
+
+def dblquad(
+    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), epsabs: Any = 1.49e-8, epsrel: Any = 1.49e-8
+) -> Any:
+    end = lambda g, x: R.call(g, x) if callable(g) else g  # noqa: E731
+    args = tupled(args)
+
+    def along(x: Any) -> Any:
+        inner = lambda y: R.call(func, y, x, *args)  # noqa: E731
+        return quad(inner, end(gfun, x), end(hfun, x), epsabs=epsabs, epsrel=epsrel)[0]
+
+    return quad(along, a, b, epsabs=epsabs, epsrel=epsrel)
+
+
+recode("scipy.integrate", {"quad": quad, "dblquad": dblquad})
+
+__all__ = ["dblquad", "quad"]

@@ -1,0 +1,147 @@
+"""Minima by scipy.optimize with traced parameters: minimize, minimize_scalar and least_squares.
+
+SciPy's method is given the gradient, and finds the minimum on numbers. There the gradient is zero, or an unknown is at
+its bound: this is the equation whose implicit function is differentiated, so a derivative is as near as the minimum is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ...compiler.frontend.numpy.scipy.scipy_functions import given
+from ...compiler.frontend.patched.recoded import recode
+from .closed import Closed, floats, vector
+from .roots import tupled
+from .solution import Solved, default, solution
+
+WITHOUT = ("nelder-mead", "powell", "cobyla", "cobyqa")
+"""Methods of minimize that take no gradient."""
+
+CURVED = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
+"""Those that take second derivatives."""
+
+
+def _bounds(bounds: Any, n: int) -> tuple[Any, Any]:
+    """Lower and upper bounds, traced ones too; infinite where there is none."""
+    if hasattr(bounds, "lb"):
+        pairs = [bounds.lb, bounds.ub]
+    else:
+        pairs = [[each[k] for each in bounds] for k in (0, 1)]
+    free = (-np.inf, np.inf)
+    made = [vector([free[k] if x is None else x for x in side] if isinstance(side, list) else side)
+            for k, side in enumerate(pairs)]  # fmt: skip
+    return tuple([np.broadcast_to(x, (n,)) for x in made])
+
+
+def _stationary(gradient: Any, x: Any, low: Any, high: Any) -> Any:
+    """Zero at a minimum within bounds: the gradient, or how far x is from the bound that it is at."""
+    return np.where(x <= low, x - low, np.where(x >= high, x - high, gradient))
+
+
+def minimize(
+    fun: Any, x0: Any, args: Any = (), method: Any = None, jac: Any = None, hess: Any = None, hessp: Any = None,
+    bounds: Any = None, constraints: Any = (), tol: Any = None, callback: Any = None, options: Any = None,
+) -> Any:  # fmt: skip
+    import scipy.optimize
+
+    default("minimize", callback=(callback, None))
+    if constraints:
+        fix = "put them into fun by a change of the variables, or solve their equations by scipy.optimize.root"
+        R.refuse("minimize with constraints on traced parameters", fix)
+    name = str(method or "").lower()
+    told = {name: given("scipy.optimize.minimize", name, x) for name, x in (("tol", tol), ("options", options))}
+    args, start = tupled(args), vector(np.atleast_1d(vector(x0)))
+    shape = start.type.static_shape()
+    start, n = np.reshape(start, (-1,)), int(np.prod(shape))
+    function = (lambda x, *args: R.call(fun, x, *args)[0]) if jac is True else fun
+    value = Closed("minimize", lambda x: np.reshape(vector(R.call(function, x, *args)), ()), floats(n))
+    slope = value.gradient
+    sides = _bounds(bounds, n) if bounds is not None else ()
+
+    def solve(f: Any, x: Any, *sides: Any) -> Any:
+        more: dict[str, Any] = {} if name in WITHOUT else {"jac": lambda x: f[1](x)}
+        if name in CURVED:
+            more["hess"] = "2-point" if name != "newton-cg" else None
+        if sides:
+            more["bounds"] = scipy.optimize.Bounds(*sides)
+        made: Any = scipy.optimize.minimize(lambda x: float(f[0](x)), x, method=method, **more, **told)
+        counts = (made.get("nfev", 0), made.get("nit", 0), made.get("status", 0))
+        return np.asarray(made.x, float), bool(made.success), *map(int, counts)
+
+    def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
+        return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])
+
+    gives = (f"f64[{n}]", bool, int, int, int)
+    x, success, nfev, nit, status = solution("minimize", [value, slope], equation, [start, *sides], gives, solve)
+    told_of = {"success": success, "nfev": nfev, "nit": nit, "status": status}
+    fun_at, jac_at = (f.traced([x], f.outside)[0] for f in (value, slope))
+    return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+
+
+def minimize_scalar(
+    fun: Any, bracket: Any = None, bounds: Any = None, args: Any = (), method: Any = None, tol: Any = None,
+    options: Any = None,
+) -> Any:  # fmt: skip
+    import scipy.optimize
+
+    names = ("bracket", "method", "tol", "options")
+    values = (bracket, method, tol, options)
+    told = {n: given("scipy.optimize.minimize_scalar", n, x) for n, x in zip(names, values, strict=True)}
+    args, ends = tupled(args), [] if bounds is None else [vector(x).reshape(()) for x in bounds]
+    value = Closed("minimize_scalar", lambda x: np.reshape(vector(R.call(fun, x, *args)), ()), floats())
+
+    def solve(f: Any, *ends: Any) -> Any:
+        more = {"bounds": ends} if ends else {}
+        made: Any = scipy.optimize.minimize_scalar(lambda x: float(f[0](x)), **more, **told)
+        return np.float64(made.x), bool(made.success), int(made.nfev), int(made.nit)
+
+    gives = (np.float64, bool, int, int)
+    equation = lambda f, made, *_: f[1](made[0])  # noqa: E731
+    x, success, nfev, nit = solution("minimize_scalar", [value, value.gradient], equation, ends, gives, solve)
+    return Solved(x=x, fun=value.traced([x], value.outside)[0], success=success, nfev=nfev, nit=nit)
+
+
+def least_squares(
+    fun: Any, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), method: str = "trf", ftol: Any = 1e-8,
+    xtol: Any = 1e-8, gtol: Any = 1e-8, x_scale: Any = None, loss: Any = "linear", f_scale: Any = 1.0,
+    max_nfev: Any = None, args: Any = (), kwargs: Any = None, **more: Any,
+) -> Any:  # fmt: skip
+    import scipy.optimize
+
+    default("least_squares", loss=(loss, "linear"), **{name: (x, None) for name, x in more.items()})
+    names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev")
+    values = (method, ftol, xtol, gtol, x_scale, max_nfev)
+    told = {n: given("scipy.optimize.least_squares", n, x) for n, x in zip(names, values, strict=True)}
+    args, kwargs, start = tupled(args), kwargs or {}, vector(np.atleast_1d(vector(x0)))
+    n = start.type.static_shape()[0]
+    rows = Closed("least_squares", lambda x: np.atleast_1d(vector(R.call(fun, x, *args, **kwargs))), floats(n))
+    half = Closed("least_squares", lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), floats(n))
+    sides = _bounds(bounds if hasattr(bounds, "lb") else _Sides(bounds), n)
+
+    def solve(f: Any, x: Any, *sides: Any) -> Any:
+        made = scipy.optimize.least_squares(f[0], x, bounds=sides, **told)
+        return np.asarray(made.x, float), bool(made.success), int(made.nfev), int(made.status)
+
+    equation = lambda f, made, _, *sides: _stationary(f[1](made[0]), made[0], *sides)  # noqa: E731
+    gives = (f"f64[{n}]", bool, int, int)
+    x, *told_of = solution("least_squares", [rows, half.gradient], equation, [start, *sides], gives, solve)
+    made = rows.traced([x], rows.outside)[0]
+    cost = half.traced([x], half.outside)[0]
+    return Solved(x=x, cost=cost, fun=made, **dict(zip(("success", "nfev", "status"), told_of, strict=True)))
+
+
+class _Sides:
+    """A pair of bounds as an object like SciPy's Bounds."""
+
+    def __init__(self, pair: Any) -> None:
+        self.lb, self.ub = pair
+
+
+recode("scipy.optimize", {
+    "minimize": minimize, "minimize_scalar": minimize_scalar, "least_squares": least_squares,
+})  # fmt: skip
+
+__all__ = ["least_squares", "minimize", "minimize_scalar"]

@@ -1,0 +1,199 @@
+"""Paths of ordinary differential equations with traced parameters: scipy.integrate's solve_ivp and odeint.
+
+A loop of the graph makes the steps of SciPy's explicit Runge-Kutta pairs, with its tables, its first step and its
+control of the error (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4). It ends a step at each
+time that is asked for, where SciPy interpolates; so a value differs by less than the tolerance. A derivative is that of
+the steps that were made: how long they are is a constant to it, but for what remains to a time that is traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ...compiler.frontend.numpy.scipy.scipy_functions import given
+from ...compiler.frontend.patched.recoded import recode
+from ..control import scan, while_loop
+from ..rules import stop_gradient
+from .closed import Closed, floats, vector
+from .roots import tupled
+from .solution import Solved, default
+
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
+"""How the error makes the next step: SciPy's factors."""
+
+EXPLICIT = ("RK45", "RK23", "DOP853")
+
+
+def _norm(x: Any) -> Any:
+    return np.sqrt(np.sum(x * x) / x.size)
+
+
+class Pair:
+    """An embedded Runge-Kutta pair of SciPy's for y' = f(t, y)."""
+
+    def __init__(self, method: str, f: Callable[[Any, Any], Any], rtol: Any, atol: Any) -> None:
+        import scipy.integrate
+
+        table: Any = getattr(scipy.integrate, method)
+        self.f, self.rtol, self.atol = f, rtol, atol
+        self.order, self.exponent = table.error_estimator_order, -1.0 / (table.error_estimator_order + 1)
+        self.a, self.b, self.c = table.A[: table.n_stages], table.B, table.C[: table.n_stages]
+        self.errors = (table.E5, table.E3) if method == "DOP853" else (table.E,)
+
+    def step(self, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, Any, Any]:
+        """y after a step, the slope there, and the error in units of the tolerance."""
+        stages = [slope]
+        for row, c in zip(self.a[1:], self.c[1:], strict=True):
+            stages.append(self.f(t + float(c) * h, y + h * _sum(row, stages)))
+        after = y + h * _sum(self.b, stages)
+        stages.append(self.f(t + h, after))
+        scale = self.atol + np.maximum(np.abs(y), np.abs(after)) * self.rtol
+        first, *others = (_sum(e, stages) / scale for e in self.errors)
+        length = np.abs(h)
+        if not others:
+            return after, stages[-1], stop_gradient(_norm(first) * length)
+        fifth, third = np.sum(first * first), np.sum(others[0] * others[0])
+        whole = (fifth + 0.01 * third) * first.size
+        error = np.where(whole > 0, length * fifth / np.sqrt(np.where(whole > 0, whole, 1.0)), whole)
+        return after, stages[-1], stop_gradient(error)
+
+    def first(self, t: Any, y: Any, slope: Any, interval: Any, direction: Any, longest: Any) -> Any:
+        """The length of the first step."""
+        scale = self.atol + np.abs(y) * self.rtol
+        size, speed = _norm(y / scale), _norm(slope / scale)
+        small = np.logical_or(size < 1e-5, speed < 1e-5)
+        h = np.minimum(np.where(small, 1e-6, 0.01 * size / np.where(speed > 0, speed, 1.0)), interval)
+        h = np.where(h > 0, h, 1e-6)
+        turn = _norm((self.f(t + h * direction, y + h * direction * slope) - slope) / scale) / h
+        steep = np.maximum(speed, turn)
+        guess = (0.01 / np.where(steep > 1e-15, steep, 1.0)) ** (1.0 / (self.order + 1))
+        h1 = np.where(steep > 1e-15, guess, np.maximum(1e-6, h * 1e-3))
+        return np.minimum(np.minimum(100.0 * h, h1), np.minimum(interval, longest))
+
+
+def _sum(weights: Any, stages: list[Any]) -> Any:
+    """A combination of the slopes; those of weight zero are left out."""
+    terms = [float(w) * k for w, k in zip(weights, stages, strict=False) if w]
+    return sum(terms[1:], terms[0]) if terms else 0.0 * stages[0]
+
+
+def path(pair: Pair, t0: Any, y0: Any, times: Any, end: Any, first: Any, longest: Any) -> tuple[Any, Any, Any]:
+    """y at the times, one row each; NaN behind where it could not go on; whether it has, and how often f was called."""
+    direction = stop_gradient(np.sign(end - t0))
+    slope = pair.f(t0, y0)
+    interval = np.abs(end - t0)
+    h = pair.first(t0, y0, slope, interval, direction, longest) if first is None else 0.0 * interval + first
+
+    def unfinished(state: Any) -> Any:
+        t, goal, _, _, _, _, fine, _ = state
+        return np.logical_and(fine, direction * (goal - t) > 0)
+
+    def attempt(state: Any) -> Any:
+        t, goal, y, slope, h, rejected, _, count = state
+        least = 10.0 * np.abs(np.nextafter(stop_gradient(t), direction * np.inf) - stop_gradient(t))
+        h = np.minimum(np.maximum(h, np.where(rejected, 0.0, least)), longest)
+        rest = np.abs(goal - t)
+        last = h >= rest
+        made = direction * np.where(last, rest, h)
+        after, steep, error = pair.step(t, y, slope, made)
+        accepted = error < 1
+        some = np.where(np.logical_and(error > 0, error < np.inf), error, 1.0)
+        wanted = SAFETY * some**pair.exponent
+        more = np.where(error > 0, np.minimum(np.where(rejected, 1.0, MOST), wanted), np.where(rejected, 1.0, MOST))
+        less = np.where(error < np.inf, np.maximum(LEAST, wanted), LEAST)
+        length = np.abs(made)
+        grown = np.where(last, np.maximum(h, length * more), length * more)
+        next_h = stop_gradient(np.where(accepted, grown, length * less))
+        fine = np.logical_or(accepted, next_h >= least)
+        moved = np.where(last, goal, t + made)
+        return (
+            np.where(accepted, moved, t), goal, np.where(accepted, after, y), np.where(accepted, steep, slope), next_h,
+            np.logical_not(accepted), fine, count + len(pair.a),
+        )  # fmt: skip
+
+    def arrive(state: Any, goal: Any) -> Any:
+        t, y, slope, h, rejected, fine, count = state
+        t, _, y, slope, h, rejected, fine, count = while_loop(
+            unfinished, attempt, (t, goal, y, slope, h, rejected, fine, count)
+        )
+        return (t, y, slope, h, rejected, fine, count), np.where(fine, y, np.nan)
+
+    start = (t0, y0, slope, stop_gradient(h), np.bool_(False), np.bool_(True), np.int64(2 if first is None else 1))
+    (*_, fine, count), rows = scan(arrive, start, times)
+    return rows, fine, count
+
+
+def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> Callable[[Any, Any], Any]:
+    """f(t, y) of the user's, traced once."""
+
+    def called(t: Any, y: Any) -> Any:
+        made = R.call(fun, t, y[:, None] if vectorized else y, *args)
+        return np.ravel(vector(made)) if vectorized or not np.shape(vector(made)) else vector(made)
+
+    closed = Closed(name, called, floats(), floats(n))
+    if closed.shapes[0] != (n,):
+        fix = f"let it return {n} numbers, a derivative for each of y0"
+        R.refuse(f"{name}: the function returns an array of shape {closed.shapes[0]}", fix)
+    return lambda t, y: closed.traced([t, y], closed.outside)[0]
+
+
+def _tolerances(name: str, rtol: Any, atol: Any) -> tuple[Any, Any]:
+    rtol, atol = given(name, "rtol", rtol), given(name, "atol", atol)
+    return np.maximum(rtol, 100 * np.finfo(float).eps), np.asarray(atol, float)
+
+
+def solve_ivp(
+    fun: Any, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None, dense_output: bool = False,
+    events: Any = None, vectorized: bool = False, args: Any = None, *, first_step: Any = None,
+    max_step: Any = np.inf, rtol: Any = 1e-3, atol: Any = 1e-6, jac: Any = None, jac_sparsity: Any = None,
+    lband: Any = None, uband: Any = None, min_step: Any = 0.0,
+) -> Any:  # fmt: skip
+    name = "scipy.integrate.solve_ivp"
+    default("solve_ivp", events=(events, None))
+    if dense_output:
+        R.refuse("solve_ivp with dense_output on traced parameters", "give the times as t_eval, and read sol.y")
+    if t_eval is None:
+        fix = "give the times: t_eval=[t_span[1]] for sol.y[:, -1]"
+        R.refuse("solve_ivp without t_eval on traced parameters: how many steps it takes is not known", fix)
+    if method == "LSODA":
+        method = "DOP853"
+    if method not in EXPLICIT:
+        fix = f"use {', '.join(EXPLICIT)} or LSODA; for a stiff system, scan with steps that pullback.implicit solves"
+        R.refuse(f"solve_ivp with method={getattr(method, '__name__', method)!r} on traced parameters", fix)
+    y, times = vector(y0), vector(t_eval)
+    start, end = (vector(t) for t in t_span)
+    f = _slope("solve_ivp", fun, y.shape[0], () if args is None else tupled(args), vectorized)
+    pair = Pair(method, f, *_tolerances(name, rtol, atol))
+    first, longest = given(name, "first_step", first_step), given(name, "max_step", max_step)
+    rows, fine, count = path(pair, start, y, times, end, first, longest)
+    status = np.where(fine, np.int64(0), np.int64(-1))
+    return Solved(t=times, y=np.transpose(rows), nfev=count, njev=0, nlu=0, status=status, success=fine, sol=None,
+                  t_events=None, y_events=None)  # fmt: skip
+
+
+def odeint(
+    func: Any, y0: Any, t: Any, args: Any = (), Dfun: Any = None, col_deriv: Any = 0, full_output: Any = 0,
+    ml: Any = None, mu: Any = None, rtol: Any = None, atol: Any = None, tcrit: Any = None, h0: float = 0.0,
+    hmax: float = 0.0, hmin: float = 0.0, ixpr: Any = 0, mxstep: int = 0, mxhnil: int = 0, mxordn: int = 12,
+    mxords: int = 5, printmessg: Any = 0, tfirst: bool = False,
+) -> Any:  # fmt: skip
+    name = "scipy.integrate.odeint"
+    if full_output:
+        R.refuse("odeint with full_output on traced parameters", "leave it out, or use solve_ivp, which has success")
+    default("odeint", tcrit=(tcrit, None))
+    y, times = np.ravel(vector(y0)), vector(t)
+    turned = func if tfirst else lambda t, y, *args: R.call(func, y, t, *args)
+    f = _slope("odeint", turned, y.shape[0], tupled(args))
+    usual = [1.49012e-8 if x is None else x for x in (rtol, atol)]
+    pair = Pair("DOP853", f, *_tolerances(name, *usual))
+    first, longest = given(name, "h0", h0) or None, given(name, "hmax", hmax) or np.inf
+    return path(pair, times[0], y, times, times[-1], first, longest)[0]
+
+
+recode("scipy.integrate", {"solve_ivp": solve_ivp, "odeint": odeint})
+
+__all__ = ["odeint", "solve_ivp"]

@@ -1,0 +1,91 @@
+"""What a solver of SciPy's finds on numbers, as a value of the graph that its equation differentiates.
+
+The solver runs in an `external` call, on functions that are compiled; nothing of its steps is kept. The equation is
+for `implicit`, which solves one linear system for all parameters and has derivatives of every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ..external import External
+from ..implicit import Implicit
+from .closed import Closed
+
+Functions = list[Callable[..., Any]]
+
+
+def solution(
+    name: str,
+    functions: Sequence[Closed],
+    equation: Callable[..., Any],
+    starts: Sequence[Any],
+    gives: Any,
+    solve: Callable[..., Any],
+) -> Any:
+    """What `solve` returns, where `equation` is zero.
+
+    solve      solve(functions, *starts) -> a tree like `gives`, whose only floats are the unknowns, on numbers
+    equation   equation(functions, made, *starts) -> an array for each array of unknowns, on traced values
+    """
+    count = len(starts)
+
+    def of(kind: Callable[..., Any], outside: Sequence[Any]) -> Functions:
+        left = iter(outside)
+        return [partial(_first, kind, f, list(islice(left, len(f.outside)))) for f in functions]
+
+    def call(*given: Any) -> Any:
+        return solve(of(Closed.numeric, given[count:]), *given[:count])
+
+    def residual(made: Any, *given: Any) -> Any:
+        return equation(of(Closed.traced, given[count:]), made, *given[:count])
+
+    call.__name__ = call.__qualname__ = name
+    opaque = External(call, gives, None, False, None)
+
+    def solver(*given: Any) -> Any:
+        return opaque(*given)
+
+    solver.__name__ = solver.__qualname__ = name
+    outside = [x for f in functions for x in f.outside]
+    return Implicit(solver, residual, fixed=False, tolerance=1e-12)(*starts, *outside)
+
+
+def _first(kind: Callable[..., Any], function: Closed, outside: Sequence[Any], *given: Any) -> Any:
+    return kind(function, given, outside)[0]
+
+
+class Solved(dict):
+    """A result with SciPy's attributes, as its OptimizeResult; those that are no numbers are refused by name."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._missing(name)
+
+    def __missing__(self, name: str) -> NoReturn:
+        self._missing(name)
+
+    def _missing(self, name: str) -> NoReturn:
+        fix = "read it from a call of the solver outside of the function"
+        R.refuse(f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}", fix)
+
+
+def default(name: str, **given: Any) -> None:
+    """Refuse arguments that are not what they are by default: (value, default)."""
+    for argument, (value, usual) in given.items():
+        if value is not usual and not (np.isscalar(value) and value == usual):
+            R.refuse(f"{name} with {argument}={value!r:.40} on traced parameters", f"leave {argument} out")
+
+
+__all__ = ["Functions", "Solved", "default", "solution"]

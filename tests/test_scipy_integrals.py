@@ -1,0 +1,85 @@
+"""quad, dblquad and fixed_quad of scipy.integrate with traced parameters: values, and derivatives to second order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from pullback.runtime.directions import jvp
+from pullback.runtime.transforms import grad, jit
+from pullback.runtime.vmap import vmap
+
+S: Any = scipy.integrate
+A, STEP = 0.7, 1e-3
+
+CASES: dict[str, Callable[..., Any]] = {
+    "parameters": lambda a: S.quad(lambda x: np.exp(-a * x * x), 0, 1)[0],
+    "arguments": lambda a: S.quad(lambda x, a, b: np.exp(-a * b * x), 0, 1, args=(a, 2.0))[0],
+    "ends": lambda a: S.quad(lambda x: np.sin(x * a), a, 3 * a)[0],
+    "ends the other way": lambda a: S.quad(lambda x: np.sin(x * a), 3 * a, a)[0],
+    "no range": lambda a: S.quad(lambda x: np.sin(x * a), a, a)[0] + a * a,
+    "a peak": lambda a: S.quad(lambda x: 1 / (1e-3 + (x - a) ** 2), 0, 1)[0],
+    "up to infinity": lambda a: S.quad(lambda x: np.exp(-a * x), a, np.inf)[0],
+    "from infinity": lambda a: S.quad(lambda x: np.exp(a * x), -np.inf, a)[0],
+    "down from infinity": lambda a: S.quad(lambda x: np.exp(-a * x), np.inf, a)[0],
+    "all numbers": lambda a: S.quad(lambda x: np.exp(-a * (x - a) ** 2), -np.inf, np.inf)[0],
+    "all numbers back": lambda a: S.quad(lambda x: np.exp(-a * (x - a) ** 2), np.inf, -np.inf)[0],
+    "an infinite end": lambda a: S.quad(lambda x: x ** (a - 1), 0, 1)[0],
+    "points": lambda a: S.quad(lambda x: abs(x - 0.3) * a**2, 0, 1, points=[0.3])[0],
+    "a kink": lambda a: S.quad(lambda x: a if x < 0.4 else a * a * x, 0, 1, points=[0.4])[0],
+    "two variables": lambda a: S.dblquad(lambda y, x: np.exp(-a * x * y), 0, a, 0, lambda x: x + a)[0],
+    "fixed_quad": lambda a: S.fixed_quad(lambda x: np.exp(-a * x), 0.0, a, n=8)[0],
+    "trapezoid": lambda a: S.trapezoid(np.exp(-a * np.arange(4)), dx=a),
+}
+
+
+def difference(f: Callable[..., Any], a: float) -> float:
+    return (8 * (f(a + STEP) - f(a - STEP)) - (f(a + 2 * STEP) - f(a - 2 * STEP))) / (12 * STEP)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_two_derivatives(name: str) -> None:
+    f = CASES[name]
+    assert jit(f)(A) == pytest.approx(f(A), rel=1e-13)
+    slope = grad(f)
+    assert slope(A) == pytest.approx(difference(f, A), rel=2e-8, abs=1e-10)
+    assert grad(slope)(A) == pytest.approx(difference(slope, A), rel=1e-7, abs=1e-9)
+    assert jvp(f, (A,), (2.0,))[1] == pytest.approx(2 * slope(A), rel=1e-12)
+
+
+def test_batches_and_loops() -> None:
+    each = np.array([0.3, 0.5, 0.9])
+    np.testing.assert_allclose(vmap(CASES["a peak"])(each), [CASES["a peak"](a) for a in each], rtol=1e-13)
+
+    def f(a: Any) -> Any:
+        total = 0.0
+        for k in range(3):
+            part = S.quad(lambda x, k=k: np.exp(-a[k] * x), 0, 1)[0]
+            total = total + part if part > 0.7 else total - part
+        return total
+
+    slopes = [difference(lambda t: (1 - np.exp(-t)) / t, a) for a in each]
+    np.testing.assert_allclose(grad(f)(each), np.array(slopes) * [1, 1, -1], rtol=1e-9)
+
+
+def test_the_error_is_quadpacks() -> None:
+    f = lambda a: S.quad(lambda x: np.exp(-a * x * x), 0, 1)[1]  # noqa: E731
+    assert jit(f)(A) == f(A)
+
+
+REFUSALS: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
+    "too singular": (lambda a: S.quad(lambda x: x ** (a - 0.65), 0, 1)[0], ValueError, "split the range"),
+    "weights": (lambda a: S.quad(lambda x: a * x, 0, 1, weight="cos", wvar=2.0)[0], TypeError, "leave weight out"),
+    "arrays": (lambda a: S.quad(lambda x: a * x * np.ones(2), 0, 1)[0], TypeError, "return a number"),
+    "more output": (lambda a: S.quad(lambda x: a * x, 0, 1, full_output=1)[0], TypeError, "leave full_output out"),
+    "tolerances": (lambda a: S.quad(lambda x: a * x, 0, 1, epsabs=a)[0], TypeError, "traced epsabs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(name: str) -> None:
+    f, kind, said = REFUSALS[name]
+    with pytest.raises(kind, match=said):
+        grad(f)(-0.3)

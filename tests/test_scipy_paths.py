@@ -1,0 +1,138 @@
+"""scipy.integrate's solve_ivp and odeint with traced parameters: values as SciPy's, derivatives to second order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from pullback.compiler.settings import settings
+from pullback.runtime.directions import hessian, jvp
+from pullback.runtime.transforms import grad, jit
+from pullback.runtime.vmap import vmap
+
+I: Any = scipy.integrate  # noqa: E741
+TIMES = np.linspace(0.0, 2.0, 9)
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+
+
+def decay(t: Any, y: Any, a: Any) -> list[Any]:
+    """y = (exp(-a t) y0, and y1 + y0 (1 - exp(-a t)) / a)."""
+    return [-a * y[0], y[0]]
+
+
+def known(a: Any, y0: Any, t: Any) -> Any:
+    return np.sum(np.exp(-a * t) * y0 + (0.5 + y0 * (1 - np.exp(-a * t)) / a) ** 2)
+
+
+def solved(method: str) -> Callable[..., Any]:
+    def f(a: Any, y0: Any, t: Any) -> Any:
+        start = np.stack([y0, 0.5 + 0.0 * y0])
+        made = I.solve_ivp(lambda t, y: decay(t, y, a), (0.0, 2.5), start, method, t, **TIGHT)
+        return np.sum(made.y[0] + made.y[1] ** 2)
+
+    return f
+
+
+def by_odeint(a: Any, y0: Any, t: Any) -> Any:
+    whole = np.concatenate([np.zeros(1), t])
+    made = I.odeint(lambda y, t, a: decay(t, y, a), [y0, 0.5 + 0.0 * y0], whole, args=(a,), **TIGHT)[1:]
+    return np.sum(made[:, 0] + made[:, 1] ** 2)
+
+
+WAYS = {"RK45": solved("RK45"), "RK23": solved("RK23"), "DOP853": solved("DOP853"), "odeint": by_odeint}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_derivatives_for_parameters_starts_and_times(name: str) -> None:
+    f, given = WAYS[name], (0.7, 1.3, TIMES[1:])
+    np.testing.assert_allclose(jit(f)(*given), f(*given), rtol=1e-7)
+    for k in range(3):
+        np.testing.assert_allclose(grad(f, k)(*given), grad(known, k)(*given), rtol=1e-6, atol=1e-9)
+        own = lambda g: lambda x: g(*given[:k], x, *given[k + 1 :])  # noqa: B023, E731
+        want, got = (hessian(own(g))(given[k]) for g in (known, f))
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)  # RK23 is of second order
+    mixed = grad(lambda t: grad(f)(0.7, 1.3, t))(TIMES[1:])
+    np.testing.assert_allclose(mixed, grad(lambda t: grad(known)(0.7, 1.3, t))(TIMES[1:]), rtol=1e-5, atol=1e-5)
+
+
+def test_directions_and_batches() -> None:
+    f = lambda a: WAYS["DOP853"](a, 1.3, TIMES)  # noqa: E731
+    want = grad(lambda a: known(a, 1.3, TIMES))(0.7)
+    np.testing.assert_allclose(jvp(f, (0.7,), (1.0,))[1], want, rtol=1e-6)
+    each = np.array([0.3, 0.7, 2.0])
+    np.testing.assert_allclose(vmap(f)(each), [f(a) for a in each], rtol=1e-7)
+    np.testing.assert_allclose(vmap(grad(f))(each)[1], want, rtol=1e-6)
+    with settings.override(reference=True):
+        np.testing.assert_allclose(grad(f)(0.7), want, rtol=1e-6)
+
+
+def test_spans_that_are_traced_and_go_back() -> None:
+    def f(span: Any) -> Any:
+        made = I.solve_ivp(decay, span, [1.0, 0.5], t_eval=[span[1]], args=(0.7,), **TIGHT)
+        return made.y[0, -1] + made.y[1, -1] ** 2
+
+    want = lambda s: known(0.7, 1.0, np.reshape(s[1] - s[0], (1,)))  # noqa: E731
+    for span in (np.array([0.3, 1.5]), np.array([1.5, 0.3])):
+        np.testing.assert_allclose(jit(f)(span), want(span), rtol=1e-8)
+        np.testing.assert_allclose(grad(f)(span), grad(want)(span), rtol=1e-7)
+        np.testing.assert_allclose(hessian(f)(span), hessian(want)(span), rtol=1e-6)
+
+
+def test_the_attributes_of_a_result_and_the_default_tolerance() -> None:
+    def f(a: Any, **options: Any) -> Any:
+        made = I.solve_ivp(decay, (0, 2), np.array([1, 2]), t_eval=TIMES, args=(a,), **options)
+        return made.t, made.y, made.success, made.status, made["nfev"]
+
+    for options in ({}, {"first_step": 0.1, "max_step": 0.2}, {"vectorized": True}, {"method": "LSODA"}):
+        (t, y, success, status, nfev), want = jit(lambda a, o=options: f(a, **o))(0.7), f(0.7, **options)
+        np.testing.assert_array_equal(t, want[0])
+        np.testing.assert_allclose(y, want[1], rtol=3e-3)
+        assert bool(success) and status == 0 and nfev > 10
+
+
+def test_equations_that_branch_in_functions_that_loop() -> None:
+    def f(a: Any) -> Any:
+        def fall(t: Any, y: Any) -> Any:
+            if y[0] > 0.5:
+                return np.array([-a])
+            return np.array([-2.0 * a])
+
+        total = 0.0
+        for k in range(2):
+            total = total + I.solve_ivp(fall, (0.0, 1.0), [1.0 + k], t_eval=[1.0], max_step=0.01).y[0, 0]
+        return total
+
+    assert jit(f)(0.7) == pytest.approx(f(0.7), rel=2e-2)
+    assert grad(f)(0.1) == pytest.approx(-2.0, rel=1e-9)
+
+
+def test_paths_that_end() -> None:
+    f = lambda a: I.solve_ivp(lambda t, y: a * y**2, (0, 2), [1.0], t_eval=[0.5, 1.5])  # noqa: E731
+    y, status, success = jit(lambda a: (f(a).y, f(a).status, f(a).success))(1.0)
+    assert status == f(1.0).status == -1 and not success
+    assert y[0, 0] == pytest.approx(2.0, rel=1e-2) and np.isnan(y[0, 1])
+
+
+REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
+    "no times": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a]).y[0, -1], r"t_eval=\[t_span\[1\]\]"),
+    "stiff": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], "BDF", [1.0]).y[0, 0], "RK45, RK23, DOP853 or LSODA"),
+    "dense": (
+        lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], dense_output=True).y[0, 0], "the times as t_eval",
+    ),
+    "events": (
+        lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], events=decay).y[0, 0], "leave events out",
+    ),
+    "messages": (lambda a: len(I.solve_ivp(decay, (0, 1), [1, a], t_eval=[1.0], args=(a,)).message), "no 'message'"),
+    "shapes": (lambda a: I.solve_ivp(lambda t, y: y[0], (0, 1), [1.0, a], t_eval=[1.0]).y[0, 0], "2 numbers"),
+    "tolerances": (lambda a: I.odeint(lambda y, t: -y, 1.0, TIMES, rtol=a)[-1, 0], "traced rtol"),
+    "more output": (lambda a: I.odeint(lambda y, t: -a * y, 1.0, TIMES, full_output=1)[0][0, 0], "use solve_ivp"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(name: str) -> None:
+    f, said = REFUSALS[name]
+    with pytest.raises(TypeError, match=said):
+        grad(f)(0.7)
