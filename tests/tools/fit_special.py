@@ -2,7 +2,8 @@
 
 Each table holds Chebyshev coefficients of a smooth part of a special function, from its values at Chebyshev nodes in
 50 digits. The first is halved already, and the table ends where what is left out is below 2**-56 of the largest. The
-tables of `POWERS` are the same polynomials, written in powers of their argument.
+tables of `POWERS` are such polynomials, written in powers of their argument; the last column is how many bits of the
+largest are kept, for of what is multiplied by something small fewer matter.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mpmath import mpf
 NODES = 64
 
 
-def _coefficients(function: Callable[[Any], Any], low: Any, high: Any) -> list[Any]:
+def _coefficients(function: Callable[[Any], Any], low: Any, high: Any, bits: int = 56) -> list[Any]:
     low, high = mpf(low), mpf(high)
     angles = [mpmath.pi * (2 * k + 1) / (2 * NODES) for k in range(NODES)]
     values = [function((low + high) / 2 + (high - low) / 2 * mpmath.cos(a)) for a in angles]
@@ -26,7 +27,7 @@ def _coefficients(function: Callable[[Any], Any], low: Any, high: Any) -> list[A
     for j in range(NODES):
         total = sum((v * mpmath.cos(j * a) for v, a in zip(values, angles, strict=True)), mpf(0))
         made.append(total * (1 if j == 0 else 2) / NODES)
-    bound = max(map(abs, made)) * mpf(2) ** -56
+    bound = max(map(abs, made)) * mpf(2) ** -bits
     while abs(made[-1]) < bound:
         made.pop()
     return made
@@ -37,12 +38,12 @@ def chebyshev(function: Callable[[Any], Any], low: Any, high: Any) -> list[float
     return list(map(float, _coefficients(function, low, high)))
 
 
-def powers(function: Callable[[Any], Any], low: Any, high: Any) -> list[float]:
+def powers(function: Callable[[Any], Any], low: Any, high: Any, bits: int) -> list[float]:
     """The coefficients of powers of x, by the recurrence of the T_k of a straight line in x."""
     low, high = mpf(low), mpf(high)
     line = [-(high + low) / (high - low), 2 / (high - low)]
     before, here = [mpf(1)], line
-    first, *rest = _coefficients(function, low, high)
+    first, *rest = _coefficients(function, low, high, bits)
     made = [first]
     for c in rest:
         made = _sum(made, [c * a for a in here])
@@ -161,17 +162,17 @@ TABLES: list[tuple[str, str, Callable[[Any], Any], Any, Any]] = [
     ("K1_LARGE", "sqrt(x) exp(x) K1(x) by 2/x", lambda t: far_k(1, t), 0, 1),
 ]
 
-POWERS: list[tuple[str, str, Callable[[Any], Any], Any, Any]] = [
+POWERS: list[tuple[str, str, Callable[[Any], Any], Any, Any, int]] = [
     ("LOG_GAMMA", "log gamma(2 + u) / u, |u| <= 1/2",
-     lambda u: mpmath.loggamma(2 + u) / u, -0.5, 0.5),
-    ("DIGAMMA", "digamma(2 + u)", lambda u: mpmath.digamma(2 + u), -0.5, 0.5),
+     lambda u: mpmath.loggamma(2 + u) / u, -0.5, 0.5, 55),
+    ("DIGAMMA", "digamma(2 + u)", lambda u: mpmath.digamma(2 + u), -0.5, 0.5, 55),
     ("STIRLING", "what Stirling's formula for log gamma(y) leaves, times y, by 1 / y**2, y >= 4.5",
-     stirling, 0, 1 / mpf("4.5") ** 2),
+     stirling, 0, 1 / mpf("4.5") ** 2, 50),
     ("STIRLING_SLOPE", "log(y) - 1/(2y) - digamma(y), times y**2",
-     stirling_slope, 0, 1 / mpf("4.5") ** 2),
+     stirling_slope, 0, 1 / mpf("4.5") ** 2, 48),
     ("SINE", "sin(pi u) / (pi u) by u**2, |u| <= 1/2",
-     lambda v: half_turn(mpmath.sin, v) / (mpmath.pi * mpmath.sqrt(v)), 0, 0.25),
-    ("COSINE", "cos(pi u) / (1/4 - u**2)", lambda v: half_turn(mpmath.cos, v) / (mpf("0.25") - v), 0, 0.25),
+     lambda v: half_turn(mpmath.sin, v) / (mpmath.pi * mpmath.sqrt(v)), 0, 0.25, 56),
+    ("COSINE", "cos(pi u) / (1/4 - u**2)", lambda v: half_turn(mpmath.cos, v) / (mpf("0.25") - v), 0, 0.25, 53),
 ]
 
 
@@ -180,9 +181,9 @@ def main() -> None:
     print('"""Chebyshev coefficients of the special functions, then those of powers, the lowest first, made by')
     print('`tests/tools/fit_special.py` from values in 50 digits.\n"""')
     for rows, fit in ((TABLES, chebyshev), (POWERS, powers)):
-        for name, comment, function, low, high in rows:
+        for name, comment, *fitted in rows:
             print(f"\n# {comment}\n{name} = (")
-            text = ", ".join(map(repr, fit(function, low, high)))
+            text = ", ".join(map(repr, fit(*fitted)))
             print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
             print(")")
 

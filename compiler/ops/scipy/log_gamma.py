@@ -43,32 +43,33 @@ def _placed(m: Any, x: Any) -> Place:
     second = m.select(below, y + 1.0, y - 2.0)
     twice = m.eq(steps, 2.0)
     product = m.select(twice, first * second, m.select(here, 1.0, first))
-    slope = m.select(twice, first + second, m.minimum(steps, 1.0))
-    sign = m.sign(whole - 1.5)
+    slope = m.select(twice, first + second, m.select(here, 0.0, 1.0))
+    sign = m.select(below, -1.0, 1.0)
     return Place(y, y - whole, far, m.select(far, y, product), m.select(far, 1.0, slope), sign)
 
 
 def _lgamma(m: Any, x: Any) -> Any:
     at = _placed(m, x)
     inverse = at.slope / at.product
-    stirling = powers(T.STIRLING, inverse * inverse) * inverse + (math.log(2 * math.pi) - 1) / 2
+    stirling = m.muladd(powers(m, T.STIRLING, inverse * inverse), inverse, (math.log(2 * math.pi) - 1) / 2)
     factor = m.select(at.far, at.y - 0.5, at.sign)
     log = m.log(at.product)
-    made = factor * m.select(at.far, log - 1.0, log) + m.select(at.far, stirling, at.u * powers(T.LOG_GAMMA, at.u))
+    near = m.select(at.far, stirling, at.u * powers(m, T.LOG_GAMMA, at.u))
+    made = m.muladd(factor, m.select(at.far, log - 1.0, log), near)
     rest = x - m.rint(x)
-    turned = -made - m.log(m.abs(rest * powers(T.SINE, rest * rest)))
+    turned = -made - m.log(m.abs(rest * powers(m, T.SINE, rest * rest)))
     return m.select(m.lt(x, 0.0), m.select(m.eq(x, -math.inf), math.inf, turned), made)
 
 
 def _digamma(m: Any, x: Any) -> Any:
     at = _placed(m, x)
     inverse = at.slope / at.product
-    stirling = -0.5 - inverse * powers(T.STIRLING_SLOPE, inverse * inverse)
-    base = m.select(at.far, m.log(at.product), powers(T.DIGAMMA, at.u))
-    made = base + inverse * m.select(at.far, stirling, at.sign)
+    stirling = -0.5 - inverse * powers(m, T.STIRLING_SLOPE, inverse * inverse)
+    base = m.select(at.far, m.log(at.product), powers(m, T.DIGAMMA, at.u))
+    made = m.muladd(inverse, m.select(at.far, stirling, at.sign), base)
     rest = x - m.rint(x)
     square = rest * rest
-    cotangent = (0.25 - square) * powers(T.COSINE, square) / (rest * powers(T.SINE, square))
+    cotangent = (0.25 - square) * powers(m, T.COSINE, square) / (rest * powers(m, T.SINE, square))
     turned = m.select(m.eq(rest, 0.0), math.nan, made - cotangent)
     return m.select(m.lt(x, 0.0), turned, made)
 

@@ -125,11 +125,11 @@ def within(table: Sequence[float], x: Any, low: float, high: float) -> Any:
     return series(table, x * (2 / (high - low)) - (high + low) / (high - low))
 
 
-def powers(table: Sequence[float], x: Any) -> Any:
+def powers(m: Any, table: Sequence[float], x: Any) -> Any:
     """The sum of c[k] x**k, by Horner's scheme: half the work of `series`, where the terms do not cancel."""
     made: Any = table[-1]
     for c in reversed(table[:-1]):
-        made = x * made + c
+        made = m.muladd(x, made, c)
     return made
 
 
