@@ -180,12 +180,13 @@ def main() -> None:
     mpmath.mp.dps = 50
     print('"""Chebyshev coefficients of the special functions, then those of powers, the lowest first, made by')
     print('`tests/tools/fit_special.py` from values in 50 digits.\n"""')
-    for rows, fit in ((TABLES, chebyshev), (POWERS, powers)):
-        for name, comment, *fitted in rows:
-            print(f"\n# {comment}\n{name} = (")
-            text = ", ".join(map(repr, fit(*fitted)))
-            print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
-            print(")")
+    made = [(name, comment, chebyshev(function, low, high)) for name, comment, function, low, high in TABLES]
+    made += [(name, comment, powers(function, low, high, bits)) for name, comment, function, low, high, bits in POWERS]
+    for name, comment, table in made:
+        print(f"\n# {comment}\n{name} = (")
+        text = ", ".join(map(repr, table))
+        print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
+        print(")")
 
 
 if __name__ == "__main__":

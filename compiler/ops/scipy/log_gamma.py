@@ -1,8 +1,8 @@
 """The logarithm of the gamma function and its derivatives: digamma shares all its work with the logarithm.
 
 |x| is c + u with a whole number c and |u| <= 1/2. Up to 4 a polynomial in u stands for 2 + u, and the one or two steps
-of the recurrence between are a product p, of which the logarithm is taken; beyond it is Stirling's series, where p is the
-argument itself. So there is one logarithm and one quotient for both functions, and below zero those of the
+of the recurrence between are a product p, of which the logarithm is taken; beyond it is Stirling's series, where p is
+the argument itself. So there is one logarithm and one quotient for both functions, and below zero those of the
 reflection, with sines and cosines of pi u (Abramowitz and Stegun, 6.1.17, 6.3.7, 6.1.41, 6.3.18).
 """
 
