@@ -154,3 +154,61 @@ def test_only_the_triangle_that_is_read_has_a_gradient() -> None:
             step = np.zeros((2, 2))
             step[i, j] = 1e-6
             assert slope[i, j] == pytest.approx((of(GOOD + step) - of(GOOD - step)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        lambda a: LA.cholesky(a),
+        lambda a: LA.cholesky(a, upper=True),
+        lambda a: np.swapaxes(LA.cholesky(a), -1, -2),
+    ],
+)
+def test_a_cholesky_factor_is_solved_for_as_a_triangle(factor: Any, rng: np.random.Generator) -> None:
+    a, b, along = rng.normal(size=(2, 9, 9)), rng.normal(size=(2, 9, 3)), rng.normal(size=(2, 9, 9))
+    a = a @ np.swapaxes(a, 1, 2) + np.eye(9)
+
+    def f(a: Any) -> Any:
+        return np.sum(np.sin(LA.solve(factor(a), b)))
+
+    def slope(a: Any) -> Any:
+        return np.sum(grad(f)(a) * along)
+
+    compiled = jit(lambda a: LA.solve(factor(a), b))
+    np.testing.assert_allclose(compiled(a), LA.solve(factor(a), b), rtol=1e-12, atol=1e-13)
+    assert "trsm" in compiled.ir("optimized") and "getrf" not in compiled.ir("optimized")
+    for function, derivative in ((f, slope(a)), (slope, np.sum(grad(slope)(a) * along))):
+        rise = (function(a + 1e-6 * along) - function(a - 1e-6 * along)) / 2e-6
+        np.testing.assert_allclose(derivative, rise, rtol=1e-6, atol=1e-6)
+
+
+def test_what_is_made_of_no_array_is_made_again_between_calls(rng: np.random.Generator) -> None:
+    """Masks and constants on both sides of a call of LAPACK are in none of the arrays that the kernel keeps."""
+    a = rng.normal(size=(9, 9))
+    f = jit(lambda a: np.tril(LA.inv(np.tril(a) + 9 * np.eye(9)) * 2.0) + np.tril(a, -1))
+    want = np.tril(LA.inv(np.tril(a) + 9 * np.eye(9)) * 2.0) + np.tril(a, -1)
+    np.testing.assert_allclose(f(a), want, rtol=1e-12, atol=1e-15)
+    text = f.ir("loops")
+    assert "scratch" in text and not any("bool[" in line or "i64[9,9]" in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "part", [lambda x: np.diag(x[:1600].reshape(40, 40)), lambda x: x[3::40], lambda x: x[::-50], lambda x: x[5:5:20]]
+)
+def test_slopes_of_far_strides_are_put_among_zeros(part: Any, rng: np.random.Generator) -> None:
+    x, along = rng.normal(size=2000), rng.normal(size=2000)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(part(x)) * np.sum(part(x) ** 2))
+
+    def slope(x: Any) -> Any:
+        return np.sum(grad(f)(x) * along)
+
+    for function, derivative in ((f, slope(x)), (slope, np.sum(grad(slope)(x) * along))):
+        rise = (function(x + 1e-5 * along) - function(x - 1e-5 * along)) / 2e-5
+        np.testing.assert_allclose(derivative, rise, rtol=1e-6, atol=1e-6)
+    lanes = rng.normal(size=(3, 2000))
+    np.testing.assert_allclose(vmap(grad(f))(lanes), np.stack([grad(f)(row) for row in lanes]), rtol=1e-12, atol=1e-13)
+    compiled = grad(f)
+    compiled(x)
+    assert "mod(" not in compiled.ir("loops")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pullback.compiler.frontend.errors import TraceError
-from pullback.runtime.transforms import grad, jit
+from pullback.runtime.transforms import grad, jit, value_and_grad
 from pullback.runtime.vmap import vmap
 
 X = np.array([[0.3, -1.2, 2.0, 0.7], [1.1, 0.4, -0.5, 3.0]])
@@ -183,3 +183,21 @@ def test_two_arrays_are_equal_or_not() -> None:
     for other in (V, V + 1):
         np.testing.assert_allclose(jit(f)(V, other), f(V, other))
     assert jit(lambda x: np.array_equal(x, x[1:]))(V) == False  # noqa: E712
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_a_sort_and_its_gradient_are_one_order(axis: int) -> None:
+    """The second call of NumPy is left out where the first says what stands where; without a gradient it is a sort."""
+    rng = np.random.default_rng(3)
+    x, w = rng.integers(-3, 3, (4, 7)) + rng.choice([0.0, 0.25], (4, 7)), rng.normal(size=(4, 7))
+    f = value_and_grad(lambda x: np.sum(np.sort(x, axis) ** 3 * w))
+    value, slope = f(x)
+    order = np.argsort(x, axis)
+    wanted = np.empty_like(x)
+    np.put_along_axis(wanted, order, 3 * np.sort(x, axis) ** 2 * w, axis)
+    np.testing.assert_allclose(value, np.sum(np.sort(x, axis) ** 3 * w), rtol=1e-13)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-13)
+    assert f.ir("optimized").count("external") == 1 and 'name="argsort"' in f.ir("optimized")
+    alone = jit(lambda x: np.sort(x, axis))
+    np.testing.assert_array_equal(alone(x), np.sort(x, axis))
+    assert 'name="sort"' in alone.ir("optimized")

@@ -128,6 +128,8 @@ class Primitive:
     guards = False
     #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more
     expand: Any = None
+    #: `(prim, f)`: where that primitive is applied to the same arguments, `f(b, args)` gives its results by those
+    beside: Any = None
     #: `on_pairs(m, op, args)` gives its results where arguments are complex: see `ops.complex.complexes`
     on_pairs: Any = None
 

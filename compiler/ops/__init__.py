@@ -39,6 +39,7 @@ from .scipy import (
     incomplete,
     integrals,
     inverses,
+    log_gamma,
     polynomials,
     special,
 )
@@ -46,7 +47,7 @@ from .scipy import (
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
-    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "memory",
+    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma", "memory",
     "ordering", "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
     "tape",
 ]

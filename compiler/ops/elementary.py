@@ -150,6 +150,14 @@ cbrt = Elementwise(
     pulls=(lambda m, ct, x, r: ct / (3 * (r * r)),),
     cost=30,
 )
+muladd = Elementwise(
+    "muladd",
+    lambda m, x, y, z: x * y + z,
+    lambda x, y, z: x * y + z,
+    domain="positive",
+    pulls=(lambda m, ct, x, y, z, r: ct * y, lambda m, ct, x, y, z, r: ct * x, lambda m, ct, x, y, z, r: ct),
+)
+"""Of polynomials in formulas: the product is rounded or not, whichever is faster."""
 sin = Elementwise("sin", lambda m, x: m.sin(x), np.sin, cost=20)
 cos = Elementwise("cos", lambda m, x: m.cos(x), np.cos, cost=20)
 tan = Elementwise("tan", lambda m, x: m.tan(x), np.tan, domain="between poles", cost=30)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
 
-from ..ir.primitive import ALWAYS, Primitive
-from ..ir.types import count
+from ..ir.primitive import ALWAYS, REGISTRY, Primitive
+from ..ir.types import Type, count
 from ..loops import Affine, Apply, Map, Number, Relabel, clipped, element, guarded, linear, scaled, shifted
+
+SPARSE = 16
+"""Elements for each that is put among them, from which they are zeros that are written first."""
 
 
 class Reshape(Primitive):
@@ -154,6 +158,8 @@ class Slice(Primitive):
         (ct,), (start, step, _) = cotangents, _place(op.attrs)
         if ct is None:
             return [None]
+        if is_sparse(op.args[0].type.shape, step, ct.type.shape):
+            return [_put(b, ct, start, step, op.args[0].type)]
         return [pad(b, ct, start=start, step=step, shape=op.args[0].type.shape)]
 
     def batch(self, m):
@@ -225,6 +231,20 @@ class Pad(Primitive):
         x = rng.normal(size=(3, 2))
         places = (((1, 0), (1, 1), (5, 4)), ((6, 1), (-2, 3), (8, 5)), ((0, 1), (1, -1), (3, 2)))
         return [([x], {"start": s, "step": k, "shape": n}) for s, k, n in places]
+
+
+def is_sparse(shape, step, part):
+    """Whether elements so far apart are better put into zeros than looked for at each of them, by a division."""
+    static = all(isinstance(n, int) for n in (*shape, *step, *part))
+    return static and math.prod(shape) >= SPARSE * max(1, math.prod(part)) and any(abs(k) > 1 for k in step)
+
+
+def _put(b, x, start, step, type):
+    """Zeros with the elements of x at these places."""
+    zeros, one = b.emit(REGISTRY["const"], value=0.0, type=type)[0], Type("i64")
+    starts = [b.emit(REGISTRY["const"], value=int(s), type=one)[0] for s in start]
+    attrs = {"axes": tuple(range(type.rank)), "widths": x.type.shape, "steps": step}
+    return b.emit(REGISTRY["update"], zeros, x, *starts, **attrs)[0]
 
 
 def _place(attrs):

@@ -67,6 +67,8 @@ class Terms:
         return Term(self, self.b.emit(REGISTRY["const"], value=value, type=type)[0])
 
     def select(self, p: Term, a: Any, b: Any) -> Term:
+        if not isinstance(a, Term) and not isinstance(b, Term):
+            a = self.number(float(a), p.value.type.with_dtype("f64"))
         made = self.b.emit(REGISTRY["select"], p.value, *self._alike((a, b)))
         return Term(self, made[0])
 

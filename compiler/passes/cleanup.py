@@ -32,11 +32,15 @@ def expand(graph: Graph, late: bool = False, keep: Callable[[Primitive], bool] =
     what is refused may be found not to be needed.
     """
 
+    applied: set[tuple[Primitive, tuple[Value, ...]]] = set()
+
     def stays(op: Op) -> bool:
         return op.prim.expand is None or (op.prim in (checkpoint, refused) and not late) or keep(op.prim)
 
     def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
         if not stays(op):
+            if op.prim.beside is not None and (op.prim.beside[0], op.args) in applied:
+                return op.prim.beside[1](b, args)
             return op.prim.expand(b, op, args)
         return inside(b, op, args, lambda region: expand(region, late, keep))
 
@@ -44,7 +48,9 @@ def expand(graph: Graph, late: bool = False, keep: Callable[[Primitive], bool] =
         return any(not stays(op) or any(map(expands, op.regions)) for op in graph.body)
 
     while expands(graph):
-        graph = rewrite(dead(graph), visit)
+        graph = dead(graph)
+        applied = {(op.prim, op.args) for op in graph.body}
+        graph = rewrite(graph, visit)
     return graph
 
 

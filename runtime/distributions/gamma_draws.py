@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ops.scipy.special import polygamma
+from ...compiler.ops.scipy.log_gamma import polygamma
 from ..tensor.face.functions import finfo
 from ..tensor.ops.arranging.creation import from_numpy
 from ..tensor.ops.random.distributions import drawn_gamma

@@ -1,13 +1,16 @@
 """Print `compiler/ops/scipy/special_tables.py`: run it and redirect.
 
 Each table holds Chebyshev coefficients of a smooth part of a special function, from its values at Chebyshev nodes in
-50 digits. The first is halved already, and the table ends where what is left out is below 2**-56 of the largest.
+50 digits. The first is halved already, and the table ends where what is left out is below 2**-56 of the largest. The
+tables of `POWERS` are such polynomials, written in powers of their argument; the last column is how many bits of the
+largest are kept, for of what is multiplied by something small fewer matter.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 import mpmath
@@ -16,8 +19,7 @@ from mpmath import mpf
 NODES = 64
 
 
-def chebyshev(function: Callable[[Any], Any], low: Any, high: Any) -> list[float]:
-    """The coefficients on low .. high."""
+def _coefficients(function: Callable[[Any], Any], low: Any, high: Any, bits: int = 56) -> list[Any]:
     low, high = mpf(low), mpf(high)
     angles = [mpmath.pi * (2 * k + 1) / (2 * NODES) for k in range(NODES)]
     values = [function((low + high) / 2 + (high - low) / 2 * mpmath.cos(a)) for a in angles]
@@ -25,10 +27,34 @@ def chebyshev(function: Callable[[Any], Any], low: Any, high: Any) -> list[float
     for j in range(NODES):
         total = sum((v * mpmath.cos(j * a) for v, a in zip(values, angles, strict=True)), mpf(0))
         made.append(total * (1 if j == 0 else 2) / NODES)
-    bound = max(map(abs, made)) * mpf(2) ** -56
+    bound = max(map(abs, made)) * mpf(2) ** -bits
     while abs(made[-1]) < bound:
         made.pop()
+    return made
+
+
+def chebyshev(function: Callable[[Any], Any], low: Any, high: Any) -> list[float]:
+    """The coefficients on low .. high."""
+    return list(map(float, _coefficients(function, low, high)))
+
+
+def powers(function: Callable[[Any], Any], low: Any, high: Any, bits: int) -> list[float]:
+    """The coefficients of powers of x, by the recurrence of the T_k of a straight line in x."""
+    low, high = mpf(low), mpf(high)
+    line = [-(high + low) / (high - low), 2 / (high - low)]
+    before, here = [mpf(1)], line
+    first, *rest = _coefficients(function, low, high, bits)
+    made = [first]
+    for c in rest:
+        made = _sum(made, [c * a for a in here])
+        twice = _sum([2 * line[0] * a for a in here], [mpf(0), *(2 * line[1] * a for a in here)])
+        before, here = here, _sum(twice, [-a for a in before])
     return list(map(float, made))
+
+
+def _sum(p: list[Any], q: list[Any]) -> list[Any]:
+    """The sum of two polynomials."""
+    return [a + b for a, b in zip_longest(p, q, fillvalue=mpf(0))]
 
 
 def erfcx(x: Any) -> Any:
@@ -91,6 +117,25 @@ def far_k(order: int, t: Any) -> Any:
     return mpmath.sqrt(x) * mpmath.exp(x) * mpmath.besselk(order, x)
 
 
+def stirling(v: Any) -> Any:
+    """y times what Stirling's formula for log gamma(y) leaves, by v = 1 / y**2."""
+    if v < mpf(10) ** -12:
+        return mpf(1) / 12 - v / 360
+    y = 1 / mpmath.sqrt(v)
+    return y * (mpmath.loggamma(y) - (y - mpf(1) / 2) * mpmath.log(y) + y - mpmath.log(2 * mpmath.pi) / 2)
+
+
+def stirling_slope(v: Any) -> Any:
+    """y**2 times what log(y) - 1/(2y) - digamma(y) is, by v = 1 / y**2."""
+    y = 1 / mpmath.sqrt(v)
+    return y * y * (mpmath.log(y) - 1 / (2 * y) - mpmath.digamma(y))
+
+
+def half_turn(function: Callable[[Any], Any], v: Any) -> Any:
+    """A function of pi u, by v = u**2."""
+    return function(mpmath.pi * mpmath.sqrt(v))
+
+
 TABLES: list[tuple[str, str, Callable[[Any], Any], Any, Any]] = [
     ("ERFCX", "(1 + 2x) erfcx(x) by (x - 3.75)/(x + 3.75), x >= 0",
      lambda t: (1 + 2 * (x := mpf("3.75") * (1 + t) / (1 - t))) * erfcx(x), -1, 1),
@@ -117,14 +162,29 @@ TABLES: list[tuple[str, str, Callable[[Any], Any], Any, Any]] = [
     ("K1_LARGE", "sqrt(x) exp(x) K1(x) by 2/x", lambda t: far_k(1, t), 0, 1),
 ]
 
+POWERS: list[tuple[str, str, Callable[[Any], Any], Any, Any, int]] = [
+    ("LOG_GAMMA", "log gamma(2 + u) / u, |u| <= 1/2",
+     lambda u: mpmath.loggamma(2 + u) / u, -0.5, 0.5, 55),
+    ("DIGAMMA", "digamma(2 + u)", lambda u: mpmath.digamma(2 + u), -0.5, 0.5, 55),
+    ("STIRLING", "what Stirling's formula for log gamma(y) leaves, times y, by 1 / y**2, y >= 4.5",
+     stirling, 0, 1 / mpf("4.5") ** 2, 50),
+    ("STIRLING_SLOPE", "log(y) - 1/(2y) - digamma(y), times y**2",
+     stirling_slope, 0, 1 / mpf("4.5") ** 2, 48),
+    ("SINE", "sin(pi u) / (pi u) by u**2, |u| <= 1/2",
+     lambda v: half_turn(mpmath.sin, v) / (mpmath.pi * mpmath.sqrt(v)), 0, 0.25, 56),
+    ("COSINE", "cos(pi u) / (1/4 - u**2)", lambda v: half_turn(mpmath.cos, v) / (mpf("0.25") - v), 0, 0.25, 53),
+]
+
 
 def main() -> None:
     mpmath.mp.dps = 50
-    print('"""Chebyshev coefficients of the special functions, the lowest first, made by')
+    print('"""Chebyshev coefficients of the special functions, then those of powers, the lowest first, made by')
     print('`tests/tools/fit_special.py` from values in 50 digits.\n"""')
-    for name, comment, function, low, high in TABLES:
+    made = [(name, comment, chebyshev(function, low, high)) for name, comment, function, low, high in TABLES]
+    made += [(name, comment, powers(function, low, high, bits)) for name, comment, function, low, high, bits in POWERS]
+    for name, comment, table in made:
         print(f"\n# {comment}\n{name} = (")
-        text = ", ".join(map(repr, chebyshev(function, low, high)))
+        text = ", ".join(map(repr, table))
         print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
         print(")")
 

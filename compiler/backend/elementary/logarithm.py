@@ -23,9 +23,19 @@ def split(w: Writer, x: Reg) -> tuple[Reg, Reg]:
     bits = w.bits(x)
     root = w.like(ROOT_BITS[x.dtype], bits)
     above = w.sub(bits, root)
-    k = w.ashr(above, w.like(shift, bits))
     fraction = w.and_(above, w.like((1 << shift) - 1, bits))
-    return w.cast(k, x.dtype), w.unbits(w.add(fraction, root))
+    return _exponent(w, above, x.dtype), w.unbits(w.add(fraction, root))
+
+
+def _exponent(w: Writer, above: Reg, dtype: str) -> Reg:
+    """What stands before the fraction. Vectors of i64 have no conversion, and no shift that keeps the sign: with the
+    bias it is positive, and in the last bits of 2**52 a float."""
+    shift, bias = FRACTION[dtype], BIAS[dtype]
+    if dtype == "f32":
+        return w.cast(w.ashr(above, w.like(shift, above)), dtype)
+    biased = w.lshr(w.add(above, w.like(bias << shift, above)), w.like(shift, above))
+    moved = w.unbits(w.or_(biased, w.like((bias + shift) << shift, above)))
+    return w.sub(moved, w.like(float((1 << shift) + bias), moved))
 
 
 def normalized(w: Writer, x: Reg) -> tuple[Reg, Reg]:

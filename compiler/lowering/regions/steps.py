@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...ir.graph import Builder, Graph, Op, Value, replay
-from ...ir.primitive import Effect
+from ...ir.primitive import ALWAYS, Effect
 from ...ir.types import Type
 from ...loops import (
     Affine,
@@ -265,7 +265,49 @@ def steps(graph: Graph) -> list[Step]:
     for op in graph.body:
         order.add(op)
     order.flush()
+    _make_again(order.steps)
     return order.steps
+
+
+def _make_again(steps: Sequence[Step]) -> None:
+    """Let array work make itself, of what another one has made, what is made of no array: constants, places and masks.
+
+    Between the two it would lie in memory, and is read no faster than it is made.
+    """
+    free: dict[Value, Op] = {}
+    for step in steps:
+        if step.kind != "array":
+            continue
+        mine = {op.results[0]: op for op in step.ops if op.prim.again == ALWAYS and _is_plain(op)}
+        env: dict[Value, Value] = {}
+        ops: list[Op] = []
+        for a in step.args():
+            _copy_free(a, free, env, ops)
+        if ops:
+            step.ops = ops + [_with(op, env, op.results) for op in step.ops]
+        for r, op in mine.items():
+            if all(a in free or is_number(a.type) for a in op.args):
+                free[r] = op
+
+
+def _is_plain(op: Op) -> bool:
+    return op.effect is Effect.PURE and not op.regions and len(op.results) == 1 and is_array(op.results[0].type)
+
+
+def _copy_free(value: Value, free: Mapping[Value, Op], env: dict[Value, Value], ops: list[Op]) -> None:
+    """Add the operations that make a value of no array, if it is such a one, with results of their own."""
+    if value not in free or value in env:
+        return
+    op = free[value]
+    for a in op.args:
+        _copy_free(a, free, env, ops)
+    env[value] = Value(value.type, value.hint)
+    ops.append(_with(op, env, (env[value],)))
+
+
+def _with(op: Op, env: Mapping[Value, Value], results: tuple[Value, ...]) -> Op:
+    """The operation on other values."""
+    return Op(op.prim, tuple([env.get(a, a) for a in op.args]), op.attrs, op.regions, results, op.where)
 
 
 __all__ = ["Step", "expanded", "forms", "is_array", "is_number", "load", "probe", "run", "spaces", "steps"]

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.graph import Value
 from ...ir.types import Type
 from ..library import Library, each, near_one, rectangles
+from ..shape import transpose
 from ..source import iota
 from . import lapack, small
 from . import matrices as M
@@ -44,8 +46,25 @@ def _by_factors(m: Any, a: Any, b: Any, turned: int = 0) -> Any:
     """X with A X = B or A' X = B, by LAPACK if it takes these."""
     if not lapack.is_called(a.value.type, b.value.type):
         return None
+    low, on_side = _cholesky_factor(m, a)
+    if low is not None:
+        return m(lapack.trsm(m.b, low, b.value, upper=0, turned=int(turned != on_side)))
     factors, swaps = _factors(m, a)
     return M.turned(m, m(lapack.getrs(m.b, factors.value, swaps.value, M.turned(m, b).value, turned=turned)))
+
+
+def _cholesky_factor(m: Any, a: Any) -> tuple[Value | None, int]:
+    """The lower triangle that a matrix is by the way it was made, or whose transpose it is, and whether it is that."""
+    value, is_turned = a.value, 0
+    for op in reversed(m.b.body):
+        if value in op.results and op.prim is lapack.potrf:
+            return value, is_turned
+        if value in op.results:
+            rank = len(value.type.shape)
+            if op.prim is not transpose or op.attrs["axes"] != (*range(rank - 2), rank - 1, rank - 2):
+                break
+            value, is_turned = op.args[0], 1 - is_turned
+    return None, 0
 
 
 def _are_small(a: Any, b: Any) -> bool:

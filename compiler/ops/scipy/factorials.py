@@ -1,4 +1,4 @@
-"""The gamma function itself, whose logarithm `special` has: products near 2, Stirling's series far out."""
+"""The gamma function itself, whose logarithm `log_gamma` has: products near 2, Stirling's series far out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from . import special_tables as T
-from .special import BERNOULLI, Special, within
+from .log_gamma import BERNOULLI
+from .special import Special, within
 
 _FAR = 12.0
 

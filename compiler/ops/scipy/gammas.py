@@ -9,7 +9,7 @@ import numpy as np
 
 from ..custom import refused
 from ..library import Library
-from .special import lgamma
+from .log_gamma import lgamma
 
 STEPS = 100_000
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..library import Library
-from .special import lgamma, polygamma
+from .log_gamma import lgamma, polygamma
 
 STEP, FALLEN = 1 / 64, 45.0
 BLOCK = 1 << 13

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..library import Library
-from .special import BERNOULLI
+from .log_gamma import BERNOULLI
 
 _U = np.arange(-4.6, 4.6, 1 / 32)
 _HALF_LINE = np.exp(math.pi / 2 * np.sinh(_U))

@@ -1,6 +1,6 @@
 """Special functions, each one formula over simpler operations with a pullback in terms of its family.
 
-    lgamma = Special("lgamma", _lgamma, [lambda m, ct, x, r: ct * m.polygamma(x, n=0)])
+    entr = Special("entr", _entr, [lambda m, ct, x, r: ct * -(1.0 + m.log(x))])
 
 A formula is written once and computes in f64 whatever the argument. Over NumPy's arrays it is the reference; for native
 code `expand` writes it out, when nothing will be differentiated any more. So no approximation is ever differentiated,
@@ -125,6 +125,14 @@ def within(table: Sequence[float], x: Any, low: float, high: float) -> Any:
     return series(table, x * (2 / (high - low)) - (high + low) / (high - low))
 
 
+def powers(m: Any, table: Sequence[float], x: Any) -> Any:
+    """The sum of c[k] x**k, by Horner's scheme: half the work of `series`, where the terms do not cancel."""
+    made: Any = table[-1]
+    for c in reversed(table[:-1]):
+        made = m.muladd(x, made, c)
+    return made
+
+
 # ---- error functions and the normal distribution
 
 
@@ -180,89 +188,6 @@ log_ndtr = Special(
     [lambda m, ct, x, r: ct * (math.sqrt(2 / math.pi) / m.erfcx(x * -math.sqrt(0.5)))],
 )  # fmt: skip
 
-# ---- the gamma function
-
-
-def _turned(m: Any, x: Any) -> Any:
-    """pi times the distance to the nearest whole number."""
-    return math.pi * (x - m.rint(x))
-
-
-#: B(2k), the Bernoulli numbers
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-
-
-def _lgamma(m: Any, x: Any) -> Any:
-    """A table around 2, Stirling's series from 8 on, and between them the recurrence; below 1/2 the reflection."""
-    y = m.select(m.lt(x, 0.5), 1.0 - x, x)
-    low = m.lt(y, 1.5)
-    w = m.minimum(m.select(low, y + 1.0, y), 2.5)
-    near = (w - 2.0) * within(T.GAMMA, w, 1.5, 2.5)
-    near = near - m.select(low, m.log(m.minimum(y, 1.5)), 0.0)
-    z, product = y, 0.0 * y + 1.0
-    for _ in range(6):
-        small = m.lt(z, 8.0)
-        product = m.select(small, product * z, product)
-        z = m.select(small, z + 1.0, z)
-    square, tail = 1.0 / (z * z), 0.0
-    for k in range(9, -1, -1):
-        tail = square * tail + BERNOULLI[k] / ((2 * k + 2) * (2 * k + 1))
-    large = (z - 0.5) * (m.log(z) - 1.0) + (tail / z + (math.log(2 * math.pi) - 1) / 2) - m.log(product)
-    large = m.select(m.eq(y, math.inf), math.inf, large)
-    made = m.select(m.lt(y, 2.5), near, large)
-    turned = math.log(math.pi) - m.log(m.abs(m.sin(_turned(m, x)))) - made
-    return m.select(m.lt(x, 0.5), m.select(m.eq(x, -math.inf), math.inf, turned), made)
-
-
-def _power(x: Any, n: int) -> Any:
-    """x to the n, at least 1, by squaring."""
-    result = None
-    while n:
-        if n & 1:
-            result = x if result is None else result * x
-        n >>= 1
-        x = x * x if n else x
-    return result
-
-
-def _polygamma(m: Any, x: Any, n: int) -> Any:
-    """Its asymptotic series after steps of the recurrence, below 1/2 the reflection."""
-    y = m.select(m.lt(x, 0.5), 1.0 - x, x)
-    steps, sign = 10 + n, -1.0 if n % 2 else 1.0
-    passed = sum((_power(1.0 / (y + float(k)), n + 1) for k in range(steps - 1, 0, -1)), _power(1.0 / y, n + 1))
-    z = y + float(steps)
-    inverse = 1.0 / z
-    square, tail = inverse * inverse, 0.0
-    for k in range(10, 0, -1):
-        tail = (tail + BERNOULLI[k - 1] * (math.factorial(2 * k + n - 1) / math.factorial(2 * k))) * square
-    if n == 0:
-        made = m.log(z) - 0.5 * inverse - tail - passed
-        cot = 1.0 / m.tan(_turned(m, x))
-        made = m.select(m.lt(x, 0.5), made - math.pi * cot, made)
-        pole = m.select(m.eq(x, 0.0), -1.0 / x, math.nan)
-        return m.select(m.and_(m.le(x, 0.0), m.eq(x, m.floor(x))), pole, made)
-    tail = (tail + (math.factorial(n - 1) + 0.5 * math.factorial(n) * inverse)) * _power(inverse, n)
-    made = tail + math.factorial(n) * passed
-    slope = math.pi ** (n + 1) * _cotangent(m, 1.0 / m.tan(_turned(m, x)), n)
-    return m.select(m.lt(x, 0.5), -made - slope, -sign * made)
-
-
-def _cotangent(m: Any, c: Any, n: int) -> Any:
-    """The n-th derivative of cot by its value: a polynomial, since cot' = -(1 + cot^2)."""
-    p = np.polynomial.Polynomial([0.0, 1.0])
-    for _ in range(n):
-        p = -p.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
-    made: Any = float(p.coef[-1])
-    for k in p.coef[-2::-1]:
-        made = c * made + float(k)
-    return made
-
-
-lgamma = Special("lgamma", _lgamma, [lambda m, ct, x, r: ct * m.polygamma(x, n=0)])
-polygamma = Special(
-    "polygamma", _polygamma, [lambda m, ct, x, r, n: ct * m.polygamma(x, n=n + 1)], {"n": "axis"}
-)
-
 # ---- products with logarithms, which are zero where the first factor is
 
 
@@ -294,4 +219,4 @@ xlog1py = Special(
 )  # fmt: skip
 entr = Special("entr", _entr, [lambda m, ct, x, r: ct * -(1.0 + m.log(x))])
 
-__all__ = ["Arrays", "Family", "Special", "series", "within"]
+__all__ = ["Arrays", "Family", "Special", "powers", "series", "within"]
