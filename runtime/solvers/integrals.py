@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def _parts(f: Callable[[float], float], ends: list[Any], range: Range, options: 
         u, w = a + (b - a) * (nodes + 1) / 2, weights * (b - a) / 2
         return u, w, sum(each * slope(v) * f(place(v)) for v, each in zip(u, w, strict=True))
 
-    made = [gauss(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    made = [gauss(a, b) for a, b in pairwise(edges)]
     for _ in np.arange(CUTS):
         sums = np.array([part[2] for part in made])
         if abs(abs(sums.sum()) - abs(value)) <= max(AGREE * np.abs(sums).sum(), error):
