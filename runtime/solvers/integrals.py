@@ -7,9 +7,9 @@ is singular, the first and the last part are cut further; and if they never do, 
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,11 +97,11 @@ def quad(
     return total + (value - stop_gradient(total)), error
 
 
-def _parts(f: Callable[[float], float], ends: list[Any], range: Range, options: dict[str, Any]) -> Any:
+def _parts(f: Callable[[float], float], ends: list[Any], mapped: Range, options: dict[str, Any]) -> Any:
     """QUADPACK's value and error, and the nodes and weights of the parts of [0, 1] that make the same sum."""
     import scipy.integrate
 
-    place, slope = range
+    place, slope = mapped
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         value, error, told, *_ = scipy.integrate.quad(f, *ends, **options, full_output=1)
@@ -118,8 +118,8 @@ def _parts(f: Callable[[float], float], ends: list[Any], range: Range, options: 
         u, w = a + (b - a) * (nodes + 1) / 2, weights * (b - a) / 2
         return u, w, sum(each * slope(v) * f(place(v)) for v, each in zip(u, w, strict=True))
 
-    made = [gauss(a, b) for a, b in pairwise(edges)]
-    for _ in np.arange(CUTS):
+    made = [gauss(a, b) for a, b in itertools.pairwise(edges)]
+    for _ in range(CUTS):
         sums = np.array([part[2] for part in made])
         if abs(abs(sums.sum()) - abs(value)) <= max(AGREE * np.abs(sums).sum(), error):
             break
