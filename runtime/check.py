@@ -27,6 +27,7 @@ from ..compiler.ops.convolve import correlate
 from ..compiler.ops.index import check_indices, scatter_add, take
 from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
 from .compiled.derive import Gradient, Jit, has_floats, inner
+from .compiled.eager import with_tensors
 from .compiled.function import Function
 from .compiled.kernels import Reference
 from .compiled.variants import unguarded
@@ -72,6 +73,7 @@ def check(
     """
     if order not in (1, 2):
         raise ValueError(f"check: order is {order}, expected 1 or 2")
+    with_tensors("check", function, (), args)
     places = tuple(k for k, each in enumerate(args) if has_floats(each))
     if not places:
         raise TypeError("check needs an argument with floats")

@@ -13,7 +13,9 @@ from typing import Any
 from ..compiler.frontend.array import Array
 from .blocks import Rows, by_columns, by_rows, floats, leaf
 from .compiled.byname import Around, ByName, made_of
+from .compiled.compiled import MISS
 from .compiled.derive import Gradient, NotScalar, has_floats, inner
+from .compiled.eager import with_tensors
 from .compiled.function import Function
 from .compiled.out import named
 from .transforms import grad, jit
@@ -43,8 +45,13 @@ class Product(Function):
 
         super().__init__(along, Gradient("grad", 0, False, False))
         self.plain = lambda *args: function(*args[:-1])
+        self._function = function
         _name(self, function, "hvp")
         made_of(self, function)
+
+    def __slow__(self, *args: Any, **kwargs: Any) -> Any:
+        made = with_tensors("hvp", self._function, args, args[:1], kwargs.get("out"))
+        return super().__slow__(*args, **kwargs) if made is MISS else made
 
 
 def _name(made: Any, function: Any, transform: str) -> None:
@@ -70,7 +77,7 @@ class Hessian(Around):
     """All second derivatives of a function; see `hessian`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._product: Any = hvp(function)
+        self._product, self._function = hvp(function), function
         slope: Any = grad(function)
         self._slope, self._several = slope, Pushing(Pulling(function, "hessian"), "hessian")
 
@@ -81,6 +88,8 @@ class Hessian(Around):
         super().__init__(function)
 
     def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
+        if (made := with_tensors("hessian", self._function, (x, *rest), x, out)) is not MISS:
+            return made
         try:
             if isinstance(x, float) or (isinstance(x, Array) and not x.shape):
                 return self._product(x, *rest, 1.0, **named(out))
@@ -113,6 +122,8 @@ def vjp(function: Callable[..., Any], *args: Any, out: Any = None) -> tuple[Any,
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
+    if (made := with_tensors("vjp", function, args, args, out)) is not MISS:
+        return made
     floats = tuple(k for k, each in enumerate(args) if has_floats(each))
     if not floats:
         raise TypeError(f"vjp needs an argument with floats, got {', '.join(type(a).__name__ for a in args) or 'none'}")
@@ -169,6 +180,8 @@ def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[
             raise TypeError(f"jvp takes a tuple of {name}, got {type(given).__name__}")
     if len(primals) != len(tangents) or not primals:
         raise TypeError(f"jvp takes a tangent for each primal, got {len(primals)} primals and {len(tangents)} tangents")
+    if (made := with_tensors("jvp", function, (tuple(primals), tuple(tangents)), primals)) is not MISS:
+        return made
     return _forward(function)(tuple(primals), tuple(tangents))
 
 
@@ -191,7 +204,7 @@ class Pulling(Around):
 
     def __init__(self, function: Callable[..., Any], title: str = "jacrev") -> None:
         value: Any = jit(function)
-        self._title, self._value = title, value
+        self._title, self._value, self._function = title, value, function
 
         def along(k: int) -> Callable[..., Any]:
             return lambda row, x, *rest: grad(lambda x: inner(leaf(value(x, *rest), k), row))(x)
@@ -201,6 +214,8 @@ class Pulling(Around):
 
     def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
         title, value = self._title, self._value
+        if (made := with_tensors(title, self._function, (x, *rest), x, out)) is not MISS:
+            return made
         given = floats(title, value, x)
         results = floats(title, value, value(x, *rest), result=True)
         return by_rows(title, self._rows, results, given, (x, *rest), out)
@@ -234,11 +249,13 @@ class Pushing(Around):
 
             return column
 
-        self._title, self._value, self._rows = title, value, Rows(along, function)
+        self._title, self._value, self._rows, self._function = title, value, Rows(along, function), function
         super().__init__(function, title)
 
     def __call__(self, x: Any, *rest: Any, out: Any = None) -> Any:
         title, value = self._title, self._value
+        if (made := with_tensors(title, self._function, (x, *rest), x, out)) is not MISS:
+            return made
         return by_columns(title, self._rows, value, floats(title, value, x), (x, *rest), out)
 
 

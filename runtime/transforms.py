@@ -6,9 +6,12 @@
     slope(2.0)                       a float for a float, an array for an array
     @grad(argnums=(0, 1))            decorators take options, or none
 
-What is traced and what is static: Python floats and ints, NumPy scalars and arrays, and Tensors are traced. Strings,
+What is traced and what is static: Python floats and ints, NumPy scalars and arrays are traced. Strings,
 None, bools, functions, types and other objects are static: another one means another compilation. An int that is a
 size or an exponent is made static with static_argnums or static_argnames.
+
+Functions of Tensors run as they are, and their transforms are those of `func`, where all that is differentiated is a
+Tensor; out= and max_memory= mean nothing for them. Functions of NumPy's take Tensors as the arrays that they hold.
 
 Where results go: every function made here takes out=, an array for its result, or arrays in dicts, lists and tuples
 like it, with None where a fresh one is wanted: value, slope = step(w, x, out=(None, buffer)). They are written and

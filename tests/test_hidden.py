@@ -9,8 +9,8 @@ import pytest
 
 from pullback.compiler.backend.entries.native import NativeFunction, entry_count
 from pullback.compiler.frontend.state.hidden import scan
+from pullback.compiler.frontend.tree import register_leaf
 from pullback.compiler.settings import settings
-from pullback.runtime.compiled.function import register_leaf
 from pullback.runtime.transforms import grad, jit, value_and_grad
 
 SCALE: Any = 2.0

@@ -41,7 +41,10 @@ FOLLOWED: dict[type, Callable[[Any], bool]] = {}
 
 
 CALLS: dict[type, Callable[..., Any]] = {}
-"""What calls a compiled function, `(function, args, kwargs)`, with such leaves that are followed."""
+"""What calls a compiled function, `(function, args, kwargs, out)`, with such leaves, or misses."""
+
+DIRECTIONS: dict[type, Callable[..., Any]] = {}
+"""The same for the transforms that are made of compiled functions: `(name, function, args, differentiated, out)`."""
 
 LATE: dict[str, Callable[[], None]] = {}
 """By their package, what makes such types known when the first of their objects is met."""
@@ -135,13 +138,13 @@ def state_of(x: Any) -> dict[str, Any]:
 
 
 def follower(tree: Any, depth: int = 0) -> Callable[..., Any] | None:
-    """What calls a compiled function whose arguments have a leaf in them that is followed; None if there is none."""
+    """What calls a compiled function whose arguments have a leaf in them of such a type; None if there is none."""
     if isinstance(tree, (list, tuple, dict)):
         if depth >= MAX_DEPTH:
             return None
         items = tree.values() if isinstance(tree, dict) else tree
         return next((found for each in items if (found := follower(each, depth + 1)) is not None), None)
-    if type(tree) in FOLLOWED and FOLLOWED[type(tree)](tree):
+    if type(tree) in FOLLOWED:
         return next((CALLS[kind] for kind in type(tree).__mro__ if kind in CALLS), None)
     return None
 

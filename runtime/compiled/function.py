@@ -28,7 +28,6 @@ from ...compiler.frontend.sizes import Sizes
 from ...compiler.frontend.state.guards import native_guards
 from ...compiler.frontend.state.hidden import Hidden, scan
 from ...compiler.frontend.trace import Trace, paths, trace
-from ...compiler.frontend.tree import register_leaf
 from ...compiler.ir.graph import Graph, inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
@@ -39,6 +38,7 @@ from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName, made_of
 from .compiled import MISS, Compiled, Content
+from .eager import called
 from .execute import execute
 from .foreign import CFunctions, Foreign
 from .inside import Inside
@@ -138,8 +138,8 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         if kwargs:
             args, kwargs = self._by_position(args, kwargs)
         now, latest = tracing.current(), self._latest
-        if now is None and tree.CALLS and (call := tree.follower((args, kwargs))) is not None:
-            return call(self, args, kwargs)
+        if now is None and tree.CALLS and (made := called(self, args, kwargs, into)) is not MISS:
+            return made
         if now is None and latest is not None and latest.core is not None and not kwargs and latest.current():
             made = latest.core(*args, *latest.traced.extras, **out.named(into))
             if made is not MISS:
@@ -347,4 +347,4 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         return from_values(result, now, inline(graph, now.builder, args))
 
 
-__all__ = ["Compiled", "Function", "Plan", "register_leaf"]
+__all__ = ["Compiled", "Function", "Plan"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...compiler.frontend.tree import FOLLOWED, register_leaf
+from ...compiler.frontend.tree import CALLS, DIRECTIONS, FOLLOWED, register_leaf
+from ..tensor.calls import running
 from ..tensor.calls.calls import recordable
 from ..tensor.face.tensor import Tensor, from_array, is_followed
 from ..tensor.ops.arranging.creation import empty
@@ -42,4 +43,5 @@ def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
 
 register_leaf(Parameter, Core._array, from_array)
 FOLLOWED[Parameter] = is_followed
+CALLS[Tensor], DIRECTIONS[Tensor] = running.call, running.direction
 recordable(Parameter)

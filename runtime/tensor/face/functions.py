@@ -6,6 +6,8 @@ Tensor loaded too, of which all results are.
 
 from __future__ import annotations
 
+from ....compiler.frontend.tree import CALLS, DIRECTIONS
+from ..calls import running
 from ..calls.recording import record_functions
 from ..ops.arranging import arranging as B
 from ..ops.arranging import creation as CC
@@ -77,6 +79,8 @@ from . import queries as QQ
 from .printing import set_printoptions
 from .results import written
 from .tensor import Tensor
+
+CALLS[Tensor], DIRECTIONS[Tensor] = running.call, running.direction
 
 zeros, ones, empty, full = written(CC.zeros, CC.ones, CC.empty, CC.full)
 eye, linspace, logspace = written(RR.eye, RR.linspace, RR.logspace)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....compiler.backend.recorder import number_in
-from ....compiler.frontend.tree import CALLS, EAGER, FOLLOWED, STACKS, register_leaf
-from ..calls.compiled_calls import call_followed
+from ....compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
 from ..calls.recording import wrapped
 from ..ops.arranging.creation import tensor
 from ..ops.arranging.pieces import stack, unbind
@@ -252,4 +251,3 @@ def is_followed(x: Tensor) -> bool:
 Node.__call__ = call_node  # type: ignore[attr-defined]
 register_leaf(Tensor, Core._array, from_array)
 STACKS[Tensor], EAGER[Tensor], FOLLOWED[Tensor] = stack, vmap, is_followed
-CALLS[Tensor] = call_followed

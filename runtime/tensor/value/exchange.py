@@ -8,6 +8,9 @@ A tensor whose memory has been handed out reads it at each use, until nobody hol
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +30,29 @@ CPU = (1, 0)
 """DLPack's name of the processor."""
 
 
+class AsArray(RuntimeError):
+    """NumPy asks for the array of a Tensor whose function runs under a transform."""
+
+
+class _Running(threading.local):
+    """How many transforms run functions of Tensors in this thread."""
+
+    transforms = 0
+
+
+_running = _Running()
+
+
+@contextmanager
+def as_tensors() -> Iterator[None]:
+    """While a transform runs a function of Tensors."""
+    _running.transforms += 1
+    try:
+        yield
+    finally:
+        _running.transforms -= 1
+
+
 class Exchange(History):
     """What others ask a tensor for."""
 
@@ -39,12 +65,22 @@ class Exchange(History):
         return export(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if _running.transforms:
+            raise AsArray("a function of Tensors under a transform cannot ask for arrays: their history would be lost")
         made = self.numpy()
         if dtype is None and not copy:
             return made
         if copy is False and np.dtype(dtype) != made.dtype:
             raise ValueError(f"a tensor of {made.dtype} cannot be an array of {np.dtype(dtype)} without a copy")
         return np.array(made, dtype, copy=copy or None)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """As of an object that NumPy does not know, but under a transform a function of arrays is no Tensor's."""
+        if not all(issubclass(each, (Exchange, np.ndarray)) for each in types):
+            return NotImplemented  # what else is among them knows better
+        if _running.transforms and function not in (np.shape, np.ndim, np.size):
+            raise AsArray(f"np.{function.__name__} of a Tensor under a transform")
+        return function._implementation(*args, **kwargs)
 
     __array_priority__ = 1000
 

@@ -1,0 +1,111 @@
+"""Functions of Tensors under the transforms of functions: they run as they are written, with Tensors, as under `func`.
+
+    grad(lambda t: (t.sin() * linalg.norm(t)).sum())(randn(3))
+
+Where NumPy asks a Tensor for its array, the function is one of arrays, and the call gives MISS: it is compiled then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...compiled.compiled import MISS
+from ...compiled.function import Function
+from ..face.tensor import Tensor, is_followed
+from ..transforms import func, jacobians
+from ..value.core import Core
+from ..value.exchange import AsArray, as_tensors
+from ..value.trees import leaves
+from .compiled_calls import call_followed
+
+
+def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+    """A transform's call with Tensors among its arguments."""
+    run, own = None, type(function) is Function  # products and maps are functions of compiled ones
+    if own and function.plan.name in ("grad", "value_and_grad"):
+        run = _gradient(function, args)
+    elif own and function.plan.name == "jit":
+        run = function.__wrapped__
+    if run is not None:
+        made = attempt(run, args, kwargs, lambda: _check(function, into))
+        if made is not MISS:
+            return made
+    if not any(isinstance(x, Tensor) and is_followed(x) for x in leaves((args, kwargs))):
+        return MISS
+    if into is not None:
+        raise TypeError(f"{function.__name__}: out must be None: what is computed of Tensors with a history is new")
+    return call_followed(function, args, kwargs)
+
+
+def attempt(run: Callable[..., Any], args: Any, kwargs: Any, accepted: Callable[[], None] = lambda: None) -> Any:
+    """What a function makes of Tensors; MISS if NumPy asks for their arrays."""
+    try:
+        with as_tensors():
+            made = run(*args, **kwargs)
+    except AsArray:
+        return MISS
+    accepted()
+    return made
+
+
+def _check(function: Function, into: Any) -> None:
+    """Refuse options that mean nothing for Tensors."""
+    title = f"{function.plan.name} of {function.__name__}"
+    if into is not None:
+        raise TypeError(f"{title}: out must be None, because this part of the result is a Tensor")
+    if function.plan.max_memory is not None:
+        raise TypeError(f"{title}: max_memory is for functions of arrays; for Tensors use utils.checkpoint")
+
+
+def _gradient(function: Function, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """The gradient of a function for arguments that are Tensors throughout; None for others."""
+    plan: Any = function.plan
+    single = isinstance(plan.argnums, int)
+    given = (plan.argnums,) if single else plan.argnums
+    numbers = tuple([k + function.bound if k >= 0 else k + len(args) for k in given])
+    if not all(0 <= k < len(args) and is_of_tensors(args[k]) for k in numbers):
+        return None
+    chosen = numbers[0] if single else numbers
+    if not plan.with_value:
+        return func.grad(function.__wrapped__, chosen, plan.has_aux)
+    both = func.grad_and_value(function.__wrapped__, chosen, plan.has_aux)
+    return lambda *args, **kwargs: both(*args, **kwargs)[::-1]
+
+
+def is_of_tensors(given: Any) -> bool:
+    """Whether all leaves of a tree are Tensors, and there is one."""
+    found = leaves(given)
+    return bool(found) and all(isinstance(x, Core) for x in found)
+
+
+def _hvp(function: Callable[..., Any]) -> Callable[..., Any]:
+    def product(*args: Any) -> Any:
+        *rest, vector = args
+        return func.jvp(lambda x: func.grad(function)(x, *rest[1:]), (rest[0],), (vector,))[1]
+
+    return product
+
+
+def _check_tensors(_: Any) -> Any:
+    raise TypeError("check is for functions of arrays; for Tensors use autograd.gradcheck or autograd.gradgradcheck")
+
+
+DIRECTIONS: dict[str, Callable[..., Any]] = {
+    "hessian": jacobians.hessian, "jacfwd": jacobians.jacfwd, "jacrev": jacobians.jacrev, "hvp": _hvp,
+    "vjp": lambda function: lambda *args: func.vjp(function, *args),
+    "jvp": lambda function: lambda *args: func.jvp(function, *args), "check": _check_tensors,
+}  # fmt: skip
+
+
+def direction(name: str, function: Callable[..., Any], args: tuple[Any, ...], first: Any, out: Any = None) -> Any:
+    """A transform of `DIRECTIONS` at `args`, if what it differentiates, `first`, is of Tensors; else MISS."""
+    if not is_of_tensors(first):
+        return MISS
+    made = attempt(DIRECTIONS[name](function), args, {})
+    if made is not MISS and out is not None:
+        raise TypeError(f"{name}: out must be None, because this part of the result is a Tensor")
+    return made
+
+
+__all__ = ["call", "direction", "is_of_tensors"]
