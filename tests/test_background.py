@@ -80,7 +80,7 @@ def test_settings_go_with_what_is_asked_for() -> None:
 CHILD = """
 import os, sys
 import pullback as torch
-from pullback.runtime.tensor import background
+from pullback.runtime.tensor.trace import background
 x = torch.ones(4)
 step = lambda: (x * 2 + 1).sin().sum().item()
 value = step()

@@ -760,7 +760,7 @@ thread.start()
 thread.join()
 import pullback as torch
 from pullback.compiler.backend import recorder
-from pullback.runtime.tensor.tape import tapes
+from pullback.runtime.tensor.trace.tape import tapes
 x = torch.ones(3)
 x.tolist()
 for _ in range(4):

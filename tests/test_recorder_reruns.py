@@ -91,8 +91,8 @@ def test_still_gives_the_mode() -> None:
 
 ALONE = """
 import threading, pullback as torch
-from pullback.runtime.tensor import background
-from pullback.runtime.tensor.tape import tapes
+from pullback.runtime.tensor.trace import background
+from pullback.runtime.tensor.trace.tape import tapes
 
 class Counted:
     count = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -174,6 +175,22 @@ def test_what_a_tensor_means_is_a_tensors_meaning() -> None:
     assert pb.jit(lambda t: t.std())(tensor(A)).item() == pytest.approx(np.std(A, ddof=1))
     assert pb.jit(lambda t: t.std())(A) == pytest.approx(np.std(A))
     assert pb.jit(lambda t: t.max(0).indices)(tensor(A)).item() == 2
+
+
+def test_functions_that_name_numpy_or_math_are_of_arrays_and_run_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def of_math(t: Any) -> Any:
+        return math.sin(t[0]) * t[1]  # a Tensor would give math a float, and no gradient
+
+    np.testing.assert_allclose(pb.grad(of_math)(tensor(A)).numpy(), [A[1] * np.cos(A[0]), np.sin(A[0]), 0.0])
+
+    def helper(t: Any) -> Any:
+        import numpy
+
+        print("here")
+        return numpy.sum(t * t)
+
+    np.testing.assert_allclose(pb.grad(lambda t: 2.0 * helper(t))(tensor(A)).numpy(), 4 * A)
+    assert capsys.readouterr().out == "here\n"
 
 
 def test_options_without_meaning_are_refused() -> None:

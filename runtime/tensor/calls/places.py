@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ....compiler.ir.graph import Where
 
 _HERE = __name__.rpartition(".tensor.")[0]
-_FOLDER = os.path.join(os.path.dirname(os.path.dirname(sys._getframe().f_code.co_filename)), "")
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(sys._getframe().f_code.co_filename))), "")
 """The same as a name of modules, and as how the names of their files begin."""
 
 

@@ -2,14 +2,21 @@
 
     grad(lambda t: (t.sin() * linalg.norm(t)).sum())(randn(3))
 
-Where NumPy asks a Tensor for its array, the function is one of arrays, and the call gives MISS: it is compiled then.
+A function that names NumPy, SciPy or math is one of arrays, and the call gives MISS: it is compiled then. So is one
+for which NumPy asks a Tensor for its array all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from ....compiler.frontend.errors import TraceError
+from ....compiler.frontend.state.hidden import scan
 from ...compiled.compiled import MISS
 from ...compiled.function import Function
 from ..face.tensor import Tensor, is_followed
@@ -23,6 +30,7 @@ from .compiled_calls import call_followed
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
     """A transform's call with Tensors among its arguments."""
     run, own = None, type(function) is Function  # products and maps are functions of compiled ones
+    own = own and not is_of_arrays(function.__wrapped__)
     if own and function.plan.name in ("grad", "value_and_grad"):
         run = _gradient(function, args)
     elif own and function.plan.name == "jit":
@@ -79,6 +87,50 @@ def is_of_tensors(given: Any) -> bool:
     return bool(found) and all(isinstance(x, Core) for x in found)
 
 
+ARRAYS = ("numpy", "scipy", "math")
+"""Packages whose functions mean that a function is one of arrays."""
+
+
+def is_of_arrays(function: Any) -> bool:
+    """Whether a function, or one that it names, names functions of NumPy's, SciPy's or math's."""
+    known = _of_arrays.get(function) if isinstance(function, types.FunctionType) else None
+    if known is None:
+        try:
+            known = any(map(_names_arrays, scan(function).reads))
+        except TraceError:  # what it reads cannot be told: whoever compiles it says so
+            known = True
+        if isinstance(function, types.FunctionType):
+            _of_arrays[function] = known
+    return known
+
+
+_of_arrays: WeakKeyDictionary[types.FunctionType, bool] = WeakKeyDictionary()
+
+
+def _names_arrays(function: types.FunctionType) -> bool:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for name in _names(function.__code__):
+        if name in ARRAYS:  # imported inside
+            return True
+        found = function.__globals__.get(name)
+        if name in cells:
+            try:
+                found = cells[name].cell_contents
+            except ValueError:  # not bound yet
+                continue
+        home = found.__name__ if isinstance(found, types.ModuleType) else getattr(found, "__module__", None)
+        if isinstance(found, np.ufunc) or (isinstance(home, str) and home.partition(".")[0] in ARRAYS):
+            return True
+    return False
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from (*code.co_names, *code.co_freevars)
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _names(each)
+
+
 def _hvp(function: Callable[..., Any]) -> Callable[..., Any]:
     def product(*args: Any) -> Any:
         *rest, vector = args
@@ -100,7 +152,7 @@ DIRECTIONS: dict[str, Callable[..., Any]] = {
 
 def direction(name: str, function: Callable[..., Any], args: tuple[Any, ...], first: Any, out: Any = None) -> Any:
     """A transform of `DIRECTIONS` at `args`, if what it differentiates, `first`, is of Tensors; else MISS."""
-    if not is_of_tensors(first):
+    if not is_of_tensors(first) or is_of_arrays(function):
         return MISS
     made = attempt(DIRECTIONS[name](function), args, {})
     if made is not MISS and out is not None:
@@ -108,4 +160,4 @@ def direction(name: str, function: Callable[..., Any], args: tuple[Any, ...], fi
     return made
 
 
-__all__ = ["call", "direction", "is_of_tensors"]
+__all__ = ["call", "direction", "is_of_arrays", "is_of_tensors"]
