@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 
 from pullback.compiler.ir.graph import Builder, Graph, evaluate
 from pullback.compiler.ir.text import show
+from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import verify
-from pullback.compiler.ops.elementwise import cast
+from pullback.compiler.ops.control import scan
+from pullback.compiler.ops.elementary import exp
+from pullback.compiler.ops.elementwise import cast, lt, mul, select
 from pullback.compiler.ops.index import check_indices
+from pullback.compiler.ops.source import number
+from pullback.compiler.ops.tape import new_tape, pop, push
 from pullback.compiler.passes import optimize, value_and_grad
 from pullback.compiler.passes.report import saved
 from tests.nests import Nest, nest, slope
@@ -482,3 +487,40 @@ def test_a_table_has_no_mask_of_its_own() -> None:
         return m.total(m.select(m.gt(a, 0.5), a * a, a))
 
     assert "bool[5]" not in "".join(show(g) for op in value_and_grad(graph, [0, 1]).body for g in op.regions)
+
+
+def _records(length: int, loops: bool) -> Graph:
+    """A loop or plain pushes leave what the derivative is of, over what is only compared; those pop both."""
+    b = Builder("records", [Type("f64", ())] * 2)
+    x, y = b.params
+    whole = Type("i64", ())
+    (tape,) = b.emit(new_tape)
+    if not loops:
+        for value in (exp(b, x), mul(b, x, y)):
+            (tape,) = b.emit(push, tape, value)
+        tape, product = b.emit(pop, tape, types=(x.type,))
+        _, power = b.emit(pop, tape, types=(x.type,))
+        return b.finish([select(b, lt(b, power, y), product, x)])
+
+    fore = Builder("fore", [whole, tape.type, x.type, x.type])
+    ahead = fore.finish([*fore.emit(push, *fore.params[1:3]), mul(fore, *fore.params[2:])])
+    tape, _ = b.emit(scan, number(b, 2 * length, whole), tape, x, y, regions=(ahead,), carries=2)
+
+    multiply = Builder("multiply", [whole, tape.type, x.type])
+    below, value = multiply.emit(pop, multiply.params[1], types=(x.type,))
+    above = multiply.finish([below, mul(multiply, multiply.params[2], value)])
+    tape, product = b.emit(
+        scan, number(b, length, whole), tape, y, regions=(above,), carries=2, backwards=True)
+
+    compare = Builder("compare", [whole, tape.type, Type("bool", ()), x.type])
+    below, value = compare.emit(pop, compare.params[1], types=(x.type,))
+    under = compare.finish([below, lt(compare, value, compare.params[3])])
+    _, less = b.emit(
+        scan, number(b, length, whole), tape, lt(b, x, x), y, regions=(under,), carries=2, backwards=True)
+    return b.finish([select(b, less, product, x)])
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_records_that_no_derivative_passes_through(loops: bool) -> None:
+    """A push pops a cotangent for each record, and must find its own."""
+    _assert_gradient(_records(2, loops), [np.array(0.7), np.array(1.3)], [0, 1])

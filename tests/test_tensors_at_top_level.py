@@ -177,6 +177,19 @@ def test_what_a_tensor_means_is_a_tensors_meaning() -> None:
     assert pb.jit(lambda t: t.max(0).indices)(tensor(A)).item() == 2
 
 
+CONSTANTS: dict[str, Callable[[Any], Any]] = {
+    "np.pi": lambda t: (t * np.pi).std() / np.pi,
+    "math.e": lambda t: (t * math.e).std() / math.e,
+    "np.newaxis": lambda t: t[np.newaxis].std(),
+    "np.inf inside": lambda t: min((t.std(), np.inf), key=lambda m: float(m > np.inf)),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_of_numpy_and_math_say_nothing_of_arguments(name: str) -> None:
+    assert pb.jit(CONSTANTS[name])(tensor(A)).item() == pytest.approx(np.std(A, ddof=1))
+
+
 def test_functions_that_name_numpy_or_math_are_of_arrays_and_run_once(capsys: pytest.CaptureFixture[str]) -> None:
     def of_math(t: Any) -> Any:
         return math.sin(t[0]) * t[1]  # a Tensor would give math a float, and no gradient

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...compiler.frontend.tree import CALLS, DIRECTIONS, FOLLOWED, register_leaf
-from ..tensor.calls import running
+from ...compiler.frontend.tree import FOLLOWED, register_leaf
+from ..tensor.calls import running  # noqa: F401 - calls of functions with Tensors, registered when it is imported
 from ..tensor.calls.calls import recordable
 from ..tensor.face.tensor import Tensor, from_array, is_followed
 from ..tensor.ops.arranging.creation import empty
@@ -43,5 +43,4 @@ def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
 
 register_leaf(Parameter, Core._array, from_array)
 FOLLOWED[Parameter] = is_followed
-CALLS[Tensor], DIRECTIONS[Tensor] = running.call, running.direction
 recordable(Parameter)

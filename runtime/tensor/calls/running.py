@@ -8,6 +8,8 @@ for which NumPy asks a Tensor for its array all the same.
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +19,8 @@ import numpy as np
 
 from ....compiler.frontend.errors import TraceError
 from ....compiler.frontend.state.hidden import scan
+from ....compiler.frontend.tree import CALLS
+from ....compiler.frontend.tree import DIRECTIONS as BY_TYPE
 from ...compiled.compiled import MISS
 from ...compiled.function import Function
 from ..face.tensor import Tensor, is_followed
@@ -108,27 +112,41 @@ _of_arrays: WeakKeyDictionary[types.FunctionType, bool] = WeakKeyDictionary()
 
 
 def _names_arrays(function: types.FunctionType) -> bool:
+    """Whether a function of these packages, a module of theirs or an import of one stands in its code or in it.
+
+    A constant, such as `np.pi`, `math.e` or `np.newaxis`, says nothing of what the function's arguments are.
+    """
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name in _names(function.__code__):
-        if name in ARRAYS:  # imported inside
-            return True
-        found = function.__globals__.get(name)
-        if name in cells:
-            try:
-                found = cells[name].cell_contents
-            except ValueError:  # not bound yet
-                continue
-        home = found.__name__ if isinstance(found, types.ModuleType) else getattr(found, "__module__", None)
-        if isinstance(found, np.ufunc) or (isinstance(home, str) and home.partition(".")[0] in ARRAYS):
-            return True
-    return False
+    return any(_is_of_packages(found) for found in _named(function.__code__, function.__globals__, cells))
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from (*code.co_names, *code.co_freevars)
+def _named(code: types.CodeType, names: dict[str, Any], cells: dict[str, types.CellType]) -> Iterator[Any]:
+    """What a code names: `a.b.c` of modules as what stands at its end, and modules that it imports."""
+    found: Any = None
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(found, types.ModuleType):
+            found = getattr(found, step.argval, None)
+            continue
+        yield found
+        found = None
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            found = names.get(step.argval)
+        elif step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and step.argval in cells:
+            with contextlib.suppress(ValueError):  # not bound yet
+                found = cells[step.argval].cell_contents
+        elif step.opname == "IMPORT_NAME" and step.argval.partition(".")[0] in ARRAYS:
+            found = np  # stands for all three: what is taken from it is a local, whose use is not looked at
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            yield from _names(each)
+            yield from _named(each, names, cells)
+
+
+def _is_of_packages(found: Any) -> bool:
+    if isinstance(found, types.ModuleType):
+        home = found.__name__
+    else:
+        home = getattr(found, "__module__", None) if callable(found) else None
+    return isinstance(found, np.ufunc) or (isinstance(home, str) and home.partition(".")[0] in ARRAYS)
 
 
 def _hvp(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,5 +177,7 @@ def direction(name: str, function: Callable[..., Any], args: tuple[Any, ...], fi
         raise TypeError(f"{name}: out must be None, because this part of the result is a Tensor")
     return made
 
+
+CALLS[Tensor], BY_TYPE[Tensor] = call, direction
 
 __all__ = ["call", "direction", "is_of_arrays", "is_of_tensors"]

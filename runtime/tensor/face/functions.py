@@ -6,8 +6,7 @@ Tensor loaded too, of which all results are.
 
 from __future__ import annotations
 
-from ....compiler.frontend.tree import CALLS, DIRECTIONS
-from ..calls import running
+from ..calls import running  # noqa: F401 - calls of functions with Tensors, registered when it is imported
 from ..calls.recording import record_functions
 from ..ops.arranging import arranging as B
 from ..ops.arranging import creation as CC
@@ -79,8 +78,6 @@ from . import queries as QQ
 from .printing import set_printoptions
 from .results import written
 from .tensor import Tensor
-
-CALLS[Tensor], DIRECTIONS[Tensor] = running.call, running.direction
 
 zeros, ones, empty, full = written(CC.zeros, CC.ones, CC.empty, CC.full)
 eye, linspace, logspace = written(RR.eye, RR.linspace, RR.logspace)
