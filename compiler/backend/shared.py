@@ -36,11 +36,12 @@ PATIENCE = 3
 class Shared:
     """The kernels of one graph with named sizes.
 
+    patience  after how many sizes without a pattern none is looked for
     refused   why the latest size has got code of its own, if it has
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, patience: int = PATIENCE) -> None:
+        self.title, self.patience = title, patience
         self.refused = ""
         self._failures = 0
         self._made: list[tuple[Pattern, EmittedKernel, Code]] = []
@@ -53,14 +54,14 @@ class Shared:
     def kernel(self, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Kernel:
         """A kernel for the graph at its sizes; `others` are the same graph at further ones, to find a pattern with."""
         stages = Stages(graph, self.title, optimised=True)
-        if self._made or self._failures < PATIENCE:
+        if self._made or self._failures < self.patience:
             program = stages.program
             for pattern, emitted, code in self._made:
                 numbers = pattern.match(program)
                 if numbers is not None:
                     self.refused = ""
                     return Sized(stages, emitted, code, numbers)
-        if self._failures < PATIENCE:
+        if self._failures < self.patience:
             made = self._new(stages, others)
             if made is not None:
                 self.refused = ""

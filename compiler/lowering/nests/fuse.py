@@ -315,19 +315,38 @@ def children(element: Element) -> tuple[Element, ...]:
     return ()
 
 
+REMEMBERED = 4096
+"""Answers of `reachable` that are kept: a nest is asked some forty times what it is made of."""
+
+_answers: dict[tuple[int, ...], tuple[tuple[Element, ...], list[Element]]] = {}
+
+
 def reachable(elements: Sequence[Element]) -> list[Element]:
     """Every element below `elements`, each once, children first."""
+    key = tuple(map(id, elements))
+    known = _answers.get(key)  # which holds the elements, so that nothing else has their ids
+    if known is None:
+        while len(_answers) >= REMEMBERED:
+            _answers.pop(next(iter(_answers), key), None)
+        known = _answers[key] = tuple(elements), _in_order(elements)
+    return list(known[1])
+
+
+def _in_order(elements: Sequence[Element]) -> list[Element]:
     order: list[Element] = []
     seen: set[int] = set()
-    stack: list[tuple[Element, bool]] = [(e, False) for e in reversed(elements)]
+    stack: list[Element | None] = [*reversed(elements)]
     while stack:
-        e, ready = stack.pop()
-        if ready:
-            order.append(e)
+        e = stack.pop()
+        if e is None:
+            order.append(stack.pop())  # type: ignore[arg-type]  # an element stands below each None
         elif id(e) not in seen:
             seen.add(id(e))
-            stack.append((e, True))
-            stack.extend((c, False) for c in reversed(children(e)))
+            below = children(e)
+            if below:
+                stack += (e, None, *reversed(below))
+            else:
+                order.append(e)
     return order
 
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from ....compiler.backend.kernel import compile_graph
-from ....compiler.ir.graph import Graph, Op
-from ....compiler.ops.external import external
+from ....compiler.ir.graph import Graph
 from ....compiler.ops.library import Library
 from ....compiler.ops.random import random_bits
 from ....compiler.settings import settings
 from .background import maker
+from .families import is_opaque, kernel_of
 
 
 class Kernel(Protocol):
@@ -48,7 +48,7 @@ class Interpreter:
 
 def kernel_for(graph: Graph, exact: bool) -> Kernel:
     """A kernel for a graph that may run only once."""
-    return Interpreter(graph) if exact or settings.reference else compile_graph(graph)
+    return Interpreter(graph) if exact or settings.reference else kernel_of(graph)
 
 
 OFTEN, SMALL = 16, 20_000
@@ -87,16 +87,12 @@ class Alone:
         return kernel.run(arrays)
 
     def _is_better_compiled(self) -> bool:
-        return not any(map(_is_opaque, self.graph.body)) and (self.size <= SMALL or _draws(self.graph))
+        return not is_opaque(self.graph) and (self.size <= SMALL or _draws(self.graph))
 
     def _compile(self) -> None:
         """Go on in native code; if there is an error in the compiler, as before."""
         with suppress(Exception):
             self.quick = compile_graph(self.graph).runner()
-
-
-def _is_opaque(op: Op) -> bool:
-    return op.prim is external or isinstance(op.prim, Library)
 
 
 def _draws(graph: Graph) -> bool:

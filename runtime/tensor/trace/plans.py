@@ -29,6 +29,9 @@ from .fragments import Fragment
 from .interrupts import is_of_a_handler
 from .states import NONE, Program, State, forest
 
+WAITS = 3
+"""A trace that has come so often is compiled by a thread; where shapes change all the time, few come again."""
+
 KEPT = 256
 """How many plans are kept; the one unused for longest goes first."""
 
@@ -142,6 +145,8 @@ def plan_for(state: State, live: bytes) -> Plan:
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
             plan.compile()
+        elif plan.waits:
+            plan.waits -= 1
         elif plan.asked != maker.generation:
             plan.asked = maker.generation
             maker.ask(plan.compile)
@@ -170,6 +175,7 @@ class Plan:
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
     joins            which views that are wanted share the memory of which values
     times            how often native code ran it
+    waits            how often it is to run op by op before it is worth the time of a thread to compile it
     looks, seconds   how often it was run for a value in the middle of a trace, and the least time that took
     """
 
@@ -185,6 +191,7 @@ class Plan:
         self.kernel: Kernel | None = None
         self.looks, self.seconds = 0, inf
         self.asked = self.times = 0
+        self.waits = WAITS
         self.replayed: Replay | None = None
         self.held: tuple[int, ...] | None = None
         used, self.steps = set(wanted), list[Any]()

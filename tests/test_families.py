@@ -1,0 +1,87 @@
+"""Operations at many sizes: one piece of code serves most of them, with the bits of code of their own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback.compiler.backend.kernel import compile_graph
+from pullback.compiler.backend.shared import Sized
+from pullback.compiler.ir.graph import Graph
+from pullback.runtime.tensor.trace import engine, families
+
+SIZES = [3, 17, 18, 31, 40, 57, 64, 65, 90, 120, 133, 200, 257, 300, 1000, 1001]
+F = torch.nn.functional
+
+
+def ramp(*shape: int) -> Any:
+    return torch.tensor(np.sin(np.arange(np.prod(shape)) * 1.7 + 0.3).reshape(shape), dtype=torch.float32)
+
+
+OPERATIONS: dict[str, Any] = {
+    "tanh": lambda x: x.tanh(),
+    "softmax": lambda x: x.softmax(1),
+    "linear": lambda x: F.linear(x, ramp(4, 6), ramp(4)),
+    "layer_norm": lambda x: F.layer_norm(x, (6,)),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "gelu": lambda x: F.gelu(x),
+    "randn": lambda x: x * torch.randn(len(x), 6),
+}
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
+    """Those that are compiled alone from here on, the families being new."""
+    found: list[Graph] = []
+    monkeypatch.setattr(families, "_families", {})
+    monkeypatch.setattr(engine, "kernel_of", lambda graph: found.append(graph) or families.kernel_of(graph))
+    return found
+
+
+def numbers(graph: Graph) -> list[np.ndarray]:
+    shapes = [(p.type.static_shape(), p.type.numpy) for p in graph.params]
+    return [np.cos(0.7 * np.arange(prod(shape))).astype(dtype).reshape(shape) for shape, dtype in shapes]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph]) -> None:
+    for n in SIZES:
+        x = ramp(n, 6).requires_grad_()
+        made = OPERATIONS[name](x)
+        made.sum().backward()
+        x.grad.tolist()
+    assert graphs
+    shared = 0
+    for graph in graphs:
+        if not families.is_opaque(graph):
+            kernel, given = families.kernel_of(graph), numbers(graph)
+            shared += isinstance(kernel, Sized)
+            want = compile_graph(graph).run(given)
+            for made in (kernel.run(given), kernel.runner()(given)):
+                assert [a.tobytes() for a in made] == [a.tobytes() for a in want], graph.name
+    assert shared > len(graphs) // 2
+
+
+def test_threads_share_families(graphs: list[Graph]) -> None:
+    want = {n: ramp(n, 6).tanh().numpy().tobytes() for n in SIZES}
+    families._families.clear()
+
+    def run(k: int) -> None:
+        for n in SIZES[k:] + SIZES[:k]:
+            assert (ramp(n, 6).tanh() + 0.0).numpy().tobytes() == want[n]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+
+
+def test_few_families_are_kept(graphs: list[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "KEPT", 3)
+    for name in OPERATIONS:
+        for n in (20, 30):
+            OPERATIONS[name](ramp(n, 6)).tolist()
+    assert len(families._families) <= 3
