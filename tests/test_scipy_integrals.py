@@ -66,7 +66,7 @@ def test_batches_and_loops() -> None:
 
 def test_the_error_is_quadpacks() -> None:
     f = lambda a: S.quad(lambda x: np.exp(-a * x * x), 0, 1)[1]  # noqa: E731
-    assert jit(f)(A) == f(A)
+    assert jit(f)(A) == pytest.approx(f(A), rel=1e-13)  # of which NumPy's exp has the last bit
 
 
 REFUSALS: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
