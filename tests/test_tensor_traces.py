@@ -15,7 +15,7 @@ import pullback as torch
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
 from pullback.runtime.tensor.calls.calls import forget_calls
-from pullback.runtime.tensor.trace import plans, tape
+from pullback.runtime.tensor.trace import engine, plans, tape
 from pullback.runtime.tensor.trace.fragments import Fragment
 
 F = torch.nn.functional
@@ -359,3 +359,48 @@ def test_a_batch_cut_from_data_does_not_change_the_trace() -> None:
     got: list[float] = []
     assert counted(lambda: got.extend(run(s) for s in range(2, 6)))["replayed"] == 4
     assert got == want[2:]
+
+
+NUMBERS: dict[str, Callable[[Any, float], Any]] = {
+    "delta": lambda x, p: F.huber_loss(x, x.detach() * 0.5, delta=p),
+    "epsilon": lambda x, p: F.layer_norm(x, (6,), eps=p).square().mean(),
+    "dropout": lambda x, p: F.dropout(x, p / 2).mean(),
+    "smoothing": lambda x, p: F.cross_entropy(x[None], torch.tensor([2]), label_smoothing=p),
+    "NumPy's": lambda x, p: (x * np.sqrt(p) / np.float32(p)).mean(),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_change_compile_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Graph] = []
+    for module, maker in ((plans, "compile_graph"), (engine, "kernel_of")):
+        compiled = getattr(module, maker)
+        monkeypatch.setattr(module, maker, lambda graph, compiled=compiled: made.append(graph) or compiled(graph))
+    x = torch.tensor([0.5, -1.0, 2.0, 0.25, -3.0, 1.5], requires_grad=True)
+    descent = torch.optim.SGD([x], lr=0.125)
+
+    def steps(first: int, count: int) -> int:
+        for k in range(first, first + count):
+            descent.zero_grad()
+            NUMBERS[name](x, 0.25 + 0.5 / k).backward()
+            descent.param_groups[0]["lr"] = 0.125 + np.cos(k) / 16
+            descent.step()
+        return len(made)
+
+    assert steps(1, 24) == steps(25, 40)
+
+
+def test_a_loss_that_is_read_before_backward_leaves_the_step_whole() -> None:
+    net, x = torch.nn.Linear(5, 1), torch.ones(3, 5)
+    descent = torch.optim.SGD(net.parameters(), lr=0.125)
+    whole = []
+    for _ in range(6):
+        descent.zero_grad()
+        loss = net(x).square().mean()
+        serial = tape.tapes.tape.serial
+        value = loss.item()
+        loss.backward()
+        whole.append(tape.tapes.tape.serial == serial)
+        descent.step()
+        assert value == pytest.approx(loss.item())
+    assert not whole[0] and whole[-1], whole

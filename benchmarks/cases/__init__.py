@@ -41,6 +41,7 @@ FAMILIES = (
     "tensor_steps",
     "tensor_networks",
     "tensor_patterns",
+    "ingredients",
     "tensor_recording",
     "interop",
     "imports",

@@ -8,7 +8,7 @@ from typing import Any
 from ..tensor.ops.arranging.creation import zeros_like
 from ..tensor.trace.fragments import Operation
 from ..tensor.value.core import Core
-from .optimizer import Optimizer, Plan, alike, fractions, move, not_negative, plain, way_of
+from .optimizer import Optimizer, Plan, alike, fractions, move, not_negative, own, plain, way_of
 
 
 def _adam(m: Any, p: Any, g: Any, mean: Any, square: Any, *rest: Any) -> Any:
@@ -104,15 +104,15 @@ class Adam(Optimizer):
         """The numbers of step `n`, each an object of its own."""
         first, second = group["betas"]
         rate, decay = plain(group["lr"]), group["weight_decay"]
-        return [
+        return own((
             1.0 - first,
-            second * 1.0,
+            second,
             1.0 - second,
             rate / (1.0 - first**n),
             sqrt(1.0 - second**n),
-            group["eps"] * 1.0,
-            (rate * decay if group["decoupled_weight_decay"] else decay) * 1.0,
-        ]
+            group["eps"],
+            rate * decay if group["decoupled_weight_decay"] else decay,
+        ))
 
     def _choices(self, group: dict[str, Any]) -> tuple[bool, ...]:
         return group["decoupled_weight_decay"], group["weight_decay"] != 0, group["amsgrad"], group["maximize"]

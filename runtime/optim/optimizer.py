@@ -217,7 +217,7 @@ class Optimizer(Stateful):
         remembered: list[Any],
         numbers: Sequence[float],
     ) -> None:
-        move(self.formula, choices, params, grads, remembered, [n * 1.0 for n in numbers])  # each an object of its own
+        move(self.formula, choices, params, grads, remembered, own(numbers))
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         """What this step does to `p`; its state counts the step."""
@@ -232,6 +232,11 @@ class Optimizer(Stateful):
 
 
 # ---- settings
+
+
+def own(numbers: Sequence[Any]) -> list[float]:
+    """Numbers as Python's floats, each an object of its own, by which a recorded call tells them apart."""
+    return [float(n) * 1.0 for n in numbers]
 
 
 def plain(value: Any) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..tensor.trace.fragments import Operation
 from ..tensor.value.core import wrap
-from .optimizer import Optimizer, Plan, alike, move, not_negative, plain, way_of
+from .optimizer import Optimizer, Plan, alike, move, not_negative, own, plain, way_of
 
 
 def _sgd(m: Any, p: Any, g: Any, *rest: Any) -> Any:
@@ -68,7 +68,7 @@ class SGD(Optimizer):
         choices = False, False, False, decay != 0, group["maximize"]
         # Without momentum nothing is remembered, and one call moves all: by the rate and the decay, each an object of
         # its own; the other two numbers are not used.
-        move(self.formula, choices, params, grads, [], [rate * 1.0, 0.0, 1.0, decay * 1.0])
+        move(self.formula, choices, params, grads, [], own((rate, 0.0, 1.0, decay)))
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         momentum, decay = group["momentum"], plain(group["weight_decay"])

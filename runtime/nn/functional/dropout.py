@@ -20,18 +20,16 @@ from ...tensor.value.writing import check_writable
 from .terms import Shape, need_tensor, shape_of, wide
 
 
-def _dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
-    scale = m.number(1 / (1 - p) if p < 1 else 0.0, drawn.value.type)
-    return x * wide(m, m.select(m.ge(drawn, p), scale, 0), shape_of(x))
+def _dropped(m: Any, x: Any, drawn: Any, p: float, scale: float) -> Any:
+    return x * wide(m, m.select(m.ge(drawn, p), m.number(scale, drawn.value.type), 0), shape_of(x))
 
 
 SATURATED = -1.7580993408473766
 """Where selu ends on the left: what alpha dropout puts in place of what it leaves out."""
 
 
-def _alpha_dropped(m: Any, x: Any, drawn: Any, p: float) -> Any:
+def _alpha_dropped(m: Any, x: Any, drawn: Any, p: float, a: float) -> Any:
     """Scaled and moved, so that mean and variance stay 0 and 1."""
-    a = 1 / math.sqrt((1 - p) * (1 + p * SATURATED**2)) if p < 1 else 0.0
     kept = wide(m, m.ge(drawn, p), shape_of(x))
     return m.select(kept, x * a, a * SATURATED) - a * p * SATURATED
 
@@ -54,7 +52,10 @@ def _checked(input: Any, p: float) -> Shape:
 def _dropout(input: Tensor, drawn: Tensor, operation: Operation, p: float, inplace: bool) -> Tensor:
     if inplace:
         start_writing(input)
-    made = apply(operation, (input, drawn), (p,))
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    if operation is ALPHA_DROPPED:
+        scale = math.sqrt(scale / (1 + p * SATURATED**2))
+    made = apply(operation, (input, drawn), (float(p), scale))
     return write(input, made) if inplace else made
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from typing import Any
 
+import numpy as np
+
 from ....compiler.backend import recorder
 from ..trace import plans
 from ..trace.crowd import crowd
@@ -22,6 +24,7 @@ from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
 from ..value.memory import has_history, leave, tensor_types, usable
+from ..value.numbers import number_of
 from ..value.slots import LEAF
 from .first_run import FirstRun
 from .follow import check_renewed, follow, grads_fit, instance
@@ -66,6 +69,10 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
+        for n, a in enumerate(args):
+            if isinstance(a, np.generic) and self.parameters[n : n + 1] and self.parameters[n] in self.numbers:
+                again = self.native or self.slow
+                return again(*args[:n], number_of(a), *args[n + 1 :], **kwargs)
         if crowd.on:
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
@@ -84,14 +91,21 @@ class Recorded:
 
     def _recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the call gives, as an event if it can be one."""
+        case = None
         try:
             reading = self._read(tape, args, kwargs)
+            if self.exact:
+                case = self._case(tape, reading)
+                if forest.missed.get(case, 0) >= HOPELESS:
+                    return NOT_RECORDED
             state = self._next(tape, reading)
         except Unknown as error:
-            self._missed(error)
+            self._missed(error, case)
             return self._plainly(tape, args, kwargs)
         if state is not None:
             return follow(tape, state, reading)
+        if reading.floats and forest.varies(reading.bare(), hash(reading.form)):
+            return self._plainly(tape, args, kwargs)
         if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
             return self._run(tape, reading, args, kwargs)
         return NOT_RECORDED

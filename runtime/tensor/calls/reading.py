@@ -67,9 +67,12 @@ class Reading:
     places    where they are on the tape: a number; None, to be entered; or (number,) of the value that they are again
     cells     theirs, None of those that are late
     numbers   those that are inputs
+    floats    how many others there are
     """
 
-    __slots__ = ("recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "seen", "form")
+    __slots__ = (
+        "recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "floats", "seen", "form",
+    )  # fmt: skip
 
     def __init__(self, recorded: Any, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.recorded, self.tape = recorded, tape
@@ -79,6 +82,7 @@ class Reading:
         self.places: list[Any] = []
         self.cells: list[Any] = []
         self.numbers: list[float] = []
+        self.floats = 0
         self.seen: dict[int, int] = {}
         declared, names = recorded.numbers, recorded.parameters
         named_first = len(names) if declared else 0
@@ -107,7 +111,10 @@ class Reading:
         if cls in PLAIN:
             self.key += (cls, value)
         elif cls is float:
+            self.floats += 1
             self.key += (cls, value, copysign(1.0, value))
+        elif issubclass(cls, np.generic):
+            self.key += (cls, value.tobytes())
         elif cls is complex:
             self.key += (cls, repr(value))
         elif issubclass(cls, (tuple, list)):
@@ -122,6 +129,10 @@ class Reading:
         else:
             raise Unknown(f"has an argument of class {cls.__name__}")
         return STATIC, value
+
+    def bare(self) -> int:
+        """What calls have in common that differ in numbers only."""
+        return hash(tuple([float if type(k) is float else k for k in self.key]))
 
     def _tensor(self, t: Any) -> Any:
         known = self.seen.get(id(t))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ops.elementwise.arithmetic import ADD
 from ..ops.elementwise.elementary import cast_to, clone
+from ..trace.peeking import went_on
 from ..trace.tape import tapes
 from ..transforms.crossings import settled
 from ..value.cells import Cell, Kind
@@ -44,6 +45,8 @@ def run_backward(
         wanted.setdefault(node, set()).add(index)
     begins = [node for (node, _), _ in roots]
     order = list(reachable(begins))
+    if begins:
+        went_on(begins[0])
     useful = None if inputs is None else _useful(order, wanted)
     ready = Ready(order, begins)
     held: Held = {}

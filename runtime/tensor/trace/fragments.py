@@ -23,12 +23,13 @@ from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
 from ....compiler.ir.types import SMALL, Type
 from ....compiler.ops.elementwise import cast
 from ....compiler.ops.source import number
-from ....compiler.ops.term import Term, Terms
+from ....compiler.ops.term import Term
 from ....compiler.passes import common, dead
 from ....compiler.passes.adjoint import pull_back
 from ..ops.elementwise.meanings import is_complex, results_of
 from ..value.cells import Kind, kind_of
 from ..value.promotion import Argument, common_dtype, common_shape, float_dtype, own_dtype, small_result, widen
+from .changing import refuse_numbers, with_scalars
 from .engine import Alone, is_exact
 
 Rule = Literal["common", "float", "first", "own"]
@@ -154,7 +155,10 @@ _fragments: dict[Any, Fragment] = {}
 
 
 def fragment_for(key: tuple[Any, ...]) -> Fragment:
-    """The fragment of (operation, attributes, *arguments), each argument a Kind or a number's class."""
+    """The fragment of (operation, attributes, *arguments), each argument a Kind or a number's class.
+
+    Where attributes have the class float itself, numbers are further inputs, after the arguments.
+    """
     return _fragments.get(key) or _make(key)
 
 
@@ -167,11 +171,14 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     operation, attributes, *arguments = key
     kinds, numbers, dtype = _kinds(operation.rule, arguments)
     b = Builder(operation.name, [k.type for k in kinds])
+    further = attributes.count(float)
     if operation.of_complex or is_complex(kinds, dtype, attributes):
+        refuse_numbers(further)
         return _keep(key, _complex_fragment(b, operation, attributes, kinds, numbers, dtype))
     values: list[Value] = list(b.params)
     small = small_result(kinds, dtype, attributes)
     if small:
+        refuse_numbers(further)
         values = [cast(b, v, dtype="i32") if v.type.dtype in SMALL else v for v in values]
         dtype = "i32" if dtype in SMALL else dtype
         attributes = tuple(["i32" if isinstance(a, str) and a in SMALL else a for a in attributes])
@@ -180,11 +187,11 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     if operation.spreads:
         shape = common_shape([k.shape for k in kinds])
         values = [widen(b, v, shape) for v in values]
-    m = Terms(b)
+    m, attributes = with_scalars(b, attributes, [b.param(Type("f64")) for _ in range(further)])
     made = operation.emit(m, *map(m, values), *attributes)
     results = [made] if isinstance(made, Term) else made
     ends = [cast(b, r.value, dtype=small) if small and r.value.type.dtype == "i32" else r.value for r in results]
-    return _keep(key, Fragment(common(b.finish(ends)), numbers, operation, key[1]))
+    return _keep(key, Fragment(common(b.finish(ends)), [*numbers, *["f64"] * further], operation, key[1]))
 
 
 def _complex_fragment(
@@ -203,9 +210,7 @@ def _keep(key: Any, fragment: Fragment) -> Fragment:
     return fragment
 
 
-def _kinds(
-    rule: Rule, arguments: Sequence[Argument]
-) -> tuple[list[Kind], list[str | None], str | None]:
+def _kinds(rule: Rule, arguments: Sequence[Argument]) -> tuple[list[Kind], list[str | None], str | None]:
     """The arguments' kinds, the dtypes of those that are numbers, and the dtype to compute in."""
     dtype = None
     if rule in ("common", "float"):
@@ -281,10 +286,12 @@ def _split(fragment: Fragment, params: Sequence[Any]) -> tuple[list[Any], list[A
 def _given(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
     """By the operation's own rule."""
     b = Builder(fragment.graph.name, _types(fragment))
-    m = Terms(b)
     assert fragment.operation.pull is not None
-    parts = _split(fragment, [m(p) for p in b.params])
-    made = fragment.operation.pull(m, *parts, *fragment.attributes)
+    inputs, results, cts = _split(fragment, b.params)
+    count = len(inputs) - fragment.attributes.count(float)
+    m, attributes = with_scalars(b, fragment.attributes, inputs[count:])
+    parts = [[v and m(v) for v in values] for values in (inputs[:count], results, cts)]
+    made = fragment.operation.pull(m, *parts, *attributes)
     return _finished(b, wanted, [made[k] and made[k].value for k in wanted])
 
 
@@ -304,11 +311,7 @@ def _derived(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ..
         wanted, pulled = tuple([wanted[k] for k in reached]), [pulled[k] for k in reached]
     joint, gives = _finished(b, wanted, pulled)
     known = dict(zip(made, results, strict=True))
-    places = {
-        id(op): [known[r] for r in op.results]
-        for op in forward
-        if all(r in known for r in op.results)
-    }
+    places = {id(op): [known[r] for r in op.results] for op in forward if all(r in known for r in op.results)}
 
     def visit(_: Builder, op: Op, args: tuple[Value, ...]) -> Sequence[Value] | None:
         return places.get(id(op))
@@ -319,13 +322,9 @@ def _derived(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ..
     return dead(common(c.finish([env[r] for r in joint.results]))), gives
 
 
-def _finished(
-    b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None]
-) -> tuple[Graph, Gives]:
+def _finished(b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None]) -> tuple[Graph, Gives]:
     """The graph of the cotangents, zeros where the input makes no difference, and which input each is for."""
-    filled = [
-        number(b, 0, b.params[k].type) if v is None else v for k, v in zip(wanted, pulled, strict=True)
-    ]
+    filled = [number(b, 0, b.params[k].type) if v is None else v for k, v in zip(wanted, pulled, strict=True)]
     return dead(b.finish(filled)), tuple([(k, n) for n, k in enumerate(wanted)])
 
 

@@ -37,6 +37,18 @@ idle: set[int] = set()
 traces that end."""
 
 
+lone: set[int] = set()
+"""The states and values where somebody looked at the only value with a history, and a backward went on from that."""
+
+
+def went_on(node: Any) -> None:
+    """Note that a backward begins at a node; if its trace ended because somebody looked, it will not the next time."""
+    tape = tapes.tape
+    serial, key = tape.alone
+    if node.serial == serial:
+        lone.add(key)
+
+
 def peek(t: Any) -> np.ndarray | None:
     """The value of a late tensor that shares memory with nobody, or None if its trace is to be run."""
     tape = tapes.tape
@@ -57,7 +69,10 @@ def peek(t: Any) -> np.ndarray | None:
 def _value(tape: Tape, n: int) -> np.ndarray | None:
     state = tape.state
     key = hash((state.path, n, "peek"))
-    if key in idle or forest.is_new(key) or not _are_others(tape, n):
+    if key in idle or forest.is_new(key):
+        return None
+    if not _are_others(tape, n) and key not in lone:
+        tape.alone = tape.serial, key
         return None
     serial, keys = tape.peeked
     if serial != tape.serial:

@@ -24,6 +24,9 @@ TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static"
 SEEN = 30_000
 """So many hashes of what was seen once are kept."""
 
+FEW = 4
+"""So many calls that differ in numbers only are events of their own."""
+
 ABSOLUTE = 1 << 40
 """Added to the numbers of values that a template names though they are neither its arguments nor of its making."""
 
@@ -148,6 +151,7 @@ class Forest:
         self.states = 0
         self.seen: set[int] = set()
         self.missed: dict[int, int] = {}
+        self.varied: dict[int, set[int]] = {}
         self.root: State
 
     def forget(self) -> None:
@@ -155,12 +159,23 @@ class Forest:
         self.states, self.root = 0, State(None, None, 0)
         self.seen.clear()
         self.missed.clear()
+        self.varied.clear()
 
     def miss(self, case: int) -> None:
         """Count a call that was not understood."""
         if len(self.missed) >= SEEN:
             self.missed.clear()
         self.missed[case] = self.missed.get(case, 0) + 1
+
+    def varies(self, case: int, call: int) -> bool:
+        """Whether this call is one of many that differ in numbers only, and so have `case` in common: too many for each
+        of them to be an event of its own, but for the first."""
+        if len(self.varied) >= SEEN:
+            self.varied.clear()
+        calls = self.varied.setdefault(case, set())
+        if len(calls) < FEW:
+            calls.add(call)
+        return call not in calls
 
     def is_new(self, path: int) -> bool:
         """Whether something with this hash was not seen before; from now on it was."""

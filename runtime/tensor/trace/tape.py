@@ -17,6 +17,7 @@ from ..calls.places import Place, here, place_for
 from ..value.cells import Cell, DualCell, Kind, LaneCell, newest
 from ..value.slots import TapeBase
 from . import plans
+from .behind import is_behind
 from .crowd import crowd
 from .failures import failure, note_failure
 from .first_time import NOT_LOOKED, leaves_history, once
@@ -49,6 +50,7 @@ class Tape(TapeBase):
     goes_on  whether a step has ended and the trace has not
     journal  what Python code has changed because of values that are still to be computed, see undo.py
     failed   the trace that could not be run once
+    alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
     busy     its thread makes nodes, and must find the trace as it was if it lets go of the lock
 
@@ -63,7 +65,7 @@ class Tape(TapeBase):
         super().__init__()
         self.lock = threading.RLock()
         self.done: set[State] = set()
-        self.visits, self.busy, self.peeked = 0, False, (0, list[int]())
+        self.visits, self.busy, self.peeked, self.alone = 0, False, (0, list[int]()), (-1, 0)
         self.owner = threading.get_ident()
         self.ages = count().__next__
         self.journal: list[Any] = []
@@ -247,7 +249,7 @@ class Tape(TapeBase):
             return self.begin()
         plan: Any = once(self, live)
         if plan is None:
-            if self.caught is not self.state and (self.noded or plans.needs_nodes(self.state, live)):
+            if is_behind(self, live):
                 self.catch_up()
                 live = self.live()
             plan = plans.plan_for(self.state, live)

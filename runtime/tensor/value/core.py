@@ -24,7 +24,7 @@ from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
 from .cells import Cell, cell_of, shown
-from .numbers import NUMBERS, checked_number, input_cell, number_of
+from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense, part_of
 from .slots import HISTORY, LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
@@ -301,7 +301,10 @@ def apply_all(
             key.append(type(number))
             cells.append(number)
         edges.append(edge)
-    fragment = fragment_for(tuple(key))
+    fragment, further = fragment_and_numbers(tuple(key))
+    if further:
+        cells += further
+        edges += [None] * len(further)
     if fragment.has_numbers:
         for k, dtype in enumerate(fragment.numbers):
             if dtype is not None:

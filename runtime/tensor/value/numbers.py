@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....compiler.ir.types import INTEGERS, SMALL, STORED
-from ..trace.fragments import Operation
+from ..trace.fragments import Fragment, Operation, fragment_for
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
 
@@ -64,3 +64,49 @@ def cell_of_number(value: float, dtype: str) -> Cell:
         with np.errstate(over="ignore"):
             return number_cell(value, dtype)
     return number_cell(value, dtype)
+
+
+FEW = 3
+"""So many different numbers are constants, each with code of its own; the next one makes inputs of them."""
+
+KEPT = 4096
+"""Operations with numbers that are watched."""
+
+_seen: dict[Any, list[set[float]]] = {}
+_constant: set[Any] = set()
+"""What must know its numbers."""
+
+
+def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[float, ...]]:
+    """The fragment for (operation, attributes, *arguments), and which numbers among its attributes are inputs of it.
+
+    Those are inputs that have changed before, unless the operation must know them.
+    """
+    operation, attributes, *arguments = key
+    numbers = [a for a in attributes if type(a) is float]
+    if not numbers:
+        return fragment_for(key), ()
+    bare = operation, tuple([float if type(a) is float else a for a in attributes]), *arguments
+    seen = _seen.get(bare)
+    if seen is None:
+        while len(_seen) >= KEPT:
+            _seen.pop(next(iter(_seen)), None)
+        seen = _seen[bare] = [set() for _ in numbers]
+    moves = False
+    for values, value in zip(seen, numbers, strict=True):
+        if len(values) <= FEW:
+            values.add(value)
+        moves = moves or len(values) > FEW
+    if not moves:
+        return fragment_for(key), ()
+    changing = [len(values) > FEW for values in seen]
+    each = iter(changing)
+    lifted = operation, tuple([float if type(a) is float and next(each) else a for a in attributes]), *arguments
+    if lifted not in _constant:
+        try:
+            return fragment_for(lifted), tuple([v for v, moves in zip(numbers, changing, strict=True) if moves])
+        except Exception:  # whatever a formula does with what is no number
+            if len(_constant) >= KEPT:
+                _constant.clear()
+            _constant.add(lifted)
+    return fragment_for(key), ()

@@ -79,9 +79,9 @@ def _nan_to_num(m: Any, x: Any, nan: float, high: float | None, low: float | Non
     if not is_float(x):
         return x
     info = np.finfo(x.value.type.numpy)
-    high, low = float(info.max) if high is None else high, float(info.min) if low is None else low
-    x = m.select(m.ne(x, x), float(nan), x)
-    return m.select(m.eq(x, math.inf), float(high), m.select(m.eq(x, -math.inf), float(low), x))
+    high, low = info.max.item() if high is None else high, info.min.item() if low is None else low
+    x = m.select(m.ne(x, x), nan, x)
+    return m.select(m.eq(x, math.inf), high, m.select(m.eq(x, -math.inf), low, x))
 
 
 NAN_TO_NUM = Operation("nan_to_num", "NanToNumBackward0", _nan_to_num)

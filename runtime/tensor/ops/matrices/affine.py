@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.contract import contract
 from .....compiler.ops.reduce import sum_
+from ...trace.changing import Scalar
 from ...trace.fragments import Operation, widen
 from ...value.core import Core, apply
 from ...value.dtypes import ALL
@@ -36,7 +37,7 @@ def _added(combine: Combine) -> Callable[..., Any]:
 
     def emit(m: Any, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
         made = combine(m, x, y)
-        made = made if alpha == 1 else made * alpha
+        made = made if type(alpha) is not Scalar and alpha == 1 else made * alpha
         if beta == 0:
             return made
         bias = m(widen(m.b, bias.value, made.value.type.static_shape()))
