@@ -10,7 +10,7 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.settings import settings
-from pullback.runtime.tensor.trace import background
+from pullback.runtime.tensor.trace import background, plans
 
 
 def trained(steps: int) -> list[float]:
@@ -55,7 +55,7 @@ def test_a_step_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_at_best", slowly)
     with settings.override(background=True):
         x, want = torch.tensor([1.0, 2.0, 3.0]), np.exp(np.array([1.75, 3.25, 4.75])).sum()
-        for k in range(4):  # no kernel is there, and none is waited for
+        for k in range(plans.WAITS + 2):  # no kernel is there, and none is waited for
             assert step(x, k) == pytest.approx(want - k)
         assert entered.wait(60)
         before = torch.explain()
@@ -80,7 +80,7 @@ def test_settings_go_with_what_is_asked_for() -> None:
 CHILD = """
 import os, sys
 import pullback as torch
-from pullback.runtime.tensor.trace import background
+from pullback.runtime.tensor.trace import background, plans
 x = torch.ones(4)
 step = lambda: (x * 2 + 1).sin().sum().item()
 value = step()

@@ -361,7 +361,7 @@ def test_a_batch_cut_from_data_does_not_change_the_trace() -> None:
     assert got == want[2:]
 
 
-NUMBERS: dict[str, Callable[[Any, float], Any]] = {
+CHANGING: dict[str, Callable[[Any, float], Any]] = {
     "delta": lambda x, p: F.huber_loss(x, x.detach() * 0.5, delta=p),
     "epsilon": lambda x, p: F.layer_norm(x, (6,), eps=p).square().mean(),
     "dropout": lambda x, p: F.dropout(x, p / 2).mean(),
@@ -370,7 +370,7 @@ NUMBERS: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", CHANGING)
 def test_numbers_that_change_compile_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Graph] = []
     for module, maker in ((plans, "compile_graph"), (engine, "kernel_of")):
@@ -382,7 +382,7 @@ def test_numbers_that_change_compile_nothing(name: str, monkeypatch: pytest.Monk
     def steps(first: int, count: int) -> int:
         for k in range(first, first + count):
             descent.zero_grad()
-            NUMBERS[name](x, 0.25 + 0.5 / k).backward()
+            CHANGING[name](x, 0.25 + 0.5 / k).backward()
             descent.param_groups[0]["lr"] = 0.125 + np.cos(k) / 16
             descent.step()
         return len(made)

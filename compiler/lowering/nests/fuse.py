@@ -342,11 +342,7 @@ def _in_order(elements: Sequence[Element]) -> list[Element]:
             order.append(stack.pop())  # type: ignore[arg-type]  # an element stands below each None
         elif id(e) not in seen:
             seen.add(id(e))
-            below = children(e)
-            if below:
-                stack += (e, None, *reversed(below))
-            else:
-                order.append(e)
+            stack += (e, None, *reversed(children(e)))
     return order
 
 

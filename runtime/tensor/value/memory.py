@@ -129,8 +129,6 @@ def settle(t: Any, tape: Tape | None = None) -> None:
     storage = t._storage
     if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
         return
-    if t._seen != storage.edition:
-        t._read()  # it was written to through its `data`, say
     views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
     if tape is not None:
         for v in _values(tape):
