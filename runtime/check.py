@@ -26,6 +26,7 @@ from ..compiler.ops.contract import contract
 from ..compiler.ops.convolve import correlate
 from ..compiler.ops.index import check_indices, scatter_add, take
 from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
+from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit, has_floats, inner
 from .compiled.eager import with_tensors
 from .compiled.function import Function
@@ -57,6 +58,7 @@ class _NoComplex(Exception):
 def check(
     function: Callable[..., Any],
     *args: Any,
+    argnums: Argnums | None = None,
     order: int = 1,
     rtol: float | None = None,
     atol: float | None = None,
@@ -64,6 +66,7 @@ def check(
 ) -> Report:
     """Compare the gradient of a function, for all arguments of floats, with numbers; AssertionError if they differ.
 
+    argnums    the arguments it is for: a number or a name, or a tuple of them; all of floats, if not given
     order      2 compares the gradient of the gradient, along a fixed direction
     rtol atol  an element may differ by atol + rtol * the larger of the two
     elements   of larger arrays, this many elements are compared
@@ -74,24 +77,35 @@ def check(
     if order not in (1, 2):
         raise ValueError(f"check: order is {order}, expected 1 or 2")
     with_tensors("check", function, (), args)
-    places = tuple(k for k, each in enumerate(args) if has_floats(each))
-    if not places:
-        raise TypeError("check needs an argument with floats")
+    places = _places(function, args, argnums)
     rng = np.random.default_rng(7)
     if order == 2:
         slope = Function(_scalar(function, args, rng), Gradient("grad", places, False, False))
         along = _random_like(rng, slope(*args))
         second = _named(lambda *a: inner(slope(*a), along), function)
-        return check(second, *args, rtol=rtol, atol=atol, elements=elements)
+        return check(second, *args, argnums=places, rtol=rtol, atol=atol, elements=elements)
     scalar = _scalar(function, args, rng)
     slope = Function(scalar, Gradient("grad", places, False, False))
     leaves: list[Any] = []
     names = Function(function, Jit()).argument_names(len(args))
-    labels = [p for k in places for p, n in tree.nodes(tree.flatten(args[k], leaves), names[k]) if n[0] != "static"]
+    signatures = [(tree.flatten(tree.opened(args[k]), leaves), names[k]) for k in places]
+    labels = [path for each in signatures for path, node in tree.nodes(*each) if node[0] != "static"]
     made: list[Any] = []
-    tree.flatten(slope(*args), made)
+    tree.flatten(tree.opened(slope(*args)), made)
     method, reference = _reference(scalar, args, places, elements)
     return _compare(method, labels, made, reference, rtol, atol)
+
+
+def _places(function: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None) -> tuple[int, ...]:
+    """The positions of the arguments that are differentiated."""
+    if argnums is not None:
+        owner = Function(function, Jit("check"))
+        found = owner.places_of(checked("check", argnums), args[0] if args else None, len(args), ())
+        return tuple([k for k in found if isinstance(k, int)])
+    places = tuple(k for k, each in enumerate(args) if has_floats(each))
+    if not places:
+        raise TypeError("check needs an argument with floats")
+    return places
 
 
 def _named(made: Any, function: Any) -> Any:
@@ -113,7 +127,7 @@ def _scalar(function: Callable[..., Any], args: tuple[Any, ...], rng: np.random.
 
 def _random_like(rng: np.random.Generator, x: Any) -> Any:
     leaves: list[Any] = []
-    signature = tree.flatten(x, leaves)
+    signature = tree.flatten(tree.opened(x), leaves)
     made = [rng.uniform(0.5, 1.5, np.shape(v)).astype(np.asarray(v).dtype) for v in leaves]
     return tree.rebuild(signature, iter([v if v.shape else v.item() for v in made]))
 
@@ -123,7 +137,7 @@ def _reference(
 ) -> tuple[str, list[np.ndarray]]:
     """The gradient by numbers, leaf by leaf; NaN stands where an element was left out."""
     wide = tuple(_in_f64(each) if k in places else each for k, each in enumerate(args))
-    owner = Function(scalar, Jit())
+    owner = Function(scalar, Jit(opens=places))
     signature, leaves = owner.flatten(wide, {})
     traced = owner._trace(signature, values=leaves)
     graph = unguarded(traced.graph)
@@ -138,7 +152,7 @@ def _reference(
 
 def _in_f64(x: Any) -> Any:
     leaves: list[Any] = []
-    signature = tree.flatten(x, leaves)
+    signature = tree.flatten(tree.opened(x), leaves)
     return tree.rebuild(signature, iter([v if isinstance(v, float) else np.asarray(v, np.float64) for v in leaves]))
 
 

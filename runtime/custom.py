@@ -18,12 +18,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..compiler.frontend import region as R
-from ..compiler.frontend import tree
 from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.promotion import conform
 from ..compiler.frontend.region import Leaf, Region
 from ..compiler.frontend.sizes import Length, freeze
+from ..compiler.frontend.static_keys import ById, static_key
 from ..compiler.frontend.tracing import Tracing, user_line
 from ..compiler.ir.graph import Builder, Graph, Value, Where, inline
 from ..compiler.ops import custom as ops
@@ -135,7 +135,7 @@ def key_of(x: Any) -> Any:
         return ("dict", *((k, key_of(v)) for k, v in x.items()))
     if isinstance(x, (list, tuple)):
         return (type(x), *map(key_of, x))
-    return tree.ById(x) if isinstance(x, np.ndarray) else tree.static_key(x)
+    return ById(x) if isinstance(x, np.ndarray) else static_key(x)
 
 
 def _no_rule(call: Call, arrays: Sequence[Array], results: Sequence[Array], cts: Sequence[Any]) -> list[Any]:

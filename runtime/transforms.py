@@ -33,10 +33,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
-
 from . import solvers  # noqa: F401  # registers what SciPy's solvers mean
 from .check import check
+from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit
 from .compiled.foreign import CFunction
 from .compiled.function import Function
@@ -47,7 +46,7 @@ from .limits import bytes_of
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-Argnums = int | tuple[int, ...]
+Numbers = int | tuple[int, ...]
 Names = str | tuple[str, ...]
 Limit = int | str | None
 
@@ -89,19 +88,11 @@ def _decorated(function: Callable[..., Any] | None, plan: Any, static: tuple[Any
     return Function(function, plan, *static)
 
 
-def _numbers(name: str, argnums: Any) -> Argnums:
-    if isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool):
-        return int(argnums)
-    if isinstance(argnums, (tuple, list)) and argnums and all(isinstance(k, (int, np.integer)) for k in argnums):
-        return tuple(int(k) for k in argnums)
-    raise TypeError(f"{name}: argnums is {argnums!r}, expected an int or a tuple of ints")
-
-
 @overload
 def jit(
     function: Callable[P, R],
     *,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -109,7 +100,7 @@ def jit(
 @overload
 def jit(
     *,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -136,7 +127,7 @@ def grad(
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -146,7 +137,7 @@ def grad(
     *,
     argnums: Argnums = 0,
     has_aux: bool = False,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -163,16 +154,18 @@ def grad(
 ) -> Any:
     """The gradient of a function that returns a float scalar.
 
-    argnums      which argument, or a tuple of them (in a class, counted after self)
+    argnums      which argument: its number or name, or a tuple of them (in a class, counted after self)
     has_aux      the function returns (value, aux), the gradient (gradient, aux)
     max_memory   bytes that loops may keep for it, or a text such as "50 MB"; ValueError where that cannot be
 
-    A gradient has its argument's structure, dtype and kind: a float for a float, a dict for a dict.
+    A gradient has its argument's structure, dtype and kind: a float for a float, a dict for a dict. Arguments may be
+    containers of all sorts, nested: see `register`. In them ints, texts and None are static, and ints have None for a
+    gradient.
 
     >>> grad(lambda x: x ** 3)(2.0)
     12.0
     """
-    plan = Gradient("grad", _numbers("grad", argnums), has_aux, False, bytes_of("grad", max_memory))
+    plan = Gradient("grad", checked("grad", argnums), has_aux, False, bytes_of("grad", max_memory))
     return _decorated(function, plan, (static_argnums, static_argnames, sizes))
 
 
@@ -182,7 +175,7 @@ def value_and_grad(
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -192,7 +185,7 @@ def value_and_grad(
     *,
     argnums: Argnums = 0,
     has_aux: bool = False,
-    static_argnums: Argnums = (),
+    static_argnums: Numbers = (),
     static_argnames: Names = (),
     sizes: Rule = "auto",
     max_memory: Limit = None,
@@ -215,7 +208,7 @@ def value_and_grad(
     (8.0, 12.0)
     """
     name = "value_and_grad"
-    plan = Gradient(name, _numbers(name, argnums), has_aux, True, bytes_of(name, max_memory))
+    plan = Gradient(name, checked(name, argnums), has_aux, True, bytes_of(name, max_memory))
     return _decorated(function, plan, (static_argnums, static_argnames, sizes))
 
 

@@ -26,9 +26,9 @@ from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
 from . import control
 from .compiled.byname import made_of
+from .compiled.chosen import EVERY
 from .compiled.derive import Jit
 from .compiled.function import Function
-from .transforms import jit
 
 Axes = Any
 SHARED = None
@@ -47,9 +47,15 @@ class Mapped(Function):
             assert now is not None, "jit traces"
             return _mapped(now, function, (args, kwargs), in_axes, out_axes)
 
-        super().__init__(mapped, Jit("vmap"))
+        super().__init__(mapped, Jit("vmap", opens=EVERY))
         self.plain = functools.partial(_lane_by_lane, function, in_axes)
         made_of(self, function, in_axes, out_axes, options)
+
+    def _opened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, those with lanes taken apart, whatever containers they are."""
+        axes = self.one[1] if isinstance(self.one[1], (tuple, list)) else [self.one[1]] * len(args)
+        opened = [x if axis is SHARED else tree.opened(x) for x, axis in zip(args, axes, strict=False)]
+        return (*opened, *args[len(opened) :]), {name: tree.opened(x) for name, x in kwargs.items()}
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
         if tree.EAGER and tracing.current() is None:
@@ -107,19 +113,6 @@ def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwa
         lane = iter([x if place is SHARED else x[k] for x, place in zip(columns, places, strict=True)])
         made = [tree.rebuild(s, lane) for s in structures]
         function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
-
-
-def rows_of(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """The function for every row of its first argument; `plain` is of the others, which are the same for all."""
-
-    def rows(first: Any, *rest: Any) -> Any:
-        now = tracing.current()
-        assert now is not None, "jit traces"
-        return _mapped(now, function, ((first, *rest), {}), (0, *[SHARED] * len(rest)), 0)
-
-    made = jit(rows)
-    made.plain = lambda _, *rest: plain(*rest)
-    return made
 
 
 def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, out_axes: Axes) -> Any:
@@ -213,4 +206,4 @@ def _moved(stacked: Any, out_axes: Axes) -> Any:
     raise TypeError(f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result")
 
 
-__all__ = ["rows_of", "vmap"]
+__all__ = ["vmap"]

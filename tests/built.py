@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from pullback import hvp
 from pullback.compiler.backend.linker import LINKERS
 from pullback.runtime.compiled.build import build
-from pullback.runtime.directions import hvp
 from pullback.runtime.transforms import grad, jit, value_and_grad
 
 LINKER = next(filter(None, map(shutil.which, LINKERS)), None)

@@ -124,9 +124,10 @@ class Model:
     def slope(self, x):
         return np.sum(self.k * x**2)
 
+    @staticmethod
     @hessian
-    def curvature(self: Any):
-        return np.sum(self**4)
+    def curvature(x):
+        return np.sum(x**4)
 
     def plain(self, x):
         return np.sum(self.k * helper(x))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import hvp
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.text import parse
 from pullback.compiler.ops.external import calls_of
@@ -21,7 +22,6 @@ from pullback.runtime import external as module
 from pullback.runtime.branches import cond
 from pullback.runtime.compiled.build import build
 from pullback.runtime.control import scan, while_loop
-from pullback.runtime.directions import hvp
 from pullback.runtime.external import external
 from pullback.runtime.rules import custom_vjp, stop_gradient
 from pullback.runtime.transforms import grad, jit, value_and_grad

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import hessian, hvp, jvp
 from pullback.compiler.settings import settings
 from pullback.runtime import implicit as module
 from pullback.runtime import linear
 from pullback.runtime.control import fori_loop, scan, while_loop
-from pullback.runtime.directions import hessian, hvp, jvp
 from pullback.runtime.external import external
 from pullback.runtime.implicit import implicit
 from pullback.runtime.transforms import grad, jit

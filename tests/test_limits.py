@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pullback import hvp, vjp
 from pullback.compiler.settings import settings
 from pullback.runtime.control import fori_loop, scan, while_loop
-from pullback.runtime.directions import hvp, vjp
 from pullback.runtime.limits import bytes_of
 from pullback.runtime.transforms import grad, jit, value_and_grad
 

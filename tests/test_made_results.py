@@ -66,6 +66,7 @@ MADE: dict[str, Callable[[Any], Any]] = {
     "namedtuple": lambda x: Point(x, 1), "subclass of namedtuple": lambda x: Located(x, 1),
     "dataclass": lambda x: Pair(x, [x]), "frozen": lambda x: Frozen(x), "slots": lambda x: Slotted(x),
     "namespace": lambda x: types.SimpleNamespace(a=x, b=[x]), "constant": lambda x: (x, collections.Counter(a=1)),
+    "proxy": lambda x: types.MappingProxyType({"a": x}), "UserDict": lambda x: collections.UserDict(a=x),
     "nested": lambda x: {"a": collections.OrderedDict(b=[Pair(x, collections.deque([x]))])},
     "set": lambda x: (x, {1, 2}), "bytearray": lambda x: (x, bytearray(b"ab")), "keys": lambda x: {1: x, (2, 3): x},
     "array": lambda x: (x, array.array("d", [1.0])), "date": lambda x: (x, datetime.date(2020, 1, 1)),
@@ -116,8 +117,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "function": (lambda x: lambda y: y * x, "a function with a traced value"),
     "partial": (lambda x: functools.partial(max, x), "a partial with a traced value"),
     "method": (lambda x: Plain(x).__init__, "a method with a traced value"),  # type: ignore[misc]
-    "proxy": (lambda x: types.MappingProxyType({"a": x}), "a mappingproxy with a traced value"),
-    "UserDict": (lambda x: collections.UserDict(a=x), "a UserDict with a traced value"),
     "exception": (lambda x: ValueError(x), "a ValueError with a traced value"),
     "class": (lambda x: type("T", (), {"held": x}), "a type with a traced value"),
 }  # fmt: skip
@@ -163,7 +162,14 @@ def test_what_was_there_before_comes_back_itself() -> None:
     LIST.remove(3)
 
 
-@pytest.mark.parametrize("make", [Pair, Plain, lambda c: collections.deque([c]), lambda c: frozenset([c])])
+@pytest.mark.parametrize("make", [Plain, lambda c: frozenset([c])])
 def test_loops_refuse_to_carry_what_they_cannot(make: Callable[[Any], Any]) -> None:
     with pytest.raises(TraceError, match="with a traced value in it"):
         jit(lambda x: scan(lambda c, e: (c * 2, make(c)), x, np.ones(3)))(1.0)
+
+
+def test_loops_carry_and_stack_containers_of_all_sorts() -> None:
+    stacked = jit(lambda x: scan(lambda c, e: (c * 2, collections.deque([c])), x, np.ones(3))[1])(1.0)
+    assert type(stacked) is collections.deque and stacked[0].tolist() == [1.0, 2.0, 4.0]
+    last = jit(lambda x: scan(lambda c, e: (Pair(c.b, c.a * e), None), Pair(x, 2 * x), np.full(3, 2.0))[0])(1.0)
+    assert type(last) is Pair and (last.a, last.b) == (4.0, 4.0)

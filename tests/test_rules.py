@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import hessian, hvp, jvp, vjp
 from pullback.compiler.ir.text import parse, show
 from pullback.compiler.settings import settings
 from pullback.runtime import rules
 from pullback.runtime.branches import cond
 from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
-from pullback.runtime.directions import hessian, hvp, jvp, vjp
 from pullback.runtime.rules import custom_formula, custom_jvp, custom_vjp, stop_gradient
 from pullback.runtime.transforms import grad, jit, value_and_grad
 from pullback.runtime.vmap import vmap

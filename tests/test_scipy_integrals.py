@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from pullback.runtime.directions import jvp
+from pullback import jvp
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.integrate
 
+from pullback import hessian, jvp
 from pullback.compiler.settings import settings
-from pullback.runtime.directions import hessian, jvp
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from pullback import hessian, jacrev, jvp
 from pullback.compiler.settings import settings
-from pullback.runtime.directions import hessian, jacrev, jvp
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
 

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import hvp
 from pullback.compiler.frontend.errors import TraceError
 from pullback.runtime.control import scan
-from pullback.runtime.directions import hvp
 from pullback.runtime.transforms import grad, jit, value_and_grad
 
 HISTORY: Any = [3, 1, 2]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pullback import hessian, hvp, vjp
 from pullback.compiler.backend.entries.native import NativeFunction, entry_count
 from pullback.compiler.frontend.tree import register_leaf
 from pullback.compiler.ir.text import parse
@@ -18,7 +19,6 @@ from pullback.compiler.settings import settings
 from pullback.runtime import check as checks
 from pullback.runtime import transforms
 from pullback.runtime.compiled.function import Function
-from pullback.runtime.directions import hessian, hvp, vjp
 from pullback.runtime.transforms import check, grad, jit, value_and_grad
 
 Point = namedtuple("Point", "x y")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..ir.containers import apart, is_record
 from ..ir.graph import Builder, Graph, Value
 from ..ir.types import TRACED, Type
 from ..ops import elementwise
@@ -26,6 +27,7 @@ from .operators import has_complex
 from .promotion import lift
 from .state.kept import holds_traced
 from .state.outside import Outside
+from .static_keys import static_value
 from .trace import call_function
 from .tracing import Tracing, running, user_line
 from .tree import Signature
@@ -154,9 +156,10 @@ def _flatten(x: Any, leaves: list[Any], like: Signature | None, depth: int) -> S
         return ("dict", keys, _parts(parts, leaves, like, depth))
     if kind in (list, tuple):
         return (kind.__name__, _parts([(f"[{k}]", each) for k, each in enumerate(x)], leaves, like, depth))
-    if isinstance(x, tuple) and hasattr(kind, "_fields"):
-        parts = [(f".{name}", each) for name, each in zip(kind._fields, x, strict=True)]
-        return ("named", kind, _parts(parts, leaves, like, depth))
+    found = apart(x) if tree.is_container(x) or (is_record(x) and holds_traced(x)) else None
+    if found is not None:
+        structure, held = found
+        return ("named", structure, _parts(list(zip(structure.paths, held, strict=True)), leaves, like, depth))
     if has_complex((x,)):  # a single leaf here: what is carried may start as a real number
         leaves.append(x)
         return ("array", TRACED[np.asarray(x).dtype] if not isinstance(x, Array) else x.type.dtype, np.shape(x))
@@ -201,13 +204,13 @@ def _places(node: Signature) -> Iterator[str]:
     if node[0] == "dict":
         return map("[{!r}]".format, node[1])
     if node[0] == "named":
-        return map(".{}".format, node[1]._fields)
+        return iter(tree.paths_of(node[1]))
     return map("[{}]".format, range(len(node[1])))
 
 
 def _said(node: Signature) -> str:
     if node[0] == "static":
-        return repr(tree.static_value(node[1]))
+        return repr(static_value(node[1]))
     if node[0] == "dict":
         return f"a dict with keys {', '.join(map(repr, node[1]))}" if node[1] else "an empty dict"
     if node[0] == "named":
@@ -221,8 +224,9 @@ def mapped(x: Any, change: Callable[[Any], Any]) -> Any:
         return {k: mapped(v, change) for k, v in x.items()}
     if type(x) in (list, tuple):
         return type(x)([mapped(each, change) for each in x])
-    if isinstance(x, tuple) and hasattr(type(x), "_fields"):
-        return type(x)(*[mapped(each, change) for each in x])
+    found = apart(x) if tree.is_container(x) or is_record(x) else None
+    if found is not None:
+        return found[0](*[mapped(each, change) for each in found[1]])
     return change(x)
 
 
@@ -238,7 +242,8 @@ def numbers(x: Any, like: Signature) -> list[Any]:
     if like[0] == "dict":
         return [leaf for k, node in zip(like[1], like[2], strict=True) for leaf in numbers(x[k], node)]
     if like[0] in tree.CONTAINERS:
-        return [leaf for each, node in zip(x, like[-1], strict=True) for leaf in numbers(each, node)]
+        held = x if type(x) in (list, tuple) else tree.container(x)[1]
+        return [leaf for each, node in zip(held, like[-1], strict=True) for leaf in numbers(each, node)]
     return [] if like[0] == "static" else [x]
 
 

@@ -28,7 +28,7 @@ from .tracing import Tracing
 
 @dataclass(frozen=True)
 class NamedResult:
-    """A namedtuple of this type, or what else Python makes of the parts."""
+    """What Python makes of the parts: a container of some `Structure`, complex numbers."""
 
     make: Callable[..., Any]
     items: tuple[Any, ...]
@@ -83,8 +83,6 @@ class Outputs:
             return specs.ListResult(self._items(x, depth))
         if type(x) is tuple:
             return specs.TupleResult(self._items(x, depth))
-        if isinstance(x, tuple) and hasattr(type(x), "_fields"):
-            return NamedResult(type(x), self._items(x, depth))
         if isinstance(x, np.ndarray) or (hasattr(type(x), "__array__") and not isinstance(x, np.generic)):
             fix = "return NumPy arrays of bool, int32, int64, float32 or float64, or numbers"
             kind = f"an array of dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"

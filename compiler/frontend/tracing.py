@@ -187,13 +187,23 @@ def is_library(file: str) -> bool:
     """Whether a source file is pullback's or NumPy's."""
     known = _ours.get(file)
     if known is None:
-        known = _ours[file] = file.startswith(tuple(_LIBRARIES))
+        known = _ours[file] = file.startswith(tuple(_LIBRARIES)) and file not in _PROGRAMS
     return known
 
 
 def add_library(folder: str) -> None:
     """Let frames of this folder be none of the user's."""
     _LIBRARIES.append(folder + os.sep)
+    _ours.clear()
+    is_foreign.cache_clear()
+
+
+_PROGRAMS: set[str] = set()
+
+
+def add_program(file: str) -> None:
+    """Let functions of this file be compiled like a user's, although it is a library's."""
+    _PROGRAMS.add(file)
     _ours.clear()
     is_foreign.cache_clear()
 
@@ -209,6 +219,8 @@ _SITE = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 @functools.lru_cache(maxsize=4096)
 def is_foreign(file: str) -> bool:
     """Whether a source file is a library's: its code does not change while a program runs."""
+    if file in _PROGRAMS:
+        return False
     return is_library(file) or file.startswith((*_SITE, *_STANDARD)) or file.startswith("<frozen")
 
 

@@ -11,21 +11,23 @@ types and bits: 1, 1.0 and True never share a signature, nor do 0.0 and -0.0.
 
 from __future__ import annotations
 
-import struct
-import sys
+import collections
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from ..ir.containers import Structure, apart, is_declared, is_record
 from ..ir.types import DTYPES, MAX_RANK, NAMES
 from .array import Array
 from .complexes import Parts, parts_of
+from .static_keys import Still, static_key, static_value
 
 Signature = tuple[Any, ...]
 FLOAT, INT = ("float",), ("int",)
 CONTAINERS = ("dict", "list", "tuple", "named")
+CONTAINER_TYPES = (dict, list, tuple, collections.deque)
 MAX_DEPTH = 100
 MADE_OF: dict[type, tuple[Callable[[Any], np.ndarray], Callable[[np.ndarray], Any]]] = {}
 """Types of leaves that stand for arrays, such as Tensor: (to an array, from an array)."""
@@ -44,7 +46,9 @@ CALLS: dict[type, Callable[..., Any]] = {}
 """What calls a compiled function, `(function, args, kwargs, out)`, with such leaves, or misses."""
 
 DIRECTIONS: dict[type, Callable[..., Any]] = {}
-"""The same for the transforms that are made of compiled functions: `(name, function, args, differentiated, out)`."""
+"""The same for the transforms that are made of compiled functions.
+
+`(name, function, args, differentiated, out, (argnums, has_aux), kwargs)`"""
 
 LATE: dict[str, Callable[[], None]] = {}
 """By their package, what makes such types known when the first of their objects is met."""
@@ -55,86 +59,12 @@ def register_leaf(kind: type, to_array: Callable[[Any], np.ndarray], from_array:
     MADE_OF[kind] = (to_array, from_array)
 
 
-class ById:
-    """An object as a key: equal only to itself, and kept alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ById) and other.value is self.value
-
-    def __repr__(self) -> str:
-        return f"<{type(self.value).__name__} by identity>"
-
-
-class ByState:
-    """An object of a class with its own == as a key: equal to those whose attributes are the same, by type and bits."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: Any, state: dict[str, Any]) -> None:
-        self.value = value
-        self.key = (type(value), *((name, static_key(each)) for name, each in state.items()))
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByState) and other.key == self.key
-
-
 class BadLeaf(Exception):
     """A leaf that cannot be an argument; the path to it is found on the way out."""
 
     def __init__(self, problem: str, fix: str) -> None:
         super().__init__(problem)
         self.problem, self.fix, self.path = problem, fix, ""
-
-
-def static_key(x: Any) -> Any:
-    """Equal for values that mean the same to a traced function: type and bits, not Python's equality."""
-    if type(x) is float:
-        return (float, struct.pack("<d", x))
-    if type(x) is complex:
-        return (complex, struct.pack("<dd", x.real, x.imag))
-    if isinstance(x, np.generic):
-        return (type(x), x.tobytes())
-    if type(x) in (tuple, list, frozenset):
-        return (type(x), *map(static_key, x))
-    if type(x) is dict:
-        return (dict, *((static_key(k), static_key(v)) for k, v in x.items()))
-    try:
-        hash(x)
-    except TypeError:
-        return ById(x)
-    kind: Any = type(x)
-    if kind.__eq__ is not object.__eq__ and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
-        state = {} if isinstance(x, type) else state_of(x)
-        if state:
-            return ByState(x, state)
-    return (kind, x)
-
-
-def state_of(x: Any) -> dict[str, Any]:
-    """The attributes that an object has of its own, in its dict and its slots."""
-    found = dict(getattr(x, "__dict__", None) or {})
-    for base in type(x).__mro__:
-        names = vars(base).get("__slots__") or ()
-        for name in (names,) if isinstance(names, str) else names:
-            if name.startswith("__") and not name.endswith("__"):
-                name = f"_{base.__name__.lstrip('_')}{name}"
-            if name not in ("__dict__", "__weakref__"):
-                try:
-                    found[name] = object.__getattribute__(x, name)
-                except AttributeError:
-                    continue
-    return found
 
 
 def follower(tree: Any, depth: int = 0) -> Callable[..., Any] | None:
@@ -214,17 +144,15 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     if kind is np.bool:
         leaves.append(np.asarray(tree))
         return ("scalar", "bool")
-    fields = getattr(kind, "_fields", None)
-    if isinstance(tree, tuple) and fields is not None:
-        places = map(".{}".format, fields)
-        return ("named", kind, _items(tree, leaves, places, depth))
+    if kind is Opened:
+        return ("named", tree.structure, _items(tree.parts, leaves, iter(tree.structure.paths), depth))
+    if is_container(tree):
+        structure, items = container(tree)
+        return ("named", structure, _items(items, leaves, iter(structure.paths), depth))
     if isinstance(tree, np.ndarray) and not isinstance(tree, (np.ma.MaskedArray, np.matrix)):
         return flatten(np.asarray(tree), leaves)
     if isinstance(tree, (float, int)) and not isinstance(tree, (bool, Enum)):
         return flatten(float(tree) if isinstance(tree, float) else int(tree), leaves)
-    for base in (dict, list, tuple):
-        if isinstance(tree, base) and not isinstance(tree, Enum):
-            raise BadLeaf(f"is a {kind.__name__}, a subclass of {base.__name__}", f"pass a plain {base.__name__}")
     if isinstance(tree, np.ndarray):
         raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
     late = LATE.get(kind.__module__.partition(".")[0])
@@ -235,6 +163,51 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     if not isinstance(tree, type) and (hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")):
         raise BadLeaf(f"is a {kind.__module__}.{kind.__qualname__}", "pass np.asarray(...) of it")
     return ("static", static_key(tree))
+
+
+def is_container(x: Any) -> bool:
+    """Whether the parts of an object are those of every tree that it is in; records are opened where that is asked."""
+    return (isinstance(x, CONTAINER_TYPES) and not isinstance(x, Enum)) or is_declared(type(x))
+
+
+def container(x: Any) -> tuple[Structure, list[Any]]:
+    """The structure and the parts of what is a container."""
+    found = apart(x)
+    assert found is not None, "asked for containers only"
+    return found
+
+
+class Opened:
+    """An object that is a container here, taken apart, and in it those that are; `Still` numbers are static."""
+
+    __slots__ = ("parts", "structure")
+
+    def __init__(self, structure: Structure, parts: list[Any]) -> None:
+        self.structure, self.parts = structure, parts
+
+
+def opened(tree: Any, depth: int = 0) -> Any:
+    """What is differentiated, its records as containers and the ints in its containers static; else the tree itself."""
+    kind = type(tree)
+    if kind in (float, np.ndarray) or depth > MAX_DEPTH:
+        return tree
+    if isinstance(tree, int) and kind is not bool and not isinstance(tree, Enum):
+        return Still(tree) if depth else tree
+    if kind is dict:
+        parts = [opened(each, depth + 1) for each in tree.values()]
+        return tree if _same(tree.values(), parts) else dict(zip(tree, parts, strict=True))
+    if kind in (list, tuple):
+        parts = [opened(each, depth + 1) for each in tree]
+        return tree if _same(tree, parts) else kind(parts)
+    found = apart(tree) if is_container(tree) or is_record(tree) else None
+    if found is None:
+        return tree
+    parts = [opened(each, depth + 1) for each in found[1]]
+    return tree if is_container(tree) and _same(found[1], parts) else Opened(found[0], parts)
+
+
+def _same(ours: Any, theirs: list[Any]) -> bool:
+    return all(a is b for a, b in zip(ours, theirs, strict=True))
 
 
 def canonical(array: np.ndarray) -> np.ndarray:
@@ -271,23 +244,6 @@ def rebuild(signature: Signature, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def static_value(key: Any) -> Any:
-    """The value that a static key was made of."""
-    if isinstance(key, (ById, ByState)):
-        return key.value
-    kind = key[0]
-    if kind in (float, complex):
-        numbers = struct.unpack("<d" if kind is float else "<dd", key[1])
-        return kind(*numbers)
-    if isinstance(kind, type) and issubclass(kind, np.generic):
-        return np.frombuffer(key[1], kind)[0]
-    if kind in (tuple, list, frozenset):
-        return kind(map(static_value, key[1:]))
-    if kind is dict:
-        return {static_value(k): static_value(v) for k, v in key[1:]}
-    return key[1]
-
-
 def nodes(signature: Signature, path: str = "") -> Iterator[tuple[str, Signature]]:
     """Every leaf, traced or static, with the path to it."""
     pending = [(path, signature)]
@@ -297,13 +253,18 @@ def nodes(signature: Signature, path: str = "") -> Iterator[tuple[str, Signature
         if kind == "dict":
             inner = [(f"{at}[{k!r}]", s) for k, s in zip(node[1], node[2], strict=True)]
         elif kind == "named":
-            inner = [(f"{at}.{k}", s) for k, s in zip(node[1]._fields, node[2], strict=True)]
+            inner = [(at + k, s) for k, s in zip(paths_of(node[1]), node[2], strict=True)]
         elif kind in ("list", "tuple"):
             inner = [(f"{at}[{k}]", s) for k, s in enumerate(node[1])]
         else:
             yield at, node
             continue
         pending.extend(reversed(inner))
+
+
+def paths_of(kind: Any) -> list[str]:
+    """How the parts of a named tuple, or of what else a structure is known of, are reached."""
+    return list(kind.paths) if isinstance(kind, Structure) else [f".{name}" for name in kind._fields]
 
 
 def has_parts(signature: Signature) -> bool:
@@ -336,4 +297,6 @@ def spelled(node: Signature) -> str:
     if kind == "static":
         return repr(static_value(node[1]))
     dtype = DTYPES[dtype_of(node)]
+    if kind == "traced" and node[1] and not node[3]:
+        return "a Python float" if dtype.kind == "f" else "a Python int"
     return f"a NumPy scalar of {dtype}" if kind == "scalar" else f"an array of {dtype}, shape {shape_of(node)}"

@@ -124,6 +124,8 @@ class Primitive:
     folds = False
     #: what it shares with others of the name that have the same argument, up to its sign
     family: str | None = None
+    #: an element of its results is made of those of its arguments in the same place
+    elementwise = False
     #: its elements are chosen by where they lie: what is made for one of them is made below a guard of its own
     guards = False
     #: `expand(b, op, args)` gives its results in other terms, for when nothing will be differentiated any more

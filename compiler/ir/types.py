@@ -4,6 +4,7 @@ One type holds no numbers: `tape[]`, a stack of records on which a loop's forwar
 reads.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -211,6 +212,10 @@ class Type:
         if all(isinstance(d, int) for d in self.shape):
             return self
         return self.with_shape(d.at(sizes) if isinstance(d, Size) else d for d in self.shape)
+
+    def static_size(self) -> int:
+        """How many elements it has, where all of its shape is numbers."""
+        return math.prod(self.static_shape())
 
     def static_shape(self) -> tuple[int, ...]:
         """The shape where every dimension must be a number; raises TypeError if one is symbolic."""

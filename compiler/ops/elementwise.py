@@ -37,11 +37,11 @@ DOMAINS = {
 }
 
 
-LIGHT = 4
-"""What an element costs up to which it is light: a division."""
+LIGHT = 4  # what an element costs up to which it is light: a division
 
 COSTS: dict[str, int] = {}
 """What elements of loops cost by their spelling, in additions, as elementwise primitives declare; others cost one."""
+MEANINGS: dict[str, Callable[..., Any]] = {"select": np.where, "cast": lambda x: x}  # of whole numbers, in NumPy
 
 
 class Elementwise(Primitive):
@@ -56,6 +56,7 @@ class Elementwise(Primitive):
     """
 
     arity: int = 0
+    elementwise = True
 
     def __init__(
         self, name: str, formula: Callable[..., Any], numpy: Callable[..., Any], *,
@@ -72,6 +73,7 @@ class Elementwise(Primitive):
         self.kinds, self.pulls, self.domain = KINDS[kinds], pulls, domain
         self.bounded, self.safe, self.spelling = bounded, safe, spelling or name
         COSTS[self.spelling] = cost
+        MEANINGS.setdefault(self.spelling, numpy)
         self.arity, self.derived = formula.__code__.co_argcount - 1, pulls is None
 
     def infer(self, types, attrs, regions):

@@ -27,6 +27,8 @@ from ...compiler.backend.entries import specs
 from ...compiler.backend.extension import FIXED, Function, level_named, write
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import LeafResult, NamedResult
+from ...compiler.frontend.static_keys import static_value
+from ...compiler.ir.containers import Structure
 from ...compiler.ir.graph import Graph
 from ...compiler.ops.external import calls_of
 from ..transforms import jit
@@ -153,7 +155,7 @@ def _taken(node: tree.Signature, path: str) -> Any:
     if kind == "int":
         return specs.IntSpec()
     if kind == "static":
-        value = tree.static_value(node[1])
+        value = static_value(node[1])
         if type(value) not in FIXED:
             raise TypeError(
                 f"{path} is {value!r}: a module can be called only with numbers, arrays, strings, bools and None; fix "
@@ -164,6 +166,9 @@ def _taken(node: tree.Signature, path: str) -> Any:
             raise TypeError(f"{path} is a dict with the keys {list(node[1])}, expected strings: rename them")
         items = zip(node[1], node[2], strict=True)
         return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]") for key, each in items]))
+    if kind == "named" and not issubclass(getattr(node[1], "kind", tuple), (list, tuple)):
+        fix = "a module takes plain dicts, lists and tuples: pass one of these"
+        raise TypeError(f"{path} is a {node[1].__name__}; {fix}")
     if kind in ("list", "tuple", "named"):
         make = specs.ListSpec if kind == "list" else specs.TupleSpec
         return make(tuple([_taken(each, f"{path}[{k}]") for k, each in enumerate(node[-1])]))
@@ -190,8 +195,10 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
     if isinstance(result, specs.DictResult):
         return specs.DictResult(result.keys, made)
     if isinstance(result, NamedResult):
-        if not isinstance(result.make, type):
+        if not isinstance(result.make, Structure):
             raise TypeError(f"{name} returns a dict whose keys are not strings: rename them")
+        if not issubclass(result.make.kind, tuple):
+            raise TypeError(f"{name} returns a {result.make.__name__}: a module returns plain dicts, lists and tuples")
         return specs.TupleResult(made)
     return type(result)(made)
 

@@ -15,12 +15,14 @@ from ...compiler.frontend.array import Array
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.errors import message
 from ...compiler.frontend.results import LeafResult, NamedResult, items_of, map_result
+from ...compiler.frontend.static_keys import is_still, static_value
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Builder, Graph, Where, inline
 from ...compiler.ir.types import Type
 from ...compiler.ops.source import number
 from ...compiler.passes import dead, value_and_grad
 from ..limits import limit
+from .chosen import Argnums, places_in
 from .function import Function
 from .variants import refuse_unseen
 
@@ -31,10 +33,11 @@ class NotScalar(TypeError):
 
 @dataclass(frozen=True)
 class Jit:
-    """The function itself, compiled."""
+    """The function itself, compiled; it `opens` what it is about: see `chosen`."""
 
     name: str = "jit"
     max_memory: int | None = None
+    opens: Any = None
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
         return traced.graph, traced.result
@@ -45,24 +48,27 @@ class Gradient:
     """The gradient for the arguments numbered `argnums`, with or without the value, that keeps `max_memory` bytes."""
 
     name: str
-    argnums: int | tuple[int, ...]
+    argnums: Argnums
     has_aux: bool
     with_value: bool
     max_memory: int | None = None
 
+    @property
+    def opens(self) -> Argnums:
+        return self.argnums
+
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
-        single = isinstance(self.argnums, int)
-        numbers = (self.argnums,) if isinstance(self.argnums, int) else self.argnums
-        args = traced.signature[1][:-1]
-        places = [self._checked(traced, owner, k) for k in numbers]
+        nodes, wrt = [], []
+        for place in places_in(traced.signature, owner, self.argnums):
+            nodes.append(self._checked(owner, *place))
+            wrt += place.leaves
         graph, value, aux = _value_first(traced, owner, self.has_aux)
-        wrt = [n for k in places for n in _parameters(args, k)]
         index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
-        grads = [_like(args[k], index) for k in places]
+        grads = [like(node, index) for node in nodes]
         if traced.frozen:
             refuse_unseen(graph, wrt, traced.frozen)
         joint = value_and_grad(graph, wrt, self.max_memory or limit())
-        made = grads[0] if single else specs.TupleResult(tuple(grads))
+        made = specs.TupleResult(tuple(grads)) if isinstance(self.argnums, tuple) else grads[0]
         if self.with_value:
             head = specs.TupleResult((value, aux)) if self.has_aux else value
             result: Any = specs.TupleResult((head, made))
@@ -70,52 +76,37 @@ class Gradient:
             result = specs.TupleResult((made, aux)) if self.has_aux else made
         return _selected(joint, result)
 
-    def _checked(self, traced: Trace, owner: Function, argnum: int) -> int:
-        """Which argument `argnum` is, if all its leaves are floats."""
-        args = traced.signature[1][:-1]
-        bound = owner.bound_of(args)
-        k = argnum + bound if argnum >= 0 else argnum + len(args)
-        if not 0 <= k < len(args):
-            given = len(args) - bound
-            raise TypeError(
-                f"{self.name} of {owner.__name__}: argnums has {argnum}, but there are {given} positional arguments"
-            )
-        name = owner.argument_names(len(args))[k]
-        leaves = list(tree.nodes(args[k], name))
+    def _checked(self, owner: Function, name: str, node: tree.Signature, _: range) -> tree.Signature:
+        """The argument, if all its leaves that are no static ones are floats."""
+        leaves = list(tree.nodes(node, name))
         if all(n[0] == "static" for _, n in leaves):
-            said = tree.spelled(leaves[0][1]) if leaves else "empty"
-            raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {name} is {said}: pass floats")
-        for path, node in leaves:
-            if node[0] != "static" and tree.dtype_of(node) not in ("f32", "f64"):
-                way = "pass float(...)" if node[0] == "int" else f"pass {path}.astype(float)"
+            path, said = (leaves[0][0], tree.spelled(leaves[0][1])) if leaves else (name, "empty")
+            raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: pass floats")
+        for path, n in leaves:
+            if n[0] != "static" and tree.dtype_of(n) not in ("f32", "f64"):
+                way = "pass float(...)" if n[0] == "int" else f"pass {path}.astype(float)"
                 raise TypeError(
-                    f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(node)}: {way}"
+                    f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(n)}: {way}"
                 )
-        return k
+        return node
 
 
-def _parameters(args: Sequence[tree.Signature], k: int) -> range:
-    """The numbers of the leaves of argument `k` among the graph's parameters."""
-    first = sum(map(tree.count, args[:k]))
-    return range(first, first + tree.count(args[k]))
-
-
-def _like(node: tree.Signature, index: Any) -> Any:
-    """A result of an argument's structure, dtype and kind."""
+def like(node: tree.Signature, index: Any) -> Any:
+    """A result of an argument's structure, dtype and kind, whose leaves have the numbers that `index` gives."""
     kind = node[0]
     if kind == "dict" and all(type(k) is str for k in node[1]):
-        return specs.DictResult(node[1], tuple([_like(n, index) for n in node[2]]))
+        return specs.DictResult(node[1], tuple([like(n, index) for n in node[2]]))
     if kind == "dict":
         keys = node[1]
-        made = tuple([_like(n, index) for n in node[2]])
+        made = tuple([like(n, index) for n in node[2]])
         return NamedResult(lambda *values: dict(zip(keys, values, strict=True)), made)
     if kind in ("list", "tuple"):
         make = specs.ListResult if kind == "list" else specs.TupleResult
-        return make(tuple([_like(n, index) for n in node[1]]))
+        return make(tuple([like(n, index) for n in node[1]]))
     if kind == "named":
-        return NamedResult(node[1], tuple([_like(n, index) for n in node[2]]))
+        return NamedResult(node[1], tuple([like(n, index) for n in node[2]]))
     if kind == "static":
-        return specs.ConstantResult(tree.static_value(node[1]))
+        return specs.ConstantResult(None if is_still(node[1]) else static_value(node[1]))
     k = next(index)
     if kind == "float" or (kind == "traced" and node[1]):
         return specs.FloatResult(k)
@@ -203,19 +194,19 @@ def _selected(graph: Graph, result: Any) -> tuple[Graph, Any]:
 def inner(x: Any, y: Any) -> Any:
     """The sum of products of all elements of two like trees."""
     ours, theirs = [], []
-    if _shape(tree.flatten(x, ours)) != _shape(tree.flatten(y, theirs)):
+    if _shape(tree.flatten(tree.opened(x), ours)) != _shape(tree.flatten(tree.opened(y), theirs)):
         raise TypeError(f"the second tree must be like the first: {_sizes(ours)} is multiplied with {_sizes(theirs)}")
     terms = [np.vdot(a, b) if np.ndim(a) else a * b for a, b in zip(ours, theirs, strict=True)]
     return functools.reduce(lambda a, b: a + b, terms)
 
 
 def _shape(node: tree.Signature) -> Any:
-    """The structure and sizes of a tree, without its dtypes."""
+    """The structure and sizes of a tree, without its dtypes and what is static in it."""
     if node[0] in ("list", "tuple"):
         return (node[0], *map(_shape, node[1]))
     if node[0] in ("dict", "named"):
         return (node[0], node[1], *map(_shape, node[2]))
-    return node if node[0] == "static" else tree.shape_of(node)
+    return "static" if node[0] == "static" else tree.shape_of(node)
 
 
 def _sizes(leaves: list[Any]) -> str:
@@ -223,9 +214,9 @@ def _sizes(leaves: list[Any]) -> str:
 
 
 def has_floats(x: Any) -> bool:
-    """Whether all numbers in a tree are floats, and there is one."""
-    nodes = [n for _, n in tree.nodes(tree.flatten(x, [])) if n[0] != "static"]
+    """Whether all numbers in a tree that is differentiated are floats, and there is one."""
+    nodes = [n for _, n in tree.nodes(tree.flatten(tree.opened(x), [])) if n[0] != "static"]
     return bool(nodes) and all(tree.dtype_of(n) in ("f32", "f64") for n in nodes)
 
 
-__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "owner_line"]
+__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "like", "owner_line"]

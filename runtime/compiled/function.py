@@ -27,6 +27,7 @@ from ...compiler.frontend.results import from_values
 from ...compiler.frontend.sizes import Sizes
 from ...compiler.frontend.state.guards import native_guards
 from ...compiler.frontend.state.hidden import Hidden, scan
+from ...compiler.frontend.static_keys import static_key, static_value
 from ...compiler.frontend.trace import Trace, paths, trace
 from ...compiler.ir.graph import Graph, inline
 from ...compiler.ir.text import show
@@ -70,6 +71,8 @@ class Plan(Protocol):
     def name(self) -> str: ...
     @property
     def max_memory(self) -> int | None: ...
+    @property
+    def opens(self) -> Any: ...
 
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]: ...
 
@@ -186,6 +189,8 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         """The signature of a call, and its traced leaves."""
         if kwargs or not self._positional[0] <= len(args) <= self._positional[1]:
             args, kwargs = self._bind(args, kwargs)
+        if self.plan.opens is not None:
+            args, kwargs = self._opened(args, kwargs)
         leaves: list[Any] = []
         nodes = []
         for k, each in enumerate(args):
@@ -195,7 +200,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
 
     def _node(self, place: int | str, value: Any, leaves: list[Any]) -> tree.Signature:
         if place in self._static:
-            return ("static", tree.static_key(value))
+            return ("static", static_key(value))
         try:
             return tree.flatten(tree.unfollowed(value), leaves)
         except tree.BadLeaf as error:
@@ -203,13 +208,6 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             path = error.path if len(error.path) <= 80 else error.path[:80] + "..."
             where = f"{self.__name__}: argument {name}{path}"
             raise TypeError(f"{where} {error.problem}; {error.fix}") from None
-
-    def argument_names(self, count: int) -> list[str]:
-        """The names of the first positional arguments."""
-        parameters = self._signature.parameters.values() if self._signature else ()
-        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-        return [names[k] if k < len(names) else f"{rest}[{k - len(names)}]" for k in range(count)]
 
     # ---- compiling
 
@@ -274,7 +272,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         count = len(signature[1]) - 1
         given = frozenset((*self.argument_names(count), *signature[1][-1][1]))
         named = paths(signature, self.argument_names(count))
-        return scan(self.__wrapped__, given, [(p, tree.static_value(n[1])) for p, n in named if n[0] == "static"])
+        return scan(self.__wrapped__, given, [(p, static_value(n[1])) for p, n in named if n[0] == "static"])
 
     def _choice(self, signature: tree.Signature, hidden: Hidden, group: Group, before: Compiled | None) -> Choice:
         """Whether a form with named sizes serves a signature, and why it is compiled at all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...compiler.frontend import tree
 from ...compiler.frontend.results import assemble
 from ...compiler.frontend.symbolic import to_sympy
 from ...compiler.frontend.trace import Trace
@@ -13,8 +14,10 @@ from ...compiler.ir.text import show
 from ...compiler.ops.require import Warned
 from ...compiler.passes import adjoint
 from ...compiler.settings import STAGES
+from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
+from .sparsity import Pattern, pattern_of
 
 
 class Inside:
@@ -69,6 +72,18 @@ class Inside:
             return self.compiled(signature, leaves=leaves)
         except Warned:  # which nobody wants to hear now
             return self.silent(signature, leaves)
+
+    def sparsity(self, *args: Any, **kwargs: Any) -> Pattern:
+        """Which elements of the results can depend on which elements of the arguments of floats: `print` shows it.
+
+        Of a gradient, on those that it is for: the pattern of the Hessian. ValueError where there are too many.
+        """
+        signature, leaves = self.flatten(args, kwargs)
+        opens = self.plan.opens
+        if opens is None or opens is EVERY:
+            kinds = [[tree.dtype_of(n) for _, n in tree.nodes(node) if n[0] != "static"] for node in signature[1][:-1]]
+            opens = tuple([k for k, each in enumerate(kinds) if each and set(each) <= {"f32", "f64"}])
+        return Pattern(pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit").matrix)
 
     def sympy(self, *args: Any, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.

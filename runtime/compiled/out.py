@@ -21,6 +21,8 @@ from ...compiler.backend.entries import specs
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import LeafResult, NamedResult, from_arrays, items_of
+from ...compiler.frontend.tree import container
+from ...compiler.ir.containers import Structure, apart
 from ...compiler.ir.types import DTYPES
 from . import kernels
 
@@ -89,6 +91,8 @@ class Places:
             list if isinstance(result, specs.ListResult) else tuple)
         if wanted is Parts:
             _refuse(self._title, TypeError, place, "must be None: this part of the result is complex")
+        if isinstance(wanted, Structure):
+            return self._like(wanted, items, out, place)
         if not isinstance(wanted, type):
             problem = "must be None: this part of the result is a dict whose keys are not strings"
             _refuse(self._title, TypeError, place, problem)
@@ -96,9 +100,17 @@ class Places:
             said = f"{_kind(out)} of {len(out)}" if isinstance(out, (list, tuple)) else _kind(out)
             _refuse(self._title, TypeError, place, f"is {said}, expected a {wanted.__name__} of {len(items)}, or None")
         parts = [self._read(item, each, f"{place}[{k}]") for k, (item, each) in enumerate(zip(items, out, strict=True))]
-        if None in parts or wanted not in (list, tuple):
+        if None in parts:
             return None
         return (specs.ListSpec if wanted is list else specs.TupleSpec)(tuple(parts))
+
+    def _like(self, wanted: Structure, items: Sequence[Any], out: Any, place: str) -> None:
+        """The same for a container of another class, which native entries do not read."""
+        found = apart(out)
+        if found is None or found[0] != wanted:
+            _refuse(self._title, TypeError, place, f"is {_kind(out)}, expected {_kind_of(wanted)} like it, or None")
+        for item, each, path in zip(items, found[1], wanted.paths, strict=True):
+            self._read(item, each, place + path)
 
     def _array(self, result: Any, out: Any, place: str) -> Any:
         dtype, shape = _NUMBERS.get(type(result)) or result.dtype, getattr(result, "shape", ())
@@ -143,18 +155,20 @@ def _assembled(result: Any, out: Any, made: Sequence[np.ndarray]) -> Any:
     items = items_of(result)
     if items is None or _whole(out):
         return out
-    keys = result.keys if isinstance(result, specs.DictResult) else range(len(items))
-    parts = [_assembled(item, out[key], made) for key, item in zip(keys, items, strict=True)]
     if isinstance(result, specs.DictResult):
-        return dict(zip(keys, parts, strict=True))
+        held = [out[key] for key in result.keys]
+    else:
+        held = out if type(out) in (list, tuple) else container(out)[1]
+    parts = [_assembled(item, each, made) for each, item in zip(held, items, strict=True)]
+    if isinstance(result, specs.DictResult):
+        return dict(zip(result.keys, parts, strict=True))
     return result.make(*parts) if isinstance(result, NamedResult) else type(out)(parts)
 
 
 def _whole(out: Any) -> bool:
     """Whether nothing in it is None."""
-    if isinstance(out, (dict, list, tuple)):
-        return all(map(_whole, out.values() if isinstance(out, dict) else out))
-    return out is not None
+    found = apart(out)
+    return out is not None if found is None else all(map(_whole, found[1]))
 
 
 def _refuse(title: str, kind: type[Exception], place: str, problem: str) -> NoReturn:
@@ -202,7 +216,11 @@ def _all_filled(title: str, made: Any, out: Any, place: str) -> Any:
 
 
 def _kind(x: Any) -> str:
-    name = type(x).__name__
+    return _kind_of(type(x))
+
+
+def _kind_of(kind: type | Structure) -> str:
+    name = kind.__name__
     return f"{'an' if name[:1].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 

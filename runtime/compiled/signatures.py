@@ -11,6 +11,7 @@ from ...compiler.backend.entries import specs
 from ...compiler.backend.entries.text import Named
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import items_of
+from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.graph import Where
 
 
@@ -70,7 +71,7 @@ def native_spec(node: tree.Signature) -> Any:
     if kind == "array":
         return specs.ArraySpec(node[1], node[2])
     if kind == "static":
-        return specs.StaticSpec(tree.static_value(node[1]))  # the very object: another one comes to Python
+        return specs.StaticSpec(static_value(node[1]))  # the very object: another one comes to Python
     if kind not in ("dict", "list", "tuple"):
         return None
     inner = tuple([native_spec(each) for each in node[-1]])

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
+from ...compiler.frontend.static_keys import static_key, static_value
 from ...compiler.ir.types import NAMES
 from ..compiled.function import Function
 from ..transforms import jit
@@ -191,7 +192,7 @@ class InJax:
         for x, place in zip(flat, places, strict=True):
             node = None if place else self._node(x)
             if node is None:
-                key.append(tree.static_key(x))
+                key.append(static_key(x))
             else:
                 given.append(jax.numpy.asarray(x))
                 nodes.append(node)
@@ -237,7 +238,7 @@ class InJax:
 
         def flat(*given: Any) -> tuple[Any, ...]:
             parts = iter(given)
-            leaves = [next(parts) if s is None else tree.static_value(s) for s in statics]
+            leaves = [next(parts) if s is None else static_value(s) for s in statics]
             args, kwargs = jax.tree.unflatten(structure, leaves)
             results, form = jax.tree.flatten(owner(*args, **kwargs))
             arrays = [isinstance(x, (Array, np.ndarray, np.generic)) for x in results]

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
+from ...compiler.frontend.static_keys import static_key, static_value
 from ...compiler.ir.types import DTYPES, Type
 from ..compiled.function import Function
 from ..transforms import jit
@@ -251,7 +252,7 @@ class InTorch:
         given, nodes, statics = [], [], []
         for x in leaves:
             node = self._node(x)
-            statics.append(tree.static_key(x) if node is None else None)
+            statics.append(static_key(x) if node is None else None)
             if node is not None:
                 given.append(x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=_wide(x)))
                 nodes.append(node)
@@ -285,7 +286,7 @@ class InTorch:
 
         def flat(*given: Any) -> tuple[Any, ...]:
             parts = iter(given)
-            leaves = [next(parts) if s is None else tree.static_value(s) for s in statics]
+            leaves = [next(parts) if s is None else static_value(s) for s in statics]
             args, kwargs = pytree.tree_unflatten(leaves, structure)
             results, form = pytree.tree_flatten(owner(*args, **kwargs))
             arrays = [isinstance(x, (Array, np.ndarray, np.generic)) for x in results]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     # isort: on
     from pullback.compiler.frontend.numpy.convolutions import conv
+    from pullback.compiler.ir.containers import register
     from pullback.runtime.branches import cond, switch
     from pullback.runtime.compiled.build import build
     from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
         set_float32_matmul_precision, use_deterministic_algorithms,
     )
     # isort: on
-    from pullback.runtime.directions import hessian, hvp, jacfwd, jacrev, jvp, vjp
+    from pullback.runtime.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
+    from pullback.runtime.derivatives.products import hvp, jvp, linear_transpose, linearize, vjp
+    from pullback.runtime.derivatives.trees import ravel, tree_flatten, tree_map, tree_unflatten
     from pullback.runtime.external import external
     from pullback.runtime.implicit import implicit
     from pullback.runtime.interop.jax_calls import to_jax
@@ -75,44 +78,42 @@ if TYPE_CHECKING:
         pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, selu, threshold,
     )
     from pullback.runtime.tensor.face.functions import (
-        BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, Generator, IntTensor, LongTensor,
-        ShortTensor, Tensor, abs, absolute, acos, acosh, add, addbmm, addcdiv, addcmul, addmm, addmv, addr,
-        alias_copy, all, allclose, amax, amin, aminmax, any, arange, arccos, arccosh, arcsin, arcsinh, arctan,
-        arctan2, arctanh, argmax, argmin, argsort, argwhere, as_strided, as_strided_copy, as_strided_scatter,
-        as_tensor, asarray, asin, asinh, atan, atan2, atanh, atleast_1d, atleast_2d, atleast_3d, baddbmm,
-        bernoulli, bincount, binomial, bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or,
-        bitwise_right_shift, bitwise_xor, block_diag, bmm, bool, broadcast_shapes, broadcast_tensors,
-        broadcast_to, bucketize, can_cast, cartesian_prod, cat, cdist, ceil, chain_matmul, channels_last, chunk, clamp,
-        clamp_max, clamp_min, clip, clone, column_stack, combinations, concat, concatenate, contiguous_format,
-        conv1d, conv2d, copysign, corrcoef, cos, cosh, count_nonzero, cov, cummax, cummin, cumprod, cumsum,
-        cumulative_trapezoid, default_generator, deg2rad, detach, detach_, diag, diag_embed, diagflat, diagonal,
-        diagonal_copy, diagonal_scatter, diff, dist, div, divide, dot, double, dsplit, dstack, dtype, e, einsum,
-        empty, empty_like, empty_permuted, empty_strided, eq, equal, erf, exp, exp2, expand_copy, expm1, eye,
-        fill, finfo, fix, flatten, flip, fliplr, flipud, float, float_power, floor, floor_divide, fmax, fmin,
-        fmod, frac, frexp, from_dlpack, from_numpy, frombuffer, full, full_like, gather, gcd, ge, ger,
-        get_device, get_rng_state, gradient, greater, greater_equal, gt, heaviside, histc, histogram,
+        BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, Generator, IntTensor, LongTensor, ShortTensor,
+        Tensor, abs, absolute, acos, acosh, add, addbmm, addcdiv, addcmul, addmm, addmv, addr, alias_copy, all,
+        allclose, amax, amin, aminmax, any, arange, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, argmax,
+        argmin, argsort, argwhere, as_strided, as_strided_copy, as_strided_scatter, as_tensor, asarray, asin, asinh,
+        atan, atan2, atanh, atleast_1d, atleast_2d, atleast_3d, baddbmm, bernoulli, bincount, binomial, bitwise_and,
+        bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, block_diag, bmm, bool,
+        broadcast_shapes, broadcast_tensors, broadcast_to, bucketize, can_cast, cartesian_prod, cat, cdist, ceil,
+        chain_matmul, channels_last, chunk, clamp, clamp_max, clamp_min, clip, clone, column_stack, combinations,
+        concat, concatenate, contiguous_format, conv1d, conv2d, copysign, corrcoef, cos, cosh, count_nonzero, cov,
+        cummax, cummin, cumprod, cumsum, cumulative_trapezoid, default_generator, deg2rad, detach, detach_, diag,
+        diag_embed, diagflat, diagonal, diagonal_copy, diagonal_scatter, diff, dist, div, divide, dot, double, dsplit,
+        dstack, dtype, e, einsum, empty, empty_like, empty_permuted, empty_strided, eq, equal, erf, exp, exp2,
+        expand_copy, expm1, eye, fill, finfo, fix, flatten, flip, fliplr, flipud, float, float_power, floor,
+        floor_divide, fmax, fmin, fmod, frac, frexp, from_dlpack, from_numpy, frombuffer, full, full_like, gather, gcd,
+        ge, ger, get_device, get_rng_state, gradient, greater, greater_equal, gt, heaviside, histc, histogram,
         histogramdd, hsplit, hstack, hypot, iinfo, index_add, index_copy, index_fill, index_put, index_reduce,
-        index_select, inf, initial_seed, inner, int, int8, int16, is_complex, is_conj, is_floating_point,
-        is_inference, is_neg, is_nonzero, is_same_size, is_signed, is_tensor, isclose, isfinite, isin, isinf,
-        isnan, isneginf, isposinf, isreal, kron, kthvalue, layout, lcm, ldexp, le, lerp, less, less_equal,
-        linspace, log, log1p, log2, log10, log_softmax, logaddexp, logaddexp2, logcumsumexp, logical_and,
-        logical_not, logical_or, logical_xor, logspace, logsumexp, long, lt, manual_seed, masked_fill,
-        masked_scatter, masked_select, matmul, max, maximum, mean, median, meshgrid, min, minimum, mm, mode,
-        moveaxis, movedim, msort, mul, multinomial, multiply, mv, nan, nan_to_num, nanmean, nanmedian,
-        nanquantile, nansum, narrow, narrow_copy, ne, neg, negative, newaxis, nextafter, nonzero,
-        nonzero_static, norm, normal, not_equal, numel, ones, ones_like, outer, permute, permute_copy, pi,
-        poisson, positive, pow, preserve_format, prod, promote_types, put, quantile, rad2deg, rand, rand_like,
-        randint, randint_like, randn, randn_like, randperm, range, ravel, reciprocal, relu, remainder, renorm,
-        repeat_interleave, reshape, resize_as_, result_type, roll, rot90, round, row_stack, rsqrt, rsub,
-        scalar_tensor, scatter, scatter_add, scatter_reduce, searchsorted, seed, select, select_copy,
-        select_scatter, set_default_dtype, set_printoptions, set_rng_state, sgn, short, sigmoid, sign, signbit,
-        sin, sinh, slice_copy, slice_scatter, softmax, sort, split, split_copy, split_with_sizes,
-        split_with_sizes_copy, sqrt, square, squeeze, squeeze_copy, stack, std, std_mean, strided, sub,
-        subtract, sum, swapaxes, swapdims, t, t_copy, take, take_along_dim, tan, tanh, tensor, tensor_split,
-        tensordot, tile, topk, transpose, transpose_copy, trapezoid, trapz, tril, tril_indices, triu,
-        triu_indices, true_divide, trunc, typename, uint8, unbind, unbind_copy, unflatten, unfold_copy, unique,
-        unique_consecutive, unravel_index, unsafe_chunk, unsafe_split, unsafe_split_with_sizes, unsqueeze,
-        unsqueeze_copy, vander, var, var_mean, vdot, view_copy, vsplit, vstack, where, zeros, zeros_like,
+        index_select, inf, initial_seed, inner, int, int8, int16, is_complex, is_conj, is_floating_point, is_inference,
+        is_neg, is_nonzero, is_same_size, is_signed, is_tensor, isclose, isfinite, isin, isinf, isnan, isneginf,
+        isposinf, isreal, kron, kthvalue, layout, lcm, ldexp, le, lerp, less, less_equal, linspace, log, log1p, log2,
+        log10, log_softmax, logaddexp, logaddexp2, logcumsumexp, logical_and, logical_not, logical_or, logical_xor,
+        logspace, logsumexp, long, lt, manual_seed, masked_fill, masked_scatter, masked_select, matmul, max, maximum,
+        mean, median, meshgrid, min, minimum, mm, mode, moveaxis, movedim, msort, mul, multinomial, multiply, mv, nan,
+        nan_to_num, nanmean, nanmedian, nanquantile, nansum, narrow, narrow_copy, ne, neg, negative, newaxis,
+        nextafter, nonzero, nonzero_static, norm, normal, not_equal, numel, ones, ones_like, outer, permute,
+        permute_copy, pi, poisson, positive, pow, preserve_format, prod, promote_types, put, quantile, rad2deg, rand,
+        rand_like, randint, randint_like, randn, randn_like, randperm, range, reciprocal, relu, remainder, renorm,
+        repeat_interleave, reshape, resize_as_, result_type, roll, rot90, round, row_stack, rsqrt, rsub, scalar_tensor,
+        scatter, scatter_add, scatter_reduce, searchsorted, seed, select, select_copy, select_scatter,
+        set_default_dtype, set_printoptions, set_rng_state, sgn, short, sigmoid, sign, signbit, sin, sinh, slice_copy,
+        slice_scatter, softmax, sort, split, split_copy, split_with_sizes, split_with_sizes_copy, sqrt, square,
+        squeeze, squeeze_copy, stack, std, std_mean, strided, sub, subtract, sum, swapaxes, swapdims, t, t_copy, take,
+        take_along_dim, tan, tanh, tensor, tensor_split, tensordot, tile, topk, transpose, transpose_copy, trapezoid,
+        trapz, tril, tril_indices, triu, triu_indices, true_divide, trunc, typename, uint8, unbind, unbind_copy,
+        unflatten, unfold_copy, unique, unique_consecutive, unravel_index, unsafe_chunk, unsafe_split,
+        unsafe_split_with_sizes, unsqueeze, unsqueeze_copy, vander, var, var_mean, vdot, view_copy, vsplit, vstack,
+        where, zeros, zeros_like,
     )
     from pullback.runtime.tensor.face.in_place_names import (
         abs_, acos_, acosh_, addmv_, arccos_, arccosh_, arcsin_, arcsinh_, arctan_, arctanh_, asin_, asinh_,
@@ -144,8 +145,8 @@ __all__ = [
     "cos", "cos_", "cosh", "cosh_", "cosine_similarity", "count_nonzero", "cov", "cpu", "cross", "cuda", "cummax",
     "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "custom_formula", "custom_jvp", "custom_vjp",
     "default_generator", "deg2rad", "deg2rad_", "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat",
-    "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide",
-    "dot", "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted",
+    "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide", "dot",
+    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted",
     "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_",
     "exp_", "expand_copy", "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "fft", "fill",
     "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64",
@@ -153,44 +154,45 @@ __all__ = [
     "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_", "ge", "geqrf",
     "ger", "get_default_device", "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_threads",
     "get_rng_state", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window",
-    "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack",
-    "hvp", "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy",
-    "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed",
-    "inner", "int", "int8", "int16", "int32", "int64", "inverse", "is_autocast_enabled", "is_complex", "is_conj",
+    "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hvp",
+    "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill",
+    "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
+    "int8", "int16", "int32", "int64", "inverse", "is_autocast_enabled", "is_complex", "is_conj",
     "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose",
-    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacrev", "jit", "jvp",
-    "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le",
-    "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_",
-    "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu",
-    "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp",
-    "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min",
-    "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma",
-    "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne",
-    "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static",
-    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
-    "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle",
-    "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu", "preserve_format", "prod",
-    "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like", "random", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "relu",
-    "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg",
-    "result_type", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub",
-    "save", "scalar_tensor", "scan", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
-    "select_copy", "select_scatter", "selu", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn",
-    "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_",
-    "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes",
-    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std",
-    "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes",
-    "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor",
-    "tensor_split", "tensordot", "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose",
-    "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices",
-    "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
-    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var",
-    "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where",
-    "while_loop", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacobian", "jacrev",
+    "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp",
+    "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linear_transpose", "linearize", "linspace",
+    "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp",
+    "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill",
+    "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool2d",
+    "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mps",
+    "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean",
+    "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_",
+    "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel",
+    "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist", "permute",
+    "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive",
+    "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
+    "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape",
+    "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "round_",
+    "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add",
+    "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled",
+    "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal",
+    "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax",
+    "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square",
+    "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub",
+    "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim",
+    "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "threshold", "tile", "to_jax", "to_torch",
+    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten",
+    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename",
+    "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
+    "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot", "view_as_complex",
+    "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "xlogy", "xlogy_", "xpu",
+    "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
@@ -214,52 +216,38 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
         " int32 int64",
         "runtime.tensor.face.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
-        " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
-        " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
-        " any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax"
-        " argmin argsort argwhere as_strided as_strided_copy as_strided_scatter"
-        " as_tensor asarray asin asinh atan atan2 atanh atleast_1d atleast_2d"
-        " atleast_3d baddbmm bernoulli bincount binomial bitwise_and"
-        " bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor"
-        " block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to"
-        " bucketize can_cast cartesian_prod cat cdist ceil chain_matmul channels_last chunk clamp"
-        " clamp_max clamp_min clip clone column_stack combinations concat concatenate"
-        " contiguous_format conv1d conv2d copysign corrcoef cos cosh count_nonzero cov"
-        " cummax cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad"
-        " detach detach_ diag diag_embed diagflat diagonal diagonal_copy"
-        " diagonal_scatter diff dist div divide dot double dsplit dstack dtype e"
-        " einsum empty empty_like empty_permuted empty_strided eq equal erf exp exp2"
-        " expand_copy expm1 eye fill finfo fix flatten flip fliplr flipud float"
-        " float_power floor floor_divide fmax fmin fmod frac frexp from_dlpack"
-        " from_numpy frombuffer full full_like gather gcd ge ger get_device"
-        " get_rng_state gradient greater greater_equal gt heaviside histc histogram"
-        " histogramdd hsplit hstack hypot iinfo index_add index_copy index_fill"
-        " index_put index_reduce index_select inf initial_seed inner int int16 int8"
-        " is_complex is_conj is_floating_point is_inference is_neg is_nonzero"
-        " is_same_size is_signed is_tensor isclose isfinite isin isinf isnan isneginf"
-        " isposinf isreal kron kthvalue layout lcm ldexp le lerp less less_equal"
-        " linspace log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp"
-        " logical_and logical_not logical_or logical_xor logspace logsumexp long lt"
-        " manual_seed masked_fill masked_scatter masked_select matmul max maximum mean"
-        " median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial"
-        " multiply mv nan nan_to_num nanmean nanmedian nanquantile nansum narrow"
-        " narrow_copy ne neg negative newaxis nextafter nonzero nonzero_static norm"
-        " normal not_equal numel ones ones_like outer permute permute_copy pi poisson"
-        " positive pow preserve_format prod promote_types put quantile rad2deg rand"
-        " rand_like randint randint_like randn randn_like randperm range ravel"
-        " reciprocal relu remainder renorm repeat_interleave reshape resize_as_"
-        " result_type roll rot90 round row_stack rsqrt rsub scalar_tensor scatter"
-        " scatter_add scatter_reduce searchsorted seed select select_copy"
-        " select_scatter set_default_dtype set_printoptions set_rng_state sgn short"
-        " sigmoid sign signbit sin sinh slice_copy slice_scatter softmax sort split"
-        " split_copy split_with_sizes split_with_sizes_copy sqrt square squeeze"
-        " squeeze_copy stack std std_mean strided sub subtract sum swapaxes swapdims t"
-        " t_copy take take_along_dim tan tanh tensor tensor_split tensordot tile topk"
-        " transpose transpose_copy trapezoid trapz tril tril_indices triu triu_indices"
-        " true_divide trunc typename uint8 unbind unbind_copy unflatten unfold_copy"
-        " unique unique_consecutive unravel_index unsafe_chunk unsafe_split"
-        " unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var var_mean vdot"
-        " view_copy vsplit vstack where zeros zeros_like",
+        " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr"
+        " alias_copy all allclose amax amin aminmax any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh"
+        " argmax argmin argsort argwhere as_strided as_strided_copy as_strided_scatter as_tensor asarray asin asinh"
+        " atan atan2 atanh atleast_1d atleast_2d atleast_3d baddbmm bernoulli bincount binomial bitwise_and"
+        " bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block_diag bmm bool"
+        " broadcast_shapes broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist ceil"
+        " chain_matmul channels_last chunk clamp clamp_max clamp_min clip clone column_stack combinations concat"
+        " concatenate contiguous_format conv1d conv2d copysign corrcoef cos cosh count_nonzero cov cummax cummin"
+        " cumprod cumsum cumulative_trapezoid default_generator deg2rad detach detach_ diag diag_embed diagflat"
+        " diagonal diagonal_copy diagonal_scatter diff dist div divide dot double dsplit dstack dtype e einsum empty"
+        " empty_like empty_permuted empty_strided eq equal erf exp exp2 expand_copy expm1 eye fill finfo fix flatten"
+        " flip fliplr flipud float float_power floor floor_divide fmax fmin fmod frac frexp from_dlpack from_numpy"
+        " frombuffer full full_like gather gcd ge ger get_device get_rng_state gradient greater greater_equal gt"
+        " heaviside histc histogram histogramdd hsplit hstack hypot iinfo index_add index_copy index_fill index_put"
+        " index_reduce index_select inf initial_seed inner int int16 int8 is_complex is_conj is_floating_point"
+        " is_inference is_neg is_nonzero is_same_size is_signed is_tensor isclose isfinite isin isinf isnan isneginf"
+        " isposinf isreal kron kthvalue layout lcm ldexp le lerp less less_equal linspace log log10 log1p log2"
+        " log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logspace"
+        " logsumexp long lt manual_seed masked_fill masked_scatter masked_select matmul max maximum mean median"
+        " meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv nan nan_to_num nanmean"
+        " nanmedian nanquantile nansum narrow narrow_copy ne neg negative newaxis nextafter nonzero nonzero_static"
+        " norm normal not_equal numel ones ones_like outer permute permute_copy pi poisson positive pow"
+        " preserve_format prod promote_types put quantile rad2deg rand rand_like randint randint_like randn randn_like"
+        " randperm range reciprocal relu remainder renorm repeat_interleave reshape resize_as_ result_type roll rot90"
+        " round row_stack rsqrt rsub scalar_tensor scatter scatter_add scatter_reduce searchsorted seed select"
+        " select_copy select_scatter set_default_dtype set_printoptions set_rng_state sgn short sigmoid sign signbit"
+        " sin sinh slice_copy slice_scatter softmax sort split split_copy split_with_sizes split_with_sizes_copy sqrt"
+        " square squeeze squeeze_copy stack std std_mean strided sub subtract sum swapaxes swapdims t t_copy take"
+        " take_along_dim tan tanh tensor tensor_split tensordot tile topk transpose transpose_copy trapezoid trapz"
+        " tril tril_indices triu triu_indices true_divide trunc typename uint8 unbind unbind_copy unflatten"
+        " unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes"
+        " unsqueeze unsqueeze_copy vander var var_mean vdot view_copy vsplit vstack where zeros zeros_like",
         "runtime.tensor.face.in_place_names": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_"
         " arctan_ arctanh_"
         " asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_"
@@ -284,7 +272,10 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "runtime.tensor.face.special_functions": "digamma erfc erfinv i0 igamma igammac lgamma logit"
         " mvlgamma polygamma sinc"
         " xlogy",
-        "runtime.directions": "hessian hvp jacfwd jacrev jvp vjp",
+        "runtime.derivatives.jacobians": "hessian jacfwd jacobian jacrev",
+        "runtime.derivatives.products": "hvp jvp linear_transpose linearize vjp",
+        "runtime.derivatives.trees": "ravel tree_flatten tree_map tree_unflatten",
+        "compiler.ir.containers": "register",
         "runtime.symbols": "lambdify",
         "runtime.compiled.threads": "get_num_threads set_num_threads",
         "runtime.transforms": "check grad jit value_and_grad",

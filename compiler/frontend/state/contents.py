@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.containers import state_of
+from ..static_keys import ById, static_key
 from ..tracing import is_foreign
-from ..tree import ById, state_of, static_key
 from .frozen import is_generator
 
 MISSING = ById("no value")

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+from ...ir.containers import apart
 from ...ir.graph import Where
 from .. import tree
 from ..errors import TraceError, message
@@ -144,11 +145,15 @@ def check_unchanged(
         elif type(old) in (list, tuple):
             same = len(old) == len(new)
             pairs = [(a, b, f"{path}[{k}]") for k, (a, b) in enumerate(zip(old, new, strict=True))] if same else []
+        elif type(old) is type(new) and (found := apart(old)) is not None:
+            after, held = apart(new) or (None, [])
+            same = found[0] == after
+            pairs = [(a, b, path + k) for a, b, k in zip(found[1], held, found[0].paths, strict=True)] if same else []
         else:
             same = old is new or id(old) not in known
             pairs = []
         if not same or type(old) is not type(new):
-            fix = "work on a copy: params = dict(params), items = list(items)"
+            fix = "work on a copy: params = dict(params), items = list(items), state = copy.copy(state)"
             verdict = f"{name!r} changes a container that it was given, at {path}"
             raise TraceError(message(verdict, where, fix))
         pending.extend(pairs)

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ir.containers import state_of
 from ..array import Array
 from ..errors import TraceError, message
 from ..operators import is_array_like
 from ..tracing import is_foreign
-from ..tree import state_of
 from .contents import MISSING, PLAIN, Unreadable, is_foreign_class, is_foreign_module, is_method, opened
 from .mentions import codes
 from .reading import Hidden, Source

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.containers import state_of
 from ..array import Array
-from ..tree import MADE_OF, state_of
+from ..tree import MADE_OF
 from . import frozen
 from .contents import MISSING, PLAIN, is_foreign_class, is_foreign_module
 

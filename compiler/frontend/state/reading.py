@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import TraceError, message
 from ..operators import is_array_like
-from ..tree import MADE_OF, ById, static_key
+from ..static_keys import ById, static_key
+from ..tree import MADE_OF
 from .contents import MISSING, PLAIN, Unreadable, opened
 from .mentions import mention
 

@@ -40,6 +40,7 @@ class Special(Primitive):
     """
 
     bounded = False
+    elementwise = True
 
     def __init__(
         self,

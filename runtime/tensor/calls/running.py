@@ -36,7 +36,7 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], into
     run, own = None, type(function) is Function  # products and maps are functions of compiled ones
     own = own and not is_of_arrays(function.__wrapped__)
     if own and function.plan.name in ("grad", "value_and_grad"):
-        run = _gradient(function, args)
+        run = _gradient(function, args, kwargs)
     elif own and function.plan.name == "jit":
         run = function.__wrapped__
     if run is not None:
@@ -70,15 +70,17 @@ def _check(function: Function, into: Any) -> None:
         raise TypeError(f"{title}: max_memory is for functions of arrays; for Tensors use utils.checkpoint")
 
 
-def _gradient(function: Function, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+def _gradient(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
     """The gradient of a function for arguments that are Tensors throughout; None for others."""
     plan: Any = function.plan
-    single = isinstance(plan.argnums, int)
-    given = (plan.argnums,) if single else plan.argnums
-    numbers = tuple([k + function.bound if k >= 0 else k + len(args) for k in given])
-    if not all(0 <= k < len(args) and is_of_tensors(args[k]) for k in numbers):
+    try:
+        found = function.places_of(plan.argnums, args[0] if args else None, len(args), tuple(kwargs))
+    except TypeError:  # the call with arrays tells what is wrong
         return None
-    chosen = numbers[0] if single else numbers
+    numbers = tuple([k for k in found if isinstance(k, int) and is_of_tensors(args[k])])
+    if len(numbers) != len(found):
+        return None
+    chosen = numbers if isinstance(plan.argnums, tuple) else numbers[0]
     if not plan.with_value:
         return func.grad(function.__wrapped__, chosen, plan.has_aux)
     both = func.grad_and_value(function.__wrapped__, chosen, plan.has_aux)
@@ -149,30 +151,68 @@ def _is_of_packages(found: Any) -> bool:
     return isinstance(found, np.ufunc) or (isinstance(home, str) and home.partition(".")[0] in ARRAYS)
 
 
-def _hvp(function: Callable[..., Any]) -> Callable[..., Any]:
-    def product(*args: Any) -> Any:
-        *rest, vector = args
-        return func.jvp(lambda x: func.grad(function)(x, *rest[1:]), (rest[0],), (vector,))[1]
-
-    return product
+Options = tuple[Any, bool]
+"""Which arguments a transform is about, and whether the function returns something beside its value."""
 
 
-def _check_tensors(_: Any) -> Any:
+def _hvp(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    argnums, has_aux = options
+
+    def product(*args: Any, **kwargs: Any) -> Any:
+        *own, vector = args
+        single = not isinstance(argnums, tuple)
+        places = (argnums,) if single else argnums
+
+        def slope(*moved: Any) -> Any:
+            whole = list(own)
+            for k, x in zip(places, moved, strict=True):
+                whole[k] = x
+            return func.grad(function, argnums, has_aux)(*whole, **kwargs)
+
+        tangents = (vector,) if single else tuple(vector)
+        return func.jvp(slope, tuple([own[k] for k in places]), tangents, has_aux=has_aux)[1:][: 1 + has_aux]
+
+    return lambda *args, **kwargs: _alone(product(*args, **kwargs))
+
+
+def _alone(made: tuple[Any, ...]) -> Any:
+    return made[0] if len(made) == 1 else made
+
+
+def _hessian(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    argnums, has_aux = options
+    return jacobians.jacfwd(jacobians.jacrev(function, argnums, has_aux=has_aux), argnums, has_aux)
+
+
+def _jacobian(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return jacobians.jacrev(function, options[0], has_aux=options[1])
+
+
+def _vjp(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return lambda *args: func.vjp(function, *args, has_aux=options[1])
+
+
+def _jvp(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return lambda *args: func.jvp(function, *args, has_aux=options[1])
+
+
+def _check_tensors(*_: Any) -> Any:
     raise TypeError("check is for functions of arrays; for Tensors use autograd.gradcheck or autograd.gradgradcheck")
 
 
-DIRECTIONS: dict[str, Callable[..., Any]] = {
-    "hessian": jacobians.hessian, "jacfwd": jacobians.jacfwd, "jacrev": jacobians.jacrev, "hvp": _hvp,
-    "vjp": lambda function: lambda *args: func.vjp(function, *args),
-    "jvp": lambda function: lambda *args: func.jvp(function, *args), "check": _check_tensors,
+DIRECTIONS: dict[str, Callable[[Any, Options], Callable[..., Any]]] = {
+    "hessian": _hessian, "jacfwd": lambda function, options: jacobians.jacfwd(function, *options),
+    "jacrev": _jacobian, "jacobian": _jacobian, "hvp": _hvp, "vjp": _vjp, "jvp": _jvp, "check": _check_tensors,
 }  # fmt: skip
 
 
-def direction(name: str, function: Callable[..., Any], args: tuple[Any, ...], first: Any, out: Any = None) -> Any:
+def direction(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], first: Any, out: Any, options: Options, kwargs: Any
+) -> Any:
     """A transform of `DIRECTIONS` at `args`, if what it differentiates, `first`, is of Tensors; else MISS."""
-    if not is_of_tensors(first) or is_of_arrays(function):
+    if not is_of_tensors(first) or is_of_arrays(function) or name not in DIRECTIONS:
         return MISS
-    made = attempt(DIRECTIONS[name](function), args, {})
+    made = attempt(DIRECTIONS[name](function, options), args, kwargs)
     if made is not MISS and out is not None:
         raise TypeError(f"{name}: out must be None, because this part of the result is a Tensor")
     return made

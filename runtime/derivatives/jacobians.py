@@ -1,0 +1,111 @@
+"""Jacobians and Hessians, dense or sparse: jacrev, jacfwd, jacobian and hessian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..compiled.chosen import Argnums
+from .blocks import Hessian, Jacfwd, Jacobian, Jacrev
+from .sparse import Sparse
+
+
+def jacrev(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The Jacobian by pullbacks, a row for each element of the result.
+
+    argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
+    has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+
+    `jacrev(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
+    nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
+    than `jacfwd` where the result is smaller than the argument. TypeError for leaves that are no floats.
+
+    >>> jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return Jacrev(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+def jacfwd(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The Jacobian by pushforwards, a column for each element of the argument.
+
+    argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
+    has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+
+    `jacfwd(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
+    nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
+    than `jacrev` where the result is larger than the argument. TypeError for leaves that are no floats.
+
+    >>> jacfwd(lambda x: (x * x, np.sum(x)))(np.array([1.0, 2.0]))
+    (array([[2., 0.],
+           [0., 4.]]), array([1., 1.]))
+    """
+    return Jacfwd(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+def jacobian(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
+    pattern: Any = None, static_argnums: Any = (), static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The Jacobian, by pullbacks or by pushforwards: `jacrev` or `jacfwd`, whichever takes less.
+
+    argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
+    has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+    sparse    make a SciPy csr_array of what can be other than zero: see below
+    pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
+
+    The pattern of a sparse Jacobian is found from the graph at the first call; one product for each group of columns,
+    or rows, that have no row in common gives all entries. `f.values(x)` has the entries alone, in the order of the
+    matrix; `print(f.sparsity(x))` shows the pattern, `f.products(x)` says how many products there are. What goes in and
+    comes out may be containers; a block is a matrix with a row for each element of the result. ValueError for a given
+    pattern that misses an entry, found by one product at the first call with such shapes; TypeError where it depends
+    on values, as where Python decides on what it computes.
+
+    >>> step = lambda x, u: np.array([x[1], -np.sin(x[0]) + u])
+    >>> A, B = jacobian(step, argnums=(0, 1))(np.array([0.0, 1.0]), 0.5)
+    >>> A, B
+    (array([[ 0.,  1.],
+           [-1.,  0.]]), array([0., 1.]))
+    >>> jacobian(lambda x: x[1:] * x[:-1], sparse=True)(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    """
+    if sparse or pattern is not None:
+        return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
+    return Jacobian(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+def hessian(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
+    pattern: Any = None, static_argnums: Any = (), static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The Hessian: `hessian(f)(x)` has the shape of x twice.
+
+    argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of tuples then
+    has_aux   the function returns (value, aux), and the Hessian is (blocks, aux)
+    sparse    make a SciPy csr_array of what can be other than zero: see below
+    pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
+
+    Where x is a dict, list or tuple, nested or not, it is a container of containers of blocks. So it is in the
+    containers that f returns; a result that is an array has its own shape first. `hessian(f)(x, out=h)` writes it into
+    the array h, or into arrays in containers like it.
+
+    A sparse Hessian is made as a sparse Jacobian is, see `jacobian`; as it is symmetric, fewer products are enough.
+
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    if sparse or pattern is not None:
+        return Sparse("hessian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
+    return Hessian(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]

@@ -1,0 +1,324 @@
+"""Products with derivatives: vjp, jvp, linearize, linear_transpose and hvp.
+
+A pullback is linear in its cotangent, so the pullback of a pullback is a pushforward: jvp needs no rules of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...compiler.frontend.errors import message
+from ...compiler.frontend.trace import Trace
+from ...compiler.ir.graph import Graph
+from ...compiler.passes import dead
+from ..compiled.byname import ByName, made_of
+from ..compiled.chosen import Argnums, checked, each_of, places, places_in
+from ..compiled.compiled import MISS
+from ..compiled.derive import Jit, has_floats, inner, owner_line
+from ..compiled.eager import with_tensors
+from ..compiled.function import Function
+from ..compiled.out import named
+from ..transforms import grad
+from .derived import Derived, Site
+
+
+def pushed(value: Callable[[Any], Any], x: Any, tangent: Any, y: Any) -> Any:
+    """The derivative of `value` at x along a tangent: the pullback of its pullback, at any cotangent like y."""
+
+    def along(cotangent: Any) -> Any:
+        return inner(grad(lambda x: inner(value(x), cotangent))(x), tangent)
+
+    return grad(along)(y)
+
+
+class Hvp(Derived):
+    """The product of a Hessian with a vector; see `hvp`."""
+
+    title, trailing = "hvp", 1
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        slope: Any = grad(value)
+        slope.__name__ = site.title.removeprefix("hvp of ")
+        return grad(lambda x: inner(slope(x), last[0]))(x)
+
+
+def hvp(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The product of the Hessian with a vector: `hvp(f)(x, v)`, or `hvp(f)(x, *more, v)`.
+
+    argnums   for which argument, or a tuple of them; v comes last, and is like it, or a tuple like these
+    has_aux   f returns (value, aux), and the product is (product, aux)
+
+    >>> hvp(lambda x: x ** 3)(2.0, 1.0)
+    12.0
+    """
+    return Hvp(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+class Pulled(Derived):
+    """The pullback of a function: of its arguments and a cotangent."""
+
+    title, trailing = "vjp", 1
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        return grad(lambda x: inner(value(x), last[0]))(x)
+
+
+class Pushed(Derived):
+    """The value of a function and its derivative along a direction: of its arguments and a tangent."""
+
+    title, trailing = "jvp", 1
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        y = value(x)
+        return y, pushed(value, x, last[0], y)
+
+
+class Linear(Derived):
+    """The derivative along a direction alone."""
+
+    title, trailing = "linearize", 1
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        return pushed(value, x, last[0], value(x))
+
+
+@dataclass(frozen=True)
+class Independent(Jit):
+    """A function whose result does not depend on its first arguments, those that are `opened`; else TypeError."""
+
+    def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
+        graph = dead(traced.graph)
+        opened = places_in(traced.signature, owner, self.opens[:-1])
+        moving = {graph.params[k] for place in opened for k in place.leaves}
+        read = {*graph.results, *[x for op in graph.body for x in op.args]}
+        if moving & read:
+            fix = "vjp(f, *args) has the pullback of what is not linear"
+            verdict = f"{self.name}: {owner.__name__} is not linear in the arguments that are transposed"
+            raise TypeError(message(verdict, owner_line(owner), fix))
+        return traced.graph, traced.result
+
+
+class Transposed(Derived):
+    """The transpose of a linear function; its arguments only say what is passed."""
+
+    title, trailing = "linear_transpose", 1
+
+    def _plan(self, opens: Argnums, has_aux: bool) -> Any:
+        return Independent(self.title, opens=opens)
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        return grad(lambda x: inner(value(x), last[0]))(x)
+
+
+@functools.lru_cache(maxsize=256)
+def _made(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
+    """One for each function: what it has compiled serves all calls."""
+    return kind(function, argnums, has_aux)
+
+
+def vjp(
+    function: Callable[..., Any], *args: Any, argnums: Argnums | None = None, has_aux: bool = False, out: Any = None
+) -> Any:
+    """The value of a function and its pullback: `out, pullback = vjp(f, *args)`.
+
+    argnums   the arguments that are differentiated; those of floats, if not given
+    has_aux   f returns (value, aux), and vjp (value, pullback, aux)
+    out       an array, or arrays in containers, for the value
+
+    `pullback(ct)` takes a cotangent like `out` and returns a tuple with one for each argument, None for those without
+    floats; with argnums it returns what belongs to these: one, or a tuple. `pullback(ct, out=(a, None))` puts the
+    cotangents into arrays.
+
+    >>> out, pullback = vjp(np.sin, np.zeros(2))
+    >>> pullback(np.array([1.0, 3.0]))
+    (array([1., 3.]),)
+    """
+    given = _given("vjp", function, args, argnums)
+    if (made := with_tensors("vjp", function, args, _at(args, given), out, (given, has_aux))) is not MISS:
+        return made
+    value = _made(Pulled, function, given, has_aux).value(*args, **_into(out, has_aux))
+    pullback = Pullback(function, given, args, has_aux, argnums is None)
+    return (value[0], pullback, value[1]) if has_aux else (value, pullback)
+
+
+def _given(title: str, function: Any, args: tuple[Any, ...], argnums: Any) -> Argnums:
+    """The chosen arguments; where none are, those of floats."""
+    if not callable(function):
+        raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
+    if argnums is not None:
+        made = checked(title, argnums)
+        known = _made(Pulled, function, made).value.argument_names(len(args))
+        places(f"{title} of {_name(function)}", made, 0, len(args), known, ())
+        return made
+    found = tuple([k for k, each in enumerate(args) if has_floats(each)])
+    if not found:
+        said = ", ".join(type(a).__name__ for a in args) or "none"
+        raise TypeError(f"{title} needs an argument with floats, got {said}")
+    return found
+
+
+def _into(out: Any, has_aux: bool) -> dict[str, Any]:
+    """The argument `out=` for a result, if there is one; beside aux, which is made fresh."""
+    return named((out, None) if has_aux and out is not None else out)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _at(args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, ...]:
+    return tuple([args[k] for k in each_of(argnums) if isinstance(k, int)])
+
+
+class Pullback(ByName):
+    """A pullback at the arguments of `vjp`; pickles hold these and the function."""
+
+    def __init__(
+        self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], has_aux: bool = False,
+        every: bool = True,
+    ) -> None:
+        self._back, self._floats = _made(Pulled, function, argnums, has_aux), argnums
+        self._args, self._every = args, every
+        made_of(self, function, argnums, args, has_aux, every)
+
+    def __call__(self, cotangent: Any, out: Any = None) -> Any:
+        args, chosen = self._args, self._floats
+        aux = self._back.has_aux
+        if not self._every:
+            made = self._back(*args, cotangent, **_into(out, aux))
+            return made[0] if aux else made
+        assert isinstance(chosen, tuple)
+        if out is not None and not (type(out) is tuple and len(out) == len(args)):
+            raise TypeError(f"out of a pullback is {out!r:.60}, expected a tuple of {len(args)}, or None")
+        into = out and tuple([out[k] for k in chosen if isinstance(k, int)])
+        made = self._back(*args, cotangent, **_into(into, aux))
+        found = iter(made[0] if aux else made)
+        return tuple([next(found) if k in chosen else None for k in range(len(args))])
+
+
+def jvp(
+    function: Callable[..., Any], primals: tuple[Any, ...], tangents: Any, *, argnums: Argnums | None = None,
+    has_aux: bool = False,
+) -> Any:
+    """The value of a function and its derivative along a direction: `out, tangent = jvp(f, (x,), (v,))`.
+
+    primals    the arguments, all of floats
+    tangents   the direction: as many, each like its argument
+    argnums    the arguments that change; others may be of any kind, and `tangents` is then like those chosen: one, or
+               a tuple
+    has_aux    f returns (value, aux), and jvp (value, tangent, aux)
+
+    `tangent` is like `out`, whose leaves must be floats. TypeError where a tangent is not like its argument.
+
+    >>> jvp(np.sin, (0.0,), (2.0,))
+    (0.0, 2.0)
+    """
+    chosen = _moving("jvp", function, primals, tangents, argnums)
+    primals = tuple(primals)
+    tensors = (primals, tangents if argnums is not None else tuple(tangents))
+    if (made := with_tensors("jvp", function, tensors, primals, None, (chosen, has_aux))) is not MISS:
+        return made
+    made = _made(Pushed, function, chosen, has_aux)(*primals, tangents if argnums is not None else tuple(tangents))
+    return (*made[0], made[1]) if has_aux else made
+
+
+def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any) -> Argnums:
+    """The arguments that change, checked against the tangents."""
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"{title} takes a tuple of primals, got {type(primals).__name__}")
+    if argnums is not None:
+        return _given(title, function, tuple(primals), argnums)
+    if not isinstance(tangents, (tuple, list)):
+        raise TypeError(f"{title} takes a tuple of tangents, got {type(tangents).__name__}")
+    if len(primals) != len(tangents) or not primals:
+        counts = f"{len(primals)} primals and {len(tangents)} tangents"
+        raise TypeError(f"{title} takes a tangent for each primal, got {counts}")
+    return tuple(range(len(primals)))
+
+
+def linearize(
+    function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False
+) -> Any:
+    """The value of a function and its derivative there, a linear function: `out, push = linearize(f, *primals)`.
+
+    argnums   the arguments that change; those of floats, if not given
+    has_aux   f returns (value, aux), and linearize (value, push, aux)
+
+    `push(*tangents)` takes a tangent like each argument that changes, and gives one like `out`. It runs the part of
+    `f` that it needs once more: it takes the arguments with it, and no intermediate results.
+
+    >>> out, push = linearize(lambda x: x ** 2, 3.0)
+    >>> out, push(1.0), push(0.5)
+    (9.0, 6.0, 3.0)
+    """
+    given = _given("linearize", function, primals, argnums)
+    made = _made(Linear, function, given, has_aux).value(*primals)
+    push = Pushforward(function, given, primals, has_aux)
+    return (made[0], push, made[1]) if has_aux else (made, push)
+
+
+class Pushforward(ByName):
+    """A derivative at the arguments of `linearize`; pickles hold these and the function."""
+
+    def __init__(
+        self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], has_aux: bool = False
+    ) -> None:
+        self._push, self._argnums, self._args = _made(Linear, function, argnums, has_aux), argnums, args
+        made_of(self, function, argnums, args, has_aux)
+
+    def __call__(self, *tangents: Any, out: Any = None) -> Any:
+        wanted = len(each_of(self._argnums))
+        if len(tangents) != wanted:
+            raise TypeError(f"what linearize made takes a tangent for each argument that changes, {wanted}, got "
+                            f"{len(tangents)}")
+        aux = self._push.has_aux
+        given = tangents if isinstance(self._argnums, tuple) else tangents[0]
+        made = self._push(*self._args, given, **_into(out, aux))
+        return made[0] if aux else made
+
+
+def linear_transpose(function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None) -> Any:
+    """The transpose of a linear function: `linear_transpose(f, x)(ct)` is the transpose of its matrix times ct.
+
+    primals   what f is called with: arrays or numbers, of which only the shapes and dtypes matter for those that are
+              transposed
+    argnums   the arguments in which f is linear; those of floats, if not given
+
+    The result takes a cotangent like what f returns, and gives a tuple with one for each of these arguments; with
+    argnums, what belongs to these. TypeError where f is not linear in them.
+
+    >>> linear_transpose(lambda x: 3.0 * x[:2], np.zeros(3))(np.array([1.0, 2.0]))
+    (array([3., 6., 0.]),)
+    """
+    given = _given("linear_transpose", function, primals, argnums)
+    return Transpose(function, given, primals)
+
+
+class Transpose(ByName):
+    """A transpose of `linear_transpose`; pickles hold its function and arguments."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]) -> None:
+        self._back, self._args = _made(Transposed, function, argnums), args
+        made_of(self, function, argnums, args)
+
+    def __call__(self, cotangent: Any, out: Any = None) -> Any:
+        return self._back(*self._args, cotangent, **named(out))
+
+
+__all__ = ["hvp", "jvp", "linear_transpose", "linearize", "vjp"]

@@ -1,0 +1,234 @@
+"""Sparse Jacobians and Hessians: the pattern from the graph, columns in groups, one product for each group.
+
+    jacobian(f, sparse=True)(x)      a SciPy csr_array; its pattern is found at the first call, and shared by all
+
+A product with the sum of the columns of a group has the entries of all of them, each in a row of its own. All products
+are the lanes of one kernel, which puts the entries in their order in the matrix.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.backend.entries import specs
+from ...compiler.frontend import tracing, tree
+from ...compiler.frontend.results import assemble, items_of
+from ..compiled.byname import ByName, made_of
+from ..compiled.chosen import Argnums, checked, split
+from ..compiled.derive import Gradient, Jit, like
+from ..compiled.function import Function
+from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
+from .compressed import CompressedHessian, CompressedJacobian, Other
+from .grouping import Products, entries, fewest, symmetric
+from .leaves import without_numbers
+from .products import Hvp, Linear
+
+
+class Plan(NamedTuple):
+    """What serves calls of one signature.
+
+    found      the pattern, and what it was found for
+    fixed      whether no whole number is among the arguments, on which it could depend
+    steady     whether it cannot change otherwise either
+    run        the kernel, which takes `arrays` after the arguments
+    matrix     the matrix without its values
+    blocks     what makes containers of blocks of it, if there are several
+    """
+
+    found: Found
+    fixed: bool
+    steady: bool
+    run: Any
+    arrays: tuple[np.ndarray, ...]
+    matrix: Any
+    blocks: Callable[[Any], Any] | None
+    products: Products
+
+
+class Sparse(ByName):
+    """A sparse Jacobian or Hessian; see `jacobian` and `hessian`.
+
+    f(*args)            a csr_array; or containers of them, where arguments or results are in containers
+    f.values(*args)     its entries alone, row by row: `data` of the csr_array
+    f.sparsity(*args)   the pattern: `print` shows it, `matrix` is a csr_array of bools
+    f.products(*args)   how many products with the Jacobian or Hessian a call makes, or with its transpose
+    """
+
+    def __init__(
+        self, title: str, function: Any, argnums: Argnums, has_aux: bool, pattern: Any, static_argnums: Any = (),
+        static_argnames: Any = (),
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
+        functools.update_wrapper(self, function, updated=())
+        argnums, second = checked(title, argnums), title == "hessian"
+        self._title, self._function, self._argnums, self._has_aux = title, function, argnums, has_aux
+        self._given, self._second, self._statics = pattern, second, (static_argnums, static_argnames)
+        plan: Any = Gradient("hessian", argnums, has_aux, False) if second else Jit(title, opens=argnums)
+        self._owner = Function(function, plan, static_argnums, static_argnames)
+        self._plans: dict[Any, Plan] = {}
+        self._latest: Plan | None = None
+        made_of(self, title, function, argnums, has_aux, pattern, static_argnums, static_argnames)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        plan, values, aux = self._made(args, kwargs)
+        made = _filled(plan.matrix, values) if plan.blocks is None else plan.blocks(values)
+        return (made, aux) if self._has_aux else made
+
+    def values(self, *args: Any, **kwargs: Any) -> Any:
+        """The entries alone, row by row."""
+        return self._made(args, kwargs)[1]
+
+    def sparsity(self, *args: Any, **kwargs: Any) -> Pattern:
+        """The pattern of all arguments and results together."""
+        return Pattern(self._plan(args, kwargs).found.matrix.copy())
+
+    def products(self, *args: Any, **kwargs: Any) -> int:
+        """How many products a call makes: the number of groups."""
+        return sum(self._plan(args, kwargs).products.counts)
+
+    def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Plan, Any, Any]:
+        """The plan for a call, the entries and what the function returned beside its value."""
+        plan = self._latest
+        if plan is None or not plan.fixed or tracing.current() is not None or not (plan.steady or plan.found.holds()):
+            plan = self._plan(args, kwargs)
+        try:
+            made = plan.run(*args, *plan.arrays, **kwargs)
+        except Other:
+            plan = self._plan(args, kwargs)
+            made = plan.run(*args, *plan.arrays, **kwargs)
+        return (plan, *made) if self._has_aux else (plan, made, None)
+
+    def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
+        if tracing.current() is not None:
+            said = f"sparse {self._title} of {self._owner.__name__} in a function that is traced"
+            raise TypeError(f"{said}: there are no SciPy matrices there; call it outside, or leave out sparse=True")
+        signature, leaves = self._owner.flatten(args, kwargs)
+        numbers = known_integers(leaves)
+        key = (signature, tuple([(k, v.tobytes()) for k, v in numbers.items()]))
+        plan = self._plans.get(key)
+        if plan is None or not plan.found.holds():
+            plan = self._planned(signature, leaves, not numbers)
+            self._check(plan, args, kwargs)
+            self._plans[key] = plan
+            while len(self._plans) > MOST:
+                del self._plans[next(iter(self._plans))]
+        self._latest = plan
+        return plan
+
+    def _planned(self, signature: tree.Signature, leaves: list[Any], fixed: bool) -> Plan:
+        more = (self._has_aux, self._second, self._pattern)
+        found = pattern_of(self._owner, self._argnums, signature, leaves, *more)
+        pattern = found.matrix
+        products = symmetric(pattern) if self._second else fewest(pattern)
+        more = (self._argnums, self._has_aux, *self._statics)
+        kind: Any = CompressedHessian if self._second else CompressedJacobian
+        run = kind(self._function, *more)
+        import scipy.sparse as sp
+
+        matrix = sp.csr_array((np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
+        return Plan(found, fixed, found.steady, run, products.arrays(), matrix, self._blocks(found), products)
+
+    def _pattern(self, shape: tuple[int, int]) -> Any:
+        """The pattern that was given, as a csr_array of bools; None if it is to be found."""
+        import scipy.sparse as sp
+
+        if self._given is None:
+            return None
+        given = self._given.matrix if isinstance(self._given, Pattern) else self._given
+        made = sp.csr_array(given != 0 if sp.issparse(given) else np.asarray(given, bool))
+        title = f"{self._title} of {self._owner.__name__}"
+        if made.shape != shape:
+            raise ValueError(f"{title}: the pattern has shape {made.shape}, expected {shape}")
+        if self._second and (made != made.T).nnz:
+            raise ValueError(f"{title}: the pattern is not symmetric, as that of a Hessian is: use pattern + pattern.T")
+        made.sum_duplicates()
+        made.sort_indices()
+        return made.astype(bool)
+
+    def _blocks(self, found: Found) -> Callable[[Any], Any] | None:
+        """What makes blocks of the entries, one for each leaf of the result and each leaf of the argument."""
+        given = [like(node, itertools.count()) for node in found.given]
+        single = not isinstance(self._argnums, tuple)
+        spec = given[0] if single else None
+        if single and items_of(spec) is None and items_of(found.result) is None:
+            return None
+        over = spec if single else specs.TupleResult(tuple(given))
+        pattern = found.matrix
+        rows, columns = entries(pattern)
+        edges = [np.cumsum([0, *sizes]) for sizes in (found.rows, found.columns)]
+
+        def block(r: int, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
+            """Which entries are in a block, its indices and the starts of its rows, and its shape."""
+            (top, bottom), (left, right) = edges[0][r : r + 2], edges[1][c : c + 2]
+            own = np.flatnonzero((rows >= top) & (rows < bottom) & (columns >= left) & (columns < right))
+            starts = np.concatenate([[0], np.cumsum(np.bincount(rows[own] - top, minlength=bottom - top))])
+            return own, columns[own] - left, starts, (int(bottom - top), int(right - left))
+
+        parts = [[block(r, c) for c in range(len(found.columns))] for r in range(len(found.rows))]
+
+        def made(values: Any) -> Any:
+            import scipy.sparse as sp
+
+            def matrix(r: int, c: int) -> Any:
+                own, indices, starts, shape = parts[r][c]
+                return sp.csr_array((values[own], indices, starts), shape)
+
+            number = itertools.count()
+
+            def row(_: Any) -> Any:
+                r, at = next(number), itertools.count()
+                return assemble(over, lambda _: matrix(r, next(at)))
+
+            return assemble(found.result, row)
+
+        return made
+
+    def _check(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """One product with the derivative and with the matrix: an entry that the pattern misses is an error."""
+        args, kwargs = self._owner._bind(args, kwargs)
+        places = self._owner.places_of(self._argnums, args[0] if args else None, len(args), tuple(kwargs))
+        x, _ = split(self._argnums, places, args, kwargs)
+        leaves: list[Any] = []
+        signature = without_numbers(tree.flatten(tree.opened(x), leaves))
+        rng = np.random.default_rng(0)
+        random = [rng.uniform(0.5, 1.5, np.shape(each)).astype(np.asarray(each).dtype) for each in leaves]
+        tangent = tree.rebuild(signature, iter([float(r) if type(x) is float else r
+                                                for r, x in zip(random, leaves, strict=True)]))
+        kind: Any = Hvp if self._second else Linear
+        product = kind(self._function, self._argnums, self._has_aux, *self._statics)(*args, tangent, **kwargs)
+        wanted: list[Any] = []
+        tree.flatten(tree.opened(product[0] if self._has_aux else product), wanted)
+        values = plan.run(*args, *plan.arrays, **kwargs)
+        matrix = _filled(plan.matrix, values[0] if self._has_aux else values)
+        vector = np.concatenate([np.ravel(each) for each in random])
+        made, scale = matrix @ vector, abs(matrix) @ abs(vector)
+        want = np.concatenate([np.ravel(each) for each in wanted])
+        coarse = matrix.data.dtype == np.float32
+        apart = np.abs(made - want) > (1e-2 if coarse else 1e-6) * (scale + np.abs(want))
+        if apart.any():
+            title, at = f"{self._title} of {self._owner.__name__}", int(np.argmax(apart))
+            if self._given is not None:
+                found = f"the pattern misses an entry in row {at}"
+                raise ValueError(f"{title}: {found}: leave it out to have it found, or see f.sparsity(...) without it")
+            raise RuntimeError(f"{title}: row {at} is wrong, a fault of ours; leave out sparse=True")
+
+
+MOST = 64
+"""Plans of one function that are kept."""
+
+
+def _filled(matrix: Any, values: Any) -> Any:
+    """The matrix with these values; everything else is shared."""
+    made = object.__new__(type(matrix))
+    made.__dict__.update(matrix.__dict__)
+    made.data = values
+    return made
+
+
+__all__ = ["Sparse"]
