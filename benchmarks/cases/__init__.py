@@ -31,6 +31,7 @@ FAMILIES = (
     "volatility",
     "heat",
     "cofactors",
+    "derivatives",
     "matrices",
     "fourier",
     "long_time",

@@ -1,0 +1,137 @@
+"""Jacobians and Hessians: sparse ones beside the function itself, small ones beside jax and CasADi, an iLQR step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import peers
+from harness import Case
+
+from pullback import grad, hessian, jacobian, jit, vmap
+
+ROWS = {"tiny": (200, 2_000), "quick": (1_000, 100_000), "full": (1_000, 100_000)}
+POINTS = {"tiny": 1_000, "quick": 100_000, "full": 100_000}
+STEPS = {"tiny": 10, "quick": 100, "full": 100}
+
+
+def residual(u):
+    """A reaction–diffusion equation, discretised along a line."""
+    change = np.zeros_like(u)
+    change[1:-1] = u[2:] - 2 * u[1:-1] + u[:-2]
+    return change + 0.1 * u * (1 - u) * (u - 0.3)
+
+
+def arrowhead(x):
+    """A global parameter and many local ones."""
+    return np.sum((x[1:] - x[0]) ** 2 * np.cos(x[1:])) + np.exp(0.1 * x[0])
+
+
+def bump(x):
+    return np.exp(-x[0] ** 2) * np.sin(3 * x[1]) + x[2] * x[0]
+
+
+def weibull(theta, x, t):
+    """The log likelihood of Weibull regression: three coefficients, an intercept and a shape."""
+    shape = np.exp(theta[4])
+    scale = np.exp(x @ theta[:3] + theta[3])
+    z = t / scale
+    return np.sum(theta[4] - np.log(scale) + (shape - 1) * np.log(z) - z**shape)
+
+
+def cart_pole(s, u):
+    """One step of a cart with a pole: position, angle and their velocities, pushed by a force."""
+    sine, cosine = np.sin(s[1]), np.cos(s[1])
+    a = (u[0] + 0.1 * sine * (0.5 * s[3] ** 2 + 9.81 * cosine)) / (1.0 + 0.1 * sine**2)
+    b = (-u[0] * cosine - 0.05 * s[3] ** 2 * cosine * sine - 1.1 * 9.81 * sine) / (0.5 * (1.0 + 0.1 * sine**2))
+    return np.stack([s[0] + 0.02 * s[2], s[1] + 0.02 * s[3], s[2] + 0.02 * a, s[3] + 0.02 * b])
+
+
+def blocks(s, u, p):
+    """What iLQR needs of every step: both Jacobians, and the Hessians along the costate p."""
+    A, B = jacobian(cart_pole, argnums=(0, 1))(s, u)
+    h = hessian(lambda s, u: np.dot(cart_pole(s, u), p), argnums=(0, 1))(s, u)
+    return A, B, h
+
+
+def jax_cart_pole(jnp, s, u):
+    sine, cosine = jnp.sin(s[1]), jnp.cos(s[1])
+    a = (u[0] + 0.1 * sine * (0.5 * s[3] ** 2 + 9.81 * cosine)) / (1.0 + 0.1 * sine**2)
+    b = (-u[0] * cosine - 0.05 * s[3] ** 2 * cosine * sine - 1.1 * 9.81 * sine) / (0.5 * (1.0 + 0.1 * sine**2))
+    return jnp.stack([s[0] + 0.02 * s[2], s[1] + 0.02 * s[3], s[2] + 0.02 * a, s[3] + 0.02 * b])
+
+
+def jax_blocks(jax, s, u, p):
+    def step(s, u):
+        return jax_cart_pole(jax.numpy, s, u)
+
+    A, B = jax.jacfwd(step, (0, 1))(s, u)
+    return A, B, jax.hessian(lambda s, u: jax.numpy.dot(step(s, u), p), (0, 1))(s, u)
+
+
+def jax_weibull(jnp, theta, x, t):
+    shape = jnp.exp(theta[4])
+    scale = jnp.exp(x @ theta[:3] + theta[3])
+    z = t / scale
+    return jnp.sum(theta[4] - jnp.log(scale) + (shape - 1) * jnp.log(z) - z**shape)
+
+
+def of_a_dict(p):
+    return p["a"] * p["b"] + p["c"] * np.sum(p["d"])
+
+
+def cases(size: str) -> Iterator[Case]:
+    for rows in ROWS[size]:
+        u = np.linspace(0.0, 1.0, rows)
+        banded, f = jacobian(residual, sparse=True), jit(residual)
+        six = {"pullback": lambda banded=banded, u=u: banded.values(u), "copying (6 residuals)": _times(6, f, u)}
+        yield Case(f"banded Jacobian, {rows:,} rows", six, "µs", 1e6, (("copying (6 residuals)", 1.0),))
+    x = np.random.default_rng(0).normal(size=10_000 if size != "tiny" else 500)
+    arrow, slope = hessian(arrowhead, sparse=True), grad(arrowhead)
+    ten = {"pullback": lambda: arrow.values(x), "copying (10 gradients)": _times(10, slope, x)}
+    yield Case(f"arrowhead Hessian, {len(x):,} rows", ten, "µs", 1e6, (("copying (10 gradients)", 1.0),))
+
+    jax = peers.jax()
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(POINTS[size], 3))
+    many = vmap(grad(bump))
+    ways: dict[str, Any] = {"pullback": lambda: many(points)}
+    if jax:
+        def jax_bump(x):
+            return jax.numpy.exp(-x[0] ** 2) * jax.numpy.sin(3 * x[1]) + x[2] * x[0]
+
+        ways["jax"] = peers.by_jax(jax.vmap(jax.grad(jax_bump)), points)
+    yield Case(f"vmap of a gradient, {len(points):,} points", ways, "µs", 1e6, (("jax", 3.0),), agree=1e-10)
+
+    theta = np.array([0.1, -0.2, 0.05, 0.3, 0.2])
+    x, t = rng.normal(size=(1_000, 3)), rng.gamma(2.0, size=1_000)
+    errors = hessian(weibull)
+    ways = {"pullback": lambda: errors(theta, x, t)}
+    if jax:
+        ways["jax"] = peers.by_jax(
+            lambda theta, x, t: jax.hessian(lambda q: jax_weibull(jax.numpy, q, x, t))(theta), theta, x, t
+        )
+    yield Case("Hessian of Weibull regression, 5 x 1,000", ways, "µs", 1e6, (("jax", 5.0),), agree=1e-9)
+
+    n = STEPS[size]
+    s, u, p = rng.normal(size=(n, 4)), rng.normal(size=(n, 1)), rng.normal(size=(n, 4))
+    steps = vmap(blocks)
+    ways = {"pullback": lambda: steps(s, u, p)}
+    if jax:
+        ways["jax"] = peers.by_jax(jax.vmap(lambda s, u, p: jax_blocks(jax, s, u, p)), s, u, p)
+    yield Case(f"derivatives of an iLQR iteration, {n} steps", ways, "µs", 1e6, (("jax", 20.0),), agree=1e-10)
+
+    given = {name: rng.normal(size=3) for name in "abcd"}
+    of_four = jacobian(of_a_dict)
+    yield Case("Jacobian for a dict of 4 arrays", {"pullback": lambda: of_four(given)}, "ns", 1e9,
+               (("at most", 2000.0),))  # fmt: skip
+
+
+def _times(count: int, f: Any, x: np.ndarray) -> Any:
+    def way() -> Any:
+        for _ in range(count):
+            made = f(x)
+        return made
+
+    return way
