@@ -385,3 +385,44 @@ def test_unregistered_objects_say_what_to_do() -> None:
 
     with pytest.raises(TypeError, match=r"needs floats; argument b is .*Bare"):
         pb.grad(lambda b: np.sum(b.p))(Bare())
+
+
+# ---- complex numbers
+
+Z = np.array([0.3 + 0.4j, -0.7 + 0.2j])
+
+
+def test_derivatives_of_holomorphic_functions() -> None:
+    def f(z: Any) -> Any:
+        return np.sum(np.exp(z) * z[0])
+
+    def values(z: Any) -> Any:
+        return {"a": z * z, "b": np.sin(z[0])}
+
+    slope = np.exp(Z) * Z[0] + np.array([np.sum(np.exp(Z)), 0])
+    near(pb.grad(f, holomorphic=True)(Z), slope)
+    value, made = pb.value_and_grad(lambda k, z: (f(z), k), argnums="z", has_aux=True, holomorphic=True)(2.0, Z)
+    near(value[0], f(Z))
+    near(made, slope)
+    near(pb.grad(pb.grad(lambda z: z**3, holomorphic=True), holomorphic=True)(Z[0]), 6 * Z[0])
+    near(pb.vmap(pb.grad(np.sin, holomorphic=True))(Z), np.cos(Z))
+    for transform in (pb.jacrev, pb.jacfwd, pb.jacobian):
+        blocks = transform(values, holomorphic=True)(Z)
+        near(blocks["a"], np.diag(2 * Z))
+        near(blocks["b"], [np.cos(Z[0]), 0])
+    step = 1e-6
+    for direction in (1.0, 1j):  # a holomorphic function has one derivative, whichever way z goes
+        near(slope[0], (f(Z + step * direction * np.eye(2)[0]) - f(Z - step * direction * np.eye(2)[0]))
+             / (2 * step * direction), second=True)
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: pb.grad(np.sin, holomorphic=True)(1.0), "argument x.* has real numbers: pass z"),
+    (lambda: pb.grad(np.abs, holomorphic=True)(1j), "holomorphic=True needs a complex scalar; absolute returned a real"),
+    (lambda: pb.jacrev(np.real, holomorphic=True)(Z), "the result is real; pass z"),
+    (lambda: pb.jacfwd(np.sin, holomorphic=True)(V), "the argument is real; pass z"),
+    (lambda: pb.grad(np.exp)(1j), "returned complex numbers(.|\\n)*holomorphic=True gives"),
+])
+def test_what_is_not_holomorphic(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()

@@ -19,6 +19,7 @@ from ...compiler.frontend.static_keys import is_still, static_value
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Builder, Graph, Where, inline
 from ...compiler.ir.types import Type
+from ...compiler.ops.elementwise import neg
 from ...compiler.ops.source import number
 from ...compiler.passes import dead, value_and_grad
 from ..limits import limit
@@ -52,6 +53,7 @@ class Gradient:
     has_aux: bool
     with_value: bool
     max_memory: int | None = None
+    holomorphic: bool = False
 
     @property
     def opens(self) -> Argnums:
@@ -62,12 +64,14 @@ class Gradient:
         for place in places_in(traced.signature, owner, self.argnums):
             nodes.append(self._checked(owner, *place))
             wrt += place.leaves
-        graph, value, aux = _value_first(traced, owner, self.has_aux)
+        graph, value, aux = _value_first(traced, owner, self.has_aux, self.holomorphic)
         index = iter(range(len(graph.results), len(graph.results) + len(wrt)))
         grads = [like(node, index) for node in nodes]
         if traced.frozen:
             refuse_unseen(graph, wrt, traced.frozen)
         joint = value_and_grad(graph, wrt, self.max_memory or limit())
+        if self.holomorphic:
+            joint = _conjugated(joint, nodes, len(graph.results))
         made = specs.TupleResult(tuple(grads)) if isinstance(self.argnums, tuple) else grads[0]
         if self.with_value:
             head = specs.TupleResult((value, aux)) if self.has_aux else value
@@ -77,7 +81,10 @@ class Gradient:
         return _selected(joint, result)
 
     def _checked(self, owner: Function, name: str, node: tree.Signature, _: range) -> tree.Signature:
-        """The argument, if all its leaves that are no static ones are floats."""
+        """The argument, if all its leaves that are no static ones are floats, or complex where that is asked for."""
+        if self.holomorphic and None in _imaginary(node):
+            verdict = f"{self.name} of {owner.__name__} with holomorphic=True: argument {name} has real numbers"
+            raise TypeError(f"{verdict}: pass z + 0j, or leave holomorphic out")
         leaves = list(tree.nodes(node, name))
         if all(n[0] == "static" for _, n in leaves):
             path, said = (leaves[0][0], tree.spelled(leaves[0][1])) if leaves else (name, "empty")
@@ -89,6 +96,28 @@ class Gradient:
                     f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(n)}: {way}"
                 )
         return node
+
+
+def _imaginary(node: tree.Signature) -> list[bool | None]:
+    """For each traced leaf whether it is an imaginary part; None for one that is of no complex number."""
+    if node[0] == "named" and node[1] is Parts:
+        return [False, True]
+    if node[0] in tree.CONTAINERS:
+        return [each for inner in node[-1] for each in _imaginary(inner)]
+    return [] if node[0] == "static" else [None]
+
+
+def _conjugated(joint: Graph, nodes: Sequence[tree.Signature], first: int) -> Graph:
+    """The graph whose results from `first` on, gradients of a real part, are the derivatives of a holomorphic function.
+
+    With f = u + iv, the gradient of u is u_x + i u_y, and f' is u_x - i u_y, as u_y = -v_x (Cauchy and Riemann).
+    """
+    b = Builder(joint.name, [p.type for p in joint.params], [p.hint for p in joint.params])
+    results = inline(joint, b, b.params)
+    for k, turned in enumerate([each for node in nodes for each in _imaginary(node)]):
+        if turned:
+            results[first + k] = neg(b, results[first + k])
+    return b.finish(results)
 
 
 def like(node: tree.Signature, index: Any) -> Any:
@@ -118,8 +147,10 @@ def like(node: tree.Signature, index: Any) -> Any:
     return specs.ArrayResult(k, tree.dtype_of(node), shape)
 
 
-def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, Any, Any]:
-    """The graph with the value as its first result, the value's specification and that of the rest."""
+def _value_first(
+    traced: Trace, owner: Function, has_aux: bool, holomorphic: bool = False
+) -> tuple[Graph, Any, Any]:
+    """The graph with the value, or its real part, as its first result; the specifications of the value and the rest."""
     value, aux, graph = traced.result, None, traced.graph
     name, where = owner.__name__, owner_line(owner)
     if has_aux:
@@ -130,9 +161,15 @@ def _value_first(traced: Trace, owner: Function, has_aux: bool) -> tuple[Graph, 
     if isinstance(value, specs.ConstantResult) and isinstance(value.value, (int, float, np.number)):
         return _constant_first(graph, float(value.value), aux)
     index = getattr(value, "index", None)
+    if holomorphic:
+        if not (isinstance(value, NamedResult) and value.make is Parts):
+            said = "a real number" if index is not None else "several values"
+            fix = "leave holomorphic out"
+            raise NotScalar(message(f"holomorphic=True needs a complex scalar; {name} returned {said}", where, fix))
+        index = value.items[0].index
     if index is None:
         if isinstance(value, NamedResult) and value.make is Parts:
-            fix = "take np.real(z), np.imag(z) or np.abs(z); jvp(f, (z,), (1,)) has the slope of a holomorphic f"
+            fix = "take np.real(z), np.imag(z) or np.abs(z); holomorphic=True gives the derivative of a holomorphic f"
             raise NotScalar(message(f"a gradient needs a float scalar; {name} returned complex numbers", where, fix))
         what = "several values" if items_of(value) else repr(getattr(value, "value", value))
         fix = "return one float; with further results use has_aux=True"

@@ -139,6 +139,28 @@ class Jacobian(Jacrev):
         return by_rows(site, value, x, results) if results.size <= given.size else by_columns(site, value, x, y)
 
 
+class Holomorphic(Jacrev):
+    """The Jacobian of a holomorphic function of complex numbers: the conjugate of that of its real part."""
+
+    title = "holomorphic Jacobian"
+
+    @staticmethod
+    def body(site: Site, value: Value, x: Any, *last: Any) -> Any:
+        given, y = site.given(x), value(x)
+        for tree_, what in ((given.signature, "the argument"), (tree.flatten(tree.opened(y), []), "the result")):
+            if not tree.has_parts(tree_):
+                raise TypeError(f"{site.title}: {what} is real; pass z + 0j, or leave holomorphic out")
+
+        def real(x: Any) -> Any:
+            return tree_map(np.real, value(x))
+
+        return tree_map(np.conj, by_rows(site, real, x, site.result(real(x))))
+
+
+def _leaves_of(site: Site, y: Any) -> tree.Signature:
+    return tree.flatten(tree.opened(y), [])
+
+
 class Hessian(Jacrev):
     """All second derivatives of a function; see `hessian`."""
 
@@ -159,4 +181,4 @@ class Hessian(Jacrev):
         return by_rows(site, slope, x, given)
 
 
-__all__ = ["Hessian", "Jacfwd", "Jacobian", "Jacrev", "along_lanes"]
+__all__ = ["Hessian", "Holomorphic", "Jacfwd", "Jacobian", "Jacrev", "along_lanes"]

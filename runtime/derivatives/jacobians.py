@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiled.chosen import Argnums
-from .blocks import Hessian, Jacfwd, Jacobian, Jacrev
+from .blocks import Hessian, Holomorphic, Jacfwd, Jacobian, Jacrev
 from .sparse import Sparse
 
 
 def jacrev(
-    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
-    static_argnames: Any = (),
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False,
+    static_argnums: Any = (), static_argnames: Any = (),
 ) -> Callable[..., Any]:
     """The Jacobian by pullbacks, a row for each element of the result.
 
     argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
     has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+    holomorphic   the function takes and returns complex numbers, and is holomorphic
 
     `jacrev(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
     nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
@@ -27,17 +28,19 @@ def jacrev(
     array([[2., 0.],
            [0., 4.]])
     """
-    return Jacrev(function, argnums, has_aux, static_argnums, static_argnames)
+    made = Holomorphic if holomorphic else Jacrev
+    return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
 def jacfwd(
-    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
-    static_argnames: Any = (),
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False,
+    static_argnums: Any = (), static_argnames: Any = (),
 ) -> Callable[..., Any]:
     """The Jacobian by pushforwards, a column for each element of the argument.
 
     argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
     has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+    holomorphic   the function takes and returns complex numbers, and is holomorphic
 
     `jacfwd(f)(x)` has the shape of f(x) and then that of x, arrays or floats. Where f returns a dict, list or tuple,
     nested or not, it is the same container of such blocks; where x is one, each block is a container like x. Better
@@ -47,17 +50,19 @@ def jacfwd(
     (array([[2., 0.],
            [0., 4.]]), array([1., 1.]))
     """
-    return Jacfwd(function, argnums, has_aux, static_argnums, static_argnames)
+    made = Holomorphic if holomorphic else Jacfwd
+    return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
 def jacobian(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
-    pattern: Any = None, static_argnums: Any = (), static_argnames: Any = (),
+    pattern: Any = None, holomorphic: bool = False, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Callable[..., Any]:
     """The Jacobian, by pullbacks or by pushforwards: `jacrev` or `jacfwd`, whichever takes less.
 
     argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
     has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
+    holomorphic   the function takes and returns complex numbers, and is holomorphic
     sparse    make a SciPy csr_array of what can be other than zero: see below
     pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
 
@@ -79,7 +84,8 @@ def jacobian(
     """
     if sparse or pattern is not None:
         return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
-    return Jacobian(function, argnums, has_aux, static_argnums, static_argnames)
+    made = Holomorphic if holomorphic else Jacobian
+    return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
 def hessian(

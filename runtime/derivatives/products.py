@@ -1,4 +1,4 @@
-"""Products with derivatives: vjp, jvp, linearize, linear_transpose and hvp.
+"""Products with derivatives: vjp, jvp, hvp and gnvp.
 
 A pullback is linear in its cotangent, so the pullback of a pullback is a pushforward: jvp needs no rules of its own.
 """
@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from ...compiler.frontend.errors import message
-from ...compiler.frontend.trace import Trace
-from ...compiler.ir.graph import Graph
-from ...compiler.passes import dead
 from ..compiled.byname import ByName, made_of
-from ..compiled.chosen import Argnums, checked, each_of, places, places_in
+from ..compiled.chosen import Argnums, checked, each_of, places
 from ..compiled.compiled import MISS
-from ..compiled.derive import Jit, has_floats, inner, owner_line
+from ..compiled.derive import has_floats, inner
 from ..compiled.eager import with_tensors
-from ..compiled.function import Function
 from ..compiled.out import named
+from ..rules import stop_gradient
 from ..transforms import grad
 from .derived import Derived, Site
 
@@ -62,6 +57,38 @@ def hvp(
     return Hvp(function, argnums, has_aux, static_argnums, static_argnames)
 
 
+class Gnvp(Derived):
+    """The product of a Gauss–Newton matrix with a vector; see `gnvp`."""
+
+    title, trailing = "gnvp", 1
+
+    @staticmethod
+    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
+        site.given(x)
+        y = value(x)
+        site.result(y)
+        along = pushed(value, x, last[0], y)
+        return grad(lambda x: inner(value(x), stop_gradient(along)))(x)
+
+
+def gnvp(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """The product of the Gauss–Newton matrix with a vector: `gnvp(f)(x, v)` is the transpose of J times J v.
+
+    function   returns residuals, whose half sum of squares is minimised; J is their Jacobian, which is never formed
+    argnums    for which argument, or a tuple of them; v comes last, and is like it, or a tuple like these
+    has_aux    f returns (residuals, aux), and the product is (product, aux)
+
+    The matrix itself is `j.T @ j` with `j = jacobian(f, sparse=True)(x)`.
+
+    >>> gnvp(lambda x: x ** 2)(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    array([ 4., 16.])
+    """
+    return Gnvp(function, argnums, has_aux, static_argnums, static_argnames)
+
+
 class Pulled(Derived):
     """The pullback of a function: of its arguments and a cotangent."""
 
@@ -85,49 +112,8 @@ class Pushed(Derived):
         return y, pushed(value, x, last[0], y)
 
 
-class Linear(Derived):
-    """The derivative along a direction alone."""
-
-    title, trailing = "linearize", 1
-
-    @staticmethod
-    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
-        site.given(x)
-        return pushed(value, x, last[0], value(x))
-
-
-@dataclass(frozen=True)
-class Independent(Jit):
-    """A function whose result does not depend on its first arguments, those that are `opened`; else TypeError."""
-
-    def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]:
-        graph = dead(traced.graph)
-        opened = places_in(traced.signature, owner, self.opens[:-1])
-        moving = {graph.params[k] for place in opened for k in place.leaves}
-        read = {*graph.results, *[x for op in graph.body for x in op.args]}
-        if moving & read:
-            fix = "vjp(f, *args) has the pullback of what is not linear"
-            verdict = f"{self.name}: {owner.__name__} is not linear in the arguments that are transposed"
-            raise TypeError(message(verdict, owner_line(owner), fix))
-        return traced.graph, traced.result
-
-
-class Transposed(Derived):
-    """The transpose of a linear function; its arguments only say what is passed."""
-
-    title, trailing = "linear_transpose", 1
-
-    def _plan(self, opens: Argnums, has_aux: bool) -> Any:
-        return Independent(self.title, opens=opens)
-
-    @staticmethod
-    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
-        site.given(x)
-        return grad(lambda x: inner(value(x), last[0]))(x)
-
-
 @functools.lru_cache(maxsize=256)
-def _made(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
+def made_once(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
     """One for each function: what it has compiled serves all calls."""
     return kind(function, argnums, has_aux)
 
@@ -149,21 +135,21 @@ def vjp(
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
-    given = _given("vjp", function, args, argnums)
+    given = given_places("vjp", function, args, argnums)
     if (made := with_tensors("vjp", function, args, _at(args, given), out, (given, has_aux))) is not MISS:
         return made
-    value = _made(Pulled, function, given, has_aux).value(*args, **_into(out, has_aux))
+    value = made_once(Pulled, function, given, has_aux).value(*args, **into(out, has_aux))
     pullback = Pullback(function, given, args, has_aux, argnums is None)
     return (value[0], pullback, value[1]) if has_aux else (value, pullback)
 
 
-def _given(title: str, function: Any, args: tuple[Any, ...], argnums: Any) -> Argnums:
+def given_places(title: str, function: Any, args: tuple[Any, ...], argnums: Any) -> Argnums:
     """The chosen arguments; where none are, those of floats."""
     if not callable(function):
         raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
     if argnums is not None:
         made = checked(title, argnums)
-        known = _made(Pulled, function, made).value.argument_names(len(args))
+        known = made_once(Pulled, function, made).value.argument_names(len(args))
         places(f"{title} of {_name(function)}", made, 0, len(args), known, ())
         return made
     found = tuple([k for k, each in enumerate(args) if has_floats(each)])
@@ -173,7 +159,7 @@ def _given(title: str, function: Any, args: tuple[Any, ...], argnums: Any) -> Ar
     return found
 
 
-def _into(out: Any, has_aux: bool) -> dict[str, Any]:
+def into(out: Any, has_aux: bool) -> dict[str, Any]:
     """The argument `out=` for a result, if there is one; beside aux, which is made fresh."""
     return named((out, None) if has_aux and out is not None else out)
 
@@ -193,7 +179,7 @@ class Pullback(ByName):
         self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], has_aux: bool = False,
         every: bool = True,
     ) -> None:
-        self._back, self._floats = _made(Pulled, function, argnums, has_aux), argnums
+        self._back, self._floats = made_once(Pulled, function, argnums, has_aux), argnums
         self._args, self._every = args, every
         made_of(self, function, argnums, args, has_aux, every)
 
@@ -201,13 +187,13 @@ class Pullback(ByName):
         args, chosen = self._args, self._floats
         aux = self._back.has_aux
         if not self._every:
-            made = self._back(*args, cotangent, **_into(out, aux))
+            made = self._back(*args, cotangent, **into(out, aux))
             return made[0] if aux else made
         assert isinstance(chosen, tuple)
         if out is not None and not (type(out) is tuple and len(out) == len(args)):
             raise TypeError(f"out of a pullback is {out!r:.60}, expected a tuple of {len(args)}, or None")
-        into = out and tuple([out[k] for k in chosen if isinstance(k, int)])
-        made = self._back(*args, cotangent, **_into(into, aux))
+        places_ = out and tuple([out[k] for k in chosen if isinstance(k, int)])
+        made = self._back(*args, cotangent, **into(places_, aux))
         found = iter(made[0] if aux else made)
         return tuple([next(found) if k in chosen else None for k in range(len(args))])
 
@@ -234,7 +220,7 @@ def jvp(
     tensors = (primals, tangents if argnums is not None else tuple(tangents))
     if (made := with_tensors("jvp", function, tensors, primals, None, (chosen, has_aux))) is not MISS:
         return made
-    made = _made(Pushed, function, chosen, has_aux)(*primals, tangents if argnums is not None else tuple(tangents))
+    made = made_once(Pushed, function, chosen, has_aux)(*primals, tangents if argnums is not None else tuple(tangents))
     return (*made[0], made[1]) if has_aux else made
 
 
@@ -243,7 +229,7 @@ def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any
     if not isinstance(primals, (tuple, list)):
         raise TypeError(f"{title} takes a tuple of primals, got {type(primals).__name__}")
     if argnums is not None:
-        return _given(title, function, tuple(primals), argnums)
+        return given_places(title, function, tuple(primals), argnums)
     if not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{title} takes a tuple of tangents, got {type(tangents).__name__}")
     if len(primals) != len(tangents) or not primals:
@@ -252,73 +238,4 @@ def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any
     return tuple(range(len(primals)))
 
 
-def linearize(
-    function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False
-) -> Any:
-    """The value of a function and its derivative there, a linear function: `out, push = linearize(f, *primals)`.
-
-    argnums   the arguments that change; those of floats, if not given
-    has_aux   f returns (value, aux), and linearize (value, push, aux)
-
-    `push(*tangents)` takes a tangent like each argument that changes, and gives one like `out`. It runs the part of
-    `f` that it needs once more: it takes the arguments with it, and no intermediate results.
-
-    >>> out, push = linearize(lambda x: x ** 2, 3.0)
-    >>> out, push(1.0), push(0.5)
-    (9.0, 6.0, 3.0)
-    """
-    given = _given("linearize", function, primals, argnums)
-    made = _made(Linear, function, given, has_aux).value(*primals)
-    push = Pushforward(function, given, primals, has_aux)
-    return (made[0], push, made[1]) if has_aux else (made, push)
-
-
-class Pushforward(ByName):
-    """A derivative at the arguments of `linearize`; pickles hold these and the function."""
-
-    def __init__(
-        self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], has_aux: bool = False
-    ) -> None:
-        self._push, self._argnums, self._args = _made(Linear, function, argnums, has_aux), argnums, args
-        made_of(self, function, argnums, args, has_aux)
-
-    def __call__(self, *tangents: Any, out: Any = None) -> Any:
-        wanted = len(each_of(self._argnums))
-        if len(tangents) != wanted:
-            raise TypeError(f"what linearize made takes a tangent for each argument that changes, {wanted}, got "
-                            f"{len(tangents)}")
-        aux = self._push.has_aux
-        given = tangents if isinstance(self._argnums, tuple) else tangents[0]
-        made = self._push(*self._args, given, **_into(out, aux))
-        return made[0] if aux else made
-
-
-def linear_transpose(function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None) -> Any:
-    """The transpose of a linear function: `linear_transpose(f, x)(ct)` is the transpose of its matrix times ct.
-
-    primals   what f is called with: arrays or numbers, of which only the shapes and dtypes matter for those that are
-              transposed
-    argnums   the arguments in which f is linear; those of floats, if not given
-
-    The result takes a cotangent like what f returns, and gives a tuple with one for each of these arguments; with
-    argnums, what belongs to these. TypeError where f is not linear in them.
-
-    >>> linear_transpose(lambda x: 3.0 * x[:2], np.zeros(3))(np.array([1.0, 2.0]))
-    (array([3., 6., 0.]),)
-    """
-    given = _given("linear_transpose", function, primals, argnums)
-    return Transpose(function, given, primals)
-
-
-class Transpose(ByName):
-    """A transpose of `linear_transpose`; pickles hold its function and arguments."""
-
-    def __init__(self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]) -> None:
-        self._back, self._args = _made(Transposed, function, argnums), args
-        made_of(self, function, argnums, args)
-
-    def __call__(self, cotangent: Any, out: Any = None) -> Any:
-        return self._back(*self._args, cotangent, **named(out))
-
-
-__all__ = ["hvp", "jvp", "linear_transpose", "linearize", "vjp"]
+__all__ = ["Hvp", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "pushed", "vjp"]

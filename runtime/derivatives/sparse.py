@@ -26,7 +26,8 @@ from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
 from .compressed import CompressedHessian, CompressedJacobian, Other
 from .grouping import Products, entries, fewest, symmetric
 from .leaves import without_numbers
-from .products import Hvp, Linear
+from .linear import Linear
+from .products import Hvp
 
 
 class Plan(NamedTuple):

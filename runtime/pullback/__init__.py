@@ -12,11 +12,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributions = _fft = _func = None
-    _linalg = _mps = _nn = _optim = _random = _signal = _special = _utils = _xpu = None  # see _PARTS
+    _linalg = _mps = _nn = _optim = _random = _scipy = _signal = _special = _utils = _xpu = None  # see _PARTS
     # isort: off
     from pullback import (
         accelerator, amp, array_api, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim,
-        random, signal, special, utils, xpu,
+        random, scipy, signal, special, utils, xpu,
     )
     # isort: on
     from pullback.compiler.frontend.numpy.convolutions import conv
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     )
     # isort: on
     from pullback.runtime.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
-    from pullback.runtime.derivatives.products import hvp, jvp, linear_transpose, linearize, vjp
+    from pullback.runtime.derivatives.linear import linear_transpose, linearize
+    from pullback.runtime.derivatives.products import gnvp, hvp, jvp, vjp
     from pullback.runtime.derivatives.trees import ravel, tree_flatten, tree_map, tree_unflatten
     from pullback.runtime.external import external
     from pullback.runtime.implicit import implicit
@@ -153,7 +154,7 @@ __all__ = [
     "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac", "frac_", "frexp",
     "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_", "ge", "geqrf",
     "ger", "get_default_device", "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_threads",
-    "get_rng_state", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window",
+    "get_rng_state", "gnvp", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window",
     "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hvp",
     "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill",
     "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
@@ -178,28 +179,28 @@ __all__ = [
     "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape",
     "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "round_",
     "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add",
-    "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "set_default_device",
-    "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled",
-    "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal",
-    "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax",
-    "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square",
-    "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub",
-    "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim",
-    "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "threshold", "tile", "to_jax", "to_torch",
-    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten",
-    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename",
-    "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
-    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot", "view_as_complex",
-    "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "xlogy", "xlogy_", "xpu",
-    "zero_", "zeros", "zeros_like",
+    "scatter_reduce", "scipy", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu",
+    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_",
+    "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter",
+    "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt",
+    "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient",
+    "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take",
+    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "threshold", "tile",
+    "to_jax", "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten",
+    "tree_map", "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide",
+    "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
+    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot",
+    "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "xlogy",
+    "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     _NAMES_OF = {
         "compiler.frontend.numpy.convolutions": "conv",
         "pullback": "accelerator amp array_api autograd backends cpu cuda distributions fft func linalg mps nn optim"
-        " random signal special utils xpu",
+        " random scipy signal special utils xpu",
         "runtime.compiled.build": "build",
         "runtime.external": "external",
         "runtime.implicit": "implicit",
@@ -273,7 +274,8 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         " mvlgamma polygamma sinc"
         " xlogy",
         "runtime.derivatives.jacobians": "hessian jacfwd jacobian jacrev",
-        "runtime.derivatives.products": "hvp jvp linear_transpose linearize vjp",
+        "runtime.derivatives.linear": "linear_transpose linearize",
+        "runtime.derivatives.products": "gnvp hvp jvp vjp",
         "runtime.derivatives.trees": "ravel tree_flatten tree_map tree_unflatten",
         "compiler.ir.containers": "register",
         "runtime.symbols": "lambdify",
@@ -308,6 +310,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         "_nn": "runtime.nn runtime.nn.clip runtime.nn.older_norms runtime.nn.reparametrized runtime.nn.vectors",
         "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
         "_random": "runtime.tensor.ops.random.generators",
+        "_scipy": "runtime.interop.scipy_solvers",
         "_signal": "runtime.tensor.ops.windows.tapers",
         "_special": "runtime.tensor.face.special_functions",
         "_utils": "runtime.utils.checkpoint runtime.utils.collate runtime.utils.data runtime.utils.loader",
