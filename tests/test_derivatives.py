@@ -418,7 +418,7 @@ def test_derivatives_of_holomorphic_functions() -> None:
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: pb.grad(np.sin, holomorphic=True)(1.0), "argument x.* has real numbers: pass z"),
-    (lambda: pb.grad(np.abs, holomorphic=True)(1j), "holomorphic=True needs a complex scalar; absolute returned a real"),
+    (lambda: pb.grad(np.abs, holomorphic=True)(1j), "needs a complex scalar; absolute returned a real"),
     (lambda: pb.jacrev(np.real, holomorphic=True)(Z), "the result is real; pass z"),
     (lambda: pb.jacfwd(np.sin, holomorphic=True)(V), "the argument is real; pass z"),
     (lambda: pb.grad(np.exp)(1j), "returned complex numbers(.|\\n)*holomorphic=True gives"),

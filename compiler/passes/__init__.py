@@ -21,6 +21,7 @@ from .loops.hoist import fold, hoist
 from .loops.turns import turned
 from .narrow import narrow
 from .ranges import ranges
+from .taylor import taylor
 
 Pass = Callable[[Graph], Graph]
 
@@ -43,5 +44,7 @@ def optimize(
     return graph
 
 
-__all__ = ["PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "fold", "hoist", "narrow", "optimize",
-           "ranges", "turned", "unwrap", "value_and_grad"]
+__all__ = [
+    "PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "fold", "hoist", "narrow", "optimize",
+    "ranges", "taylor", "turned", "unwrap", "value_and_grad",
+]
