@@ -11,7 +11,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from .compiled.eager import with_tensors
 from .compiled.function import Function
 from .compiled.kernels import Reference
 from .compiled.variants import unguarded
+from .derivatives.blame import first_fault, forward, kinks
 
 STEP = 1e-30
 """Of the complex step: squares of it vanish beside 1."""
@@ -39,16 +40,24 @@ STEP = 1e-30
 
 @dataclass(frozen=True)
 class Report:
-    """What was compared, and how far apart the worst element was."""
+    """What was compared, and how far apart the worst element was.
+
+    worst   the largest relative difference, and `ulps` the largest in units of the last place
+    kinks   the operations at which the point is a kink, where what is compared is equal or a maximum is tied: there
+            the gradient is one of several, and numbers may agree or not
+    """
 
     method: str
     elements: int
     worst: float
     where: str
+    ulps: float = 0.0
+    kinks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         worst = f"the worst, {self.where}, within {self.worst:.1e}"
-        return f"{self.elements} elements agree with the {self.method}; {worst}"
+        kinks = f"; a kink: {', '.join(self.kinks)}" if self.kinks else ""
+        return f"{self.elements} elements agree with the {self.method}; {worst}{kinks}"
 
 
 class _NoComplex(Exception):
@@ -65,6 +74,9 @@ def check(
     elements: int = 256,
 ) -> Report:
     """Compare the gradient of a function, for all arguments of floats, with numbers; AssertionError if they differ.
+
+    The reverse sweep is compared element by element with complex steps or differences, and along a direction with the
+    forward one. The error tells the first operation whose own derivative is at fault, with its line, and kinks.
 
     argnums    the arguments it is for: a number or a name, or a tuple of them; all of floats, if not given
     order      2 compares the gradient of the gradient, along a fixed direction
@@ -93,7 +105,33 @@ def check(
     made: list[Any] = []
     tree.flatten(tree.opened(slope(*args)), made)
     method, reference = _reference(scalar, args, places, elements)
-    return _compare(method, labels, made, reference, rtol, atol)
+    graph, inputs, wrt = _traced(scalar, args, places)
+    creased = kinks(graph, inputs, wrt)
+    try:
+        report = _compare(method, labels, made, reference, rtol, atol)
+        _along(graph, inputs, wrt, made, rtol)
+    except AssertionError as error:
+        fault = first_fault(graph, inputs, wrt)
+        notes = [f"the first operation at fault: {fault}"] if fault else []
+        notes += [f"the point is a kink: {each}" for each in creased]
+        raise AssertionError("\n  ".join([str(error), *notes])) from None
+    return replace(report, kinks=creased)
+
+
+def _along(
+    graph: Graph, inputs: list[np.ndarray], wrt: list[int], made: list[Any], rtol: float | None
+) -> None:
+    """Compare the pushforward with the gradient, along a direction."""
+    rng = np.random.default_rng(3)
+    tangents = [rng.uniform(0.5, 1.5, inputs[n].shape) for n in wrt]
+    terms = [np.asarray(g, float) * t for g, t in zip(made, tangents, strict=True)]
+    by_reverse, scale = sum(np.sum(x) for x in terms), sum(np.sum(np.abs(x)) for x in terms)
+    by_forward = forward(graph, inputs, wrt, tangents)
+    coarse = any(np.asarray(g).dtype == np.float32 for g in made)
+    relative = max(rtol or 0.0, 1e-3 if coarse else 1e-7)
+    apart = abs(by_reverse - by_forward)
+    if math.isfinite(apart) and apart > relative * scale + 1e-10:
+        raise AssertionError(f"along a direction the pushforward gives {by_forward!r}, the gradient {by_reverse!r}")
 
 
 def _places(function: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None) -> tuple[int, ...]:
@@ -136,18 +174,25 @@ def _reference(
     scalar: Callable[..., Any], args: tuple[Any, ...], places: tuple[int, ...], elements: int
 ) -> tuple[str, list[np.ndarray]]:
     """The gradient by numbers, leaf by leaf; NaN stands where an element was left out."""
-    wide = tuple(_in_f64(each) if k in places else each for k, each in enumerate(args))
-    owner = Function(scalar, Jit(opens=places))
-    signature, leaves = owner.flatten(wide, {})
-    traced = owner._trace(signature, values=leaves)
-    graph = unguarded(traced.graph)
-    inputs = [np.asarray(v) for v in [*leaves, *map(tree.canonical, traced.extras)]]
-    counts = [tree.count(node) for node in signature[1][:-1]]
-    wrt = [n for k in places for n in range(sum(counts[:k]), sum(counts[: k + 1]))]
+    graph, inputs, wrt = _traced(scalar, args, places)
     try:
         return "complex step", [_each(_complex_step, graph, inputs, n, elements) for n in wrt]
     except _NoComplex:
         return "central differences", [_each(_central, graph, inputs, n, elements) for n in wrt]
+
+
+def _traced(
+    scalar: Callable[..., Any], args: tuple[Any, ...], places: tuple[int, ...]
+) -> tuple[Graph, list[np.ndarray], list[int]]:
+    """The graph of the function in float64, its inputs, and the numbers of those that are differentiated."""
+    wide = tuple(_in_f64(each) if k in places else each for k, each in enumerate(args))
+    owner = Function(scalar, Jit(opens=places))
+    signature, leaves = owner.flatten(wide, {})
+    traced = owner._trace(signature, values=leaves)
+    inputs = [np.asarray(v) for v in [*leaves, *map(tree.canonical, traced.extras)]]
+    counts = [tree.count(node) for node in signature[1][:-1]]
+    wrt = [n for k in places for n in range(sum(counts[:k]), sum(counts[: k + 1]))]
+    return unguarded(traced.graph), inputs, wrt
 
 
 def _in_f64(x: Any) -> Any:
@@ -261,7 +306,7 @@ def _central(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:
 def _compare(
     method: str, labels: list[str], made: list[Any], reference: list[Any], rtol: float | None, atol: float | None
 ) -> Report:
-    count, worst, where = 0, 0.0, labels[0] if labels else ""
+    count, worst, where, ulps = 0, 0.0, labels[0] if labels else "", 0.0
     for label, got, want in zip(labels, made, reference, strict=True):
         got = np.asarray(got)
         coarse = got.dtype == np.float32
@@ -281,8 +326,9 @@ def _compare(
             else:
                 away = abs(a - b) / max(abs(a), abs(b), 1e-300)
                 worst, where = (away, name) if away > worst else (worst, where)
+                ulps = max(ulps, float(abs(a - b) / np.spacing(got.dtype.type(max(abs(a), abs(b))))))
             count += 1
-    return Report(method, count, worst, where)
+    return Report(method, count, worst, where, ulps)
 
 
 __all__ = ["Report", "check"]

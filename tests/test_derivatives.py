@@ -426,3 +426,54 @@ def test_derivatives_of_holomorphic_functions() -> None:
 def test_what_is_not_holomorphic(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         call()
+
+
+# ---- the checker
+
+
+@pb.custom_vjp
+def wrong(x):
+    return x * x
+
+
+wrong.defvjp(lambda x: (x * x, x), lambda x, ct: (3 * x * ct,))
+
+
+def uses_it(x):
+    y = np.sin(x)
+    return np.sum(wrong(y) * y)
+
+
+def uses_it_in_a_loop(x):
+    for _ in range(3):
+        x = wrong(x) * 0.5
+    return x
+
+
+def test_the_checker_names_the_operation_at_fault() -> None:
+    for f, x in ((uses_it, np.array([0.3, 0.4])), (uses_it_in_a_loop, 0.7)):
+        with pytest.raises(AssertionError) as caught:
+            pb.check(f, x)
+        text = str(caught.value)
+        assert "the first operation at fault: wrong at" in text and "test_derivatives.py" in text
+        assert "the derivative for its argument 0" in text and "differences give" in text
+
+
+@pytest.mark.parametrize(("f", "x", "kink"), [
+    (lambda x: np.where(x > 0, x, 2 * x), 0.0, "gt at"), (lambda x: np.max(x), np.ones(3), "max at"),
+    (lambda x: np.sum(np.maximum(x, 1.0)), np.array([1.0, 2.0]), "maximum at"),
+    (lambda x: np.floor(x) + x, 2.0, "floor at"), (branching, 0.0, "gt at"),
+])
+def test_the_checker_says_where_the_point_is_a_kink(f: Callable[[Any], Any], x: Any, kink: str) -> None:
+    try:
+        text = str(pb.check(f, x))
+    except AssertionError as error:
+        text = str(error)
+    assert kink in text and "kink" in text
+    assert not pb.check(f, x + 0.25 * (np.arange(3.0) if np.ndim(x) and len(x) == 3 else 1.0)).kinks
+
+
+def test_the_checker_takes_argnums_and_counts_ulps() -> None:
+    report = pb.check(lambda k, x: np.sum(np.exp(x)) * k, 2.0, V, argnums="x")
+    assert report.elements == 5 and report.ulps <= 4 and report.kinks == ()
+    assert pb.check(lambda k, x: np.sum(np.exp(x)) * k, 2.0, V, argnums=0).elements == 1
