@@ -358,6 +358,26 @@ def test_errors() -> None:
         pb.jacobian(3, sparse=True)
 
 
+class Model:
+    """Transforms as methods: their arguments count from the one after self."""
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+    def residual(self, x):
+        return self.scale * x[1:] * x[:-1]
+
+    banded = pb.jacobian(residual, sparse=True)
+    dense = pb.jacobian(residual)
+
+
+def test_methods() -> None:
+    model = Model()
+    np.testing.assert_allclose(model.banded(X).toarray(), model.dense(X))
+    model.scale = 3.0
+    np.testing.assert_allclose(model.banded(X).toarray(), 1.5 * pb.jacobian(Model().residual)(X))
+
+
 def scaled(x):
     return x[1:] * x[:-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -217,3 +218,48 @@ def test_options_without_meaning_are_refused() -> None:
         pb.check(energy, x)
     with pytest.raises(RuntimeError, match="scalar tensor"):
         pb.grad(rows)(x)
+
+
+def test_chosen_arguments_and_aux() -> None:
+    t, u = tensor(A), tensor(B)
+
+    def f(k: Any, x: Any, y: Any) -> Any:
+        return (x.sin() * y).sum() * k, k
+
+    slope, aux = pb.grad(f, argnums=(1, 2), has_aux=True)(2, t, u)
+    alike(slope, (2 * t.cos() * u, 2 * t.sin()))
+    assert aux == 2
+    h, aux = pb.hessian(f, argnums=1, has_aux=True)(2, t, u)
+    np.testing.assert_allclose(h.numpy(), np.diag(-2 * np.sin(A) * B))
+    made, aux = pb.hvp(f, argnums=1, has_aux=True)(2, t, u, u)
+    np.testing.assert_allclose(made.numpy(), -2 * np.sin(A) * B * B)
+    for transform in (pb.jacobian, pb.jacrev, pb.jacfwd):
+        one, other = transform(lambda k, x, y: x * y * k, argnums=(1, 2))(2, t, u)
+        np.testing.assert_allclose(one.numpy(), np.diag(2 * B))
+        np.testing.assert_allclose(other.numpy(), np.diag(2 * A))
+    pullback = pb.vjp(lambda k, x: x.sin() * k, 2, t, argnums=1)[1]
+    np.testing.assert_allclose(pullback(u).numpy(), 2 * np.cos(A) * B)
+    tangent = pb.jvp(lambda k, x: x.sin() * k, (2, t), u, argnums=1)[1]
+    np.testing.assert_allclose(tangent.numpy(), 2 * np.cos(A) * B)
+    push = pb.linearize(lambda x: x.sin(), t)[1]
+    np.testing.assert_allclose(push(u).numpy(), np.cos(A) * B)
+
+
+@pytest.mark.parametrize("call", [
+    lambda t: pb.taylor(lambda x: x.sin(), t, t, 2), lambda t: pb.gnvp(lambda x: x.sin())(t, t),
+    lambda t: pb.jacobian(lambda x: x.sin(), sparse=True)(t), lambda t: pb.linear_transpose(lambda x: x.neg(), t)(t),
+])
+def test_transforms_of_arrays_alone_say_so(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="is for functions of arrays: write it with NumPy"):
+        call(tensor(A))
+
+
+def test_tensors_with_a_history_within_records_are_refused() -> None:
+    @dataclasses.dataclass
+    class Held:
+        x: Any
+
+    t = pb.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(TypeError, match="requires grad, and what a compiled function returns has no history"):
+        pb.grad(lambda h: np.sum(h.x))(Held(t))
+    assert type(pb.grad(lambda h: np.sum(h.x))(Held(t.detach())).x) is pb.Tensor

@@ -81,9 +81,16 @@ def follower(tree: Any, depth: int = 0) -> Callable[..., Any] | None:
 
 def unfollowed(tree: Any, depth: int = 0) -> Any:
     """The tree, if no leaf of it is followed; else BadLeaf."""
-    if FOLLOWED and isinstance(tree, (list, tuple, dict)) and depth < MAX_DEPTH:
-        for each in tree.values() if isinstance(tree, dict) else tree:
-            unfollowed(each, depth + 1)
+    if not FOLLOWED or depth >= MAX_DEPTH:
+        return tree
+    if isinstance(tree, (list, tuple, collections.deque)):
+        parts: Any = tree
+    elif isinstance(tree, dict):
+        parts = tree.values()
+    else:
+        parts = tree.parts if type(tree) is Opened else ()
+    for each in parts:
+        unfollowed(each, depth + 1)
     if type(tree) in FOLLOWED and FOLLOWED[type(tree)](tree):
         problem = "requires grad, and what a compiled function returns has no history"
         raise BadLeaf(problem, "pass x.detach(), or call the function under torch.no_grad()")

@@ -16,10 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.frontend import region as R
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.array import Array
+from ...compiler.ir.graph import Graph
 from ...compiler.ir.types import Type
 from ...compiler.ops.source import iota
+from ...compiler.passes import adjoint, dead
 from ..compiled.chosen import Argnums
 from ..compiled.derive import inner
 from ..control import scan
@@ -127,6 +130,31 @@ class Jacfwd(Jacrev):
         return by_columns(site, value, x, value(x))
 
 
+def costs(value: Value, x: Any) -> tuple[int, int]:
+    """What one pullback and one pushforward of a function take, in additions, counted in their graphs."""
+    now = tracing.current()
+    assert now is not None, "transforms are traced"
+    leaves: list[Any] = []
+    signature = tree.flatten(tree.opened(x), leaves)
+    kinds = [R.leaf_of(each) for each in leaves]
+    graph = R.trace_region(now, "counted", kinds, lambda *xs: value(tree.rebuild(signature, iter(xs)))).graph
+    wrt = [k for k, leaf in enumerate(kinds) if leaf.type.is_float]
+    back = adjoint(graph, wrt)
+    back = dead(Graph(back.name, back.params, back.body, back.results[len(graph.results) :]))
+    forth = adjoint(back, range(len(graph.params), len(back.params)))
+    forth = dead(Graph(forth.name, forth.params, forth.body, forth.results[len(wrt) :]))
+    return cost(back), cost(forth)
+
+
+def cost(graph: Graph) -> int:
+    """Additions, with every loop run once."""
+    total = 1
+    for op in graph.body:
+        sizes = [v.type.static_size() for v in (*op.args, *op.results) if not v.type.is_tape]
+        total += op.prim.cost * max(sizes, default=0) + sum(map(cost, op.regions))
+    return total
+
+
 class Jacobian(Jacrev):
     """A Jacobian by what costs less; see `jacobian`."""
 
@@ -136,7 +164,10 @@ class Jacobian(Jacrev):
     def body(site: Site, value: Value, x: Any, *last: Any) -> Any:
         y, given = value(x), site.given(x)
         results = site.result(y)
-        return by_rows(site, value, x, results) if results.size <= given.size else by_columns(site, value, x, y)
+        pull, push = costs(value, x)
+        if results.size * pull <= given.size * push:
+            return by_rows(site, value, x, results)
+        return by_columns(site, value, x, y)
 
 
 class Holomorphic(Jacrev):

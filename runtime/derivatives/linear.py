@@ -12,7 +12,9 @@ from ...compiler.ir.graph import Graph
 from ...compiler.passes import dead
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, each_of, places_in
+from ..compiled.compiled import MISS
 from ..compiled.derive import Jit, inner, owner_line
+from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from ..compiled.out import named
 from ..transforms import grad
@@ -77,6 +79,9 @@ def linearize(
     (9.0, 6.0, 3.0)
     """
     given = given_places("linearize", function, primals, argnums)
+    own = [primals[k] for k in each_of(given) if isinstance(k, int)]
+    if (made := with_tensors("linearize", function, primals, own, None, (given, has_aux))) is not MISS:
+        return made
     made = made_once(Linear, function, given, has_aux).value(*primals)
     push = Pushforward(function, given, primals, has_aux)
     return (made[0], push, made[1]) if has_aux else (made, push)

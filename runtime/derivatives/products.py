@@ -218,7 +218,7 @@ def jvp(
     chosen = _moving("jvp", function, primals, tangents, argnums)
     primals = tuple(primals)
     tensors = (primals, tangents if argnums is not None else tuple(tangents))
-    if (made := with_tensors("jvp", function, tensors, primals, None, (chosen, has_aux))) is not MISS:
+    if (made := with_tensors("jvp", function, tensors, _at(primals, chosen), None, (chosen, has_aux))) is not MISS:
         return made
     made = made_once(Pushed, function, chosen, has_aux)(*primals, tangents if argnums is not None else tuple(tangents))
     return (*made[0], made[1]) if has_aux else made

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...compiler.frontend.results import assemble, items_of
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, checked, split
 from ..compiled.derive import Gradient, Jit, like
+from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
 from .compressed import CompressedHessian, CompressedJacobian, Other
@@ -81,6 +83,13 @@ class Sparse(ByName):
         made = _filled(plan.matrix, values) if plan.blocks is None else plan.blocks(values)
         return (made, aux) if self._has_aux else made
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        """In the body of a class: argument numbers count from the one after self."""
+        self._owner.bound = 1
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """The entries alone, row by row."""
         return self._made(args, kwargs)[1]
@@ -109,6 +118,7 @@ class Sparse(ByName):
         if tracing.current() is not None:
             said = f"sparse {self._title} of {self._owner.__name__} in a function that is traced"
             raise TypeError(f"{said}: there are no SciPy matrices there; call it outside, or leave out sparse=True")
+        with_tensors(f"sparse {self._title}", self._function, args, args)
         signature, leaves = self._owner.flatten(args, kwargs)
         numbers = known_integers(leaves)
         key = (signature, tuple([(k, v.tobytes()) for k, v in numbers.items()]))
@@ -129,7 +139,7 @@ class Sparse(ByName):
         products = symmetric(pattern) if self._second else fewest(pattern)
         more = (self._argnums, self._has_aux, *self._statics)
         kind: Any = CompressedHessian if self._second else CompressedJacobian
-        run = kind(self._function, *more)
+        run = _bound(kind(self._function, *more), self._owner.bound)
         import scipy.sparse as sp
 
         matrix = sp.csr_array((np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
@@ -202,7 +212,8 @@ class Sparse(ByName):
         tangent = tree.rebuild(signature, iter([float(r) if type(x) is float else r
                                                 for r, x in zip(random, leaves, strict=True)]))
         kind: Any = Hvp if self._second else Linear
-        product = kind(self._function, self._argnums, self._has_aux, *self._statics)(*args, tangent, **kwargs)
+        product = _bound(kind(self._function, self._argnums, self._has_aux, *self._statics), self._owner.bound)
+        product = product(*args, tangent, **kwargs)
         wanted: list[Any] = []
         tree.flatten(tree.opened(product[0] if self._has_aux else product), wanted)
         values = plan.run(*args, *plan.arrays, **kwargs)
@@ -218,6 +229,11 @@ class Sparse(ByName):
                 found = f"the pattern misses an entry in row {at}"
                 raise ValueError(f"{title}: {found}: leave it out to have it found, or see f.sparsity(...) without it")
             raise RuntimeError(f"{title}: row {at} is wrong, a fault of ours; leave out sparse=True")
+
+
+def _bound(made: Any, bound: int) -> Any:
+    made.bound = made.value.bound = bound
+    return made
 
 
 MOST = 64

@@ -188,12 +188,48 @@ def _jacobian(function: Callable[..., Any], options: Options) -> Callable[..., A
     return jacobians.jacrev(function, options[0], has_aux=options[1])
 
 
+def _chosen(function: Callable[..., Any], args: Any, argnums: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The function of the chosen arguments alone, and these."""
+    places = argnums if isinstance(argnums, tuple) else (argnums,)
+
+    def of(*moved: Any) -> Any:
+        whole = list(args)
+        for k, x in zip(places, moved, strict=True):
+            whole[k] = x
+        return function(*whole)
+
+    return of, tuple([args[k] for k in places])
+
+
 def _vjp(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    return lambda *args: func.vjp(function, *args, has_aux=options[1])
+    def run(*args: Any) -> Any:
+        of, given = _chosen(function, args, options[0])
+        made = func.vjp(of, *given, has_aux=options[1])
+        if isinstance(options[0], tuple):
+            return made
+        pullback = made[1]
+        return (made[0], lambda ct: pullback(ct)[0], *made[2:])
+
+    return run
 
 
 def _jvp(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    return lambda *args: func.jvp(function, *args, has_aux=options[1])
+    def run(primals: Any, tangents: Any) -> Any:
+        of, given = _chosen(function, primals, options[0])
+        return func.jvp(of, given, tangents if isinstance(options[0], tuple) else (tangents,), has_aux=options[1])
+
+    return run
+
+
+def _linearize(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    if options[1]:
+        raise TypeError("linearize: has_aux is for functions of arrays; of Tensors use vjp or jvp")
+
+    def run(*args: Any) -> Any:
+        of, given = _chosen(function, args, options[0])
+        return func.linearize(of, *given)
+
+    return run
 
 
 def _check_tensors(*_: Any) -> Any:
@@ -202,7 +238,8 @@ def _check_tensors(*_: Any) -> Any:
 
 DIRECTIONS: dict[str, Callable[[Any, Options], Callable[..., Any]]] = {
     "hessian": _hessian, "jacfwd": lambda function, options: jacobians.jacfwd(function, *options),
-    "jacrev": _jacobian, "jacobian": _jacobian, "hvp": _hvp, "vjp": _vjp, "jvp": _jvp, "check": _check_tensors,
+    "jacrev": _jacobian, "jacobian": _jacobian, "hvp": _hvp, "vjp": _vjp, "jvp": _jvp,
+    "linearize": _linearize, "check": _check_tensors,
 }  # fmt: skip
 
 
@@ -210,8 +247,10 @@ def direction(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], first: Any, out: Any, options: Options, kwargs: Any
 ) -> Any:
     """A transform of `DIRECTIONS` at `args`, if what it differentiates, `first`, is of Tensors; else MISS."""
-    if not is_of_tensors(first) or is_of_arrays(function) or name not in DIRECTIONS:
+    if not is_of_tensors(first) or is_of_arrays(function):
         return MISS
+    if name not in DIRECTIONS:
+        raise TypeError(f"{name} is for functions of arrays: write it with NumPy, or see pullback.func")
     made = attempt(DIRECTIONS[name](function, options), args, kwargs)
     if made is not MISS and out is not None:
         raise TypeError(f"{name}: out must be None, because this part of the result is a Tensor")
