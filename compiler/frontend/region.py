@@ -156,7 +156,7 @@ def _flatten(x: Any, leaves: list[Any], like: Signature | None, depth: int) -> S
         return ("dict", keys, _parts(parts, leaves, like, depth))
     if kind in (list, tuple):
         return (kind.__name__, _parts([(f"[{k}]", each) for k, each in enumerate(x)], leaves, like, depth))
-    found = apart(x) if tree.is_container(x) or (is_record(x) and holds_traced(x)) else None
+    found = apart(x) if _is_tree(x) else None
     if found is not None:
         structure, held = found
         return ("named", structure, _parts(list(zip(structure.paths, held, strict=True)), leaves, like, depth))
@@ -167,6 +167,11 @@ def _flatten(x: Any, leaves: list[Any], like: Signature | None, depth: int) -> S
     if made[0] == "static" and holds_traced(x):
         raise tree.BadLeaf(f"is a {kind.__name__} with a traced value in it", "use dicts, lists and tuples")
     return made
+
+
+def _is_tree(x: Any) -> bool:
+    """Whether an object is a container here: a record is one if something in it is traced."""
+    return tree.is_container(x) or (is_record(x) and holds_traced(x))
 
 
 def _parts(
@@ -224,7 +229,7 @@ def mapped(x: Any, change: Callable[[Any], Any]) -> Any:
         return {k: mapped(v, change) for k, v in x.items()}
     if type(x) in (list, tuple):
         return type(x)([mapped(each, change) for each in x])
-    found = apart(x) if tree.is_container(x) or is_record(x) else None
+    found = apart(x) if _is_tree(x) else None
     if found is not None:
         return found[0](*[mapped(each, change) for each in found[1]])
     return change(x)
