@@ -142,7 +142,7 @@ class Sparse(ByName):
         run = _bound(kind(self._function, *more), self._owner.bound)
         import scipy.sparse as sp
 
-        matrix = sp.csr_array((np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
+        matrix = sp.csr_array(_narrow(np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
         return Plan(found, fixed, found.steady, run, products.arrays(), matrix, self._blocks(found), products)
 
     def _pattern(self, shape: tuple[int, int]) -> Any:
@@ -188,7 +188,7 @@ class Sparse(ByName):
 
             def matrix(r: int, c: int) -> Any:
                 own, indices, starts, shape = parts[r][c]
-                return sp.csr_array((values[own], indices, starts), shape)
+                return sp.csr_array(_narrow(values[own], indices, starts), shape)
 
             number = itertools.count()
 
@@ -229,6 +229,12 @@ class Sparse(ByName):
                 found = f"the pattern misses an entry in row {at}"
                 raise ValueError(f"{title}: {found}: leave it out to have it found, or see f.sparsity(...) without it")
             raise RuntimeError(f"{title}: row {at} is wrong, a fault of ours; leave out sparse=True")
+
+
+def _narrow(values: np.ndarray, indices: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The parts of a csr_array, with indices of 32 bits where that is enough: many solvers take no others."""
+    small = max(len(values), int(indices.max(initial=0))) < 2**31
+    return (values, indices.astype(np.int32), starts.astype(np.int32)) if small else (values, indices, starts)
 
 
 def _bound(made: Any, bound: int) -> Any:
