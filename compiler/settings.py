@@ -174,6 +174,11 @@ class Settings:
         """What schedulers and parents of many processes tell a child that it may use; 0 if they say nothing."""
         return _first_count(os.environ.get("OMP_NUM_THREADS", ""))
 
+    @property
+    def launched(self) -> tuple[int, int]:
+        """The number of this process and how many there are, as launchers of PyTorch's programs tell them."""
+        return int(os.environ.get("RANK") or 0), int(os.environ.get("WORLD_SIZE") or 1)
+
     @contextmanager
     def override(self, **values: object) -> Iterator[None]:
         """Let other values hold inside a `with`, in this thread (or task) only.

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributions = _fft = _func = None
-    _linalg = _mps = _nn = _optim = _random = _scipy = _signal = _special = _utils = _xpu = None  # see _PARTS
+    # PARTS of _where.py
+    _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = None
+    _distributions = _fft = _func = _hub = _linalg = _mps = _nn = _onnx = _optim = _overrides = None
+    _profiler = _random = _scipy = _signal = _special = _testing = _utils = _version = _xpu = None
     # isort: off
     from pullback import (
-        accelerator, amp, array_api, autograd, backends, cpu, cuda, distributions, fft, func, linalg, mps, nn, optim,
-        random, scipy, signal, special, utils, xpu,
+        accelerator, amp, array_api, autograd, backends, cpu, cuda, distributed, distributions, fft, func, hub,
+        linalg, mps, nn, onnx, optim, overrides, profiler, random, scipy, signal, special, testing, utils, version,
+        xpu,
     )
     # isort: on
     from pullback.compiler.frontend.numpy.convolutions import conv
@@ -69,7 +72,9 @@ if TYPE_CHECKING:
     )
     # isort: on
     from pullback.runtime.compiled.threads import get_num_threads, set_num_threads
-    from pullback.runtime.transforms import check, grad, jit, value_and_grad
+    from pullback.runtime.programs.scripting import jit
+    from pullback.runtime.programs.standing_in import as_torch
+    from pullback.runtime.transforms import check, grad, value_and_grad
     from pullback.runtime.utils.files import load, save
     from pullback.runtime.vmap import vmap
     # isort: off
@@ -133,191 +138,81 @@ __all__ = [
     "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose", "alpha_dropout", "amax", "amin", "aminmax", "amp",
     "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_",
     "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "are_deterministic_algorithms_enabled", "argmax", "argmin",
-    "argsort", "argwhere", "array_api", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor", "asarray",
-    "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d",
-    "atleast_3d", "autocast", "autograd", "avg_pool1d", "backends", "baddbmm", "bartlett_window", "bernoulli",
-    "bfloat16", "bilinear", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool", "bool_", "broadcast_shapes",
-    "broadcast_tensors", "broadcast_to", "bucketize", "build", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble",
-    "ceil", "ceil_", "celu", "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "check", "checkpoint",
-    "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_",
-    "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "compile", "complex",
-    "complex64", "complex128", "concat", "concatenate", "cond", "conj", "conj_physical", "contiguous_format", "conv",
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef",
-    "cos", "cos_", "cosh", "cosh_", "cosine_similarity", "count_nonzero", "cov", "cpu", "cross", "cuda", "cummax",
-    "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "custom_formula", "custom_jvp", "custom_vjp",
+    "argsort", "argwhere", "array_api", "as_strided", "as_strided_copy", "as_strided_scatter", "as_tensor", "as_torch",
+    "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d",
+    "atleast_2d", "atleast_3d", "autocast", "autograd", "avg_pool1d", "backends", "baddbmm", "bartlett_window",
+    "bernoulli", "bfloat16", "bilinear", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "block_diag", "bmm", "bool", "bool_",
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "bucketize", "build", "can_cast", "cartesian_prod", "cat",
+    "cdist", "cdouble", "ceil", "ceil_", "celu", "cfloat", "chain_matmul", "channel_shuffle", "channels_last", "check",
+    "checkpoint", "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max",
+    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "compile",
+    "complex", "complex64", "complex128", "concat", "concatenate", "cond", "conj", "conj_physical", "contiguous_format",
+    "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "copysign",
+    "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_similarity", "count_nonzero", "cov", "cpu", "cross", "cuda",
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "custom_formula", "custom_jvp", "custom_vjp",
     "default_generator", "deg2rad", "deg2rad_", "det", "detach", "detach_", "device", "diag", "diag_embed", "diagflat",
-    "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "distributions", "div", "divide", "dot",
-    "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted",
-    "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_",
-    "exp_", "expand_copy", "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "fft", "fill",
-    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64",
-    "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac", "frac_", "frexp",
-    "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_", "ge", "geqrf",
-    "ger", "get_default_device", "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_threads",
-    "get_rng_state", "gnvp", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window",
-    "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hvp",
-    "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill",
-    "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int",
-    "int8", "int16", "int32", "int64", "inverse", "is_autocast_enabled", "is_complex", "is_conj",
-    "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose",
-    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacobian", "jacrev",
-    "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_",
-    "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linear_transpose", "linearize",
-    "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax",
-    "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed",
-    "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
-    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis",
-    "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_",
-    "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative",
-    "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
-    "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "pairwise_distance", "pca_lowrank", "pdist",
-    "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma",
-    "positive", "pow", "prelu", "preserve_format", "prod", "promote_types", "put", "qr", "quantile", "rad2deg",
-    "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range",
-    "ravel", "real", "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm",
-    "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll",
-    "rot90", "round", "round_", "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan",
-    "scatter", "scatter_add", "scatter_reduce", "scipy", "searchsorted", "seed", "select", "select_copy",
-    "select_scatter", "selu", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn",
-    "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_",
-    "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes",
-    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std",
-    "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes",
-    "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "taylor", "tensor",
-    "tensor_split", "tensordot", "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose",
-    "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten", "triangular_solve", "tril",
-    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind",
-    "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk",
-    "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils",
-    "value_and_grad", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "view_copy", "vjp",
-    "vmap", "vsplit", "vstack", "where", "while_loop", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "distributed", "distributions", "div",
+    "divide", "dot", "double", "dropout", "dsplit", "dstack", "dtype", "e", "einsum", "empty", "empty_like",
+    "empty_permuted", "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp",
+    "exp2", "exp2_", "exp_", "expand_copy", "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout",
+    "fft", "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16",
+    "float32", "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac",
+    "frac_", "frexp", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_",
+    "ge", "geqrf", "ger", "get_default_device", "get_default_dtype", "get_device", "get_float32_matmul_precision",
+    "get_num_threads", "get_rng_state", "gnvp", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt",
+    "hamming_window", "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd",
+    "hsplit", "hstack", "hub", "hvp", "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit",
+    "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "inverse",
+    "is_autocast_enabled", "is_complex", "is_conj", "is_deterministic_algorithms_warn_only_enabled",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero",
+    "is_same_size", "is_signed", "is_tensor", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "istft", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue",
+    "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma",
+    "linalg", "linear_transpose", "linearize", "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10",
+    "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve",
+    "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp",
+    "matrix_power", "max", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min",
+    "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma",
+    "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne",
+    "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static",
+    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "onnx", "optim", "orgqr", "ormqr", "outer",
+    "overrides", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse",
+    "pixel_shuffle", "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "prelu", "preserve_format",
+    "prod", "profiler", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_",
+    "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "resolve_conj",
+    "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rsqrt",
+    "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add", "scatter_reduce", "scipy",
+    "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled",
+    "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal",
+    "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax",
+    "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square",
+    "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub",
+    "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim",
+    "tan", "tan_", "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile",
+    "to_jax", "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten",
+    "tree_map", "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide",
+    "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
+    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot",
+    "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop",
+    "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
-    _NAMES_OF = {
-        "compiler.frontend.numpy.convolutions": "conv",
-        "pullback": "accelerator amp array_api autograd backends cpu cuda distributions fft func linalg mps nn optim"
-        " random scipy signal special utils xpu",
-        "runtime.compiled.build": "build",
-        "runtime.external": "external",
-        "runtime.implicit": "implicit",
-        "runtime.interop.jax_calls": "to_jax",
-        "runtime.interop.torch_calls": "to_torch",
-        "runtime.rules": "custom_formula custom_jvp custom_vjp stop_gradient",
-        "runtime.branches": "cond switch",
-        "runtime.control": "checkpoint fori_loop scan while_loop",
-        "runtime.devices.precision": "GradScaler autocast is_autocast_enabled",
-        "runtime.devices.switches": "are_deterministic_algorithms_enabled get_default_device"
-        " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
-        " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
-        "runtime.nn.optimized": "compile",
-        "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
-        " int32 int64",
-        "runtime.tensor.face.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
-        " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr"
-        " alias_copy all allclose amax amin aminmax any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh"
-        " argmax argmin argsort argwhere as_strided as_strided_copy as_strided_scatter as_tensor asarray asin asinh"
-        " atan atan2 atanh atleast_1d atleast_2d atleast_3d baddbmm bernoulli bincount binomial bitwise_and"
-        " bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block_diag bmm bool"
-        " broadcast_shapes broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist ceil"
-        " chain_matmul channels_last chunk clamp clamp_max clamp_min clip clone column_stack combinations concat"
-        " concatenate contiguous_format conv1d conv2d copysign corrcoef cos cosh count_nonzero cov cummax cummin"
-        " cumprod cumsum cumulative_trapezoid default_generator deg2rad detach detach_ diag diag_embed diagflat"
-        " diagonal diagonal_copy diagonal_scatter diff dist div divide dot double dsplit dstack dtype e einsum empty"
-        " empty_like empty_permuted empty_strided eq equal erf exp exp2 expand_copy expm1 eye fill finfo fix flatten"
-        " flip fliplr flipud float float_power floor floor_divide fmax fmin fmod frac frexp from_dlpack from_numpy"
-        " frombuffer full full_like gather gcd ge ger get_device get_rng_state gradient greater greater_equal gt"
-        " heaviside histc histogram histogramdd hsplit hstack hypot iinfo index_add index_copy index_fill index_put"
-        " index_reduce index_select inf initial_seed inner int int16 int8 is_complex is_conj is_floating_point"
-        " is_inference is_neg is_nonzero is_same_size is_signed is_tensor isclose isfinite isin isinf isnan isneginf"
-        " isposinf isreal kron kthvalue layout lcm ldexp le lerp less less_equal linspace log log10 log1p log2"
-        " log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logspace"
-        " logsumexp long lt manual_seed masked_fill masked_scatter masked_select matmul max maximum mean median"
-        " meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv nan nan_to_num nanmean"
-        " nanmedian nanquantile nansum narrow narrow_copy ne neg negative newaxis nextafter nonzero nonzero_static"
-        " norm normal not_equal numel ones ones_like outer permute permute_copy pi poisson positive pow"
-        " preserve_format prod promote_types put quantile rad2deg rand rand_like randint randint_like randn randn_like"
-        " randperm range reciprocal relu remainder renorm repeat_interleave reshape resize_as_ result_type roll rot90"
-        " round row_stack rsqrt rsub scalar_tensor scatter scatter_add scatter_reduce searchsorted seed select"
-        " select_copy select_scatter set_default_dtype set_printoptions set_rng_state sgn short sigmoid sign signbit"
-        " sin sinh slice_copy slice_scatter softmax sort split split_copy split_with_sizes split_with_sizes_copy sqrt"
-        " square squeeze squeeze_copy stack std std_mean strided sub subtract sum swapaxes swapdims t t_copy take"
-        " take_along_dim tan tanh tensor tensor_split tensordot tile topk transpose transpose_copy trapezoid trapz"
-        " tril tril_indices triu triu_indices true_divide trunc typename uint8 unbind unbind_copy unflatten"
-        " unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes"
-        " unsqueeze unsqueeze_copy vander var var_mean vdot view_copy vsplit vstack where zeros zeros_like",
-        "runtime.tensor.face.in_place_names": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_"
-        " arctan_ arctanh_"
-        " asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_"
-        " cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_"
-        " index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_"
-        " negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_"
-        " sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_",
-        "runtime.nn.functional": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear"
-        " celu channel_shuffle conv3d conv_transpose1d conv_transpose2d"
-        " conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm"
-        " hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance"
-        " pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu selu threshold",
-        "runtime.tensor.reverse.modes": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad"
-        " set_grad_enabled",
-        "runtime.tensor.trace.plans": "explain",
-        "runtime.tensor.face.complex_functions": "adjoint angle cdouble cfloat complex complex64 complex128 conj"
-        " conj_physical imag polar real resolve_conj resolve_neg view_as_complex view_as_real",
-        "runtime.tensor.face.older_names": "bartlett_window blackman_window cholesky cholesky_inverse cholesky_solve"
-        " cross det geqrf hamming_window hann_window inverse istft kaiser_window"
-        " logdet lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pca_lowrank"
-        " pinverse qr slogdet stft svd svd_lowrank trace triangular_solve",
-        "runtime.tensor.face.special_functions": "digamma erfc erfinv i0 igamma igammac lgamma logit"
-        " mvlgamma polygamma sinc"
-        " xlogy",
-        "runtime.derivatives.jacobians": "hessian jacfwd jacobian jacrev",
-        "runtime.derivatives.linear": "linear_transpose linearize",
-        "runtime.derivatives.products": "gnvp hvp jvp vjp",
-        "runtime.derivatives.series": "jet taylor",
-        "runtime.derivatives.trees": "ravel tree_flatten tree_map tree_unflatten",
-        "compiler.ir.containers": "register",
-        "runtime.symbols": "lambdify",
-        "runtime.compiled.threads": "get_num_threads set_num_threads",
-        "runtime.transforms": "check grad jit value_and_grad",
-        "runtime.utils.files": "load save",
-        "runtime.vmap": "vmap",
-    }
+    from pullback._where import NAMES_OF as _NAMES_OF
+    from pullback._where import PARTS as _PARTS
+
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
     # Two threads that load packages which import their own submodules can each hold what the other one waits for, and
     # then Python gives one of them a module that is half made. So all that stands outside of the face is loaded under
     # one lock. A module of the face asks for its parts first of all, by `from pullback import _nn`; the lock is held
     # while nothing of the face is loaded, so that nobody who waits for it holds what is waited for.
-    _PARTS = {
-        "_accelerator": "runtime.devices.accelerators",
-        "_amp": "runtime.devices.precision",
-        "_array_api": "runtime.array_api.arranging runtime.array_api.creation runtime.array_api.elements"
-        " runtime.array_api.matrices runtime.array_api.transforms",
-        "_autograd": "runtime.tensor.reverse.custom runtime.tensor.transforms.forward"
-        " runtime.tensor.transforms.functional runtime.tensor.transforms.gradcheck"
-        " runtime.tensor.reverse.once",
-        "_backends": "runtime.devices.accelerators runtime.devices.switches",
-        "_cpu": "runtime.devices.accelerators",
-        "_cuda": "runtime.devices.accelerators runtime.devices.precision",
-        "_distributions": "runtime.distributions",
-        "_fft": "runtime.tensor.face.fourier_functions",
-        "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
-        " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
-        "_linalg": "runtime.tensor.face.linalg_functions",
-        "_mps": "runtime.devices.accelerators",
-        "_nn": "runtime.nn runtime.nn.clip runtime.nn.older_norms runtime.nn.reparametrized runtime.nn.vectors",
-        "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
-        "_random": "runtime.tensor.ops.random.generators",
-        "_scipy": "runtime.interop.scipy_solvers",
-        "_signal": "runtime.tensor.ops.windows.tapers",
-        "_special": "runtime.tensor.face.special_functions",
-        "_utils": "runtime.utils.checkpoint runtime.utils.collate runtime.utils.data runtime.utils.loader",
-        "_xpu": "runtime.devices.accelerators",
-    }
     _LOCK = RLock()
 
     def _load(where):
@@ -330,7 +225,7 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
         if name in _PARTS:
             return [_load(part) for part in _PARTS[name].split()]
         if name not in _WHERE:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return _load("runtime.programs.refused").asked("torch", name)
         from importlib import import_module
 
         where = _WHERE[name]

@@ -1,6 +1,7 @@
-"""The command line: `pullback env`, `pullback settings` and `pullback dump FILE.py:FUNCTION`.
+"""The command line: `pullback env`, `pullback settings`, `pullback dump FILE.py:FUNCTION` and `pullback torch FILE.py`.
 
     $ pullback dump train.py:loss --arg 'w=f64[3]' --arg 'x=f64' --stage adjoint
+    $ pullback torch train.py --epochs 3       runs a program of PyTorch's, whose `import torch` finds pullback
 """
 
 import argparse
@@ -9,6 +10,7 @@ import math
 import os
 import platform
 import re
+import runpy
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -32,7 +34,11 @@ Argument = tuple[str | None, object]
 
 def main(words: Sequence[str] | None = None) -> int:
     parser = _parser()
-    options = parser.parse_args(words)
+    given = list(sys.argv[1:] if words is None else words)
+    if given[:1] == ["torch"] and given[1:] and given[1] not in ("-h", "--help"):
+        _torch(given[1:])  # all words are the program's, and so is what it raises
+        return 0
+    options = parser.parse_args(given)
     try:
         print(options.run(options))
     except BrokenPipeError:
@@ -62,7 +68,23 @@ def _parser() -> argparse.ArgumentParser:
         help="an argument: f64, f32, i64, i32 or bool, with its shape if an array (w=f64[5,3])",
     )
     dump.set_defaults(run=_dump)
+    torch = commands.add_parser("torch", help="run a program, and let its `import torch` find pullback")
+    torch.add_argument("program", nargs="+", metavar="FILE.py | -m MODULE", help="and its arguments")
     return parser
+
+
+def _torch(words: list[str]) -> None:
+    """Run a file or, after -m, a module as `python` would."""
+    pullback.as_torch()
+    by_name = words[0] == "-m" and len(words) > 1
+    sys.argv = words[by_name:]
+    if by_name:
+        words = words[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(Path(words[0]).resolve().parent))
+        runpy.run_path(words[0], run_name="__main__")
 
 
 def _env(_: argparse.Namespace) -> str:

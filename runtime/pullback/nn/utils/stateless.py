@@ -1,0 +1,3 @@
+"""Modules as functions of their parameters, under an older path; see pullback.runtime.tensor.transforms.stateless."""
+
+from pullback.runtime.tensor.transforms.stateless import functional_call as functional_call

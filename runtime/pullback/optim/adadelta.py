@@ -1,0 +1,3 @@
+"""Adadelta under its older path."""
+
+from pullback.runtime.optim.adaptive import Adadelta as Adadelta

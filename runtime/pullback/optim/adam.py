@@ -1,0 +1,3 @@
+"""Adam under its older path."""
+
+from pullback.runtime.optim.adam import Adam as Adam

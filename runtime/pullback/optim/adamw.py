@@ -1,0 +1,3 @@
+"""AdamW under its older path."""
+
+from pullback.runtime.optim.adam import AdamW as AdamW

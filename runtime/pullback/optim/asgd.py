@@ -1,0 +1,3 @@
+"""ASGD under its older path."""
+
+from pullback.runtime.optim.averaged import ASGD as ASGD

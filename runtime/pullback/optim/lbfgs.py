@@ -1,0 +1,3 @@
+"""LBFGS under its older path."""
+
+from pullback.runtime.optim.lbfgs import LBFGS as LBFGS

@@ -1,0 +1,3 @@
+"""NAdam under its older path."""
+
+from pullback.runtime.optim.moments import NAdam as NAdam

@@ -1,0 +1,3 @@
+"""RAdam under its older path."""
+
+from pullback.runtime.optim.moments import RAdam as RAdam

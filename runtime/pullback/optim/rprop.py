@@ -1,0 +1,3 @@
+"""Rprop under its older path."""
+
+from pullback.runtime.optim.averaged import Rprop as Rprop

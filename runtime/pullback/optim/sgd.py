@@ -1,0 +1,3 @@
+"""SGD under its older path."""
+
+from pullback.runtime.optim.sgd import SGD as SGD

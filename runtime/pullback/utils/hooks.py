@@ -1,0 +1,3 @@
+"""What takes a hook away again; see pullback.runtime.tensor.reverse.hooks."""
+
+from pullback.runtime.tensor.reverse.hooks import RemovableHandle as RemovableHandle

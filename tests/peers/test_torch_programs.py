@@ -1,0 +1,110 @@
+"""Comparisons, nested data and schedules of profilers are torch's, texts of errors included."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch.utils import _pytree
+
+import pullback
+from pullback.utils import _pytree as ours
+
+NAN = float("nan")
+
+
+class Made:
+    """A tensor that either makes."""
+
+    def __init__(self, values: Any, dtype: str = "float32") -> None:
+        self.values, self.dtype = values, dtype
+
+    def by(self, t: Any) -> Any:
+        return t.tensor(self.values, dtype=getattr(t, self.dtype if self.dtype != "bool" else "bool"))
+
+
+def by(x: Any, t: Any) -> Any:
+    if isinstance(x, list):
+        return [by(y, t) for y in x]
+    if isinstance(x, dict):
+        return {k: by(v, t) for k, v in x.items()}
+    return x.by(t) if isinstance(x, Made) else x
+
+
+VALUES = [
+    Made([1.0, 2.0, 3.0]), Made([1.0, 2.0, 3.5]), Made([1.0, 2.0, 3.000001]), Made([1.0, 2.0, 3.0], "float64"),
+    Made([[1.0, 2.0], [3.0, 4.0]]), Made([[1.0, 2.0], [3.0, 5.0]]), Made(1.0), Made(2.0), Made([1, 2, 3], "int64"),
+    Made([1, 2, 5], "int64"), Made([True, False], "bool"), Made([True, True], "bool"), Made([NAN, 1.0]),
+    Made([NAN, 2.0]), Made([1 + 2j, 2.0], "complex64"), Made([1 + 2j, 3.0], "complex64"), 1, 2, 1.0, 1.0000001, True,
+    False, None, NAN, 1 + 1j, "a", [Made([1.0]), 2], [Made([2.0]), 2], [Made([1.0])], {"a": Made([1.0])},
+    {"a": Made([2.0])}, {"b": Made([1.0])}, {"a": [1, 2]}, {"a": [1, 3]}, Made([]), [1.0, 2.0], (1.0, 2.0), 0.0,
+    Made([0.0, 0.0]), Made([0.0, float("inf")]), Made([1], "uint8"), Made([3], "uint8"),
+]  # fmt: skip
+SETTINGS: list[dict[str, Any]] = [
+    {}, {"rtol": 0, "atol": 0}, {"equal_nan": True}, {"check_dtype": False}, {"rtol": 0.5, "atol": 0.1}, {"rtol": 1},
+    {"msg": "hi"}, {"msg": lambda text: f"<{text}>"}, {"check_stride": True}, {"allow_subclasses": False},
+]  # fmt: skip
+
+
+def said(t: Any, one: Any, other: Any, settings: dict[str, Any]) -> Any:
+    try:
+        t.testing.assert_close(by(one, t), by(other, t), **settings)
+    except Exception as error:
+        text = str(error).replace("pullback.runtime.tensor.face.tensor.Tensor", "torch.Tensor")
+        return type(error), text
+    return None
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_assert_close(number: int) -> None:
+    """But for a number beside a truth value, of which torch says that its own code failed."""
+    for one, other in itertools.product(VALUES, VALUES):
+        want = said(torch, one, other, SETTINGS[number])
+        if want is None or want[0] is not RuntimeError:
+            assert said(pullback, one, other, SETTINGS[number]) == want, (one, other)
+
+
+def test_assert_close_of_large_differences() -> None:
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((5,), (3, 4), (2, 3, 2)):
+        for dtype in (torch.float32, torch.float64, torch.int32):
+            a = (torch.rand(shape, generator=generator) * 9).to(dtype)
+            b = torch.where(torch.rand(shape, generator=generator) < 0.5, a, a + 1)
+            texts = []
+            for t in (torch, pullback):
+                with pytest.raises(AssertionError) as error:
+                    t.testing.assert_close(*[t.as_tensor(x.numpy()) for x in (a, b)])
+                texts.append(str(error.value))
+            assert texts[0] == texts[1]
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_schedules() -> None:
+    for wait, warmup, active, repeat, skip in itertools.product((0, 1, 2), (0, 1), (1, 2), (0, 2), (0, 3)):
+        for skip_wait in (0, 1):
+            made = [
+                t.profiler.schedule(
+                    wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip, skip_first_wait=skip_wait
+                )
+                for t in (torch, pullback)
+            ]
+            assert [made[0](k).name for k in range(20)] == [made[1](k).name for k in range(20)]
+
+
+TREES = [1, [], [1, (2, {"b": 3, "a": 4})], {"x": [1, {}]}, (None, [2])]
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_trees(tree: Any) -> None:
+    want, got = _pytree.tree_flatten(tree), ours.tree_flatten(tree)
+    assert want[0] == got[0] and want[1].num_leaves == got[1].num_leaves
+    assert ours.tree_unflatten(got[0], got[1]) == tree
+    assert _pytree.tree_map(str, tree) == ours.tree_map(str, tree)
+    for other in TREES:
+        results = []
+        for module in (_pytree, ours):
+            try:
+                results.append(module.tree_map(lambda *x: x, tree, other))
+            except ValueError:
+                results.append("refused")
+        assert results[0] == results[1], other
