@@ -21,11 +21,11 @@ add_program(__file__)
 
 
 @jit
-def _greedy(starts, columns, row_starts, rows, order, group, seen):
+def _greedy(n, starts, columns, row_starts, rows, order, group, seen):
     """The least group for each column that no column with an entry in the same row has."""
     group, seen = group.copy(), seen.copy()
     count = 0
-    for k in range(order.shape[0]):
+    for k in range(n):
         j = order[k]
         for a in range(row_starts[j], row_starts[j + 1]):
             i = rows[a]
@@ -42,14 +42,14 @@ def _greedy(starts, columns, row_starts, rows, order, group, seen):
 
 
 @jit
-def _star(starts, columns, order, group, seen, hubs):
+def _star(n, starts, columns, order, group, seen, hubs):
     """The least group for each vertex so that every path over four of them has three.
 
     The first `hubs` vertices have groups of their own already: no path through one of them has two groups.
     """
     group, seen = group.copy(), seen.copy()
     count = hubs
-    for k in range(hubs, order.shape[0]):
+    for k in range(hubs, n):
         v = order[k]
         for a in range(starts[v], starts[v + 1]):
             w = columns[a]
@@ -89,26 +89,24 @@ class Groups(NamedTuple):
 def colour_columns(pattern: Any) -> Groups:
     """Groups of columns no two of which have entries in one row."""
     turned = pattern.T.tocsr()
-    starts, columns, row_starts, rows = map(_whole, (pattern.indptr, pattern.indices, turned.indptr, turned.indices))
-    n = pattern.shape[1]
+    n, parts = pattern.shape[1], (pattern.indptr, pattern.indices, turned.indptr, turned.indices)
     found = []
-    for order in _orders(np.diff(row_starts)):
-        group, count = _greedy(starts, columns, row_starts, rows, order, np.full(n, -1), np.full(n + 1, -1))
-        found.append(Groups(group, int(count)))
+    for order in _orders(np.diff(turned.indptr)):
+        group, count = _greedy(n, *_padded(*parts, order, np.full(n, -1), np.full(n + 1, -1)))
+        found.append(Groups(group[:n], int(count)))
     return min(found, key=lambda each: each.count)
 
 
 def colour_symmetric(pattern: Any) -> Groups:
     """Groups of columns of a symmetric pattern so that each entry stands alone in its group's row, or its own does."""
-    starts, columns = _whole(pattern.indptr), _whole(pattern.indices)
-    n, degrees = pattern.shape[0], np.diff(starts)
+    n, degrees = pattern.shape[0], np.diff(pattern.indptr)
     hubs = int(np.count_nonzero(degrees > max(HUB, 8 * degrees.mean()))) if n else 0
     found = []
     for order in _orders(degrees) if not hubs else [np.argsort(-degrees, kind="stable")]:
         first = np.full(n, -1)
         first[order[:hubs]] = np.arange(hubs)
-        group, count = _star(starts, columns, order, first, np.full(n + 1, -1), hubs)
-        found.append(Groups(group, int(count)))
+        group, count = _star(n, *_padded(pattern.indptr, pattern.indices, order, first, np.full(n + 1, -1)), hubs)
+        found.append(Groups(group[:n], int(count)))
     return min(found, key=lambda each: each.count)
 
 
@@ -120,8 +118,13 @@ def _orders(degrees: np.ndarray) -> list[np.ndarray]:
     return [plain, np.argsort(-degrees, kind="stable")]
 
 
-def _whole(x: np.ndarray) -> np.ndarray:
-    return x.astype(np.int64)
+def _padded(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Whole numbers in arrays of one length, a power of two: every length is another compilation."""
+    length = 1 << max(10, int(max(map(len, arrays)) - 1).bit_length())
+    made = [np.full(length, -1) for _ in arrays]
+    for padded, array in zip(made, arrays, strict=True):
+        padded[: len(array)] = array
+    return made
 
 
 __all__ = ["Groups", "colour_columns", "colour_symmetric"]
