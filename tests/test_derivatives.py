@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -477,3 +478,25 @@ def test_the_checker_takes_argnums_and_counts_ulps() -> None:
     report = pb.check(lambda k, x: np.sum(np.exp(x)) * k, 2.0, V, argnums="x")
     assert report.elements == 5 and report.ulps <= 4 and report.kinks == ()
     assert pb.check(lambda k, x: np.sum(np.exp(x)) * k, 2.0, V, argnums=0).elements == 1
+
+
+@pytest.mark.parametrize("make", [Named, Record, lambda p, q: types.SimpleNamespace(p=p, q=q)])
+def test_records_go_through_native_entries(make: Callable[[Any, Any], Any]) -> None:
+    f = pb.grad(lambda c: np.sum(c.p * c.q))
+    at = make(V, W)
+    for _ in range(3):
+        made = f(at)
+        assert type(made) is type(at) and np.array_equal(made.p, W) and np.array_equal(made.q, V)
+    counts = [sys.getrefcount(x) for x in (V, W, type(at), at)]
+    for _ in range(50):
+        f(at)
+    assert [sys.getrefcount(x) for x in (V, W, type(at), at)] == counts
+    assert "native entry" in str(f.report(at))
+    assert np.array_equal(f(make(V, 2.0)).p, np.full(5, 2.0))  # another kind of part is another compilation
+    if not isinstance(at, tuple):
+        at.more = 1.0
+        assert f(at).more == 0.0 and f(make(V, W)).p is not None
+        del at.more
+        assert not hasattr(f(at), "more")
+        at.q = V
+        assert np.array_equal(f(at).p, V)

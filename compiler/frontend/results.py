@@ -27,14 +27,6 @@ from .tracing import Tracing
 
 
 @dataclass(frozen=True)
-class NamedResult:
-    """What Python makes of the parts: a container of some `Structure`, complex numbers."""
-
-    make: Callable[..., Any]
-    items: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class LeafResult:
     """An object of a registered type, made of an array."""
 
@@ -89,12 +81,12 @@ class Outputs:
             raise TraceError(message(f"{self.now.name!r} returned {kind}", self.now.where, fix))
         made = remade(x)
         if made is not None:
-            return NamedResult(made.make, self._items(made.parts, depth))
+            return specs.MadeResult(made.make, self._items(made.parts, depth))
         return self._constant(x)
 
     def _parts(self, x: Array) -> Any:
         """Complex numbers come back as what Python makes of their parts."""
-        return NamedResult(Parts, tuple([self.leaf(each.value) for each in x.parts]))
+        return specs.MadeResult(Parts, tuple([self.leaf(each.value) for each in x.parts]))
 
     def _constant(self, x: Any) -> Any:
         """What has nothing traced in it comes back as it is; an object made by the function as a copy at each call."""
@@ -105,7 +97,7 @@ class Outputs:
         if holds_traced(dict(vars(x)) if isinstance(x, type) else x):
             fix = "return numbers and arrays in dicts, lists, tuples, dataclasses or SimpleNamespaces"
             raise TraceError(message(f"{what} with a traced value in it", self.now.where, fix))
-        return specs.ConstantResult(x) if is_lasting(x) else NamedResult(copier(x), ())
+        return specs.ConstantResult(x) if is_lasting(x) else specs.MadeResult(copier(x), ())
 
     def _items(self, items: Iterable[Any], depth: int) -> tuple[Any, ...]:
         if depth >= tree.MAX_DEPTH:
@@ -138,9 +130,9 @@ def result_leaf(index: int, type: Type, kind: Any, floats: bool, numbers: bool) 
     return specs.ScalarResult(index, type.dtype)
 
 
-def _odd(keys: tuple[Any, ...], items: tuple[Any, ...]) -> NamedResult:
+def _odd(keys: tuple[Any, ...], items: tuple[Any, ...]) -> specs.MadeResult:
     """A dict whose keys are not strings."""
-    return NamedResult(lambda *values: dict(zip(keys, values, strict=True)), items)
+    return specs.MadeResult(lambda *values: dict(zip(keys, values, strict=True)), items)
 
 
 def items_of(result: Any) -> tuple[Any, ...] | None:
@@ -156,8 +148,8 @@ def map_result(result: Any, change: Callable[[Any], Any]) -> Any:
     made = tuple([map_result(each, change) for each in items])
     if isinstance(result, specs.DictResult):
         return specs.DictResult(result.keys, made)
-    if isinstance(result, NamedResult):
-        return NamedResult(result.make, made)
+    if isinstance(result, specs.MadeResult):
+        return specs.MadeResult(result.make, made)
     return type(result)(made)
 
 
@@ -171,7 +163,7 @@ def assemble(result: Any, leaf: Callable[[Any], Any]) -> Any:
     made = [assemble(each, leaf) for each in items]
     if isinstance(result, specs.DictResult):
         return dict(zip(result.keys, made, strict=True))
-    if isinstance(result, NamedResult):
+    if isinstance(result, specs.MadeResult):
         return result.make(*made)
     return made if isinstance(result, specs.ListResult) else tuple(made)
 
@@ -197,6 +189,6 @@ def from_values(result: Any, now: Tracing, values: Sequence[Value]) -> Any:
 
 
 __all__ = [
-    "LeafResult", "NamedResult", "Outputs", "assemble", "from_arrays", "from_values", "items_of", "map_result",
+    "LeafResult", "Outputs", "assemble", "from_arrays", "from_values", "items_of", "map_result",
     "result_leaf",
 ]

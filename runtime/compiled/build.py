@@ -26,7 +26,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.backend.extension import FIXED, Function, level_named, write
 from ...compiler.frontend import tracing, tree
-from ...compiler.frontend.results import LeafResult, NamedResult
+from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import Structure
 from ...compiler.ir.graph import Graph
@@ -194,7 +194,7 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
     made = tuple([_returned(each, graph, name) for each in items])
     if isinstance(result, specs.DictResult):
         return specs.DictResult(result.keys, made)
-    if isinstance(result, NamedResult):
+    if isinstance(result, specs.MadeResult):
         if not isinstance(result.make, Structure):
             raise TypeError(f"{name} returns a dict whose keys are not strings: rename them")
         if not issubclass(result.make.kind, tuple):

@@ -14,7 +14,7 @@ from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.errors import message
-from ...compiler.frontend.results import LeafResult, NamedResult, items_of, map_result
+from ...compiler.frontend.results import LeafResult, items_of, map_result
 from ...compiler.frontend.static_keys import is_still, static_value
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Builder, Graph, Where, inline
@@ -128,12 +128,12 @@ def like(node: tree.Signature, index: Any) -> Any:
     if kind == "dict":
         keys = node[1]
         made = tuple([like(n, index) for n in node[2]])
-        return NamedResult(lambda *values: dict(zip(keys, values, strict=True)), made)
+        return specs.MadeResult(lambda *values: dict(zip(keys, values, strict=True)), made)
     if kind in ("list", "tuple"):
         make = specs.ListResult if kind == "list" else specs.TupleResult
         return make(tuple([like(n, index) for n in node[1]]))
     if kind == "named":
-        return NamedResult(node[1], tuple([like(n, index) for n in node[2]]))
+        return specs.MadeResult(node[1], tuple([like(n, index) for n in node[2]]))
     if kind == "static":
         return specs.ConstantResult(None if is_still(node[1]) else static_value(node[1]))
     k = next(index)
@@ -162,13 +162,13 @@ def _value_first(
         return _constant_first(graph, float(value.value), aux)
     index = getattr(value, "index", None)
     if holomorphic:
-        if not (isinstance(value, NamedResult) and value.make is Parts):
+        if not (isinstance(value, specs.MadeResult) and value.make is Parts):
             said = "a real number" if index is not None else "several values"
             fix = "leave holomorphic out"
             raise NotScalar(message(f"holomorphic=True needs a complex scalar; {name} returned {said}", where, fix))
         index = value.items[0].index
     if index is None:
-        if isinstance(value, NamedResult) and value.make is Parts:
+        if isinstance(value, specs.MadeResult) and value.make is Parts:
             fix = "take np.real(z), np.imag(z) or np.abs(z); holomorphic=True gives the derivative of a holomorphic f"
             raise NotScalar(message(f"a gradient needs a float scalar; {name} returned complex numbers", where, fix))
         what = "several values" if items_of(value) else repr(getattr(value, "value", value))

@@ -20,7 +20,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.complexes import Parts
-from ...compiler.frontend.results import LeafResult, NamedResult, from_arrays, items_of
+from ...compiler.frontend.results import LeafResult, from_arrays, items_of
 from ...compiler.frontend.tree import container
 from ...compiler.ir.containers import Structure, apart
 from ...compiler.ir.types import DTYPES
@@ -87,7 +87,7 @@ class Places:
             parts = [self._read(item, out[key], f"{place}[{key!r}]")
                      for item, key in zip(items, result.keys, strict=True)]
             return specs.DictSpec(result.keys, tuple(parts)) if None not in parts else None
-        wanted = result.make if isinstance(result, NamedResult) else (
+        wanted = result.make if isinstance(result, specs.MadeResult) else (
             list if isinstance(result, specs.ListResult) else tuple)
         if wanted is Parts:
             _refuse(self._title, TypeError, place, "must be None: this part of the result is complex")
@@ -162,7 +162,7 @@ def _assembled(result: Any, out: Any, made: Sequence[np.ndarray]) -> Any:
     parts = [_assembled(item, each, made) for each, item in zip(held, items, strict=True)]
     if isinstance(result, specs.DictResult):
         return dict(zip(result.keys, parts, strict=True))
-    return result.make(*parts) if isinstance(result, NamedResult) else type(out)(parts)
+    return result.make(*parts) if isinstance(result, specs.MadeResult) else type(out)(parts)
 
 
 def _whole(out: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from ...compiler.backend.entries.text import Named
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import items_of
 from ...compiler.frontend.static_keys import static_value
+from ...compiler.ir.containers import is_declared
 from ...compiler.ir.graph import Where
 
 
@@ -72,14 +74,30 @@ def native_spec(node: tree.Signature) -> Any:
         return specs.ArraySpec(node[1], node[2])
     if kind == "static":
         return specs.StaticSpec(static_value(node[1]))  # the very object: another one comes to Python
-    if kind not in ("dict", "list", "tuple"):
+    if kind not in tree.CONTAINERS:
         return None
     inner = tuple([native_spec(each) for each in node[-1]])
     if any(each is None for each in inner):
         return None
+    if kind == "named":
+        return _named_spec(node[1], inner)
     if kind == "dict":
         return specs.DictSpec(node[1], inner) if all(type(k) is str for k in node[1]) else None
     return (specs.ListSpec if kind == "list" else specs.TupleSpec)(inner)
+
+
+def _named_spec(structure: Any, items: tuple[Any, ...]) -> Any:
+    """What an entry reads for a named tuple, or a record whose attributes are in its dict; None for others."""
+    kind = getattr(structure, "kind", None)
+    if kind is None or is_declared(kind):
+        return None
+    if issubclass(kind, tuple) and kind.__dictoffset__ == 0:
+        return specs.TupleSpec(items, kind)
+    if issubclass(kind, (dict, list, tuple, deque)) or not kind.__dictoffset__:
+        return None
+    if any(vars(base).get("__slots__") for base in kind.__mro__) or not all(p[:1] == "." for p in structure.paths):
+        return None
+    return specs.RecordSpec(tuple([path[1:] for path in structure.paths]), items, kind)
 
 
 class Way(NamedTuple):
@@ -100,7 +118,7 @@ BY_POSITION = Way(0, ())
 
 _RESULTS = (specs.FloatResult, specs.IntResult, specs.BoolResult, specs.ScalarResult, specs.ArrayResult)
 _RESULTS += (specs.ConstantResult,)
-_CONTAINERS = (specs.DictResult, specs.ListResult, specs.TupleResult)
+_CONTAINERS = (specs.DictResult, specs.ListResult, specs.TupleResult, specs.MadeResult)
 
 
 def is_native(result: Any) -> bool:

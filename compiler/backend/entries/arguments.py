@@ -18,15 +18,18 @@ from ..python_abi import (
     LIST_ITEMS,
     SIZE,
     TUPLE_ITEMS,
+    TYPE,
     WRITEABLE,
 )
 from .specs import (
     CONTAINERS,
     ArraySpec,
+    Container,
     DictSpec,
     FloatSpec,
     IntSpec,
     ListSpec,
+    RecordSpec,
     Spec,
     StaticSpec,
     TupleSpec,
@@ -85,9 +88,15 @@ class Arguments:
     def _argument(self, index: int) -> str:
         return self._writer.field("%args", 8 * index)
 
-    def _container(self, value: str, spec: DictSpec | ListSpec | TupleSpec) -> Callable[[int], str]:
+    def _container(self, value: str, spec: Container) -> Callable[[int], str]:
         """Emit a container's guards; the function that emits the load of an item."""
         writer = self._writer
+        if isinstance(spec, RecordSpec):
+            return self._record(value, spec)
+        if isinstance(spec, TupleSpec) and spec.kind is not tuple:
+            self._require_class(value, spec.kind)
+            writer.require_equal("i64", writer.field(value, SIZE, "i64"), len(spec.items))
+            return lambda index: writer.field(value, TUPLE_ITEMS + 8 * index)
         kind = {DictSpec: "PyDict_Type", ListSpec: "PyList_Type", TupleSpec: "PyTuple_Type"}
         writer.require_type(value, kind[type(spec)])
         writer.require_equal("i64", writer.field(value, SIZE, "i64"), len(spec.items))
@@ -99,6 +108,22 @@ class Arguments:
             return lambda index: writer.field(value, TUPLE_ITEMS + 8 * index)
         items = writer.field(value, LIST_ITEMS)
         return lambda index: writer.field(items, 8 * index)
+
+    def _require_class(self, value: str, kind: type) -> None:
+        writer = self._writer
+        writer.require_equal("ptr", writer.field(value, TYPE), writer.object(kind, "class"))
+
+    def _record(self, value: str, spec: RecordSpec) -> Callable[[int], str]:
+        """The guards of an object by its dict, which lives as long as the object does."""
+        writer = self._writer
+        self._require_class(value, spec.kind)
+        held = writer.call("ptr", "PyObject_GenericGetDict", f"ptr {value}", "ptr null")
+        writer.go_on_if(writer.value(f"icmp ne ptr {held}, null"))
+        writer.call("void", "Py_DecRef", f"ptr {held}")
+        writer.require_equal("i64", writer.field(held, SIZE, "i64"), len(spec.items))
+        kind_of_keys = writer.field(writer.field(held, DICT_KEYS), KEYS_KIND, "i8")
+        writer.go_on_if(writer.value(f"icmp ne i8 {kind_of_keys}, 0"))
+        return lambda index: self._dict_item(held, spec.names[index])
 
     def _dict_item(self, value: str, key: str) -> str:
         writer = self._writer

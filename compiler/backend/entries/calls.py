@@ -23,6 +23,8 @@ from .specs import (
     ArraySpec,
     BoolResult,
     ConstantResult,
+    Container,
+    ContainerResult,
     DictResult,
     DictSpec,
     FloatResult,
@@ -31,6 +33,8 @@ from .specs import (
     IntSpec,
     ListResult,
     ListSpec,
+    MadeResult,
+    RecordSpec,
     Result,
     ScalarResult,
     Spec,
@@ -145,15 +149,17 @@ def _output_type(node: Any) -> tuple[np.dtype, tuple[int, ...]]:
     return dtype, node.shape if isinstance(node, ArrayResult) else ()
 
 
-def _items(spec: DictSpec | ListSpec | TupleSpec, value: object) -> list[object] | None:
+def _items(spec: Container, value: object) -> list[object] | None:
     """The items of a container in the order of its specification, or None if it is another."""
     match spec, value:
         case DictSpec(keys=keys), dict() if type(value) is dict and len(value) == len(keys):
             return [value[key] for key in keys] if all(key in value for key in keys) else None
         case ListSpec(), list() if type(value) is list and len(value) == len(spec.items):
             return value.copy()
-        case TupleSpec(), tuple() if type(value) is tuple and len(value) == len(spec.items):
+        case TupleSpec(), tuple() if type(value) is spec.kind and len(value) == len(spec.items):
             return list(value)
+        case RecordSpec(names=names), _ if type(value) is spec.kind and set(vars(value)) == set(names):
+            return [vars(value)[name] for name in names]
     return None
 
 
@@ -174,7 +180,7 @@ def _build(result: Result, outputs: list[np.ndarray]) -> Any:
     stack: list[Any] = []
     for node in children_first(result):
         match node:
-            case DictResult() | ListResult() | TupleResult():
+            case DictResult() | ListResult() | TupleResult() | MadeResult():
                 items = stack[len(stack) - len(node.items):]
                 del stack[len(stack) - len(node.items):]
                 stack.append(_container(node, items))
@@ -189,7 +195,9 @@ def _build(result: Result, outputs: list[np.ndarray]) -> Any:
     return stack[0]
 
 
-def _container(node: DictResult | ListResult | TupleResult, items: list[Any]) -> Any:
+def _container(node: ContainerResult, items: list[Any]) -> Any:
     if isinstance(node, DictResult):
         return dict(zip(node.keys, items, strict=True))
+    if isinstance(node, MadeResult):
+        return node.make(*items)
     return tuple(items) if isinstance(node, TupleResult) else items

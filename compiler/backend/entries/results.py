@@ -17,10 +17,11 @@ from .specs import (
     ArrayResult,
     BoolResult,
     ConstantResult,
+    ContainerResult,
     DictResult,
     FloatResult,
     IntResult,
-    ListResult,
+    MadeResult,
     NumberResult,
     Result,
     ScalarResult,
@@ -138,11 +139,13 @@ class Results:
                 return writer.call(
                     "ptr", "PyArray_Scalar", f"ptr {output}", f"ptr {dtype}", "ptr null")
 
-    def _push_container(self, node: DictResult | ListResult | TupleResult) -> None:
+    def _push_container(self, node: ContainerResult) -> None:
         count = len(node.items)
         items = self._stack[len(self._stack) - count:]
         if isinstance(node, DictResult):
             made = self._dict(node.keys, items)
+        elif isinstance(node, MadeResult):
+            made = self._called(node, items)
         else:
             made = self._sequence(isinstance(node, TupleResult), items)
         del self._stack[len(self._stack) - count:]
@@ -159,6 +162,20 @@ class Results:
             writer.undo_unless(writer.value(f"icmp eq i32 {status}, 0"), self.depth + 1)
         for item in items:
             writer.call("void", "Py_DecRef", f"ptr {item}")
+        return made
+
+    def _called(self, node: MadeResult, items: list[str]) -> str:
+        """What a Python function makes of the items."""
+        writer = self._writer
+        given = self._sequence(True, items)
+        del self._stack[len(self._stack) - len(items):]
+        self._push(given)
+        function = writer.object(node.make, "make")
+        made = writer.require_made(
+            writer.call("ptr", "PyObject_CallObject", f"ptr {function}", f"ptr {given}"), self.depth)
+        writer.call("void", "Py_DecRef", f"ptr {given}")
+        self._stack.pop()
+        self._stack += items  # the caller takes them off
         return made
 
     def _sequence(self, is_tuple: bool, items: list[str]) -> str:

@@ -10,7 +10,7 @@ result leaves count the kernel's results.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -82,12 +82,25 @@ class ListSpec:
 
 @dataclass(frozen=True)
 class TupleSpec:
-    """Exactly a tuple of this length."""
+    """Exactly a tuple of this length, or one of a subclass whose objects have no attributes of their own."""
 
     items: tuple[Spec, ...]
+    kind: type = tuple
 
 
-Container: TypeAlias = DictSpec | ListSpec | TupleSpec
+@dataclass(frozen=True)
+class RecordSpec:
+    """Exactly an object of this class, whose attributes, all in its dict, have these names."""
+
+    names: tuple[str, ...]
+    items: tuple[Spec, ...]
+    kind: type
+
+    def __post_init__(self) -> None:
+        _check_keys(self.names, self.items)
+
+
+Container: TypeAlias = DictSpec | ListSpec | TupleSpec | RecordSpec
 Spec: TypeAlias = FloatSpec | IntSpec | ArraySpec | StaticSpec | Container
 
 
@@ -167,12 +180,20 @@ class TupleResult:
     items: tuple[Result, ...]
 
 
+@dataclass(frozen=True)
+class MadeResult:
+    """What a Python function makes of the items, which it is called with: a container of another class."""
+
+    make: Callable[..., object]
+    items: tuple[Result, ...]
+
+
 NumberResult: TypeAlias = FloatResult | IntResult | BoolResult | ScalarResult
-ContainerResult: TypeAlias = DictResult | ListResult | TupleResult
+ContainerResult: TypeAlias = DictResult | ListResult | TupleResult | MadeResult
 Result: TypeAlias = NumberResult | ArrayResult | ConstantResult | ContainerResult
 
-CONTAINERS = (DictSpec, ListSpec, TupleSpec)
-CONTAINER_RESULTS = (DictResult, ListResult, TupleResult)
+CONTAINERS = (DictSpec, ListSpec, TupleSpec, RecordSpec)
+CONTAINER_RESULTS = (DictResult, ListResult, TupleResult, MadeResult)
 
 
 def input_specs(args: tuple[Spec, ...]) -> list[FloatSpec | IntSpec | ArraySpec]:
