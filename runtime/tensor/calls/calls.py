@@ -32,10 +32,6 @@ from .natively import NativeCall, native_types, tell
 from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
 
-HOPELESS = 16
-"""What was not understood so many times, in the same trace where it depends on that, is not tried again."""
-
-
 NOT_RECORDED = object()
 
 
@@ -45,7 +41,7 @@ class Recorded:
     numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
     exact     what it does depends on the whole trace
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
-    patterns  what native code was told of its calls wherever they stand
+    patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
@@ -59,6 +55,7 @@ class Recorded:
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
         self.patterns: list[Any] = []
+        self.untold = 0
 
     def forget_numbers(self) -> None:
         """From now on numbers are told by their values."""
@@ -94,21 +91,23 @@ class Recorded:
         case = None
         try:
             reading = self._read(tape, args, kwargs)
-            if self.exact:
-                case = self._case(tape, reading)
-                if forest.missed.get(case, 0) >= HOPELESS:
-                    return NOT_RECORDED
-            state = self._next(tape, reading)
+            state = self._known(tape, reading)
+            if state is None:
+                if self.exact:
+                    case = self._case(tape, reading)
+                    if forest.missed.is_hopeless(case):  # but what is known is followed, however much else was missed
+                        return NOT_RECORDED
+                state = self._next(tape, reading)
         except Unknown as error:
             self._missed(error, case)
             return self._plainly(tape, args, kwargs)
         if state is not None:
             return follow(tape, state, reading)
-        if reading.floats and forest.varies(reading.bare(), hash(reading.form)):
+        if reading.floats and forest.varied.is_one_of_many(reading.bare(), hash(reading.form)):
             return self._plainly(tape, args, kwargs)
-        if forest.missed.get(self._case(tape, reading), 0) < HOPELESS:
-            return self._run(tape, reading, args, kwargs)
-        return NOT_RECORDED
+        if not self.exact and forest.missed.is_hopeless(self._case(tape, reading)):
+            return NOT_RECORDED
+        return self._run(tape, reading, args, kwargs)
 
     def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading:
         """The call, described.  Where that reads what another thread recorded, the lock is let go, and the trace may be
@@ -130,7 +129,7 @@ class Recorded:
     def _missed(self, error: Unknown, case: int | None = None) -> None:
         plans.because(self.function.__name__, str(error))
         if case is not None:
-            forest.miss(case)
+            forest.missed.add(case)
 
     def _plainly(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function; what it records are single events."""
@@ -147,27 +146,30 @@ class Recorded:
         tape.forget_storages(made)
         return made
 
-    def _next(self, tape: Tape, reading: Reading) -> State | None:
-        """The state that the call leads to, if it is known."""
-        key = (reading.form, *reading.places)
-        before: State = tape.state
+    def _known(self, tape: Tape, reading: Reading) -> State | None:
+        """The state that the call led to before, if it has stood here."""
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
         if template is not None and template.renewed:
             check_renewed(template, reading)
-        for state in before.children.get(key, ()):
+        for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
                 if self.native is not None and state.call is None:
                     tell(state, reading)  # which is worth its time for what comes again
                 return state
+        return None
+
+    def _next(self, tape: Tape, reading: Reading) -> State | None:
+        """The state that the call leads to where it has not stood before, if that can be told without running it."""
+        template = reading.form.template
         if self.exact:
             found = self.ahead and self.ahead(tape, reading)
         else:
             found = template and instance(template, tape, reading)
             if template is not None:
                 tell_pattern(reading, template, tape)
-        return found and before.add(key, found, kept=False)
+        return found and tape.state.add((reading.form, *reading.places), found, kept=False)
 
     def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function for the first time, and learn from it."""
@@ -197,6 +199,7 @@ class Recorded:
             run.give_up()
             return made
         tape.call = None
+        forest.missed.forget(case)
         if not self.exact and not run.alike:
             reading.form.template = template
         event = Call(template, run.arguments, tuple(run.entered), run.base)

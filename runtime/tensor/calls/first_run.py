@@ -9,7 +9,7 @@ from ..trace.fragments import COTANGENT
 from ..trace.states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind, kind_of
-from ..value.memory import has_history, tensor_types
+from ..value.memory import has_history, leave, tensor_types
 from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .call_nodes import learn
 from .reading import SHARED, Reading, Unknown, enter, is_simple, place_of
@@ -136,6 +136,7 @@ class FirstRun:
         number = None
         if have is not None:
             try:
+                leave(have, tape)  # it may have been looked at as an array, or in part
                 if not is_simple(have):
                     raise Unknown("returns what is not computed from its arguments")
                 _, place, cell = place_of(have, tape)

@@ -7,7 +7,7 @@ from typing import Any
 from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind
-from ..value.memory import has_history, tensor_types
+from ..value.memory import has_history, leave, tensor_types
 from ..value.slots import HISTORY, VIEWED
 from .places import place_for
 from .reading import Reading, Unknown, enter, is_simple, place_of
@@ -45,6 +45,7 @@ def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
         if leaf._hooks or leaf._posts or (have is None) != (before is None):
             return False
         if have is not None:
+            leave(have, tape)
             if not is_simple(have):
                 return False
             n = call.number(before)

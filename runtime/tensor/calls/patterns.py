@@ -19,8 +19,9 @@ from .natively import OFTEN, Gives, Needs, can_be_told, describe, tell
 from .places import Codes, Place
 from .reading import Reading
 
-FEW = 32
-"""So many patterns are told of one function."""
+FEW, OTHERS = 32, 1024
+"""So many patterns are told of one function; and when so many calls came to which none of them applied, others may be.
+A program may come by many shapes, as in an evaluation, and by a new one then that stays."""
 
 MOST_RESULTS = 256
 """So many tensors a call makes at most that follows a pattern."""
@@ -117,7 +118,12 @@ def tell_pattern(reading: Reading, template: Template, tape: Tape) -> None:
     """
     recorded, form = reading.recorded, reading.form
     told = recorded.patterns
-    if recorded.native is None or len(told) >= FEW or any(p.form is form for p in told) or not can_be_told(template):
+    if len(told) >= FEW:
+        recorded.untold += 1
+        if recorded.untold < OTHERS:
+            return
+        _take_back(recorded)
+    if recorded.native is None or any(p.form is form for p in told) or not can_be_told(template):
         return
     if recorded.exact or template.grads or form.mode > 1:
         return
@@ -127,25 +133,39 @@ def tell_pattern(reading: Reading, template: Template, tape: Tape) -> None:
         return
     if recorded.cuts and not (form.mode & 1 and reading.classes and reading.classes[0] & (LEAF | HISTORY)):
         return
-    pattern = Pattern(reading, template)
-    _patterns[id(pattern.state)] = pattern
-    told.append(pattern)
-    native = recorded.native
-    pattern.state.sibling, native.pattern = native.pattern, pattern.state
+    pattern = form.pattern
+    if pattern is None or pattern.template is not template:
+        pattern = form.pattern = Pattern(reading, template)
+    native, state = recorded.native, pattern.state
+    _patterns[id(state)] = pattern
+    if pattern not in told:  # another thread may have told it; from here on no call, until it is
+        state.sibling, native.pattern = native.pattern, state
+        told.append(pattern)
+
+
+def _take_back(recorded: Any) -> None:
+    """Let native code know no patterns of a function, until they are told again; tapes may have notes of them.
+
+    There is no call before the last, so that no other thread finds one half.
+    """
+    recorded.native.pattern, recorded.untold = None, 0
+    recorded.patterns.clear()
 
 
 def forget_patterns() -> list[Any]:
     """Recognise no calls by patterns any more; what `drop_patterns` is to be told when what was noted is settled."""
     for pattern in _patterns.values():
-        pattern.recorded.native.pattern = None
-        pattern.recorded.patterns.clear()
+        _take_back(pattern.recorded)
+        pattern.form.pattern = None
     return list(_patterns)
 
 
 def drop_patterns(forgotten: list[Any]) -> None:
-    """Let forgotten patterns go; no tape has notes of them."""
+    """Let forgotten patterns go; no tape has notes of them. But another thread may just have told one again."""
     for key in forgotten:
-        _patterns.pop(key, None)
+        known = _patterns.get(key)
+        if known is not None and known not in known.recorded.patterns:
+            _patterns.pop(key, None)
 
 
 def settle(tape: Any) -> None:

@@ -33,14 +33,15 @@ PLAIN = (int, bool, str, type(None), type(Ellipsis), DType, device, Operation)
 NUMBERS = (int, float, bool)
 
 class Form:
-    """A description of calls, and the template that they follow once it is known."""
+    """A description of calls, the template that they follow once it is known, and how native code is told of that."""
 
-    __slots__ = ("recorded", "mode", "arguments", "template", "numbers", "hint")
+    __slots__ = ("recorded", "mode", "arguments", "template", "numbers", "hint", "pattern")
 
     def __init__(self, recorded: Any, mode: int, arguments: Any, numbers: tuple[type, ...]) -> None:
         self.recorded, self.mode, self.arguments, self.numbers = recorded, mode, arguments, numbers
         self.template: Template | None = None
         self.hint: Any = None
+        self.pattern: Any = None
 
 
 _forms: dict[Any, Form] = {}

@@ -16,6 +16,7 @@ from ..calls.places import Place
 from ..value.cells import Cell, Kind, kind_of
 from ..value.slots import HISTORY, StateBase
 from .fragments import Fragment
+from .misses import Misses, Varied
 from .sharing import Part, Views
 
 TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
@@ -23,9 +24,6 @@ TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static"
 
 SEEN = 30_000
 """So many hashes of what was seen once are kept."""
-
-FEW = 4
-"""So many calls that differ in numbers only are events of their own."""
 
 ABSOLUTE = 1 << 40
 """Added to the numbers of values that a template names though they are neither its arguments nor of its making."""
@@ -150,8 +148,8 @@ class Forest:
     def __init__(self) -> None:
         self.states = 0
         self.seen: set[int] = set()
-        self.missed: dict[int, int] = {}
-        self.varied: dict[int, set[int]] = {}
+        self.missed = Misses()
+        self.varied = Varied()
         self.root: State
 
     def forget(self) -> None:
@@ -160,22 +158,6 @@ class Forest:
         self.seen.clear()
         self.missed.clear()
         self.varied.clear()
-
-    def miss(self, case: int) -> None:
-        """Count a call that was not understood."""
-        if len(self.missed) >= SEEN:
-            self.missed.clear()
-        self.missed[case] = self.missed.get(case, 0) + 1
-
-    def varies(self, case: int, call: int) -> bool:
-        """Whether this call is one of many that differ in numbers only, and so have `case` in common: too many for each
-        of them to be an event of its own, but for the first."""
-        if len(self.varied) >= SEEN:
-            self.varied.clear()
-        calls = self.varied.setdefault(case, set())
-        if len(calls) < FEW:
-            calls.add(call)
-        return call not in calls
 
     def is_new(self, path: int) -> bool:
         """Whether something with this hash was not seen before; from now on it was."""

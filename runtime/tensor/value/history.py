@@ -148,10 +148,11 @@ class History(Operators):
 
     # ---- hooks
 
-    def _unusual(self) -> None:
-        """Let no call be recognised that depends on this tensor."""
+    def _unusual(self, handle: RemovableHandle) -> RemovableHandle:
+        """Let no call be recognised that depends on this tensor, which has a hook, until it has none (see `usable`)."""
         self._flags |= SPECIAL | HOOKED
         tapes.tape.blur()
+        return handle
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
@@ -161,10 +162,9 @@ class History(Operators):
         if self._node is not None:
             return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
         tapes.tape.catch_up()
-        self._unusual()
         if self._hooks is None:
             self._hooks = {}
-        return attach(self._hooks, hook)
+        return self._unusual(attach(self._hooks, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(self)` each time that something has been added to the `grad` of this leaf."""
@@ -173,10 +173,9 @@ class History(Operators):
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         tapes.tape.catch_up()  # no backward that has been called before calls it
-        self._unusual()
         if self._posts is None:
             self._posts = {}
-        return attach(self._posts, hook)
+        return self._unusual(attach(self._posts, hook))
 
     # ---- backward
 

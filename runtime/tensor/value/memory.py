@@ -10,7 +10,7 @@ from ..trace.locks import Locked
 from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
-from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
+from .slots import HISTORY, HOOKED, LEAF, OPEN, PART, SPECIAL, VIEWED
 
 tensor_types: list[type] = []
 """The classes whose instances a call may be described by; others may have a will of their own."""
@@ -30,9 +30,12 @@ def usable(t: Any, tape: Tape) -> bool:
         return t._serial == tape.serial
     if t._flags & PART:
         t._tell()
-    flags = t._flags
-    if t._inference or t._hooks or t._posts or ((end := t._accumulator and t._accumulator()) and end.hooks):
+    end = t._accumulator and t._accumulator()
+    flags = t._flags  # from here on no call: another thread may attach a hook
+    if t._inference or t._hooks or t._posts or (end and end.hooks):
         return False
+    if flags & HOOKED:  # by hooks that were removed, all
+        flags = t._flags = flags & ~(HOOKED | SPECIAL)
     steps = t._steps
     if not steps and t._storage is not None:
         settle(t)  # which counts references: there must be no variable for it here
@@ -144,6 +147,7 @@ def settle(t: Any, tape: Tape | None = None) -> None:
         if t._cell.home is storage:
             t._cell.home = None
         t._storage, t._written, storage.dropped = None, storage.version, views > 0
+        t._flags &= ~OPEN
 
 
 BEHIND = 4

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 def set_default_dtype(d: DType) -> None:
     """Make Python's floats become tensors of dtype `d`."""
+    if d is get_default_dtype():
+        return
     forget_calls()
     _set_default(d)
     forget_fragments()
