@@ -417,7 +417,26 @@ def test_derivatives_of_holomorphic_functions() -> None:
              / (2 * step * direction), second=True)
 
 
+def test_wirtinger_derivatives() -> None:
+    def f(z: Any) -> Any:
+        return np.sum(z**2 * np.conj(z)) + z[0] * np.imag(z[1])
+
+    def numbers(direction: complex) -> np.ndarray:
+        h = 1e-6 * direction
+        return np.array([(f(Z + h * e) - f(Z - h * e)) / 2e-6 for e in np.eye(2)])
+
+    one, other = pb.wirtinger(f)(Z)
+    along_x, along_y = numbers(1.0), numbers(1j)
+    near(one, (along_x - 1j * along_y) / 2, second=True)
+    near(other, (along_x + 1j * along_y) / 2, second=True)
+    one, other = pb.wirtinger(lambda k, p: k * p["z"] ** 3, argnums="p")(2.0, {"z": 0.3 + 0.4j})
+    near(one["z"], 6 * (0.3 + 0.4j) ** 2)
+    near(other["z"], 0.0)
+    near(pb.wirtinger(lambda z: np.abs(z) ** 2)(0.3 + 0.4j)[1], 0.3 + 0.4j)
+
+
 @pytest.mark.parametrize(("call", "said"), [
+    (lambda: pb.wirtinger(np.sin)(1.0), "the argument is real; pass z"),
     (lambda: pb.grad(np.sin, holomorphic=True)(1.0), "argument x.* has real numbers: pass z"),
     (lambda: pb.grad(np.abs, holomorphic=True)(1j), "needs a complex scalar; absolute returned a real"),
     (lambda: pb.jacrev(np.real, holomorphic=True)(Z), "the result is real; pass z"),

@@ -24,7 +24,7 @@ from ...compiler.ir.types import Type
 from ...compiler.ops.source import iota
 from ...compiler.passes import adjoint, dead
 from ..compiled.chosen import Argnums
-from ..compiled.derive import inner
+from ..compiled.derive import Jit, inner
 from ..control import scan
 from ..transforms import grad
 from ..vmap import vmap
@@ -192,6 +192,24 @@ def _leaves_of(site: Site, y: Any) -> tree.Signature:
     return tree.flatten(tree.opened(y), [])
 
 
+class Wirtinger(Jacrev):
+    """Both derivatives of a function of complex numbers that need not be holomorphic; see `wirtinger`."""
+
+    title = "wirtinger"
+
+    def _plan(self, opens: Argnums, has_aux: bool) -> Any:
+        return Jit(self.title, opens=opens)
+
+    @staticmethod
+    def body(site: Site, value: Value, x: Any, *last: Any) -> Any:
+        given = site.given(x)
+        if not tree.has_parts(given.signature):
+            raise TypeError(f"{site.title}: the argument is real; pass z + 0j")
+        u, v = grad(lambda x: np.real(value(x)))(x), grad(lambda x: np.imag(value(x)))(x)
+        along = tree_map(lambda a, b: 0.5 * (np.conj(a) + 1j * np.conj(b)), u, v)
+        return along, tree_map(lambda a, b: 0.5 * (a + 1j * b), u, v)
+
+
 class Hessian(Jacrev):
     """All second derivatives of a function; see `hessian`."""
 
@@ -212,4 +230,4 @@ class Hessian(Jacrev):
         return by_rows(site, slope, x, given)
 
 
-__all__ = ["Hessian", "Holomorphic", "Jacfwd", "Jacobian", "Jacrev", "along_lanes"]
+__all__ = ["Hessian", "Holomorphic", "Jacfwd", "Jacobian", "Jacrev", "Wirtinger", "along_lanes"]

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians, dense or sparse: jacrev, jacfwd, jacobian and hessian."""
+"""Jacobians and Hessians, dense or sparse: jacrev, jacfwd, jacobian, hessian; and the derivatives of wirtinger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiled.chosen import Argnums
-from .blocks import Hessian, Holomorphic, Jacfwd, Jacobian, Jacrev
+from .blocks import Hessian, Holomorphic, Jacfwd, Jacobian, Jacrev, Wirtinger
 from .sparse import Sparse
 
 
@@ -86,6 +86,25 @@ def jacobian(
         return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
     made = Holomorphic if holomorphic else Jacobian
     return made(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+def wirtinger(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Callable[..., Any]:
+    """Both derivatives of a function of complex numbers: for z and for its conjugate, as if these were independent.
+
+    function   returns a complex or real scalar, and need not be holomorphic
+    argnums    for which argument: its number or name, or a tuple of them
+    has_aux    the function returns (value, aux), and the result is (derivatives, aux)
+
+    With z = x + iy they are (f_x - i f_y) / 2 and (f_x + i f_y) / 2, each like the argument (Wirtinger, 1927). The
+    second is zero where f is holomorphic, and half the gradient where f is real.
+
+    >>> wirtinger(lambda z: z * np.conj(z))(1.0 + 2.0j)
+    ((1-2j), (1+2j))
+    """
+    return Wirtinger(function, argnums, has_aux, static_argnums, static_argnames)
 
 
 def hessian(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         set_float32_matmul_precision, use_deterministic_algorithms,
     )
     # isort: on
-    from pullback.runtime.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
+    from pullback.runtime.derivatives.jacobians import hessian, jacfwd, jacobian, jacrev, wirtinger
     from pullback.runtime.derivatives.linear import linear_transpose, linearize
     from pullback.runtime.derivatives.products import gnvp, hvp, jvp, vjp
     from pullback.runtime.derivatives.series import jet, taylor
@@ -200,7 +200,7 @@ __all__ = [
     "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
     "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot",
     "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop",
-    "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker

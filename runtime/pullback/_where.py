@@ -90,7 +90,7 @@ NAMES_OF = {
     "runtime.tensor.face.special_functions": "digamma erfc erfinv i0 igamma igammac lgamma logit"
     " mvlgamma polygamma sinc"
     " xlogy",
-    "runtime.derivatives.jacobians": "hessian jacfwd jacobian jacrev",
+    "runtime.derivatives.jacobians": "hessian jacfwd jacobian jacrev wirtinger",
     "runtime.derivatives.linear": "linear_transpose linearize",
     "runtime.derivatives.products": "gnvp hvp jvp vjp",
     "runtime.derivatives.series": "jet taylor",
