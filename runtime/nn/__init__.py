@@ -37,6 +37,7 @@ from .layers.activations import (
     Tanhshrink,
     Threshold,
 )
+from .layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from .layers.attention import MultiheadAttention
 from .layers.convolutions import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .layers.distances import CosineSimilarity, PairwiseDistance
@@ -95,6 +96,7 @@ from .layers.norms import (
     LocalResponseNorm,
     RMSNorm,
 )
+from .layers.older import NLLLoss2d, SyncBatchNorm
 from .layers.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -169,6 +171,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -267,6 +270,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -299,6 +303,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

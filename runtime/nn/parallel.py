@@ -28,7 +28,7 @@ class DistributedDataParallel(Module):
     """A module behind another; parameters are named `module.weight`.
 
     Gradients are averaged over the group's processes, of which there is one: it must have been made by
-    `distributed.init_process_group`. How they would be sent (`bucket_cap_mb` and the like) has no effect.
+    `distributed.init_process_group`. How they would be sent (`bucket_cap_mb` and the like) changes nothing.
     """
 
     module: Module

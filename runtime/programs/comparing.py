@@ -67,7 +67,7 @@ def assert_close(
     """Raise AssertionError with the differences unless two things are close, element by element.
 
     They are tensors, what as_tensor takes, numbers, None, or sequences and mappings of these. Devices and layouts are
-    always the same here, so that check_device and check_layout have no effect.
+    always the same here, so that check_device and check_layout change nothing.
     """
     checked = {"dtype": check_dtype, "stride": check_stride, "subclasses": allow_subclasses}
     given = _Given(rtol, atol, equal_nan, checked)

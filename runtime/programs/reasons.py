@@ -34,4 +34,43 @@ CALLED: Table = {
     "torch": {},
 }
 
-ABSENT: Table = {}
+PATTERNS: list[tuple[str, str, str]] = [
+    ("torch(.cuda|.mps|.accelerator|.backends)", ".*", DEVICE),
+    ("torch.profiler|torch.autograd.profiler", ".*", MEASURED),
+    ("torch.sparse", ".*", SPARSE),
+    ("torch.jit", ".*", SCRIPT),
+    ("torch.distributed", ".*", MANY),
+    ("torch.onnx", ".*", EXPORT),
+    ("torch.nn", "CrossMapLRN2d", "nn.LocalResponseNorm divides by the squares of channels around"),
+    ("torch.nn", "LinearCrossEntropy.*", "nn.Linear and nn.CrossEntropyLoss, which share kernels here, are there"),
+    ("torch.nn", "intrinsic|qat|quant.*", QUANTISED),
+    ("torch.optim", "Muon", "PyTorch's step rounds to bfloat16, which is not there"),
+    ("torch.optim", "SparseAdam", SPARSE),
+    ("torch.optim", "Adafactor", "Adam and RMSprop are there"),
+    ("torch.distributions", ".*", "this family is not written yet; the others are in pullback.distributions"),
+    ("torch.utils.data", ".*[dD]ata[pP]ipe.*|DataChunk|.*validation.*|.*determinis.*", "PyTorch gave data pipes up"),
+    ("torch.utils.data", "DistributedSampler", MANY),
+    ("torch|torch.Tensor", "sym_.*|Sym.*", SHAPES),
+    (
+        "torch|torch.Tensor", "(?i).*sparse.*|.*_indices.*|indices|values(_copy)?|is_coalesced|coalesce|hsmm|s?spaddmm"
+        "|saddmm|smm|hspmm|dsmm|spmm", SPARSE,
+    ),
+    ("torch|torch.Tensor", "(?i).*quant.*|q_.*|q?u?int.*|qint.*|qscheme|fbgemm.*|per_.*|.*observ.*", QUANTISED),
+    ("torch|torch.Tensor", "bit.*|chalf|complex32|float[48].*|half|(Half|BFloat16|ComplexFloat|ComplexDouble).*", HALF),
+    ("torch|torch.Tensor", "is_(ipu|maia|mtia|vulkan|xpu|mkldnn)|(ipu|mtia|xpu|to_mkldnn|record_stream)", DEVICE),
+    ("torch|torch.Tensor", "(?i)cudnn.*|miopen.*|mkldnn.*|.*vulkan.*|.*stream.*|event|.*autocast.*", DEVICE),
+    (
+        "torch|torch.Tensor", "(eig|lstsq|matrix_rank|solve|symeig|volatile|resize|resize_as|reinforce)",
+        "PyTorch gave this name up; linalg and detach have its work",
+    ),
+    ("torch|torch.Tensor", ".*[sS]torage.*|share_memory_|pin_memory", "memory is no object of its own here"),
+    (
+        "torch", "batch_norm.*|.*_norm|embedding.*|.*_loss|grid_sampler.*|(gru|lstm|rnn).*|.*dropout_?|kl_div"
+        "|conv.*|constant_pad_nd|affine.*|binary_cross.*|native.*|max_pool.*|(celu|rrelu|selu|threshold)_", INNER,
+    ),
+    ("torch", ".*Type|Script.*|.*Module.*|Graph.*|.*parse.*|.*ir_module.*|CompilationUnit|Node|Block|Value", SCRIPT),
+    ("torch", "export|library|package|mobile", EXPORT),
+    ("torch", "multiprocessing", PROCESSES),
+    ("torch.linalg|torch.special", ".*", "this function is not written yet"),
+]
+"""Module and name, as patterns, and the reason; the first that fits counts."""

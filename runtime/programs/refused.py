@@ -1,17 +1,18 @@
 """What PyTorch has and this package refuses, with the reason and a way out.
 
 Names which programs import before they know whether they will use them are there and say it when they are called
-(`CALLED`); of others the AttributeError says it (`ABSENT`). What has a device's name says what PyTorch without that
+(`CALLED`); of others the AttributeError says it (`PATTERNS`). What has a device's name says what PyTorch without that
 device says.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .reasons import ABSENT, CALLED
+from .reasons import CALLED, PATTERNS
 
 
 class Refused:
@@ -51,11 +52,11 @@ def refused(name: str, reason: str) -> Any:
 
 def why(module: str, name: str) -> str | None:
     """Why a name is not there, or refuses to be called; None if nothing is known of it."""
-    for table in (CALLED, ABSENT):
-        for reason, names in table.get(module, {}).items():
-            if name in names.split():
-                return reason
-    return None
+    for reason, names in CALLED.get(module, {}).items():
+        if name in names.split():
+            return reason
+    fits = (r for where, names, r in PATTERNS if re.fullmatch(where, module) and re.fullmatch(names, name))
+    return next(fits, None)
 
 
 def asked(module: str, name: str) -> Any:

@@ -124,8 +124,8 @@ PARTS = {
     "_hub": "runtime.programs.refused",
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
-    "_nn": "runtime.nn runtime.nn.clip runtime.nn.older_norms runtime.nn.reparametrized runtime.nn.vectors"
-    " runtime.programs.kernels runtime.programs.refused",
+    "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.reparametrized"
+    " runtime.nn.vectors runtime.programs.kernels runtime.programs.refused",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",

@@ -3,6 +3,7 @@
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils import _pytree
@@ -108,3 +109,53 @@ def test_trees(tree: Any) -> None:
             except ValueError:
                 results.append("refused")
         assert results[0] == results[1], other
+
+
+def state_of(theirs: Any, mine: Any) -> None:
+    mine.load_state_dict({k: pullback.tensor(v.numpy().copy()) for k, v in theirs.state_dict().items()})
+
+
+def near(got: Any, want: Any) -> None:
+    np.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), 2e-5, 1e-6)
+
+
+def test_adaptive_softmax() -> None:
+    given: Any = (16, 20, [5, 10, 15], 2.0, True)
+    theirs, mine = torch.nn.AdaptiveLogSoftmaxWithLoss(*given), pullback.nn.AdaptiveLogSoftmaxWithLoss(*given)
+    state_of(theirs, mine)
+    x, target = torch.randn(30, 16), torch.randint(0, 20, (30,))
+    X, T = pullback.tensor(x.numpy()), pullback.tensor(target.numpy())
+    want, got = theirs(x, target), mine(X, T)
+    near(got.output, want.output)
+    want.loss.backward()
+    got.loss.backward()
+    for p, q in zip(mine.parameters(), theirs.parameters(), strict=True):
+        near(p.grad, q.grad)
+    near(mine.log_prob(X), theirs.log_prob(x))
+    assert mine.predict(X).tolist() == theirs.predict(x).tolist() and repr(mine) == repr(theirs)
+    for wrong in ([5, 3], [], [20]):
+        texts = []
+        for t in (torch, pullback):
+            with pytest.raises(ValueError) as error:
+                t.nn.AdaptiveLogSoftmaxWithLoss(16, 20, wrong)
+            texts.append(str(error.value))
+        assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_norms_that_are_folded_and_shared(rank: int) -> None:
+    models = []
+    for t in (torch, pullback):
+        layers: Any = getattr(t.nn, f"Conv{rank}d")(3, 4, 2), getattr(t.nn, f"BatchNorm{rank}d")(4)
+        models.append(t.nn.Sequential(*layers))
+    theirs, mine = models
+    state_of(theirs, mine)
+    x = torch.randn((4, 3, 5, 6)[: rank + 2])
+    X = pullback.tensor(x.numpy())
+    near(mine(X), theirs(x))
+    theirs.eval(), mine.eval()
+    fused = pullback.nn.utils.fuse_conv_bn_eval(mine[0], mine[1])
+    near(fused(X), torch.nn.utils.fuse_conv_bn_eval(theirs[0], theirs[1])(x))
+    shared = pullback.nn.SyncBatchNorm.convert_sync_batchnorm(mine)
+    near(shared(X), theirs(x))
+    assert repr(shared) == repr(torch.nn.SyncBatchNorm.convert_sync_batchnorm(theirs))

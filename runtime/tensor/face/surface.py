@@ -79,6 +79,8 @@ class Questions(PointwiseInPlace):
     itemsize = property(lambda self: self.element_size())
     is_cpu, is_cuda, is_sparse, is_quantized, is_meta, is_mps, is_xla, is_nested = (True, *(False,) * 7)
 
+    is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = is_mkldnn = is_sparse_csr = False
+
     is_conj, is_neg, get_device = QQ.is_conj, QQ.is_neg, QQ.get_device
     is_pinned = is_shared = is_conj
 

@@ -11,3 +11,4 @@ from pullback.runtime.nn.layers.norms import (  # noqa: F401
     BatchNorm3d,
     _BatchNorm,
 )
+from pullback.runtime.nn.layers.older import SyncBatchNorm  # noqa: F401

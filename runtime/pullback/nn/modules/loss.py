@@ -25,3 +25,4 @@ from pullback.runtime.nn.layers.losses import (  # noqa: F401
     _Loss,
     _WeightedLoss,
 )
+from pullback.runtime.nn.layers.older import NLLLoss2d  # noqa: F401

@@ -1,0 +1,3 @@
+"""Clipping under its older path."""
+
+from pullback.runtime.nn.clip import *  # noqa: F403
