@@ -363,6 +363,23 @@ def test_what_changes_its_argument_is_refused() -> None:
         pb.grad(changes)(Record(V, W))
 
 
+def test_numbers_from_the_end() -> None:
+    def f(k: Any, x: Any) -> Any:
+        return np.sum(x**3) * k
+
+    near(pb.hvp(f, argnums=-1)(2.0, V, W), 12 * V * W)
+    near(pb.hvp(f, argnums=(0, -1))(2.0, V, (0.0, W))[1], 12 * V * W)
+    near(pb.gnvp(lambda k, x: k * x**2, argnums=-1)(2.0, V, W), 16 * V**2 * W)
+    near(pb.jacobian(lambda k, x: k * x**2, argnums=-1, sparse=True)(2.0, V).diagonal(), 4 * V)
+    near(pb.hessian(f, argnums=-1, sparse=True)(2.0, V).diagonal(), 12 * V)
+    near(pb.vjp(f, 2.0, V, argnums=-1)[1](1.0), 6 * V**2)
+    near(pb.jvp(f, (2.0, V), W, argnums=-1)[1], 6 * V**2 @ W)
+    near(pb.linearize(f, 2.0, V, argnums=-1)[1](W), 6 * V**2 @ W)
+    near(pb.jacfwd(f, argnums=-1)(2.0, V), 6 * V**2)
+    near(pb.hvp(lambda x, k=2.0: np.sum(x**3) * k)(V, W), 12 * V * W)
+    near(pb.hvp(lambda x, k: np.sum(x**3) * k)(V, W, k=2.0), 12 * V * W)
+
+
 def test_another_structure_is_another_compilation() -> None:
     f = pb.grad(lambda p: np.sum(p["w"] ** p["k"]))
     assert f({"w": V, "k": 2})["w"].tolist() == (2 * V).tolist()

@@ -105,9 +105,11 @@ class Derived(Function):
             args, kwargs = put(x)
             return made, value(*args, **kwargs)[1]
 
-        if trailing:
+        opens: Argnums = argnums
+        if trailing:  # the last arguments of a call are not those of the function
             traced.__signature__ = _with_trailing(value)  # type: ignore[attr-defined]
-        opens: Argnums = (*each_of(argnums), *range(-trailing, 0)) if trailing else argnums
+            own = [k - trailing if isinstance(k, int) and k < 0 else k for k in each_of(argnums)]
+            opens = (*own, *range(-trailing, 0))
         super().__init__(traced, self._plan(opens, has_aux), static_argnums, static_argnames)
         self.function, self.argnums, self.has_aux, self.value = function, argnums, has_aux, value
         self._names = () if trailing else self._names  # what is passed by name is not the next by position
