@@ -159,3 +159,31 @@ def test_norms_that_are_folded_and_shared(rank: int) -> None:
     shared = pullback.nn.SyncBatchNorm.convert_sync_batchnorm(mine)
     near(shared(X), theirs(x))
     assert repr(shared) == repr(torch.nn.SyncBatchNorm.convert_sync_batchnorm(theirs))
+
+
+def test_angles_and_excesses() -> None:
+    """The logarithms of Bessel functions are torch's to the digits of its polynomials."""
+    near_enough = []
+    for t in (torch, pullback):
+        d, a = t.distributions, [0.0, 1.0, -2.0, 0.0]
+        v: Any = d.VonMises(t.tensor(a), t.tensor([0.01, 2.0, 300.0, 5.0]))
+        g: Any = d.GeneralizedPareto(t.tensor(a), t.tensor([1.0, 2.0, 0.5, 1.0]), t.tensor([0.0, 0.3, 0.7, -0.4]))
+        x = t.tensor([0.5, 1.1, -1.9, 0.7])
+        made = [v.mean, v.mode, v.variance, v.log_prob(x), v.expand((2, 4)).log_prob(x)]
+        made += [g.mean, g.mode, g.variance, g.entropy(), g.log_prob(x), g.cdf(x), g.log_cdf(x)]
+        made += [g.log_survival_function(x), g.icdf(t.tensor([0.1, 0.5, 0.9, 0.99])), g.expand((2, 4)).log_prob(x)]
+        near_enough.append([np.asarray(each) for each in made])
+        with pytest.raises(ValueError):
+            g.log_prob(t.tensor([0.5, 1.1, -1.9, 7.0]))
+    for want, got in zip(*near_enough, strict=True):
+        np.testing.assert_allclose(got, want, 2e-4, 1e-5)
+
+
+def test_draws_of_angles_and_excesses() -> None:
+    pullback.manual_seed(0)
+    v = pullback.distributions.VonMises(pullback.tensor([1.0, -2.0]), pullback.tensor([2.0, 30.0]))
+    turned = np.exp(1j * v.sample((20000,)).numpy()).mean(0)
+    np.testing.assert_allclose(np.angle(turned), [1.0, -2.0], atol=0.03)
+    np.testing.assert_allclose(1 - np.abs(turned), v.variance.numpy(), atol=0.01)
+    g = pullback.distributions.GeneralizedPareto(0.0, 1.0, pullback.tensor([0.0, -0.4]))
+    np.testing.assert_allclose(g.rsample((40000,)).numpy().mean(0), g.mean.numpy(), atol=0.03)
