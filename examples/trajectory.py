@@ -7,6 +7,7 @@ in bounds.
 
 import importlib.util
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,7 +59,8 @@ for rounds in range(1, 100):  # noqa: B007 - told below
     if residual < 1e-8:
         break
     H = curvature(x, weights) + 1e-6 * sp.eye_array(size)
-    step = spsolve(sp.block_array([[H, A.T], [A, None]], format="csc"), -np.concatenate([slope + A.T @ weights, c]))
+    matrix = sp.block_array([[H, A.T], [A, None]], format="csc")
+    step: Any = spsolve(matrix, -np.concatenate([slope + A.T @ weights, c]))
     share = min(1.0, 2.0 / np.abs(step[:size]).max())  # far away, the linear problem says little
     x, weights = x + share * step[:size], weights + share * step[size:]
 
@@ -67,19 +69,15 @@ print(f"a Hessian of {curvature(x, weights).nnz} by {curvature.products(x, weigh
 print(f"residual below 1e-8: {residual < 1e-8}; the pole ends at {back(x).states[-1, 1]:.4f} rad")
 
 if importlib.util.find_spec("cyipopt"):
-    from cyipopt import minimize_ipopt
-
-    found = minimize_ipopt(cost, x, jac=True, constraints={
+    found = importlib.import_module("cyipopt").minimize_ipopt(cost, x, jac=True, constraints={
         "type": "eq", "fun": constraints, "jac": slopes, "hess": lambda v, w: curvature(v, w) - curvature(v, 0.0 * w),
     }, hess=lambda v: curvature(v, 0.0 * weights))  # fmt: skip
     print(f"IPOPT agrees: {np.allclose(found.x, x, atol=1e-5)}")
 
 if importlib.util.find_spec("osqp"):
-    import osqp
-
     bounds = np.where(np.arange(size) >= 4 * (STEPS + 1), 60.0, np.inf)  # forces
     A, c, P = slopes(x), constraints(x), curvature(x, 0.0 * weights)
-    problem = osqp.OSQP()
+    problem = importlib.import_module("osqp").OSQP()
     problem.setup(
         sp.csc_matrix(sp.triu(P)), cost(x)[1], sp.csc_matrix(sp.vstack([A, sp.eye_array(size)])),
         np.concatenate([-c, -bounds - x]), np.concatenate([-c, bounds - x]), verbose=False,

@@ -151,7 +151,7 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
     if kind is np.bool:
         leaves.append(np.asarray(tree))
         return ("scalar", "bool")
-    if kind is Opened:
+    if isinstance(tree, Opened):
         return ("named", tree.structure, _items(tree.parts, leaves, iter(tree.structure.paths), depth))
     if is_container(tree):
         structure, items = container(tree)
@@ -195,17 +195,18 @@ class Opened:
 
 def opened(tree: Any, depth: int = 0) -> Any:
     """What is differentiated, its records as containers and the ints in its containers static; else the tree itself."""
-    kind = type(tree)
+    kind: Any = type(tree)
+    whole: Any = tree
     if kind in (float, np.ndarray) or depth > MAX_DEPTH:
         return tree
     if isinstance(tree, int) and kind is not bool and not isinstance(tree, Enum):
         return Still(tree) if depth else tree
     if kind is dict:
-        parts = [opened(each, depth + 1) for each in tree.values()]
-        return tree if _same(tree.values(), parts) else dict(zip(tree, parts, strict=True))
+        parts = [opened(each, depth + 1) for each in whole.values()]
+        return tree if _same(whole.values(), parts) else dict(zip(whole, parts, strict=True))
     if kind in (list, tuple):
-        parts = [opened(each, depth + 1) for each in tree]
-        return tree if _same(tree, parts) else kind(parts)
+        parts = [opened(each, depth + 1) for each in whole]
+        return tree if _same(whole, parts) else kind(parts)
     found = apart(tree) if is_container(tree) or is_record(tree) else None
     if found is None:
         return tree

@@ -166,7 +166,8 @@ def _value_first(
             said = "a real number" if index is not None else "several values"
             fix = "leave holomorphic out"
             raise NotScalar(message(f"holomorphic=True needs a complex scalar; {name} returned {said}", where, fix))
-        index = value.items[0].index
+        real: Any = value.items[0]
+        index = real.index
     if index is None:
         if isinstance(value, specs.MadeResult) and value.make is Parts:
             fix = "take np.real(z), np.imag(z) or np.abs(z); holomorphic=True gives the derivative of a holomorphic f"

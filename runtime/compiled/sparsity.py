@@ -130,11 +130,11 @@ def pattern_of(
     graph = dead(Graph(graph.name, graph.params, graph.body, tuple([graph.results[leaf.index] for leaf in rows])))
     places = places_in(traced.signature, owner, argnums)
     wrt = [k for place in places for k in place.leaves]
-    sizes = [[v.type.static_size() for v in values] for values in (graph.results, [graph.params[k] for k in wrt])]
-    matrix = given((sum(sizes[0]), sum(sizes[1])))
+    high, wide = ([v.type.static_size() for v in values] for values in (graph.results, [graph.params[k] for k in wrt]))
+    matrix = given((sum(high), sum(wide)))
     if matrix is None:
         matrix = _searched(title, owner, traced, graph, wrt, leaves)
-    return Found(matrix, result, [place.node for place in places], *sizes, hidden, content)
+    return Found(matrix, result, [place.node for place in places], high, wide, hidden, content)
 
 
 def _check_floats(title: str, owner: Any, graph: Graph, rows: Sequence[Any]) -> None:

@@ -105,7 +105,8 @@ def colour_symmetric(pattern: Any) -> Groups:
     for order in _orders(degrees) if not hubs else [np.argsort(-degrees, kind="stable")]:
         first = np.full(n, -1)
         first[order[:hubs]] = np.arange(hubs)
-        group, count = _star(n, *_padded(pattern.indptr, pattern.indices, order, first, np.full(n + 1, -1)), hubs)
+        arrays: list[Any] = _padded(pattern.indptr, pattern.indices, order, first, np.full(n + 1, -1))
+        group, count = _star(n, *arrays, hubs=hubs)
         found.append(Groups(group[:n], int(count)))
     return min(found, key=lambda each: each.count)
 

@@ -112,10 +112,12 @@ class Pushed(Derived):
         return y, pushed(value, x, last[0], y)
 
 
-@functools.lru_cache(maxsize=256)
-def made_once(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
-    """One for each function: what it has compiled serves all calls."""
+def _made(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
     return kind(function, argnums, has_aux)
+
+
+made_once: Callable[..., Derived] = functools.lru_cache(maxsize=256)(_made)
+"""One for each function: what it has compiled serves all calls."""
 
 
 def vjp(

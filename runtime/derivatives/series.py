@@ -5,7 +5,6 @@ Nested gradients of order k cost some 2^k times the function; here it is about k
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from ...compiler.passes import taylor as sweep
 from ..compiled.chosen import EVERY, Argnums
 from ..compiled.derive import Jit
 from .derived import Derived, Site
+from .products import made_once
 
 Value = Callable[[Any], Any]
 
@@ -36,9 +36,9 @@ class Coefficients(Derived):
         return Jit(self.title, opens=EVERY)
 
     @classmethod
-    def of(cls, function: Any, argnums: Argnums) -> Coefficients:
+    def of(cls, function: Any, argnums: Argnums) -> Any:
         """One for each function."""
-        return _made(cls, function, argnums)
+        return made_once(cls, function, argnums)
 
     body = staticmethod(lambda site, value, x, *last: _coefficients(site, value, x, last[0], False))
 
@@ -48,11 +48,6 @@ class Derivatives(Coefficients):
 
     title = "jet"
     body = staticmethod(lambda site, value, x, *last: _coefficients(site, value, x, last[0], True))
-
-
-@functools.lru_cache(maxsize=256)
-def _made(kind: Any, function: Any, argnums: Argnums) -> Any:
-    return kind(function, argnums)
 
 
 def _coefficients(site: Site, value: Value, x: Any, path: Sequence[Any], scaled: bool) -> Any:

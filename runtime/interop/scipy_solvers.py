@@ -31,7 +31,9 @@ class _Unknowns:
 
     def __init__(self, title: str, given: Any) -> None:
         self.plain = isinstance(given, (np.ndarray, float, int, list)) and np.asarray(given).dtype != object
-        start = np.atleast_1d(np.asarray(given, dtype=float)) if self.plain else given
+        start: Any = np.atleast_1d(np.asarray(given, dtype=float)) if self.plain else given
+        self.vector: Any
+        self.back: Any
         if self.plain and start.ndim == 1:
             self.vector, self.back = start, None
         else:
@@ -127,8 +129,9 @@ def _constraint(given: Any, unknowns: _Unknowns, sparse: bool) -> Any:
         return given
     f = _vector(unknowns.of(given.fun))
     along = hessian(lambda x, weights: np.dot(f(x), weights), sparse=sparse)
+    slope: Any = jacobian(f, sparse=sparse)
     return optimize.NonlinearConstraint(
-        jit(f), given.lb, given.ub, jac=jacobian(f, sparse=sparse), hess=along, keep_feasible=given.keep_feasible
+        jit(f), given.lb, given.ub, jac=slope, hess=along, keep_feasible=given.keep_feasible
     )
 
 
@@ -171,7 +174,8 @@ def least_squares(
 
     unknowns = _Unknowns("least_squares", x0)
     f = _vector(unknowns.of(fun))
-    found = optimize.least_squares(jit(f), unknowns.vector, jac=jacobian(f, sparse=sparse), args=args, **options)
+    slope: Any = jacobian(f, sparse=sparse)
+    found = optimize.least_squares(jit(f), unknowns.vector, jac=slope, args=args, **options)
     found.x, found.grad = unknowns.like(found.x), unknowns.like(found.grad)
     return found
 

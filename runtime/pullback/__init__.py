@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = None
-    _distributions = _fft = _func = _hub = _linalg = _mps = _nn = _onnx = _optim = _overrides = None
+    _distributions = _fft = _func = _hub = _jit = _linalg = _mps = _nn = _onnx = _optim = _overrides = None
     _profiler = _random = _scipy = _signal = _special = _testing = _utils = _version = _xpu = None
     # isort: off
     from pullback import (

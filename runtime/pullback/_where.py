@@ -122,10 +122,12 @@ PARTS = {
     "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
     " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
     "_hub": "runtime.programs.refused",
+    "_jit": "runtime.programs.scripting",
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.reparametrized"
-    " runtime.nn.vectors runtime.programs.kernels runtime.programs.refused",
+    " runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
+    " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",

@@ -18,6 +18,7 @@ from ..entries.specs import (
     ArraySpec,
     BoolResult,
     ConstantResult,
+    Container,
     DictResult,
     DictSpec,
     FloatResult,
@@ -89,7 +90,7 @@ def words(spec: Spec) -> str:
     return repr(spec.value) if isinstance(spec, StaticSpec) else ""
 
 
-def item_paths(path: str, spec: DictSpec | ListSpec | TupleSpec) -> list[str]:
+def item_paths(path: str, spec: Container) -> list[str]:
     """How a user would write the items of an argument."""
     keys = spec.keys if isinstance(spec, DictSpec) else range(len(spec.items))
     return [f"{path}[{key!r}]" for key in keys]

@@ -87,7 +87,8 @@ class Walk:
         return [env[r] for r in graph.results], [values.get(r) for r in graph.results]
 
     def _op(self, op: Op, env: dict[Value, Pattern], values: dict[Value, Any]) -> None:
-        given, known = [env[a] for a in op.args], [values.get(a) for a in op.args]
+        given = [env[a] for a in op.args]
+        known: list[Any] = [values.get(a) for a in op.args]
         if op.regions:
             made, numbers = self._region(op, given, known)
             env.update(zip(op.results, made, strict=True))
