@@ -167,7 +167,8 @@ def test_angles_and_excesses() -> None:
     for t in (torch, pullback):
         d, a = t.distributions, [0.0, 1.0, -2.0, 0.0]
         v: Any = d.VonMises(t.tensor(a), t.tensor([0.01, 2.0, 300.0, 5.0]))
-        g: Any = d.GeneralizedPareto(t.tensor(a), t.tensor([1.0, 2.0, 0.5, 1.0]), t.tensor([0.0, 0.3, 0.7, -0.4]))
+        given = t.tensor(a), t.tensor([1.0, 2.0, 0.5, 1.0]), t.tensor([0.0, 0.3, 0.7, -0.4])
+        g: Any = d.GeneralizedPareto(*given, validate_args=True)
         x = t.tensor([0.5, 1.1, -1.9, 0.7])
         made = [v.mean, v.mode, v.variance, v.log_prob(x), v.expand((2, 4)).log_prob(x)]
         made += [g.mean, g.mode, g.variance, g.entropy(), g.log_prob(x), g.cdf(x), g.log_cdf(x)]
