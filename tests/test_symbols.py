@@ -12,10 +12,10 @@ import pytest
 import sympy as sp
 
 import pullback
-from pullback.compiler.frontend.symbolic import NoExpression, to_sympy
 from pullback.compiler.frontend.trace import trace
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.text import parse
+from pullback.runtime.symbolic.writing import NoExpression, to_sympy
 from tests.compare import assert_all_close
 
 x, y, z = SYMBOLS = sp.symbols("x y z", real=True)
@@ -252,19 +252,24 @@ REFUSED: list[tuple[Any, str]] = [
     (1j, "complex"),
     (x * sp.I, "not a real number"),
     (sp.zoo + x, "zoo|real number|no primitive"),
-    (sp.gamma(x), "gamma"),
-    (sp.zeta(x), "zeta"),
+    (sp.mathieuc(1, 2, x), "mathieuc"),
+    (sp.DiracDelta(x), "DiracDelta"),
     (Strange(x), "Strange"),
     (sp.Function("exp")(x), "exp"),
     (impostor("sin")(x), "sin"),
-    (sp.Integral(sp.exp(x**2), x), "Integral"),
+    (sp.Integral(sp.exp(x * sp.sin(x)), x), "Integral.*quadrature=True"),
+    (sp.Sum(x**y, (y, 1, sp.oo)), "closed form"),
     (sp.Derivative(sp.Function("f")(x), x), "Derivative"),
     (sp.Symbol("q"), "q is not among"),
     (sp.Symbol("A", commutative=False) * x, "A is not among"),
     (sp.FiniteSet(x), "expected a SymPy expression"),
     (np.array([1.0]), "ndarray"),
     ([x, "y"], r"expr\[1\].*string"),
-    (sp.Matrix([[x, sp.gamma(x)]]), "gamma"),
+    (sp.Matrix([[x, sp.mathieuc(1, 2, x)]]), r"expr\[0, 1\].*mathieuc"),
+    (sp.IndexedBase("a")[0] * x, "indexed base a"),
+    (sp.MatrixSymbol("A", 2, 2)[0, 1] * x, "matrix A"),
+    (sp.Function("f")(x).diff(x), "modules="),
+    (sp.besselj(sp.I, x), "dtype=complex"),
 ]
 
 
@@ -274,16 +279,15 @@ def test_refusals(e: Any, says: str) -> None:
         pullback.lambdify([x], e)
 
 
-@pytest.mark.parametrize("args", ["x", ["x"], [x + 1], [1], None, [[x]]])
+@pytest.mark.parametrize("args", ["x", ["x"], [x + 1], [1], None, [[x + 1]], {x}])
 def test_refused_arguments(args: Any) -> None:
-    with pytest.raises(TypeError, match="argument 0"):
+    with pytest.raises(TypeError, match=r"argument 0|args"):
         pullback.lambdify(args, x)
 
 
-def test_what_is_no_scalar_line_is_not_read_out() -> None:
-    f = pullback.jit(lambda a: np.sum(a * a))
-    with pytest.raises(NoExpression, match=r"f64\[3\]"):
-        f.sympy(np.ones(3))  # type: ignore[attr-defined]
+def test_what_is_no_expression_is_not_read_out() -> None:
+    with pytest.raises(NoExpression, match="external"):
+        pullback.jit(np.sort).sympy(np.ones(3))  # type: ignore[attr-defined]
     text = "graph @f(%s: i64[2]) {\n  %0: i64[2], %1: i64[] = random_bits %s {shape=()}\n  return %1\n}"
     with pytest.raises(NoExpression):
         to_sympy(parse(text))

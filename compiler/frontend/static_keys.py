@@ -77,7 +77,7 @@ def static_key(x: Any) -> Any:
     except TypeError:
         return ById(x)
     kind: Any = type(x)
-    if kind.__eq__ is not object.__eq__ and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
+    if kind.__eq__ is not object.__eq__ and (kind.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
         state = {} if isinstance(x, type) else state_of(x)
         if state:
             return ByState(x, state)

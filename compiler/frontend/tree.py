@@ -162,7 +162,7 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
         return flatten(float(tree) if isinstance(tree, float) else int(tree), leaves)
     if isinstance(tree, np.ndarray):
         raise BadLeaf(f"is a {kind.__name__}", "pass a plain NumPy array of floats")
-    late = LATE.get(kind.__module__.partition(".")[0])
+    late = LATE.get((kind.__module__ or "").partition(".")[0])
     if late is not None and not isinstance(tree, type):
         late()
         if kind in MADE_OF:

@@ -26,6 +26,10 @@ class Plan(NamedTuple):
     join: Callable[..., Any]
 
 
+More = Callable[[Any, Mapping[Any, Any]], Plan | None]
+"""(a part, the environment) -> how to read a part that is no elementary function of numbers, or None."""
+
+
 def read(expr: Any, m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Any:
     """The term over `m` that a SymPy expression means, with symbols as in `env`.
 
@@ -34,8 +38,14 @@ def read(expr: Any, m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]
     return read_all([expr], m, env, number)[0]
 
 
-def read_all(exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> list[Any]:
-    """The terms of several expressions, which share their common parts."""
+def read_all(
+    exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: More | None = None
+) -> list[Any]:
+    """The terms of several expressions, which share their common parts.
+
+    `more` knows of further kinds of parts. Without an algebra, where `m` is None, nothing is made: what cannot be read
+    is found, as an UnknownFunction.
+    """
     found: dict[int, tuple[int, Any]] = {}  # of an expression's id, the number of its equals and their term
     equals: dict[Any, tuple[int, Any]] = {}
     alive: list[Any] = []  # parts made on the way, so that their ids stay theirs
@@ -45,7 +55,7 @@ def read_all(exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Calla
         if id(e) in found:
             continue
         if plan is None:
-            plan = _plan(e, env, number)
+            plan = _plan(e, env, number, more)
             alive.append(e)
             stack.append((e, plan))
             stack.extend([(p, None) for p in reversed(plan.parts) if id(p) not in found])
@@ -53,18 +63,22 @@ def read_all(exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Calla
         parts = [found[id(p)] for p in plan.parts]
         key = (plan.key, *[n for n, _ in parts])
         if key not in equals:
-            equals[key] = len(equals), plan.join(m, *[term for _, term in parts])
+            equals[key] = len(equals), None if m is None else plan.join(m, *[term for _, term in parts])
         found[id(e)] = equals[key]
     return [found[id(e)][1] for e in exprs]
 
 
-def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]) -> Plan:
+def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: More | None) -> Plan:
     import sympy
 
     if e.is_Symbol and e in env:
         return Plan((e,), (), lambda m: env[e])
+    if more is not None and (e.is_Matrix or not (e.is_Add or e.is_Mul or e.is_Pow or e.is_Number)):
+        found = more(e, env)
+        if found is not None:
+            return found
     if e.is_Atom:
-        return _atom(e, number)
+        return _atom(e, number, env)
     if e.is_Add:
         return _sum(e)
     if e.is_Mul:
@@ -89,14 +103,27 @@ def _unknown(e: Any) -> str:
     )
 
 
-def _atom(e: Any, number: Callable[[Any], Any]) -> Plan:
+def _atom(e: Any, number: Callable[[Any], Any], env: Mapping[Any, Any]) -> Plan:
     if e.is_Symbol:
-        raise UnknownFunction(f"the symbol {e} is not among the arguments")
+        raise UnknownFunction(f"the symbol {e} is not among the arguments{_namesake(e, env)}")
     if e.is_Boolean:
         return Plan((bool(e), "truth"), (), lambda m: bool(e))
     if e.is_number and (e.is_extended_real or e.func.__name__ == "NaN"):
         return Plan((e, e.func), (), lambda m: number(e))
     raise UnknownFunction(f"{e} is not a real number")
+
+
+def _namesake(e: Any, env: Mapping[Any, Any]) -> str:
+    """What an argument of the same name differs by."""
+    alike = next((s for s in env if getattr(s, "is_Symbol", False) and s.name == e.name), None)
+    if alike is None:
+        return ""
+    return f": the argument of that name has the assumptions {_assumed(alike)}, and this one {_assumed(e)}"
+
+
+def _assumed(s: Any) -> str:
+    given = getattr(s, "_assumptions_orig", s.assumptions0)
+    return ", ".join([f"{name}={value}" for name, value in given.items()]) or "none"
 
 
 def _sum(e: Any) -> Plan:

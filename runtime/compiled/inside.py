@@ -7,13 +7,14 @@ from typing import Any
 
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import assemble
-from ...compiler.frontend.symbolic import to_sympy
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph
 from ...compiler.ir.text import show
 from ...compiler.ops.require import Warned
 from ...compiler.passes import adjoint
 from ...compiler.settings import STAGES
+from ..symbolic.latex import to_latex
+from ..symbolic.writing import to_sympy
 from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
@@ -86,19 +87,32 @@ class Inside:
         return Pattern(pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit").matrix)
 
     def sympy(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call returns, as SymPy expressions: for functions of floats without loops and arrays.
+        """What a call returns, as SymPy expressions; example arguments are needed where one is more than a float.
 
-        Example arguments are needed only where an argument is more than a float.
+        An array of up to 64 elements is a Matrix or an Array of expressions, a larger one an ArrayComprehension over
+        its indices; elements of arguments are `x[i]`. A long loop is a Sum, a Product or a recurrence (`doit()` writes
+        it out), a branch a Piecewise. NoExpression, a TypeError, for what is none of these.
+
+        >>> jit(lambda x: np.sum(x * x)).sympy(np.ones(2))
+        x[0]**2 + x[1]**2
         """
         if not args and not kwargs:
             args = (1.0,) * int(self._positional[0])
         traced = self._trace(self.flatten(args, kwargs)[0])
         graph, result = self.plan.derive(traced, self)
+        made = to_sympy(graph, self._symbols(), traced.extras)
+        return assemble(result, lambda leaf: made[leaf.index])
+
+    def latex(self, *args: Any, intermediates: bool = True, **kwargs: Any) -> str:
+        """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""
+        names = self.argument_names(int(self._positional[0]) or len(args))
+        return to_latex(self.__name__, names, self.sympy(*args, **kwargs), intermediates)
+
+    def _symbols(self) -> Any:
         inner = self.__wrapped__
         while isinstance(inner, Inside):
             inner = inner.__wrapped__
-        made = to_sympy(graph, getattr(inner, "symbols", ()))
-        return assemble(result, lambda leaf: made[leaf.index])
+        return getattr(inner, "symbols", ())
 
 
 def _adjoint(traced: Trace) -> Graph:

@@ -25,7 +25,7 @@ def view(of: Array, now: Tracing, value: Any) -> Array:
 
 def sizes(shape: Any) -> tuple[Any, ...]:
     """A shape as a tuple of numbers and lengths."""
-    given = tuple(shape) if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
+    given = tuple(shape) if isinstance(shape, (tuple, list, range, np.ndarray)) else (shape,)
     return tuple(n if isinstance(n, Length) else n.__index__() for n in given)
 
 

@@ -48,7 +48,7 @@ def is_foreign_class(kind: type) -> bool:
     """Whether a class is a library's; those that only hold attributes are like the user's own."""
     if kind is types.SimpleNamespace or kind is argparse.Namespace:
         return False
-    return is_foreign_module(kind.__module__)
+    return is_foreign_module(kind.__module__ or "")  # of a class made at run time it may be None
 
 
 def is_foreign_module(name: str) -> bool:
@@ -68,7 +68,7 @@ def opened(x: Any) -> Opened | None:
     kind = type(x)
     if kind in weakref.ProxyTypes or isinstance(x, (*_BY_IDENTITY, type)) or is_generator(x):
         return None
-    if not is_foreign_class(kind) or kind.__module__.partition(".")[0] == "pullback":
+    if not is_foreign_class(kind) or (kind.__module__ or "").partition(".")[0] == "pullback":
         return None
     if hasattr(kind, "__next__"):
         raise Unreadable(f"an iterator ({kind.__name__}), which gives another item at each call", _OUTSIDE)

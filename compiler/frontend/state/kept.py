@@ -46,7 +46,7 @@ def content(x: Any) -> Content | None:
     items = next((take(x) for kinds, take, _ in _CONTAINERS if isinstance(x, kinds)), None)
     if kind in _EXACT:
         return items, {}
-    if kind.__module__.partition(".")[0] in ("pullback", "logging", "numpy") and items is None:
+    if (kind.__module__ or "").partition(".")[0] in ("pullback", "logging", "numpy") and items is None:
         return (_bytes(MADE_OF[kind][0](x)), {}) if kind in MADE_OF else None
     state = state_of(x)
     return (items, state) if items is not None or _has_attributes(x) else None

@@ -234,7 +234,7 @@ def _is_memo(x: Any, name: str) -> bool:
     for base in type(x).__mro__:
         if name in vars(base):
             return isinstance(vars(base)[name], functools.cached_property)
-    return is_foreign_class(type(x)) and type(x).__module__.partition(".")[0] not in sys.stdlib_module_names
+    return is_foreign_class(type(x)) and (type(x).__module__ or "").partition(".")[0] not in sys.stdlib_module_names
 
 
 __all__ = ["Outside"]

@@ -127,7 +127,7 @@ def _hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def _zeta_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     s, q = inputs
-    return [_no_slope(m, "zeta", "its first argument", s), cts[0] * (-s * m.zeta(s + 1.0, q))]
+    return [cts[0] * -m.zeta_logs(s, q, n=1), cts[0] * (-s * m.zeta(s + 1.0, q))]
 
 
 def _like_first(*types: Any) -> Any:

@@ -191,9 +191,29 @@ class Walk:
                 return self.graph(op.regions[0 if bool(known[0]) else 1], given[1:], known[1:])
             sides = [self.graph(region, given[1:], known[1:])[0] for region in op.regions]
             return [self._either(*pair) for pair in zip(*sides, strict=True)], [None] * len(op.results)
-        if isinstance(op.prim, Custom):  # its rule may say what its value does not
-            return [self._all(given, r) if r.type.is_float else None for r in op.results], [None] * len(op.results)
+        if isinstance(op.prim, Custom):
+            return self._ruled(op, given, known), [None] * len(op.results)
         return self.graph(op.regions[0], given, known)
+
+    def _ruled(self, op: Op, given: list[Pattern], known: list[Any]) -> list[Pattern]:
+        """By the rule, which may say what the value does not: the transpose of how its cotangents go."""
+        import scipy.sparse as sp
+
+        floats = [r for r in op.results if r.type.is_float]
+        first = len(op.args) + len(op.results)
+        numbers = {k: v for k, v in enumerate(known) if v is not None}
+        back = sparsity(op.regions[1], range(first, first + len(floats)), numbers)
+        pairs = [(a, p) for a, p in zip(op.args, given, strict=True) if a.type.is_float]
+        rows = [_empty(a.type.static_size(), self.columns) if p is None else p for a, p in pairs]
+        if not rows or not floats:
+            return [None] * len(op.results)
+        whole = self._held(sp.csr_array(back.T @ sp.vstack(rows, format="csr")))
+        made, at = [], 0
+        for r in op.results:
+            size = r.type.static_size() if r.type.is_float else 0
+            made.append(whole[at : at + size] if r.type.is_float else None)
+            at += size
+        return made
 
     def _scan(self, op: Op, given: list[Pattern], known: list[Any]) -> tuple[list[Pattern], list[Any]]:
         count, region = op.attrs["carries"], op.regions[0]

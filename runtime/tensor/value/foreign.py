@@ -16,7 +16,7 @@ def array_behind(data: Any) -> np.ndarray | None:
     kind = type(data)
     if isinstance(data, (np.ndarray, np.generic, type)) or not hasattr(kind, "__array__"):
         return None
-    if kind.__module__.partition(".")[0] == "torch":
+    if (kind.__module__ or "").partition(".")[0] == "torch":
         data = data.detach()
     return np.asarray(data)
 

@@ -1,0 +1,175 @@
+"""The arguments of a compiled expression: what SymPy's `lambdify` takes, and what of a call each symbol is.
+
+    slots = slots_of([x, (y, theta(t)), MatrixSymbol("A", 2, 2)])     names: x, args1, A
+    bind(slots, (1.0, (2.0, 3.0), np.eye(2)))                         [(x, 1.0), (y, 2.0), (theta(t), 3.0), (A, ...)]
+
+Symbols are known by what they are, never by their names: two symbols called x with other assumptions are two
+arguments, and no name is ever made into source.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .library import sympy_module
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One argument, or a part of one.
+
+    form    "number", for what is computed with element by element; "array" for a matrix or an indexed base; "matrix"
+            for an array whose elements are given one by one in `parts`; "list" for a sequence of `parts`
+    key     what stands for it in the expression
+    """
+
+    form: str
+    path: str
+    key: Any = None
+    parts: tuple[Any, ...] = ()
+    shape: tuple[int, ...] = ()
+
+
+def slots_of(args: Any) -> list[Slot]:
+    """A slot for each argument. TypeError for what is none, ValueError for one that stands twice."""
+    sympy = sympy_module()
+
+    if isinstance(args, (set, frozenset)):
+        raise TypeError(f"lambdify: args is {told(args)}, whose order is not known: pass a list")
+    alone = isinstance(args, (str, sympy.MatrixBase, sympy.NDimArray)) or not isinstance(args, Iterable)
+    slots = [_slot(each, f"argument {k}") for k, each in enumerate([args] if alone or _is_key(args) else args)]
+    seen: set[Any] = set()
+    for slot in slots:
+        for key in keys_of(slot):
+            if key in seen:
+                raise ValueError(f"lambdify: the symbol {key} stands twice among the arguments")
+            seen.add(key)
+    return slots
+
+
+def _slot(given: Any, path: str) -> Slot:
+    sympy = sympy_module()
+
+    if isinstance(given, (sympy.MatrixBase, sympy.NDimArray)):
+        shape = tuple(map(int, given.shape))
+        flat = sympy.flatten(given) if isinstance(given, sympy.MatrixBase) else sympy.flatten(given.tolist())
+        return Slot("matrix", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(flat)), shape)
+    if isinstance(given, (sympy.MatrixSymbol, sympy.IndexedBase)) or _is_array_symbol(given):
+        return Slot("array", path, given)
+    if _is_key(given):
+        return Slot("number", path, given)
+    if isinstance(given, (list, tuple, sympy.Tuple)) and path.count("[") < 50:
+        return Slot("list", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(given)))
+    fix = "sympy.Symbol('x'), f(t), Derivative(f(t), t), a MatrixSymbol, an IndexedBase, or lists and matrices of these"
+    raise TypeError(f"lambdify: {path} is {told(given)}, expected a SymPy Symbol: {fix}")
+
+
+def _is_key(given: Any) -> bool:
+    """Whether it can stand for a number in an expression."""
+    sympy = sympy_module()
+    from sympy.core.function import AppliedUndef
+    from sympy.matrices.expressions.matexpr import MatrixElement
+
+    return isinstance(given, (sympy.Symbol, sympy.Idx, sympy.Indexed, sympy.Derivative, AppliedUndef, MatrixElement))
+
+
+def _is_array_symbol(given: Any) -> bool:
+    from sympy.tensor.array.expressions import ArraySymbol
+
+    return isinstance(given, ArraySymbol)
+
+
+def told(x: Any) -> str:
+    """An object as messages tell it."""
+    if isinstance(x, str):
+        return f"the string {x!r:.60}"
+    try:
+        return f"{x!r:.60} of type {type(x).__name__}"
+    except Exception:  # of somebody's own class
+        return f"an object of type {type(x).__name__}"
+
+
+def keys_of(slot: Slot) -> list[Any]:
+    """What a slot and its parts stand for."""
+    if slot.form in ("number", "array"):
+        return [slot.key]
+    return [key for part in slot.parts for key in keys_of(part)]
+
+
+def names_of(slots: Sequence[Slot]) -> list[str]:
+    """An identifier for each argument, its own name where that is one and not taken."""
+    names: list[str] = []
+    for k, slot in enumerate(slots):
+        spelled = _spelled(slot.key) if slot.key is not None else f"args{k}"
+        name = spelled if re.fullmatch(r"[A-Za-z_]\w*", spelled, re.ASCII) else f"x{k}"
+        while name in names or keyword.iskeyword(name):
+            name += "_"
+        names.append(name)
+    return names
+
+
+def _spelled(key: Any) -> str:
+    sympy = sympy_module()
+
+    if isinstance(key, sympy.Derivative):
+        order = sum(int(n) for _, n in key.variable_count) if key.variable_count else 1
+        return f"d{order if order > 1 else ''}{_spelled(key.expr)}"
+    return str(getattr(key, "name", getattr(getattr(key, "func", None), "__name__", "")))
+
+
+def bind(slots: Sequence[Slot], given: Sequence[Any]) -> list[tuple[Slot, Any]]:
+    """Of each number and array its slot and its value. ValueError and TypeError for a structure that is another."""
+    made: list[tuple[Slot, Any]] = []
+    for slot, value in zip(slots, given, strict=True):
+        _bind(slot, value, made)
+    return made
+
+
+def _bind(slot: Slot, value: Any, made: list[tuple[Slot, Any]]) -> None:
+    if slot.form == "array":
+        made.append((slot, np.asarray(value) if isinstance(value, (list, tuple)) else value))
+    elif slot.form == "number":
+        if isinstance(value, (list, tuple, dict)):
+            is_a = f"{slot.path}, which is {slot.key}, is a {type(value).__name__}"
+            raise TypeError(f"{is_a}: expected a number or array")
+        made.append((slot, value))
+    elif slot.form == "list":
+        for part, each in zip(slot.parts, _parts(slot, value), strict=True):
+            _bind(part, each, made)
+    else:
+        for part, each in zip(slot.parts, _elements(slot, value), strict=True):
+            _bind(part, each, made)
+
+
+def _parts(slot: Slot, value: Any) -> Sequence[Any]:
+    """The elements of a sequence, or of an array along its first axis."""
+    if not isinstance(value, (list, tuple)) and not getattr(value, "shape", ()):
+        raise TypeError(f"{slot.path} is {told(value)}, expected a sequence of {len(slot.parts)}")
+    if len(value) != len(slot.parts):
+        raise ValueError(f"{slot.path} has {len(value)} elements, expected {len(slot.parts)}")
+    return [value[k] for k in range(len(value))]
+
+
+def _elements(slot: Slot, value: Any) -> list[Any]:
+    """The elements of an array whose first axes are a matrix's; a vector's may be one axis."""
+    if isinstance(value, (list, tuple)):
+        value = np.stack([np.stack(row) if isinstance(row, (list, tuple)) else row for row in value])
+    shape = tuple(getattr(value, "shape", ()))
+    want = slot.shape
+    if shape[: len(want)] != want:
+        flat = tuple(n for n in want if n != 1)
+        if len(want) != 2 or len(flat) > 1 or shape[: len(flat or (1,))] != (flat or (1,)):
+            fix = "with further axes for arrays of matrices"
+            raise ValueError(f"{slot.path} has shape {shape}, expected {want}, {fix}")
+        return [value[k] for k in range(len(slot.parts))]
+    return [value[index] for index in np.ndindex(*want)]
+
+
+
+__all__ = ["Slot", "bind", "keys_of", "names_of", "slots_of", "told"]

@@ -1,0 +1,128 @@
+"""Derivatives, integrals and limits inside expressions: done by SymPy where it can, and numerically where asked.
+
+The derivative of a function that is the user's is made by forward mode, to any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...compiler.frontend.array import here
+from ...compiler.ops.expression import Plan, UnknownFunction
+from ...compiler.ops.term import Term
+from ..derivatives.products import jvp
+from .library import sympy_module
+from .sums import outer_keys
+
+
+def rules() -> dict[type, Any]:
+    sympy = sympy_module()
+
+    return {sympy.Derivative: _derivative, sympy.Integral: _integral, sympy.Limit: _done, sympy.Subs: _substituted}
+
+
+def _done(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    made = e.doit()
+    if made.has(type(e)):
+        raise UnknownFunction(f"SymPy finds no closed form of {e}")
+    return Plan(("done", e), (made,), lambda m, term: term)
+
+
+def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    function = reader.function_of(e.expr)
+    if function is None:
+        made = e.doit()
+        if made == e:
+            fix = "pass the derivative itself among the arguments, or the function by modules={'f': ...}"
+            raise UnknownFunction(f"the derivative {e} of a function without a formula: {fix}")
+        return Plan(("done", e), (made,), lambda m, term: term)
+    places = {a: k for k, a in enumerate(e.expr.args)}
+    orders: dict[int, int] = {}
+    for variable, n in e.variable_count:
+        clean = variable in places and not any(
+            a.has(variable) for a in e.expr.args if a != variable
+        )
+        if not clean or not n.is_Integer:
+            made = e.doit()
+            if made == e:
+                raise UnknownFunction(f"the derivative {e} is by more than arguments of the function")
+            return Plan(("done", e), (made,), lambda m, term: term)
+        orders[places[variable]] = orders.get(places[variable], 0) + int(n)
+    for place, n in orders.items():
+        for _ in range(n):
+            function = _slope(function, place)
+    made_of = function
+
+    def join(m: Any, *terms: Any) -> Any:
+        return m.term(made_of(*[m.array(m.term(t)) for t in terms]))
+
+    return Plan(("derivative", e), e.expr.args, join)
+
+
+def _slope(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """The partial derivative by one argument, element by element."""
+
+    def slope(*args: Any) -> Any:
+        one = args[place] * 0.0 + 1.0
+        return jvp(lambda x: function(*args[:place], x, *args[place + 1 :]), (args[place],), (one,))[1]
+
+    return slope
+
+
+def _substituted(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """An expression at a point: read with the point in place of its variables."""
+    body, variables, point = e.expr, e.variables, e.point
+    keys = outer_keys(body, env, variables)
+    reader.check([body], [*keys, *variables])
+
+    def join(m: Any, *terms: Any) -> Any:
+        given = [m.term(t) for t in terms[: len(variables)]]
+        inner = dict(zip([*variables, *keys], [*given, *terms[len(variables) :]], strict=True))
+        return reader.read([body], m, inner)[0]
+
+    return Plan(("at", body, variables), (*point, *keys), join)
+
+
+def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """In closed form, or by quadrature where that is asked for."""
+    sympy = sympy_module()
+
+    made = e.doit()
+    if not made.has(sympy.Integral):
+        return Plan(("done", e), (made,), lambda m, term: term)
+    if not reader.quadrature:
+        fix = "lambdify(args, expr, quadrature=True) computes definite ones numerically"
+        raise UnknownFunction(f"SymPy finds no closed form of {e}: {fix}")
+    if made.func is not sympy.Integral:
+        return Plan(("done", e), (made,), lambda m, term: term)
+    if len(made.limits) > 1:
+        inner = made.func(made.func(made.function, *made.limits[:-1]), made.limits[-1])
+        return _quadrature(reader, inner, env)
+    return _quadrature(reader, made, env)
+
+
+def _quadrature(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    ((x, *ends),) = e.limits
+    if len(ends) != 2:
+        raise UnknownFunction(f"{e} has no bounds, so there is no number that it is")
+    keys = outer_keys(e.function, env, (x,))
+    reader.check([e.function], [*keys, x])
+
+    def join(m: Any, low: Any, high: Any, *terms: Any) -> Any:
+        if m.batch:
+            raise TypeError(f"{e} is computed at numbers, not at arrays of shape {m.batch}: use pullback.vmap")
+        outside = [m.array(t) for t in terms]
+        numeric = [isinstance(t, Term) for t in terms]
+
+        def body(at: Any, *given: Any) -> Any:
+            inner = m.like(here())
+            found = {k: inner.term(v) if n else v for k, v, n in zip(keys, given, numeric, strict=True)}
+            return inner.array(reader.read([e.function], inner, {**found, x: inner.term(at)})[0])
+
+        return m.term(reader.integrate(body, m.array(low), m.array(high), tuple(outside)))
+
+    return Plan(("quadrature", e), (*ends, *keys), join)
+
+
+__all__ = ["rules"]

@@ -1,0 +1,186 @@
+"""Arrays of expressions: what an element is at indices that are whole numbers or expressions themselves.
+
+    x = parameter(IndexedBase("x"), (3,))      x[1] is x[1], x[k + 1] is x[k + 1]
+    y = Elements((3,), lambda i: x[i] ** 2)
+
+Up to `EXPLICIT` elements are made at once, so that their number does not add to the depth of a reading.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compiler.loops import Affine, Apply, Component, Element, Guarded, Number, Position, Variable
+from ...compiler.ops import elementwise as E
+from ...compiler.ops.algebras import Symbols
+from .library import sympy_module
+
+EXPLICIT = 64
+"""The most elements of an array that are read out one by one; of larger ones a formula of the indices."""
+
+
+class NoExpression(TypeError):
+    """A graph that no expression can be read off."""
+
+
+class Elements:
+    """The elements of an array of this shape: `value` makes the one at an index, each only once."""
+
+    def __init__(self, shape: tuple[int, ...], value: Callable[..., Any], base: bool = False) -> None:
+        self.shape, self.value, self.base = shape, value, base
+        self.made: dict[tuple[Any, ...], Any] = {}
+        if self.explicit and not base:
+            for index in np.ndindex(*shape):
+                self[index]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def explicit(self) -> bool:
+        return self.size <= EXPLICIT
+
+    def __getitem__(self, index: Sequence[Any]) -> Any:
+        key = tuple([int(i) if getattr(i, "is_Integer", True) else i for i in index])
+        if key not in self.made:
+            whole = all(isinstance(i, int) for i in key)
+            chosen = not whole and self.explicit and not self.base
+            self.made[key] = self._chosen(key) if chosen else self.value(*key)
+        return self.made[key]
+
+    def _chosen(self, key: tuple[Any, ...]) -> Any:
+        """One of few elements, by conditions on the index."""
+        sympy = sympy_module()
+
+        axis = next(a for a, i in enumerate(key) if not isinstance(i, int))
+        parts = [self[(*key[:axis], n, *key[axis + 1 :])] for n in range(self.shape[axis])]
+        if all(p == parts[0] for p in parts):
+            return parts[0]
+        cases = [(p, sympy.Eq(key[axis], n)) for n, p in enumerate(parts[:-1])]
+        return sympy.Piecewise(*cases, (parts[-1], True))
+
+    def all(self) -> list[Any]:
+        return [self[index] for index in np.ndindex(*self.shape)]
+
+
+def scalar(e: Any) -> Elements:
+    return Elements((), lambda: e)
+
+
+def parameter(base: Any, shape: tuple[int, ...]) -> Elements:
+    """The elements of an array that has a name."""
+    return Elements(shape, lambda *index: base[index], base=True)
+
+
+def table(values: np.ndarray) -> Elements:
+    """Elements that are at hand, as an array of objects."""
+    return Elements(values.shape, lambda *index: values[index])
+
+
+# ---- the language of `compiler.loops`
+
+
+class Known(Variable):
+    """An element, or a component of an index, that is an expression."""
+
+    __slots__ = ("expr",)
+
+    def __init__(self, expr: Any, dtype: str, low: int | None = None, high: int | None = None) -> None:
+        super().__init__("expression", dtype, low, high)
+        self.expr = expr
+
+
+def known(e: Any, dtype: str) -> Element:
+    """An expression as an element; whole numbers may be places."""
+    if e.is_Integer and dtype[0] == "i":
+        return Number(int(e), dtype)
+    return Known(e, dtype)
+
+
+def choose(m: Symbols, p: Any, a: Any, b: Any) -> Any:
+    """What holds where p does, and elsewhere: a condition where both are such."""
+    sympy = sympy_module()
+
+    if p in (sympy.true, sympy.false):
+        return a if p == sympy.true else b
+    if getattr(a, "is_Boolean", False) and getattr(b, "is_Boolean", False):
+        return sympy.Or(sympy.And(p, a), sympy.And(sympy.Not(p), b))
+    against = sympy.Not(p)
+    a, b = _where(a, p, against), _where(b, against, p)
+    return a if a == b else m.select(p, a, b)
+
+
+def _where(e: Any, p: Any, against: Any) -> Any:
+    """An expression where p is known to hold."""
+    sympy = sympy_module()
+
+    if isinstance(e, sympy.Piecewise):
+        (first, condition), *rest = e.args
+        if condition == p:
+            return first
+        if condition == against and len(rest) == 1 and rest[0][1] == sympy.true:
+            return rest[0][0]
+    return e
+
+
+ARITHMETIC = {
+    each.name: each
+    for each in (
+        E.add, E.sub, E.mul, E.div, E.neg, E.floordiv, E.mod, E.minimum, E.maximum, E.eq, E.ne, E.lt, E.le, E.gt, E.ge,
+        E.and_, E.or_, E.not_, E.abs_,
+    )
+}  # fmt: skip
+"""What indices are computed by."""
+
+
+def component(i: Any, size: int) -> Component:
+    """An index below `size`, as `define` takes it."""
+    if isinstance(i, int) or i.is_Integer:
+        return Affine((), int(i))
+    return Known(i, "i64", 0, size - 1)
+
+
+def expression(e: Any, m: Symbols) -> Any:
+    """A component or an element as an expression; by a loop, since formulas may be deep."""
+    sympy = sympy_module()
+
+    if isinstance(e, Affine):
+        return sympy.Integer(e.constant)
+    if isinstance(e, Known):
+        return e.expr
+    if isinstance(e, Number):
+        return (sympy.true if e.value else sympy.false) if e.dtype == "bool" else sympy.sympify(e.value)
+    if isinstance(e, Position):
+        return sympy.Integer(e.index.constant)
+    if isinstance(e, Guarded):
+        inside = all(low <= index.constant < high for index, low, high in e.ranges)
+        return expression(e.inside if inside else e.outside, m)
+    if isinstance(e, Apply):
+        args = [expression(a, m) for a in e.args]
+        if len(args) == 3:
+            return choose(m, *args)
+        if len(args) == 1 and e.dtype == e.args[0].dtype and e.spelling not in ARITHMETIC:
+            return args[0]
+        if e.spelling in ARITHMETIC:
+            return ARITHMETIC[e.spelling].formula(m, *args)
+    raise NoExpression("sympy() cannot read an index that is computed like this")
+
+
+def reads(args: Sequence[Elements], dtypes: Sequence[str], m: Symbols) -> list[Callable[[Any], Element]]:
+    """How `define` reads the arguments of an operation."""
+
+    def reader(x: Elements, dtype: str) -> Callable[[Any], Element]:
+        return lambda index: known(x[[expression(i, m) for i in index]], dtype)
+
+    return [reader(x, d) for x, d in zip(args, dtypes, strict=True)]
+
+
+__all__ = [
+    "EXPLICIT", "Elements", "NoExpression", "choose", "component", "expression", "parameter", "reads", "scalar",
+    "table",
+]  # fmt: skip

@@ -1,0 +1,67 @@
+"""Compiled functions as LaTeX: what they return, and the intermediates that are used more than once.
+
+    f(x, y) = t_{0}^{2} + \\sin{\\left(t_{0} \\right)}    where    t_{0} = x y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .library import sympy_module
+
+
+def to_latex(name: str, arguments: Sequence[str], made: Any, intermediates: bool) -> str:
+    """One aligned block: the result of a call by name, then a line for each intermediate.
+
+    `made` is what `sympy()` gives, in whatever containers; `intermediates` names parts that are used more than once.
+    """
+    sympy = sympy_module()
+
+    leaves: list[Any] = []
+    structure = _taken(made, leaves)
+    shared: list[Any] = []
+    if intermediates:
+        symbols = sympy.numbered_symbols("t_", real=True)
+        shared, leaves = sympy.cse(leaves, symbols=symbols, order="none") if leaves else ([], leaves)
+    head = rf"\operatorname{{{name}}}" if len(name) > 1 else name
+    given = ", ".join(sympy.latex(sympy.Symbol(a)) for a in arguments)
+    lines = [rf"{head.replace('_', chr(92) + '_')}\left({given}\right) &= {_written(structure, iter(leaves))}"]
+    lines += [f"{sympy.latex(symbol)} &= {sympy.latex(e)}" for symbol, e in shared]
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _taken(made: Any, leaves: list[Any]) -> Any:
+    """The containers of a result, and its expressions in order."""
+    if isinstance(made, dict):
+        return {k: _taken(v, leaves) for k, v in made.items()}
+    if isinstance(made, (list, tuple)):
+        return [_taken(v, leaves) for v in made]
+    if made is None:
+        return None
+    if not hasattr(made, "free_symbols") or hasattr(made, "limits"):
+        return made  # no expression that parts can be taken of
+    leaves.append(made)
+    return ...
+
+
+def _written(structure: Any, leaves: Any) -> str:
+    sympy = sympy_module()
+
+    if structure is ...:
+        return sympy.latex(next(leaves))
+    if isinstance(structure, dict):
+        inner = ", ".join(rf"\text{{{k}}}: {_written(v, leaves)}" for k, v in structure.items())
+        return rf"\left\{{{inner}\right\}}"
+    if isinstance(structure, list):
+        return rf"\left({', '.join(_written(v, leaves) for v in structure)}\right)"
+    if structure is None:
+        return r"\varnothing"
+    if hasattr(structure, "limits") and hasattr(structure, "function"):  # an ArrayComprehension
+        names = ", ".join(sympy.latex(i) for i, *_ in structure.limits)
+        ranges = r",\ ".join(rf"{sympy.latex(i)} = {low}, \dots, {high}" for i, low, high in structure.limits)
+        return rf"\left[{sympy.latex(structure.function)}\right]_{{{names}}}, \quad {ranges}"
+    return sympy.latex(structure)
+
+
+__all__ = ["to_latex"]

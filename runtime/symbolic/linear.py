@@ -1,0 +1,98 @@
+"""Linear algebra of small matrices of expressions: determinants and adjugates, which need no pivots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.graph import Op
+from ...compiler.ops.linalg import factor, solutions
+from .elements import Elements, NoExpression, table
+from .library import sympy_module
+
+ROWS = 5
+"""The largest matrix: the determinant of one of n rows has n! terms."""
+
+
+def _matrix(x: Elements) -> Any:
+    sympy = sympy_module()
+
+    if len(x.shape) != 2 or max(x.shape, default=0) > ROWS:
+        read = f"single matrices of up to {ROWS} rows"
+        raise NoExpression(f"sympy() reads linear algebra of {read}, and not of {x.shape}")
+    return sympy.Matrix(*x.shape, x.all())
+
+
+def _back(m: Any) -> Elements:
+    values = np.empty(m.shape, object)
+    for index in np.ndindex(*m.shape):
+        values[index] = m[index]
+    return table(values)
+
+
+def _determinant(a: Any) -> Any:
+    return a.det(method="berkowitz")
+
+
+def _adjugate(a: Any) -> Any:
+    return a.adjugate(method="berkowitz")
+
+
+def _inverse(op: Op, a: Elements) -> Elements:
+    m = _matrix(a)
+    return _back(_adjugate(m) / _determinant(m))
+
+
+def _solve(op: Op, a: Elements, b: Elements) -> Elements:
+    m = _matrix(a)
+    if op.attrs["turned"]:
+        m = m.T
+    return _back(_adjugate(m) * _matrix(b) / _determinant(m))
+
+
+def _det(op: Op, a: Elements) -> Elements:
+    value = _determinant(_matrix(a))
+    return Elements((), lambda: value)
+
+
+def _cofactor(op: Op, a: Elements) -> Elements:
+    return _back(_adjugate(_matrix(a)).T)
+
+
+def _cholesky(op: Op, a: Elements) -> Elements:
+    """The lower triangle alone is read, as LAPACK does."""
+    sympy = sympy_module()
+
+    m = _matrix(a)
+    made = sympy.zeros(*m.shape)
+    for i in range(m.rows):
+        for j in range(i + 1):
+            rest = m[i, j] - sum(made[i, k] * made[j, k] for k in range(j))
+            made[i, j] = sympy.sqrt(rest) if i == j else rest / made[j, j]
+    return _back(made)
+
+
+def _logarithm(op: Op, a: Elements) -> Sequence[Elements]:
+    sympy = sympy_module()
+
+    value = _determinant(_matrix(a))
+    parts = sympy.sign(value), sympy.log(sympy.Abs(value))
+    return [Elements((), lambda: parts[0]), Elements((), lambda: parts[1])]
+
+
+def _one(rule: Callable[..., Elements]) -> Callable[..., Sequence[Elements]]:
+    return lambda reading, op, args: [rule(op, *args)]
+
+
+RULES: dict[Any, Callable[..., Sequence[Elements]]] = {
+    solutions.inverse: _one(_inverse),
+    solutions.solve: _one(_solve),
+    solutions.det: _one(_det),
+    solutions.cofactor: _one(_cofactor),
+    factor.cholesky: _one(_cholesky),
+    solutions.slogdet: lambda reading, op, args: _logarithm(op, *args),
+}
+
+__all__ = ["RULES"]

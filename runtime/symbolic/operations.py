@@ -1,0 +1,182 @@
+"""Operations as expressions that are not told element by element: constants, choices, branches, loops and tapes.
+
+A rule takes the reading, the operation and the elements of its arguments, and gives those of its results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.ir.graph import Op
+from ...compiler.ir.types import Type
+from ...compiler.ops import control, tape
+from ...compiler.ops.algebras import Symbols
+from ...compiler.ops.elementwise import cast, select
+from ...compiler.ops.require import require
+from ...compiler.ops.source import const, iota
+from . import linear
+from .elements import Elements, NoExpression, choose, scalar
+from .library import sympy_module
+from .recurrences import looped, unrolled
+
+WRITTEN_OUT = 32
+"""The most rounds of a loop, and terms of a sum over an axis, that are written out."""
+
+
+def static_shape(type: Type) -> tuple[int, ...]:
+    if not all(isinstance(n, int) for n in type.shape):
+        raise NoExpression(f"sympy() reads arrays of known sizes, and not {type}")
+    return type.static_shape()
+
+
+def told(op: Op) -> str:
+    return op.prim.name + (f" at {op.where}" if op.where else "")
+
+
+def _constant(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    value = number_of(op.attrs["value"])
+    return [Elements(static_shape(op.results[0].type), lambda *index: value)]
+
+
+def _index(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    sympy = sympy_module()
+
+    axis = op.attrs["axis"]
+    return [Elements(static_shape(op.results[0].type), lambda *index: sympy.sympify(index[axis]))]
+
+
+def _select(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    return [_chosen(reading.m, *args)]
+
+
+def _chosen(m: Symbols, p: Elements, a: Elements, b: Elements) -> Elements:
+    return Elements(a.shape, lambda *index: choose(m, p[index if p.shape else ()], a[index], b[index]))
+
+
+def _cast(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    sympy = sympy_module()
+
+    source, into = op.args[0].type, op.results[0].type
+    (x,) = args
+    if source.dtype == "bool":
+        return [Elements(x.shape, lambda *index: sympy.Piecewise((1, x[index]), (0, True)))]
+    if into.is_float or (not source.is_float and into.dtype != "bool"):
+        return args
+    raise NoExpression(f"sympy() cannot read {told(op)}")
+
+
+def _called(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    return reading.run(op.regions[0], args)
+
+
+class Either(NamedTuple):
+    """A tape that a branch may have written to: what it is where p holds, and elsewhere."""
+
+    p: Any
+    yes: Any
+    no: Any
+
+
+def _branch(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    """Both branches, element by element; the backward branch goes where the forward one went."""
+    p = args[0][()]
+    sides = []
+    for holds, region in zip((True, False), op.regions, strict=True):
+        given = [(x.yes if holds else x.no) if isinstance(x, Either) and x.p == p else x for x in args[1:]]
+        sides.append(reading.run(region, given) if p != (not holds) else None)
+    yes, no = sides
+    if yes is None or no is None:
+        return yes or no or []
+    both = zip(yes, no, strict=True)
+    return [_chosen(reading.m, args[0], a, b) if isinstance(a, Elements) else Either(p, a, b) for a, b in both]
+
+
+def _scan(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    count = op.attrs["carries"]
+    n, carried, rest = args[0][()], args[1 : 1 + count], args[1 + count :]
+    backwards = bool(op.attrs.get("backwards"))
+    if n.is_Integer and n <= WRITTEN_OUT:
+        return unrolled(reading, op.regions[0], int(n), carried, rest, backwards)
+    return looped(reading, op.regions[0], n, carried, rest, backwards)
+
+
+def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    """A loop whose end can be told from the numbers at hand."""
+    sympy = sympy_module()
+
+    count, rounds = op.attrs["carries"], 0
+    carried, rest = list(args[:count]), list(args[count:])
+    while (holds := reading.run(op.regions[1], [*carried, *rest])[0][()]) == True:  # noqa: E712
+        if rounds == WRITTEN_OUT:
+            break
+        carried = reading.run(op.regions[0], [scalar(sympy.Integer(rounds)), *carried, *rest])
+        rounds += 1
+    if holds != False:  # noqa: E712
+        raise NoExpression(f"sympy() cannot read a loop that ends by its values: {told(op)}")
+    return [*carried, scalar(sympy.Integer(rounds))]
+
+
+def _push(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    return [(args[0], tuple(args[1:]))]
+
+
+def _pop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    if isinstance(args[0], Either):
+        raise NoExpression(f"sympy() cannot read a gradient of branches within branches: {told(op)}")
+    below, record = args[0]
+    return [below, *record]
+
+
+RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
+    const: _constant,
+    iota: _index,
+    select: _select,
+    cast: _cast,
+    require: lambda reading, op, args: args[:1],
+    control.call: _called,
+    control.cond: _branch,
+    control.scan: _scan,
+    control.loop: _loop,
+    tape.new_tape: lambda reading, op, args: [None],
+    tape.push: _push,
+    tape.pop: _pop,
+    **linear.RULES,
+}
+
+
+def number_of(value: Any) -> Any:
+    """Whole numbers and short fractions are exact, others have the digits of a float."""
+    sympy = sympy_module()
+
+    if isinstance(value, bool):
+        return sympy.true if value else sympy.false
+    if abs(value) == np.finfo(np.float64).max:  # where floats end, but not numbers
+        value = math.copysign(math.inf, value)
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
+        return sympy.Integer(int(value))
+    if not math.isfinite(value):
+        return sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo
+    near = Fraction(value).limit_denominator(1024)
+    if float(near) == value:
+        return sympy.Rational(near.numerator, near.denominator)
+    return _multiple(value) or sympy.Float(value, 17)
+
+
+def _multiple(value: float) -> Any:
+    """A small rational times a constant of mathematics, where that is the very float."""
+    sympy = sympy_module()
+    roots = [sympy.sqrt(sympy.pi), sympy.sqrt(2), sympy.sqrt(2 * sympy.pi), sympy.sqrt(3)]
+    for constant in (sympy.pi, sympy.log(2), sympy.log(10), sympy.E, sympy.EulerGamma, *roots):
+        for each in (constant, 1 / constant):
+            ratio = Fraction(value / float(each)).limit_denominator(64)
+            if ratio and float(sympy.N(each * ratio.numerator / ratio.denominator, 30)) == value:
+                return each * sympy.Rational(ratio.numerator, ratio.denominator)
+    return None
+
+
+__all__ = ["RULES", "WRITTEN_OUT", "number_of", "static_shape", "told"]

@@ -1,0 +1,229 @@
+"""SymPy expressions as operations of the function that is being traced: what `read_all` has no rule for.
+
+    reader = Reader(functions={"f": np.tanh})
+    reader.check([e], keys)                 everything in e can be read, or an UnknownFunction names what cannot
+    reader.read([e], m, {x: term})          the terms over an algebra of `algebras`
+
+A rule takes the reader, a part of the expression and what stands for symbols, and gives a `Plan`: the parts to read
+first, and what to make of their terms. Rules are found by the class itself, never by its name, so that nobody's class
+is taken for one of SymPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
+from . import calculus, matrices, sums
+from .algebras import Probe, load_scipy
+from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, SPECIAL
+from .library import codegen_module, sympy_module
+
+CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
+"""The modules of `sympy.codegen` that have functions of floats."""
+
+
+class Reader:
+    """How expressions are read.
+
+    functions    by name, what functions of no class of SymPy's stand for
+    use_imps     whether functions of `implemented_function` are called
+    complex      whether numbers may be complex
+    quadrature   whether integrals that SymPy cannot solve are computed by quadrature
+    """
+
+    def __init__(
+        self, functions: Mapping[str, Any], use_imps: bool = True, complex: bool = False, quadrature: bool = False
+    ) -> None:
+        self.functions, self.use_imps, self.complex, self.quadrature = functions, use_imps, complex, quadrature
+
+    def check(self, exprs: Sequence[Any], keys: Sequence[Any]) -> None:
+        """Read over nothing, so that what cannot be computed is refused here and now."""
+        read_all(exprs, None, dict.fromkeys(keys), number, self.more)
+
+    def read(self, exprs: Sequence[Any], m: Any, env: Mapping[Any, Any]) -> list[Any]:
+        """The terms of the expressions, which share their common parts."""
+        return read_all(exprs, m, env, number, self.more)
+
+    def more(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+        """How to read what is no elementary function of numbers; None for what is, and for what nobody knows."""
+        kind = type(e)
+        if kind in _elementary():
+            return None
+        rule = _rules().get(kind)
+        if rule is None or kind in _keys():
+            try:
+                if e in env:
+                    return Plan((e,), (), lambda m: env[e])
+            except TypeError:  # what cannot be hashed is no key
+                pass
+        return rule(self, e, env) if rule is not None else self._others(e, env)
+
+    def _others(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+        sympy = sympy_module()
+        from sympy.core.function import AppliedUndef
+
+        function = self.function_of(e)
+        if function is not None:
+            return Plan((kind_of(e), e.func), e.args, lambda m, *terms: m.term(function(*map(m.array, terms))))
+        if e.is_Atom or isinstance(e, AppliedUndef):
+            return None
+        if isinstance(e, sympy.Expr) and e.is_number:
+            value = e.evalf(20)
+            return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
+        return rewritten(e)
+
+    def function_of(self, e: Any) -> Callable[..., Any] | None:
+        """What computes an applied function that is the user's."""
+        from sympy.core.function import AppliedUndef
+
+        name = type(e).__name__
+        if isinstance(e, AppliedUndef) and name in self.functions:
+            return self.functions[name]
+        made = getattr(type(e), "_imp_", None) if self.use_imps else None
+        return made if callable(made) else None
+
+
+def number(e: Any) -> float:
+    """The float nearest to a real number of SymPy's."""
+    try:
+        return float(e)
+    except OverflowError:
+        return math.inf if e > 0 else -math.inf
+
+
+def kind_of(e: Any) -> str:
+    return type(e).__name__
+
+
+def rewritten(e: Any) -> Plan | None:
+    """By the means that SymPy has to write a function in terms of others."""
+    sympy = sympy_module()
+
+    if not isinstance(e, sympy.Function):
+        return None
+    for way in (sympy.expand_func, lambda e: e.rewrite(sympy.Piecewise), lambda e: e.rewrite(sympy.gamma)):
+        try:
+            made = way(e)
+        except (NotImplementedError, ValueError, TypeError, AttributeError):
+            continue
+        if made != e and not made.has(type(e)):
+            return Plan(("rewritten", e), (made,), lambda m, term: term)
+    return None
+
+
+# ---- rules by class
+
+
+@cache
+def _elementary() -> frozenset[type]:
+    """The classes that `read_all` has rules for."""
+    sympy = sympy_module()
+
+    return frozenset([getattr(sympy, name) for name in (*FUNCTIONS, "Piecewise") if hasattr(sympy, name)])
+
+
+@cache
+def _keys() -> frozenset[type]:
+    """The classes with a rule whose expressions may be arguments, too."""
+    sympy = sympy_module()
+    from sympy.matrices.expressions.matexpr import MatrixElement
+
+    return frozenset([sympy.Derivative, sympy.Indexed, MatrixElement])
+
+
+@cache
+def _rules() -> dict[type, Callable[[Reader, Any, Mapping[Any, Any]], Plan | None]]:
+    sympy = sympy_module()
+
+    made: dict[type, Any] = {}
+    for name in SPECIAL:
+        made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
+    made |= {getattr(sympy, name): _complex for name in COMPLEX}
+    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.hyper: _hyper, sympy.LambertW: _lambert}
+    made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
+    return made | sums.rules() | matrices.rules() | calculus.rules()
+
+
+def _modules() -> list[Any]:
+    """Where SymPy has functions."""
+    return [sympy_module(), *[getattr(codegen_module(), name) for name in CODEGEN]]
+
+
+def _special(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    name, args = kind_of(e), e.args
+    for each in _called(name, len(args)):
+        load_scipy(each, reader.complex)
+    if args and args[0].is_Integer and (name, int(args[0])) in FIXED:
+        return Plan((name, int(args[0])), args[1:], FIXED[name, int(args[0])])
+    return Plan((name, len(args)), args, SPECIAL[name])
+
+
+@cache
+def _called(name: str, arity: int) -> tuple[str, ...]:
+    """The functions of SciPy that a formula calls: a trace that imported them would note that files are read."""
+    probe = Probe()
+    SPECIAL[name](probe, *[probe] * arity)
+    return tuple(probe.names)
+
+
+def _complex(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    name = kind_of(e)
+    if reader.complex:
+        return Plan(name, e.args, COMPLEX[name])
+    if name == "im":
+        return Plan(name, e.args, lambda m, x: 0.0 * x)
+    if name == "arg":
+        return Plan(name, e.args, lambda m, x: m.select(m.lt(x, 0), math.pi, 0.0 * x))
+    return Plan(name, e.args, lambda m, x: x)
+
+
+def _imaginary(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    if not reader.complex:
+        raise UnknownFunction("I is not a real number: lambdify(args, expr, dtype=complex) computes with complex ones")
+    return Plan("I", (), lambda m: 1j)
+
+
+def _polygamma(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+    order, x = e.args
+    if not (order.is_Integer and order >= 0):
+        raise UnknownFunction(f"{e} is computed for whole orders from 0 on only")
+    n = int(order)
+    return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
+
+
+def _lambert(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    branch = e.args[1] if len(e.args) > 1 else 0
+    if branch not in (0, -1):
+        raise UnknownFunction(f"{e} is real on the branches 0 and -1 only")
+    name = "lambertw_below" if branch == -1 else "lambertw"
+    return Plan((name,), e.args[:1], lambda m, x: getattr(m, name)(x))
+
+
+def _hyper(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+    size = len(e.ap), len(e.bq)
+    name = HYPERGEOMETRIC.get(size)
+    if name is None:
+        made = e.doit()
+        if made == e or made.has(type(e)):
+            raise UnknownFunction(f"{e} has {size[0]} and {size[1]} parameters: 2F1, 1F1 and 0F1 are computed")
+        return Plan(("rewritten", e), (made,), lambda m, term: term)
+    return Plan((name,), (*e.ap, *e.bq, e.argument), lambda m, *terms: getattr(m, name)(*terms))
+
+
+def _as_piecewise(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    sympy = sympy_module()
+
+    made = e.rewrite(sympy.Piecewise)
+    return Plan(("rewritten", e), (made,), lambda m, term: term)
+
+
+def _contains(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    made = e.args[1].as_relational(e.args[0])
+    return Plan(("rewritten", e), (made,), lambda m, term: term)
+
+
+__all__ = ["Reader", "number"]

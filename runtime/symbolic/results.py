@@ -1,0 +1,64 @@
+"""What a compiled expression returns: the leaves that are read, and what is made of their values.
+
+    leaves, make = results_of({"a": x, "b": [y, Matrix([[x, 1]])]})
+
+A list gives a list, a tuple a tuple, a dict a dict, and a matrix of r rows and c columns an array of shape (r, c, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from .arguments import told
+from .library import sympy_module
+
+
+def results_of(expr: Any) -> tuple[list[Any], list[str], Callable[[list[Any]], Any]]:
+    """The expressions in order, where each stands, and what makes a result of their values."""
+    leaves: list[Any] = []
+    paths: list[str] = []
+    make = _structure(expr, leaves, paths, "expr")
+    return leaves, paths, lambda values: make(iter(values))
+
+
+def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Callable[[Iterator[Any]], Any]:
+    sympy = sympy_module()
+
+    if isinstance(expr, (list, tuple, sympy.Tuple)):
+        kind = list if isinstance(expr, list) else tuple
+        parts = [_structure(e, leaves, paths, f"{path}[{k}]") for k, e in enumerate(expr)]
+        return lambda values: kind([part(values) for part in parts])
+    if isinstance(expr, (dict, sympy.Dict)):
+        keys = [str(k) if isinstance(k, sympy.Basic) else k for k in expr]
+        parts = [_structure(e, leaves, paths, f"{path}[{k!r}]") for k, e in zip(keys, expr.values(), strict=True)]
+        return lambda values: {k: part(values) for k, part in zip(keys, parts, strict=True)}
+    if isinstance(expr, (sympy.MatrixBase, sympy.NDimArray)):
+        size = tuple(map(int, expr.shape))
+        flat = sympy.flatten(expr) if isinstance(expr, sympy.MatrixBase) else sympy.flatten(expr.tolist())
+        leaves.extend(flat)
+        paths.extend(f"{path}[{', '.join(map(str, index))}]" for index in np.ndindex(*size))
+        return lambda values: stacked([next(values) for _ in flat], size)
+    if isinstance(expr, Number):
+        expr = sympy.sympify(expr)
+    if not isinstance(expr, (sympy.Expr, sympy.logic.boolalg.Boolean)) and not hasattr(expr, "doit"):
+        fix = "build it from symbols: x = sympy.Symbol('x')"
+        raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression; {fix}")
+    if isinstance(expr, (sympy.Set, sympy.Lambda)):
+        raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression")
+    leaves.append(expr)
+    paths.append(path)
+    return next
+
+
+def stacked(values: list[Any], size: tuple[int, ...]) -> Any:
+    """Elements of one shape as an array with `size` in front."""
+    if not values:
+        return np.zeros(size)
+    return np.reshape(np.stack(values), (*size, *np.shape(values[0])))
+
+
+__all__ = ["results_of", "stacked"]

@@ -1,0 +1,253 @@
+"""Expressions in forms that keep their digits in floats: 1 - cos(x) as 2 sin(x/2)^2, log(1 + x) as log1p(x).
+
+    made, rewrites = stabilized(log(1 + exp(x)))      logaddexp(0, x), [(log(1 + exp(x)), logaddexp(0, x))]
+
+Each rule is an identity of real analysis (Higham, Accuracy and Stability of Numerical Algorithms, chapter 1; Goldberg
+1991), so what changes are rounding errors, and what overflows on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .library import codegen_module, sympy_module
+
+
+def stabilized(e: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+    """The expression in stable forms, and what was replaced by what, from the inside out."""
+    made: dict[Any, Any] = {}
+    rewrites: list[tuple[Any, Any]] = []
+    stack = [(e, False)]
+    while stack:
+        each, ready = stack.pop()
+        if each in made:
+            continue
+        if not ready:
+            stack.append((each, True))
+            stack.extend((a, False) for a in each.args if a not in made)
+            continue
+        args = [made[a] for a in each.args]
+        built = each if not args or all(a is b for a, b in zip(args, each.args, strict=True)) else each.func(*args)
+        made[each] = _rewritten(built, rewrites)
+    return made[e], rewrites
+
+
+def _rewritten(e: Any, rewrites: list[tuple[Any, Any]]) -> Any:
+    for rule in _rules().get(type(e).__name__, ()):
+        found = rule(e)
+        if found is not None and found != e:
+            rewrites.append((e, found))
+            return found
+    return e
+
+
+def _rules() -> dict[str, tuple[Callable[[Any], Any], ...]]:
+    return {
+        "log": (_log_sum_exp, _log1p, _log_cosh, _log_gamma),
+        "Add": (_expm1, _one_minus_cos, _complement, _difference_of_roots, _difference_of_squares),
+        "Pow": (_hypot, _sigmoid),
+        "Mul": (_sinc, _softmax),
+    }
+
+
+def _terms(e: Any) -> list[tuple[Any, Any]]:
+    """The summands as coefficients and the rest."""
+    return [a.as_coeff_Mul() for a in e.args]
+
+
+# ---- logarithms
+
+
+def _log_sum_exp(e: Any) -> Any:
+    """log(a exp(x) + b exp(y) + c), for positive a, b, c."""
+    sympy = sympy_module()
+
+    (inner,) = e.args
+    if not inner.is_Add:
+        return None
+    exponents = []
+    for c, rest in _terms(inner):
+        if not c.is_positive or not (rest == 1 or isinstance(rest, sympy.exp)):
+            return None
+        shift = sympy.log(c) if c != 1 else sympy.Integer(0)
+        exponents.append(shift + (rest.exp if rest != 1 else 0))
+    if all(x.is_number for x in exponents):
+        return None
+    made = exponents[0]
+    for x in exponents[1:]:
+        made = codegen_module().numpy_nodes.logaddexp(made, x)
+    return made
+
+
+def _log1p(e: Any) -> Any:
+    (inner,) = e.args
+    if not inner.is_Add or 1 not in inner.args:
+        return None
+    return codegen_module().cfunctions.log1p(inner - 1)
+
+
+def _log_cosh(e: Any) -> Any:
+    """log(exp(x) + exp(-x)) - log 2."""
+    sympy = sympy_module()
+
+    (inner,) = e.args
+    if not isinstance(inner, sympy.cosh):
+        return None
+    x = inner.args[0]
+    return codegen_module().numpy_nodes.logaddexp(x, -x) - sympy.log(2)
+
+
+def _log_gamma(e: Any) -> Any:
+    sympy = sympy_module()
+
+    (inner,) = e.args
+    if isinstance(inner, sympy.gamma):
+        return sympy.loggamma(inner.args[0])
+    return sympy.loggamma(inner.args[0] + 1) if isinstance(inner, sympy.factorial) else None
+
+
+# ---- sums that cancel
+
+
+def _pair(e: Any, kind: type) -> tuple[Any, Any, Any] | None:
+    """c f(x) - c + rest: c, x and the rest."""
+    sympy = sympy_module()
+
+    terms = _terms(e)
+    constant = next((c for c, rest in terms if rest == 1), sympy.Integer(0))
+    for c, rest in terms:
+        if isinstance(rest, kind) and constant and (constant + c) == 0:
+            return c, rest.args[0], e - c * rest - constant
+    return None
+
+
+def _expm1(e: Any) -> Any:
+    sympy = sympy_module()
+
+    found = _pair(e, sympy.exp)
+    return None if found is None else found[0] * codegen_module().cfunctions.expm1(found[1]) + found[2]
+
+
+def _one_minus_cos(e: Any) -> Any:
+    """1 - cos x = 2 sin(x/2)^2, and cosh x - 1 = 2 sinh(x/2)^2."""
+    sympy = sympy_module()
+
+    found = _pair(e, sympy.cos)
+    if found is not None:
+        return -2 * found[0] * sympy.sin(found[1] / 2) ** 2 + found[2]
+    found = _pair(e, sympy.cosh)
+    return None if found is None else 2 * found[0] * sympy.sinh(found[1] / 2) ** 2 + found[2]
+
+
+def _complement(e: Any) -> Any:
+    """1 - erf x = erfc x, and the other way round; 1 - tanh(x)^2 = 1/cosh(x)^2."""
+    sympy = sympy_module()
+
+    for kind, other in ((sympy.erf, sympy.erfc), (sympy.erfc, sympy.erf)):
+        found = _pair(e, kind)
+        if found is not None:
+            return -found[0] * other(found[1]) + found[2]
+    found = _pair(e, sympy.Pow)
+    if found is not None and isinstance(found[1], sympy.tanh):
+        power = next(a for a in sympy.Add.make_args(e) if a.has(sympy.tanh)).as_coeff_Mul()[1]
+        if power.exp == 2:
+            return -found[0] / sympy.cosh(found[1].args[0]) ** 2 + found[2]
+    return None
+
+
+def _difference_of_roots(e: Any) -> Any:
+    """sqrt(u) - v = (u - v^2) / (sqrt(u) + v), where u - v^2 is simpler than u; for v > 0."""
+    sympy = sympy_module()
+
+    if len(e.args) != 2:
+        return None
+    (c, root), (d, other) = sorted(_terms(e), key=lambda t: _radicand(t[1]) is None)
+    base = _radicand(root)
+    if base is None or not (c.is_positive and d.is_negative):
+        return None
+    v = -d * other / c
+    rest = sympy.expand(base - v**2)
+    if v.is_nonnegative is not True or rest.count_ops() >= base.count_ops():
+        return None
+    return c * rest / (root + v)
+
+
+def _radicand(e: Any) -> Any:
+    """u of sqrt(u)."""
+    sympy = sympy_module()
+
+    if isinstance(e, codegen_module().cfunctions.hypot):
+        return e.args[0] ** 2 + e.args[1] ** 2
+    return e.base if e.is_Pow and e.exp == sympy.Rational(1, 2) else None
+
+
+def _difference_of_squares(e: Any) -> Any:
+    """a^2 - b^2 = (a - b)(a + b)."""
+    if len(e.args) != 2:
+        return None
+    (c, x), (d, y) = _terms(e)
+    if c + d != 0 or not all(f.is_Pow and f.exp == 2 for f in (x, y)):
+        return None
+    return c * (x.base - y.base) * (x.base + y.base)
+
+
+# ---- powers and quotients
+
+
+def _hypot(e: Any) -> Any:
+    """sqrt(a^2 + b^2), which overflows only where its value does."""
+    sympy = sympy_module()
+
+    base, exponent = e.args
+    if exponent not in (sympy.Rational(1, 2), sympy.Rational(-1, 2)) or not base.is_Add or len(base.args) != 2:
+        return None
+    parts = []
+    for term in base.args:
+        c, rest = term.as_coeff_Mul()
+        root = sympy.sqrt(c)
+        if not c.is_positive or not (rest == 1 or (rest.is_Pow and rest.exp == 2)):
+            return None
+        parts.append(root * (rest.base if rest != 1 else 1))
+    return codegen_module().cfunctions.hypot(*parts) ** (2 * exponent)
+
+
+def _sigmoid(e: Any) -> Any:
+    """1 / (1 + exp(x)) = exp(-log(1 + exp(x)))."""
+    sympy = sympy_module()
+
+    base, exponent = e.args
+    if not exponent.is_negative or not exponent.is_number or not base.is_Add:
+        return None
+    made = _log_sum_exp(sympy.log(base, evaluate=False))
+    return None if made is None else sympy.exp(exponent * made)
+
+
+def _softmax(e: Any) -> Any:
+    """exp(x) exp(-y) of quotients as one exponential."""
+    sympy = sympy_module()
+
+    powers = [a for a in e.args if isinstance(a, sympy.exp)]
+    if len(powers) < 2 or not any(p.has(codegen_module().numpy_nodes.logaddexp) for p in powers):
+        return None
+    rest = [a for a in e.args if not isinstance(a, sympy.exp)]
+    return sympy.Mul(*rest) * sympy.exp(sympy.Add(*[p.exp for p in powers]))
+
+
+def _sinc(e: Any) -> Any:
+    """sin(c x)^n / x^k, for k >= n: no 0/0 where x is 0."""
+    sympy = sympy_module()
+
+    for a in e.args:
+        wave, n = a.as_base_exp()
+        if not isinstance(wave, sympy.sin) or not (n.is_Integer and n > 0):
+            continue
+        for b in e.args:
+            x, k = b.as_base_exp()
+            ratio = wave.args[0] / x
+            if k.is_Integer and -k >= n and ratio.is_number and ratio != 0:
+                return e / a / b * (ratio * sympy.sinc(wave.args[0])) ** n * x ** (k + n)
+    return None
+
+
+__all__ = ["stabilized"]

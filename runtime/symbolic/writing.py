@@ -1,0 +1,247 @@
+"""Graphs as SymPy expressions: scalars as closed forms, small arrays element by element, large ones by their indices.
+
+    to_sympy(graph, [x, y])            its results as expressions
+
+The elements of an operation's result are read off its `define`, as loops are made from it; so what has native code has
+an expression. A loop of few rounds is written out; a longer one is a Sum or a Product where it adds up or multiplies,
+and else a recurrence. A branch is a Piecewise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.graph import Graph, Op, Value
+from ...compiler.loops import Check, Map, Product, Reduce, Relabel, Scatter
+from ...compiler.ops.algebras import Symbols
+from ...compiler.ops.contract import free, split
+from ...compiler.ops.elementwise import Elementwise
+from ...compiler.ops.scipy.special import Special
+from ...compiler.passes.cleanup import expand
+from .elements import EXPLICIT, Elements, NoExpression, choose, component, expression, parameter, reads, scalar, table
+from .folding import folded
+from .library import sympy_module
+from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
+
+
+def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = ()) -> list[Any]:
+    """The results of a graph as SymPy expressions; parameters without a symbol get one of their name.
+
+    `extras` are the arrays that the last parameters stand for: of few elements they are numbers.
+
+    A number is an expression, an array of up to 64 elements a Matrix where it has two axes and an Array where it has
+    others, and a larger one an ArrayComprehension over its indices.
+    """
+    m = Symbols()
+    graph = expand(graph, late=True, keep=lambda prim: prim in RULES or _is_known(prim, m))
+    own = len(graph.params) - len(extras)
+    given = [_parameter(p, k, symbols) for k, p in enumerate(graph.params[:own])]
+    given += [_data(p, own + k, x) for k, (p, x) in enumerate(zip(graph.params[own:], extras, strict=True))]
+    try:
+        return [_result(x) for x in Reading(m).run(graph, given)]
+    except RecursionError:
+        raise NoExpression("sympy() of arrays that are made of one another too often") from None
+
+
+def _is_known(prim: Any, m: Symbols) -> bool:
+    return isinstance(prim, Special) and m.knows(prim.name)
+
+
+def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> Elements:
+    sympy = sympy_module()
+
+    facts = {"real": True} if p.type.is_float else {"integer": True}
+    if not p.type.shape:
+        return scalar(symbols[k] if k < len(symbols) else sympy.Symbol(p.hint or f"x{k}", **facts))
+    size = static_shape(p.type)
+    return parameter(symbols[k] if k < len(symbols) else sympy.IndexedBase(p.hint or f"x{k}", size, **facts), size)
+
+
+def _data(p: Value, k: int, x: Any) -> Elements:
+    if not isinstance(x, np.ndarray) or x.size > EXPLICIT:
+        return _parameter(p, k, ())
+    values = np.empty(x.shape, object)
+    for index in np.ndindex(*x.shape):
+        values[index] = number_of(x[index].item())
+    return table(values)
+
+
+def _result(x: Elements) -> Any:
+    sympy = sympy_module()
+    from sympy.tensor.array import ArrayComprehension
+
+    if not x.shape:
+        return folded(x[()])
+    if x.explicit:
+        if len(x.shape) == 2:
+            return sympy.ImmutableMatrix(*x.shape, list(map(folded, x.all())))
+        return sympy.ImmutableDenseNDimArray(list(map(folded, x.all())), x.shape)
+    names = [sympy.Symbol(name, integer=True, nonnegative=True) for name in _indices(len(x.shape))]
+    return ArrayComprehension(x[names], *[(i, 0, n - 1) for i, n in zip(names, x.shape, strict=True)])
+
+
+def _indices(rank: int) -> list[str]:
+    return list("ijkl"[:rank]) if rank <= 4 else [f"i{k}" for k in range(rank)]
+
+
+class Reading:
+    """What the values of a graph are, one operation after the other."""
+
+    def __init__(self, m: Symbols) -> None:
+        self.m, self.names = m, 0
+
+    def symbol(self, name: str, **facts: Any) -> Any:
+        """A new symbol, bound by a sum or a recurrence."""
+        sympy = sympy_module()
+
+        self.names += 1
+        return sympy.Symbol(f"{name}_{self.names}", **facts)
+
+    def run(self, graph: Graph, given: Sequence[Any]) -> list[Any]:
+        """The results of a graph for these values of its parameters."""
+        env: dict[Value, Any] = dict(zip(graph.params, given, strict=True))
+        for op in graph.body:
+            env.update(zip(op.results, self.of(op, [env[a] for a in op.args]), strict=True))
+        return [env[r] for r in graph.results]
+
+    def of(self, op: Op, args: list[Any]) -> Sequence[Any]:
+        """The results of one operation."""
+        rule = RULES.get(op.prim)
+        if rule is not None:
+            return rule(self, op, args)
+        if isinstance(op.prim, Elementwise | Special):
+            return [self._elementwise(op, args)]
+        if len(op.results) != 1:
+            raise NoExpression(f"sympy() cannot read {told(op)}")
+        try:
+            return [self._defined(op, args)]
+        except NotImplementedError:
+            raise NoExpression(f"sympy() cannot read {told(op)}") from None
+
+    def _elementwise(self, op: Op, args: list[Elements]) -> Elements:
+        m = self.m
+        if isinstance(op.prim, Special):
+            formula: Callable[..., Any] = lambda *xs: getattr(m, op.prim.name)(*xs, **op.attrs)  # noqa: E731
+        else:
+            formula = lambda *xs: op.prim.formula(m, *xs)  # type: ignore[attr-defined]  # noqa: E731
+        return Elements(static_shape(op.results[0].type), lambda *index: formula(*[x[index] for x in args]))
+
+    def _defined(self, op: Op, args: list[Elements]) -> Elements:
+        """By the form that loops are made from."""
+        given = reads(args, [a.type.dtype for a in op.args], self.m)
+        form, size = op.prim.define(op, given), static_shape(op.results[0].type)
+        if isinstance(form, Check):
+            return args[0]
+        if isinstance(form, Relabel):
+            return Elements(size, lambda *index: args[0][_moved(index, size, args[0].shape)])
+        if isinstance(form, Product):
+            return self._product(op, args, size)
+        if isinstance(form, Reduce):
+            return self._reduced(form, size)
+        if isinstance(form, Scatter):
+            if form.whole is None or not all(x[()].is_Integer for x in args[2:]):
+                return self._scattered(form, args[0], size)
+            form = Map(form.whole)
+        value = form.value
+
+        def element(*index: Any) -> Any:
+            return expression(value([component(i, n) for i, n in zip(index, size, strict=True)]), self.m)
+
+        return Elements(size, element)
+
+    def _reduced(self, form: Reduce, size: tuple[int, ...]) -> Elements:
+        if form.kind == "argmax":
+            raise NoExpression("sympy() cannot read the place of a maximum")
+        kept = [a for a in range(len(form.extents)) if a not in form.axes]
+
+        def element(*index: Any) -> Any:
+            at = dict(zip(kept, index, strict=True))
+            folded = [form.extents[a] for a in form.axes]
+
+            def term(*inner: Any) -> Any:
+                place = at | dict(zip(form.axes, inner, strict=True))
+                parts = [component(place[a], n) for a, n in enumerate(form.extents)]
+                return expression(form.value(parts), self.m)
+
+            return self._folded(form.kind, folded, term)
+
+        return Elements(size, element)
+
+    def _folded(self, kind: str, extents: Sequence[int], term: Callable[..., Any]) -> Any:
+        """A fold over axes: written out where it is short, over new indices where it is long."""
+        sympy = sympy_module()
+
+        if math.prod(extents) <= WRITTEN_OUT:
+            terms = [term(*index) for index in np.ndindex(*extents)]
+            return {"sum": sympy.Add, "max": sympy.Max, "min": sympy.Min}[kind](*terms)
+        if kind != "sum":
+            raise NoExpression(f"sympy() cannot read the {kind} of {math.prod(extents)} elements")
+        names = [self.symbol("k", integer=True) for _ in extents]
+        return sympy.Sum(term(*names), *[(k, 0, n - 1) for k, n in zip(names, extents, strict=True)])
+
+    def _product(self, op: Op, args: list[Elements], size: tuple[int, ...]) -> Elements:
+        left, right, batch = split(op.attrs)
+        pairs = [*zip(left, right, strict=True)]
+        a, b = args
+        free_a = free(len(a.shape), [*(p for p, _ in batch), *left])
+        free_b = free(len(b.shape), [*(q for _, q in batch), *right])
+
+        def element(*index: Any) -> Any:
+            at_a: dict[int, Any] = {}
+            at_b: dict[int, Any] = {}
+            rest = iter(index)
+            for p, q in batch:
+                at_a[p] = at_b[q] = next(rest)
+            at_a |= {p: next(rest) for p in free_a}
+            at_b |= {q: next(rest) for q in free_b}
+
+            def term(*inner: Any) -> Any:
+                of_a = at_a | {p: i for (p, _), i in zip(pairs, inner, strict=True)}
+                of_b = at_b | {q: i for (_, q), i in zip(pairs, inner, strict=True)}
+                return a[[of_a[k] for k in range(len(a.shape))]] * b[[of_b[k] for k in range(len(b.shape))]]
+
+            return self._folded("sum", [a.shape[p] for p in left], term)
+
+        return Elements(size, element)
+
+    def _scattered(self, form: Scatter, x: Elements, size: tuple[int, ...]) -> Elements:
+        """Each element with what is put or added there, of few."""
+        sympy = sympy_module()
+
+        if math.prod(form.extents) * x.size > EXPLICIT * WRITTEN_OUT:
+            raise NoExpression("sympy() cannot read a scatter of that many elements")
+        made = {index: x[index] for index in np.ndindex(*size)}
+        for index in np.ndindex(*form.extents):
+            parts = [component(i, n) for i, n in zip(index, form.extents, strict=True)]
+            value = expression(form.value(parts), self.m)
+            at = [expression(i, self.m) for i in form.target(parts)]
+            for place, old in made.items():
+                here = sympy.And(*[sympy.Eq(i, p) for i, p in zip(at, place, strict=True)])
+                new = old + value if form.add else value
+                made[place] = choose(self.m, here, new, old)
+        return Elements(size, lambda *index: made[index])
+
+
+def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> list[Any]:
+    """The index of the same element under another shape."""
+    sympy = sympy_module()
+
+    ones = [n for n in source if n != 1]
+    if ones == [n for n in into if n != 1]:
+        rest = iter([i for i, n in zip(index, source, strict=True) if n != 1])
+        return [0 if n == 1 else next(rest) for n in into]
+    flat: Any = 0
+    for i, n in zip(index, source, strict=True):
+        flat = flat * n + i
+    made: list[Any] = []
+    for n in reversed(into):
+        made.append(flat % n if isinstance(flat, int) else sympy.Mod(flat, n))
+        flat = flat // n if isinstance(flat, int) else sympy.floor(flat / n)
+    return made[::-1]
+
+
+__all__ = ["NoExpression", "Reading", "to_sympy"]
