@@ -169,6 +169,21 @@ def test_gradients_of_long_linear_loops_are_recurrences() -> None:
     np.testing.assert_allclose([float(e.doit()) for e in made], slope(u), rtol=1e-11)
 
 
+def test_gradients_of_long_sums_are_sums() -> None:
+    def energy(v: Any, rate: Any) -> Any:
+        loss = 0.0
+        for i in range(100):
+            loss = loss + np.exp(-rate * v[0] * i) * v[1]
+        return loss
+
+    slope = value_and_grad(energy, argnums=(0, 1))
+    given = np.array([0.3, 2.0]), 0.2
+    made = slope.sympy(*given)  # type: ignore[attr-defined]
+    assert not made[0].has(sp.Min, sp.Max)
+    np.testing.assert_allclose(valued(made[1][0], ["v", "rate"], given), slope(*given)[1][0], rtol=1e-12)
+    assert valued(made[1][1], ["v", "rate"], given) == pytest.approx(slope(*given)[1][1], rel=1e-12)
+
+
 def test_latex() -> None:
     text = value_and_grad(lambda x, y: np.sin(x * y) ** 2 * np.exp(x * y)).latex()  # type: ignore[attr-defined]
     assert text.startswith("\\begin{aligned}\n")

@@ -80,6 +80,12 @@ class Gradient:
             result = specs.TupleResult((made, aux)) if self.has_aux else made
         return _selected(joint, result)
 
+    def differentiated(self, traced: Trace, owner: Function) -> Sequence[int] | None:
+        """The parameters whose slopes are all that is returned beside the value."""
+        if self.has_aux or self.holomorphic:
+            return None
+        return [leaf for place in places_in(traced.signature, owner, self.argnums) for leaf in place.leaves]
+
     def _checked(self, owner: Function, name: str, node: tree.Signature, _: range) -> tree.Signature:
         """The argument, if all its leaves that are no static ones are floats, or complex where that is asked for."""
         if self.holomorphic and None in _imaginary(node):

@@ -14,7 +14,7 @@ from ...compiler.ops.require import Warned
 from ...compiler.passes import adjoint
 from ...compiler.settings import STAGES
 from ..symbolic.latex import to_latex
-from ..symbolic.writing import to_sympy
+from ..symbolic.writing import NoExpression, slopes, to_sympy
 from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
@@ -100,7 +100,14 @@ class Inside:
             args = (1.0,) * int(self._positional[0])
         traced = self._trace(self.flatten(args, kwargs)[0])
         graph, result = self.plan.derive(traced, self)
-        made = to_sympy(graph, self._symbols(), traced.extras)
+        try:
+            made = to_sympy(graph, self._symbols(), traced.extras)
+        except NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates what it adds up to
+            differentiated = getattr(self.plan, "differentiated", None)  # of gradients
+            wrt = differentiated and differentiated(traced, self)
+            if not wrt:
+                raise
+            made = slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
         return assemble(result, lambda leaf: made[leaf.index])
 
     def latex(self, *args: Any, intermediates: bool = True, **kwargs: Any) -> str:

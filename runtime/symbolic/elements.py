@@ -95,14 +95,33 @@ class Known(Variable):
         self.expr = expr
 
 
-def known(e: Any, dtype: str) -> Element:
+class Formulas(Symbols):
+    """SymPy's expressions; of the indices of sums and loops the least and the greatest value is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ranges: dict[Any, tuple[int, int]] = {}
+
+    def range_of(self, e: Any) -> tuple[int | None, int | None]:
+        """The least and the greatest value of a whole number that is linear in one such index."""
+        (*_, index) = e.free_symbols or (None,)
+        if len(e.free_symbols) != 1 or index not in self.ranges or not (e.is_Symbol or e.is_Add or e.is_Mul):
+            return None, None
+        slope = e.diff(index)
+        if not slope.is_Integer:
+            return None, None
+        ends = [int(e.subs(index, end)) for end in self.ranges[index]]
+        return min(ends), max(ends)
+
+
+def known(e: Any, dtype: str, m: Formulas) -> Element:
     """An expression as an element; whole numbers may be places."""
-    if e.is_Integer and dtype[0] == "i":
-        return Number(int(e), dtype)
-    return Known(e, dtype)
+    if dtype[0] != "i":
+        return Known(e, dtype)
+    return Number(int(e), dtype) if e.is_Integer else Known(e, dtype, *m.range_of(e))
 
 
-def choose(m: Symbols, p: Any, a: Any, b: Any) -> Any:
+def choose(m: Formulas, p: Any, a: Any, b: Any) -> Any:
     """What holds where p does, and elsewhere: a condition where both are such."""
     sympy = sympy_module()
 
@@ -145,7 +164,7 @@ def component(i: Any, size: int) -> Component:
     return Known(i, "i64", 0, size - 1)
 
 
-def expression(e: Any, m: Symbols) -> Any:
+def expression(e: Any, m: Formulas) -> Any:
     """A component or an element as an expression; by a loop, since formulas may be deep."""
     sympy = sympy_module()
 
@@ -171,16 +190,16 @@ def expression(e: Any, m: Symbols) -> Any:
     raise NoExpression("sympy() cannot read an index that is computed like this")
 
 
-def reads(args: Sequence[Elements], dtypes: Sequence[str], m: Symbols) -> list[Callable[[Any], Element]]:
+def reads(args: Sequence[Elements], dtypes: Sequence[str], m: Formulas) -> list[Callable[[Any], Element]]:
     """How `define` reads the arguments of an operation."""
 
     def reader(x: Elements, dtype: str) -> Callable[[Any], Element]:
-        return lambda index: known(x[[expression(i, m) for i in index]], dtype)
+        return lambda index: known(x[[expression(i, m) for i in index]], dtype, m)
 
     return [reader(x, d) for x, d in zip(args, dtypes, strict=True)]
 
 
 __all__ = [
-    "EXPLICIT", "Elements", "NoExpression", "choose", "component", "expression", "parameter", "reads", "scalar",
+    "EXPLICIT", "Elements", "Formulas", "NoExpression", "choose", "component", "expression", "parameter", "reads", "scalar",
     "table",
 ]  # fmt: skip

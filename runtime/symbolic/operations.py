@@ -15,12 +15,11 @@ import numpy as np
 from ...compiler.ir.graph import Op
 from ...compiler.ir.types import Type
 from ...compiler.ops import control, tape
-from ...compiler.ops.algebras import Symbols
 from ...compiler.ops.elementwise import cast, select
 from ...compiler.ops.require import require
 from ...compiler.ops.source import const, iota
 from . import linear
-from .elements import Elements, NoExpression, choose, scalar
+from .elements import Elements, Formulas, NoExpression, choose, scalar
 from .library import sympy_module
 from .recurrences import looped, unrolled
 
@@ -54,7 +53,7 @@ def _select(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [_chosen(reading.m, *args)]
 
 
-def _chosen(m: Symbols, p: Elements, a: Elements, b: Elements) -> Elements:
+def _chosen(m: Formulas, p: Elements, a: Elements, b: Elements) -> Elements:
     return Elements(a.shape, lambda *index: choose(m, p[index if p.shape else ()], a[index], b[index]))
 
 

@@ -31,6 +31,8 @@ def looped(
     """What is carried after many rounds: a number that a round adds to is a Sum, one that it multiplies a Product, and
     what depends on what was carried before a recurrence."""
     k = reading.symbol("k", integer=True)
+    if n.is_Integer:
+        reading.m.ranges[k] = 0, int(n) - 1
     if any(not isinstance(c, Elements) or c.size > EXPLICIT for c in carried):
         raise NoExpression("sympy() cannot read a long loop that carries large arrays, or what a gradient needs")
     places = [(c, index) for c, each in enumerate(carried) for index in np.ndindex(*each.shape)]

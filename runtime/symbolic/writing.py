@@ -17,13 +17,13 @@ import numpy as np
 
 from ...compiler.ir.graph import Graph, Op, Value
 from ...compiler.loops import Check, Map, Product, Reduce, Relabel, Scatter
-from ...compiler.ops.algebras import Symbols
 from ...compiler.ops.contract import free, split
 from ...compiler.ops.elementwise import Elementwise
 from ...compiler.ops.scipy.special import Special
 from ...compiler.passes.cleanup import expand
-from .elements import EXPLICIT, Elements, NoExpression, choose, component, expression, parameter, reads, scalar, table
+from .elements import EXPLICIT, Elements, Formulas, NoExpression, choose, component, expression, parameter, reads, scalar, table
 from .folding import folded
+from .iterated import iterated
 from .library import sympy_module
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
 
@@ -36,7 +36,7 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = 
     A number is an expression, an array of up to 64 elements a Matrix where it has two axes and an Array where it has
     others, and a larger one an ArrayComprehension over its indices.
     """
-    m = Symbols()
+    m = Formulas()
     graph = expand(graph, late=True, keep=lambda prim: prim in RULES or _is_known(prim, m))
     own = len(graph.params) - len(extras)
     given = [_parameter(p, k, symbols) for k, p in enumerate(graph.params[:own])]
@@ -47,7 +47,22 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = 
         raise NoExpression("sympy() of arrays that are made of one another too often") from None
 
 
-def _is_known(prim: Any, m: Symbols) -> bool:
+def slopes(
+    graph: Graph, symbols: Sequence[Any], extras: Sequence[Any], wrt: Sequence[int], with_value: bool
+) -> list[Any]:
+    """The derivatives of a graph's one result by the parameters numbered `wrt`, by SymPy, after its value if asked."""
+    sympy = sympy_module()
+    (value,) = to_sympy(graph, symbols, extras)
+    if value.has(iterated()):
+        raise NoExpression("sympy() cannot read the gradient of a long loop that is neither a sum nor a product")
+    made = [value] if with_value else []
+    for k in wrt:
+        x = _parameter(graph.params[k], k, symbols)
+        made.append(_result(Elements(x.shape, lambda *index, x=x: sympy.diff(value, x[index]))))
+    return made
+
+
+def _is_known(prim: Any, m: Formulas) -> bool:
     return isinstance(prim, Special) and m.knows(prim.name)
 
 
@@ -91,7 +106,7 @@ def _indices(rank: int) -> list[str]:
 class Reading:
     """What the values of a graph are, one operation after the other."""
 
-    def __init__(self, m: Symbols) -> None:
+    def __init__(self, m: Formulas) -> None:
         self.m, self.names = m, 0
 
     def symbol(self, name: str, **facts: Any) -> Any:
@@ -181,6 +196,7 @@ class Reading:
         if kind != "sum":
             raise NoExpression(f"sympy() cannot read the {kind} of {math.prod(extents)} elements")
         names = [self.symbol("k", integer=True) for _ in extents]
+        self.m.ranges.update((k, (0, n - 1)) for k, n in zip(names, extents, strict=True))
         return sympy.Sum(term(*names), *[(k, 0, n - 1) for k, n in zip(names, extents, strict=True)])
 
     def _product(self, op: Op, args: list[Elements], size: tuple[int, ...]) -> Elements:
@@ -244,4 +260,4 @@ def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> 
     return made[::-1]
 
 
-__all__ = ["NoExpression", "Reading", "to_sympy"]
+__all__ = ["NoExpression", "Reading", "slopes", "to_sympy"]
