@@ -200,6 +200,6 @@ def reads(args: Sequence[Elements], dtypes: Sequence[str], m: Formulas) -> list[
 
 
 __all__ = [
-    "EXPLICIT", "Elements", "Formulas", "NoExpression", "choose", "component", "expression", "parameter", "reads", "scalar",
-    "table",
+    "EXPLICIT", "Elements", "Formulas", "NoExpression", "choose", "component", "expression", "parameter", "reads",
+    "scalar", "table",
 ]  # fmt: skip

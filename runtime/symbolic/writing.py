@@ -21,7 +21,19 @@ from ...compiler.ops.contract import free, split
 from ...compiler.ops.elementwise import Elementwise
 from ...compiler.ops.scipy.special import Special
 from ...compiler.passes.cleanup import expand
-from .elements import EXPLICIT, Elements, Formulas, NoExpression, choose, component, expression, parameter, reads, scalar, table
+from .elements import (
+    EXPLICIT,
+    Elements,
+    Formulas,
+    NoExpression,
+    choose,
+    component,
+    expression,
+    parameter,
+    reads,
+    scalar,
+    table,
+)
 from .folding import folded
 from .iterated import iterated
 from .library import sympy_module
