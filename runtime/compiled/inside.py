@@ -9,11 +9,9 @@ from ...compiler.frontend import tree
 from ...compiler.frontend.results import assemble
 from ...compiler.frontend.symbolic import to_sympy
 from ...compiler.frontend.trace import Trace
-from ...compiler.ir.graph import Graph
-from ...compiler.ir.text import show
 from ...compiler.ops.require import Warned
-from ...compiler.passes import adjoint
-from ...compiler.settings import STAGES
+from ..inspect import stages
+from ..inspect.text import Text
 from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
@@ -36,20 +34,23 @@ class Inside:
     _latest: Compiled | None
     _entered: list[Any]
 
-    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> str:
-        """The text of a stage, for these arguments or for those of the latest compilation."""
-        if stage not in STAGES:
-            raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
-        found = self._latest
+    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> Text:
+        """The text of a stage, for these arguments or for those of the latest compilation: graph, adjoint, optimized,
+        loops, llvm or asm, or diff for what each pass has changed. See `Text` for what it can do beside being a str."""
+        if stage not in stages.ALL:
+            raise ValueError(f"no stage {stage!r}: there are {', '.join(stages.ALL)}")
+        return stages.text_of(self._shown(f"ir({stage!r}, ...)", args, kwargs), stage)
+
+    def _shown(self, asked: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        """The form for these arguments, or the latest."""
         if args or kwargs:
-            found = self._for(args, kwargs)
-        if found is None:
-            raise ValueError(f"{self.__name__} has not been compiled yet: call it, or pass example arguments to ir()")
-        if stage == "graph":
-            return show(found.traced.graph)
-        if stage == "adjoint":
-            return show(found.graph if found.graph is not found.traced.graph else _adjoint(found.traced))
-        return found.kernel.text(stage)
+            return self._for(args, kwargs)
+        if self._latest is None and hasattr(self.__wrapped__, "examples"):
+            return self._for(tuple(self.__wrapped__.examples()), {})
+        if self._latest is None:
+            fix = f"call it, or pass example arguments: {asked}"
+            raise ValueError(f"{self.__name__} has not been compiled yet: {fix}")
+        return self._latest
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
@@ -99,12 +100,6 @@ class Inside:
             inner = inner.__wrapped__
         made = to_sympy(graph, getattr(inner, "symbols", ()))
         return assemble(result, lambda leaf: made[leaf.index])
-
-
-def _adjoint(traced: Trace) -> Graph:
-    """The adjoint of a function that is compiled as it is, for all its arguments of floats."""
-    params = traced.graph.params[: traced.inputs]
-    return adjoint(traced.graph, [k for k, p in enumerate(params) if p.type.is_float])
 
 
 __all__ = ["Inside"]
