@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...compiler.frontend import tree
+import numpy as np
+
+from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import assemble
 from ...compiler.frontend.symbolic import to_sympy
-from ...compiler.frontend.trace import Trace
+from ...compiler.frontend.trace import Trace, leaves_of
+from ...compiler.ir.graph import Graph
 from ...compiler.ops.require import Warned
 from ..inspect import stages
+from ..inspect.diagnosis import Diagnosis, diagnose
 from ..inspect.text import Text
 from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
 from .sparsity import Pattern, pattern_of
+
+Followed = tuple[Trace, Graph, list[np.ndarray], list[str]]
 
 
 class Inside:
@@ -51,6 +57,29 @@ class Inside:
             fix = f"call it, or pass example arguments: {asked}"
             raise ValueError(f"{self.__name__} has not been compiled yet: {fix}")
         return self._latest
+
+    def diagnose(self, *args: Any, **kwargs: Any) -> Diagnosis:
+        """Run a call once more, operation by operation, and tell the first that made a NaN, an infinity, an overflow or
+        a denormal, in the value and in the gradient: its line, operands, round and way to the result; and kinks.
+
+        >>> print(jit(lambda x: np.sum(np.log(x))).diagnose(np.array([1.0, 0.0])).first.kind)
+        infinity
+        """
+        traced, derived, inputs, names = self._followed(args, kwargs)
+        return diagnose(self.__name__, traced.graph, derived, inputs, names)
+
+    def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+        """The trace for a call, the graph that is compiled for it, what that is given, and what this is called."""
+        if not args and not kwargs and hasattr(self.__wrapped__, "examples"):
+            args = tuple(self.__wrapped__.examples())
+        signature, leaves = self.flatten(args, kwargs)
+        with tracing.silenced():  # warnings are not what is looked for
+            traced = self._trace(signature, values=leaves)
+        derived, _ = self.plan.derive(traced, self)
+        given = [*leaves, *map(tree.canonical, traced.extras)]
+        inputs = [np.asarray(x, p.type.numpy) for x, p in zip(given, traced.graph.params, strict=True)]
+        names = [path for path, _ in leaves_of(signature, self.argument_names(len(signature[1]) - 1))]
+        return traced, derived, inputs, [*names, *["an array of its own"] * len(traced.extras)]
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
