@@ -24,18 +24,17 @@ _FIRST = 900_000
 """The first number of the metadata that is added: no other has so high a one."""
 
 
-def annotated_loops(lowered: Callable[[], Program], plain: str) -> str:
-    """The text of a loop program with lines."""
+def annotated(lowered: Callable[[], Program], name: str, loops: str, llvm: str) -> tuple[str, str]:
+    """The text of a loop program and its LLVM text, which are these, with lines."""
     with noted():
-        made = show_program(lowered())
-    bare = "\n".join(line.partition("  # ")[0] for line in made.splitlines())
-    return made if bare == plain.rstrip("\n") else plain
+        program = lowered()
+        shown, emitted = show_program(program), emit(program, name, has_fma()).text
+    bare = "\n".join(line.partition("  # ")[0] for line in shown.splitlines())
+    return shown if bare == loops.rstrip("\n") else loops, _annotated_llvm(emitted, llvm)
 
 
-def annotated_llvm(lowered: Callable[[], Program], name: str, plain: str) -> str:
-    """The LLVM text of a program with lines."""
-    with noted():
-        made = emit(lowered(), name, has_fma()).text
+def _annotated_llvm(made: str, plain: str) -> str:
+    """LLVM text whose elements are noted, with lines everywhere."""
     if "\n".join(NOTE.sub("", line) for line in made.splitlines()) != plain.rstrip("\n"):
         return plain
     lines = made.splitlines()
@@ -153,4 +152,4 @@ def _without_debug(text: str, files: list[str]) -> str:
     return "\n".join(out) + "\n"
 
 
-__all__ = ["annotated_assembly", "annotated_llvm", "annotated_loops"]
+__all__ = ["annotated", "annotated_assembly"]

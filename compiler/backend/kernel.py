@@ -28,7 +28,7 @@ from ..ops.external import calls_of, external
 from ..passes import optimize
 from ..settings import settings
 from . import blas, cache, gemm, pool, process, threads, tiers
-from .annotated import annotated_assembly, annotated_llvm, annotated_loops
+from .annotated import annotated, annotated_assembly
 from .code import Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
@@ -121,12 +121,16 @@ class Kernel:
         """The kernel at a stage: optimized, loops, llvm or asm."""
         if stage == "optimized":
             return show(self.graph)
-        if stage == "loops":
-            return annotated_loops(self.stages.lowered, show_program(self.program))
-        if stage in ("llvm", "asm"):
-            text = annotated_llvm(self.stages.lowered, self.name, self.emitted.text)
-            return text if stage == "llvm" else annotated_assembly(text, self.code.level)
+        if stage in ("loops", "llvm"):
+            return self._annotated[stage == "llvm"]
+        if stage == "asm":
+            return annotated_assembly(self._annotated[1], self.code.level)
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
+
+    @functools.cached_property
+    def _annotated(self) -> tuple[str, str]:
+        """The loops and the LLVM text, with the user's lines."""
+        return annotated(self.stages.lowered, self.name, show_program(self.program), self.emitted.text)
 
     @property
     def outputs(self) -> list[tuple[tuple[int, ...], np.dtype, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...compiler.ops.require import Warned
 from ..inspect import stages
 from ..inspect.costs import profile
 from ..inspect.diagnosis import Diagnosis, diagnose
+from ..inspect.explored import explored
 from ..inspect.profile import Profile
 from ..inspect.text import Text
 from .chosen import EVERY
@@ -80,6 +82,20 @@ class Inside:
         traced, derived, inputs, _ = self._followed(args, kwargs)
         given = args if args or kwargs else tuple(inputs)
         return profile(self.__name__, traced.graph, derived, inputs, lambda: self(*given, **kwargs))  # type: ignore
+
+    def explore(self, path: Any = None, *args: Any, **kwargs: Any) -> Path:
+        """Write one HTML page with all stages side by side, linked by lines, and give its path.
+
+        path   the page's file; by default one in a new folder for temporary files
+        args   of a call, for values, cotangents and measured costs; without them the latest compilation is shown
+
+        The page holds all that it shows: it needs no server and no network.
+
+        >>> slope = grad(lambda x: np.sum(np.sin(x) ** 2))
+        >>> slope.explore(None, np.ones(3)).suffix
+        '.html'
+        """
+        return explored(self, path, args, kwargs)
 
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
         """The trace for a call, the graph that is compiled for it, what that is given, and what this is called."""
