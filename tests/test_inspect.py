@@ -263,3 +263,5 @@ def test_run_makes_numbers_and_gradients(file: str, tmp_path: Path, capsys: pyte
     assert out[0] == "float64[3]" and out[2] == "float64[]"
     assert main(["dump", file, "--args", "f64[3],f64", "--stage", "diff"]) == 0
     assert capsys.readouterr().out.strip()
+    assert main(["explore", file, "--args", "f64[3],f64", "--to", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "page.html") and (tmp_path / "page.html").is_file()

@@ -73,10 +73,13 @@ def page_data(name: str, form: Any, memory: Any, call: Call | None) -> dict[str,
         graphs = {"graph": call.graph, "adjoint": call.derived if call.derived is not call.graph else graphs["adjoint"]}
         _add_values(made, graphs, call)
     optimised = _optimised(form)
+    notes = _notes(form, call)
+    if call is not None and not any("values" in each for each in made):
+        notes.append("one graph serves many sizes, and is shown without values")
     return {
         "name": name, "source": source, "stages": made,
         "pictures": [_picture(key, each, at) for key, each in (*graphs.items(), ("optimized", optimised))],
-        "costs": _costs(optimised, call, at), "memory": _memory(memory), "notes": _notes(form, call),
+        "costs": _costs(optimised, call, at), "memory": _memory(memory), "notes": notes,
     }
 
 

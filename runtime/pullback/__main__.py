@@ -1,4 +1,4 @@
-"""The command line: env, settings, dump of a function's stages, run of a printed graph, and programs of PyTorch's.
+"""The command line: env, settings, dump and explore of a function, run of a printed graph, and programs of PyTorch's.
 
     $ pullback dump train.py:loss --args 'f64[3], x=f64' --stage adjoint > graph.txt
     $ pullback run graph.txt --args 'f64[3], f64, f64'
@@ -70,9 +70,20 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--grad", action="store_true", help="its gradient for all arguments of floats")
     _add_arguments(run)
     run.set_defaults(run=_run)
+    explore = commands.add_parser("explore", help="write a page with all stages of a function, and print its path")
+    explore.add_argument("target", metavar="FILE.py:FUNCTION")
+    explore.add_argument("--to", metavar="PAGE.html", help="by default a file in a new folder for temporary ones")
+    _add_arguments(explore)
+    explore.set_defaults(run=_explore)
     torch = commands.add_parser("torch", help="run a program, and let its `import torch` find pullback")
     torch.add_argument("program", nargs="+", metavar="FILE.py | -m MODULE", help="and its arguments")
     return parser
+
+
+def _explore(options: argparse.Namespace) -> str:
+    function = _load(options.target)
+    compiled = function if hasattr(function, "ir") else pullback.jit(function)
+    return str(compiled.explore(options.to, *_in_order(function, options.arguments)))
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
