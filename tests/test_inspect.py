@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import pickle
 import subprocess
@@ -16,6 +17,7 @@ from pullback import ParseError, grad, jit, parse, vmap
 from pullback.__main__ import main
 from pullback.compiler.ir.text import parse as graph_of
 from pullback.compiler.ir.text import show
+from pullback.runtime.compiled.inside import Inside
 from pullback.runtime.inspect.text import Text, wants_colour
 
 HERE = Path(__file__).name
@@ -224,6 +226,17 @@ def test_a_stage_that_is_not_there_is_named() -> None:
         jit(dense).ir("assembly")
     with pytest.raises(ValueError, match=r"dense has not been compiled yet: call it, or pass .* ir\('llvm', \.\.\.\)"):
         jit(dense).ir("llvm")
+
+
+NAMES = {"np": np, "grad": grad, "jit": jit, "vmap": vmap}
+
+
+@pytest.mark.parametrize("what", [Text, Inside, parse, ParseError], ids=lambda each: each.__name__)
+def test_examples_in_docstrings_are_true(what: Any) -> None:
+    names = NAMES | {"parse": graph_of if what is ParseError else parse, "ParseError": ParseError}
+    tests = [t for t in doctest.DocTestFinder().find(what, globs=names) if t.examples]
+    runner = doctest.DocTestRunner()
+    assert tests and all(runner.run(t).failed == 0 for t in tests)
 
 
 # ---- the command line

@@ -31,9 +31,9 @@ MAX_DIGITS = 40
 class ParseError(ValueError):
     """Text that is not a graph. The message says what was expected; `line` and `column` say where, counted from 1.
 
-    >>> try: parse("graph @f(%x: f64[]) {\n  return %y\n}")
+    >>> try: parse("graph f(%x: f64[]) {")
     ... except ParseError as error: print(error.line, error.column)
-    2 10
+    1 7
     """
 
     def __init__(self, text: str = "", line: int = 0, column: int = 0) -> None:

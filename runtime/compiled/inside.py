@@ -45,8 +45,15 @@ class Inside:
     _entered: list[Any]
 
     def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> Text:
-        """The text of a stage, for these arguments or for those of the latest compilation: graph, adjoint, optimized,
-        loops, llvm or asm, or diff for what each pass has changed. See `Text` for what it can do beside being a str."""
+        """The text of a stage, for these arguments or for those of the latest compilation.
+
+        stage   graph, adjoint, optimized, loops, llvm or asm; or diff for what each pass has changed
+
+        It is a str that can do more: see `Text`. ValueError for other stages, and if nothing has been compiled yet.
+
+        >>> print(jit(np.tanh).ir("optimized", 2.0).splitlines()[1].partition("  #")[0].strip())
+        %0: f64[] = tanh %x
+        """
         if stage not in stages.ALL:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(stages.ALL)}")
         return stages.text_of(self._shown(f"ir({stage!r}, ...)", args, kwargs), stage)
@@ -66,6 +73,8 @@ class Inside:
         """Run a call once more, operation by operation, and tell the first that made a NaN, an infinity, an overflow or
         a denormal, in the value and in the gradient: its line, operands, round and way to the result; and kinks.
 
+        The arguments are those of a call, and what it raises is raised.
+
         >>> print(jit(lambda x: np.sum(np.log(x))).diagnose(np.array([1.0, 0.0])).first.kind)
         infinity
         """
@@ -74,7 +83,7 @@ class Inside:
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """What each line of a call costs, in the value and in the gradient: measured times of both and of the call, and
-        flops and bytes as they are counted. The call is made many times.
+        flops and bytes as they are counted. The arguments are those of a call, which is made many times.
 
         >>> [each.name for each in grad(lambda x: np.sum(np.sin(x))).profile(np.ones(8)).sweeps]
         ['value', 'gradient']
