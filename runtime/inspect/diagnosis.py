@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +31,7 @@ NAN, INFINITY, OVERFLOW, DENORMAL = "NaN", "infinity", "overflow", "denormal"
 KINDS = (NAN, INFINITY, OVERFLOW, DENORMAL)
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """What an operation was given: its name, or what made it, and its value (at the place that went wrong)."""
 
     name: str
@@ -43,8 +41,7 @@ class Operand:
         return f"{self.name} is {self.value}"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """The first operation that made a kind of number from operands that held none of it.
 
     sweep      value or adjoint
@@ -91,8 +88,7 @@ class Finding:
         return "\n    ".join(lines)
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """What went wrong in a call, each kind once for the value and once for the adjoint; print it, or read its fields.
 
     findings  in the order in which they were met, the value's before the adjoint's
@@ -263,7 +259,7 @@ class _Follow:
             way = next((chain[chain.index(start) + 1 :] for chain in chains if start in chain), None) if start else None
             if way is not None:
                 path = tuple([link.place for link in way]) or ("the result itself",)
-                self.findings[kind] = Finding(**{**finding.__dict__, "path": path})
+                self.findings[kind] = finding._replace(path=path)
 
 
 def _makers(graph: Graph) -> Iterator[tuple[Value, str]]:

@@ -8,7 +8,6 @@ comes from the user's program is data in it and never markup: it is written with
 
 from __future__ import annotations
 
-import html
 import json
 import linecache
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from ..compiled.kernels import not_compiled
 from . import stages
 from .numbers import cotangents_of, told, values_of
 from .profile import Profile, count_of
-from .text import Text
+from .text import Text, escaped
 
 TITLES = {
     "graph": "Graph", "adjoint": "Adjoint", "optimized": "Optimised", "diff": "Passes", "loops": "Loops",
@@ -57,7 +56,7 @@ def page(name: str, data: Any) -> str:
     for sign in "<>&":  # nothing of it can end the element that it stands in
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     template = TEMPLATE.read_text(encoding="utf-8")
-    return template.replace("{{title}}", html.escape(name)).replace("{{data}}", text)
+    return template.replace("{{title}}", escaped(name)).replace("{{data}}", text)
 
 
 def page_data(name: str, form: Any, memory: Any, call: Call | None) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import linecache
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -40,8 +39,7 @@ ENOUGH, MOST_CALLS = 0.1, 10_000
 """Seconds and calls after which a time is taken as measured."""
 
 
-@dataclass(frozen=True)
-class LineCost:
+class LineCost(NamedTuple):
     """What the operations of one line cost in one sweep.
 
     where       the user's line; None for those of no line
@@ -58,8 +56,7 @@ class LineCost:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(NamedTuple):
     """One compiled graph: its measured time, and what is counted of its lines, the dearest first.
 
     name     value, or gradient: that is what a gradient function computes, the value included where it is needed
@@ -85,8 +82,7 @@ class Sweep:
         return sum(each.bytes for each in self.lines)
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """What a call costs; print it, or read its `sweeps`.
 
     call   seconds of a call as the user makes it, measured

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import html
+import functools
 import linecache
 import re
 import sys
@@ -21,18 +21,18 @@ from ...compiler.settings import settings
 WIDEST = 100
 """Characters of a source line that are shown beside a graph."""
 
-_GRAPH = re.compile(
+_GRAPH = (
     r'(?P<comment> # .*$|^ *# .*$)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>[%@][\w.]+)'
     r"|(?P<type>\b(?:bool|tape|[ifu]\d+)\[[^\]]*\])"
     r"|(?P<word>\b(?:graph|return|kernel|for|if|else|while|carry|scratch|by)\b)|(?P<number>(?<![\w.])-?\d[\w.+]*)"
     r"|(?P<op>(?<== )\w+|(?<=^  )\w+(?= %))"
 )
-_CODE = re.compile(
+_CODE = (
     r'(?P<comment>[;#] .*$)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>[%@][\w.]+)|(?P<type>\b(?:double|float|ptr|i\d+)\b)'
     r"|(?P<word>\b(?:define|declare|ret|br|call|load|store|phi)\b|^[\w.$]+:)|(?P<number>(?<![\w.$])-?\d[\w.+]*)"
     r"|(?P<op>^\t\w+)"
 )
-_DIFF = re.compile(r"(?P<word>^(?:---|\+\+\+|@@).*)|(?P<gone>^-.*)|(?P<new>^\+.*)")
+_DIFF = r"(?P<word>^(?:---|\+\+\+|@@).*)|(?P<gone>^-.*)|(?P<new>^\+.*)"
 PATTERNS = {"llvm": _CODE, "asm": _CODE, "diff": _DIFF}
 
 _ANSI = {
@@ -119,7 +119,7 @@ def graph_text(graph: Graph, stage: str) -> Text:
 
 def _tokens(text: str, stage: str) -> Iterator[tuple[str, str]]:
     """The parts of a text, each with what it is; nothing for what is no more than text."""
-    pattern = PATTERNS.get(stage, _GRAPH)
+    pattern = _compiled(PATTERNS.get(stage, _GRAPH))
     for line in text.splitlines(keepends=True):
         at = 0
         for m in pattern.finditer(line.rstrip("\n")):
@@ -130,9 +130,21 @@ def _tokens(text: str, stage: str) -> Iterator[tuple[str, str]]:
         yield "", line[at:]
 
 
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
 def _spanned(token: tuple[str, str]) -> str:
-    kind, text = token
-    return f'<span style="color:{_HTML[kind]}">{html.escape(text)}</span>' if kind else html.escape(text)
+    kind, text = token[0], escaped(token[1])
+    return f'<span style="color:{_HTML[kind]}">{text}</span>' if kind else text
 
 
-__all__ = ["Text", "graph_text", "wants_colour"]
+def escaped(text: str) -> str:
+    """A text as HTML that shows it; `html` would load a table of all entities for that."""
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+        text = text.replace(sign, entity)
+    return text
+
+
+__all__ = ["Text", "escaped", "graph_text", "wants_colour"]
