@@ -70,7 +70,7 @@ def test_the_first_of_each_kind_is_found_with_its_line_operands_and_way() -> Non
     first, second = made.findings
     assert (first.kind, first.operation, first.line) == ("infinity", "log", line(logs, 1))
     assert first.element == (1,) and first.value == -np.inf and first.operands[0].name == "x[1]"
-    assert [place.split(" at ")[0] for place in first.path] == ["mul", "sum"]
+    assert [place.split(" at ")[0] for place in first.path] == ["mul", "sum"] and first.reaches
     assert (second.kind, second.operation, second.line) == ("NaN", "mul", line(logs, 2))
     assert made.first is first and not made.ok
     text = str(made)
@@ -181,8 +181,17 @@ def test_good_numbers_are_good() -> None:
 
 
 def test_a_very_long_loop_is_followed_as_far_as_can_be() -> None:
-    made = jit(rounds).diagnose(1.0e9, 60_000)
+    def growing(x, n):
+        k = 0
+        while k < n:
+            x = x * 2.0
+            k = k + 1
+        return x
+
+    made = jit(growing).diagnose(1.0, 10**9)
     assert not made.whole and "only the first" in str(made)
+    found = only(made, "overflow")
+    assert found.rounds[0][1] == 1023 and found.reaches is None and "was not followed to the end" in str(found)
 
 
 def test_graphs_from_text_are_diagnosed_too() -> None:

@@ -144,6 +144,14 @@ def test_loops_are_explored_too(tmp_path: Path) -> None:
     assert graph["values"][row] == f"{np.sin(x):.6g}", "of the last round"
 
 
+def test_one_graph_for_many_sizes_is_explored_at_those_of_the_call(tmp_path: Path) -> None:
+    slope = grad(lambda x: np.sum(np.sin(x) ** 2))
+    for n in (20, 30, 40):
+        slope(np.ones(n))
+    data = Page(slope.explore(tmp_path / "a.html", np.ones(50)).read_text(encoding="utf-8")).data
+    assert "f64[50]" in data["stages"][0]["lines"][0] and any(data["stages"][0]["values"])
+
+
 def test_the_latest_compilation_is_shown_where_no_arguments_are_given(tmp_path: Path) -> None:
     slope = grad(dense)
     with pytest.raises(ValueError, match=r"has not been compiled yet: call it, or pass .*explore\(path, \.\.\.\)"):

@@ -13,6 +13,7 @@ from ...compiler.ir.graph import Graph
 from ...compiler.passes import optimize
 from ...compiler.settings import settings
 from ..compiled import kernels
+from ..derivatives.blame import MOST
 from .profile import Profile, Sweep, measured, sweep_of, uncounted
 
 
@@ -24,7 +25,7 @@ def profile(
     sweeps = tuple([_sweep(each, graph, inputs) for each, graph in graphs])
     left = list(dict.fromkeys(name for _, graph in graphs for name in uncounted(optimize(graph))))
     notes = [f"flops of {', '.join(left)} are not counted"] if left else []
-    notes += [f"{s.name}: the first 100,000 operations are counted, a long loop goes on" for s in sweeps if not s.whole]
+    notes += [f"{s.name}: only the first {MOST:,} operations are counted" for s in sweeps if not s.whole]
     return Profile(name, measured(call), sweeps, tuple(notes))
 
 

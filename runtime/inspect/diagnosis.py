@@ -22,7 +22,7 @@ import numpy as np
 
 from ...compiler.ir.graph import Graph, Op, Value, Where
 from ...compiler.ops import elementwise as E
-from ..derivatives.blame import Step, Walk, kinks
+from ..derivatives.blame import MOST, Step, Walk, kinks
 
 SHOWN = 8
 """Operations of a way to the result, and kinks, that are told in print."""
@@ -53,6 +53,7 @@ class Finding(NamedTuple):
     value      what stands there
     operands   what it was given
     path       the operations through which it came to a result, empty if it did not
+    reaches    whether it came to a result; None if the call was not followed to its end
     """
 
     sweep: str
@@ -64,6 +65,7 @@ class Finding(NamedTuple):
     value: float
     operands: tuple[Operand, ...]
     path: tuple[str, ...] = ()
+    reaches: bool | None = False
 
     @property
     def line(self) -> int | None:
@@ -83,6 +85,8 @@ class Finding(NamedTuple):
             told = [_times(place, len(list(same))) for place, same in groupby(self.path)]
             more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
             lines.append(f"  on its way to the result: {', '.join(told[:SHOWN])}{more}")
+        elif self.reaches is None:
+            lines.append("  its way was not followed to the end")
         elif self.operation != "argument":
             lines.append("  it comes to no result: something chooses, or multiplies with, another number")
         return "\n    ".join(lines)
@@ -92,9 +96,10 @@ class Diagnosis(NamedTuple):
     """What went wrong in a call, each kind once for the value and once for the adjoint; print it, or read its fields.
 
     findings  in the order in which they were met, the value's before the adjoint's
-    kinks     operations at which the point is a kink: there the gradient is one of several
+    kinks     operations at which the point is a kink: there the gradient is one of several; none are looked for if the
+              value was not followed to its end
     followed  how many operations were followed
-    whole     whether these are all; the rest of a very long loop is run, and not looked at
+    whole     whether these are all: of a very long loop, the first rounds are followed
     """
 
     name: str
@@ -141,7 +146,8 @@ def diagnose(name: str, value: Graph, derived: Graph, inputs: Sequence[np.ndarra
         found += second.findings.values()
         followed, whole = followed + second.followed, whole and second.whole
     floats = [k for k, p in enumerate(value.params) if p.type.is_float]
-    return Diagnosis(name, tuple(found), kinks(value, inputs, floats), followed, whole)
+    creased = kinks(value, inputs, floats) if first.whole else ()
+    return Diagnosis(name, tuple(found), creased, followed, whole)
 
 
 class _Link:
@@ -177,17 +183,18 @@ class _Follow:
                                              (Operand(name, f"{x[at]}"),)))
             if kinds:
                 self.links[id(x)] = _Link(x, f"argument {name}", None, kinds)
-        walk = Walk(every=True)
-        made: list[Any] = []
+        made: list[Any] | None = None
         with np.errstate(all="call", call=lambda kind, _: self.flags.add(kind)):
-            for each in walk.graph(self.graph, inputs, [True] * len(self.graph.params)):
+            for each in Walk(every=True).graph(self.graph, inputs, [True] * len(self.graph.params)):
                 if isinstance(each, Step):
                     self.followed += 1
                     self._step(each)
                     self.flags.clear()
                 else:
                     made = each[0]
-        self.whole = walk.left > 0
+                if self.followed >= MOST:
+                    break
+        self.whole = made is not None
         self._ways(made)
 
     def _note(self, kind: str, finding: Finding) -> None:
@@ -245,8 +252,11 @@ class _Follow:
         name = value.hint or self.makers.get(value, "an operand")
         return f"{name}{list(at)}" if at and np.shape(array) == made.shape else name
 
-    def _ways(self, results: Sequence[Any]) -> None:
+    def _ways(self, results: Sequence[Any] | None) -> None:
         """From each finding to a result, backwards along the links."""
+        if results is None:
+            self.findings = {kind: each._replace(reaches=None) for kind, each in self.findings.items()}
+            return
         chains = []
         for result in results:
             chain, link = [], self.links.get(id(result))
@@ -259,7 +269,7 @@ class _Follow:
             way = next((chain[chain.index(start) + 1 :] for chain in chains if start in chain), None) if start else None
             if way is not None:
                 path = tuple([link.place for link in way]) or ("the result itself",)
-                self.findings[kind] = finding._replace(path=path)
+                self.findings[kind] = finding._replace(path=path, reaches=True)
 
 
 def _makers(graph: Graph) -> Iterator[tuple[Value, str]]:

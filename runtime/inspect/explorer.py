@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import linecache
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..compiled.kernels import not_compiled
 from . import stages
 from .numbers import cotangents_of, told, values_of
 from .profile import Profile, count_of
-from .text import Text, escaped
+from .text import Text, escaped, graph_text
 
 TITLES = {
     "graph": "Graph", "adjoint": "Adjoint", "optimized": "Optimised", "diff": "Passes", "loops": "Loops",
@@ -61,20 +61,21 @@ def page(name: str, data: Any) -> str:
 
 def page_data(name: str, form: Any, memory: Any, call: Call | None) -> dict[str, Any]:
     """What the page shows, as JSON has it."""
-    texts = _texts(form)
+    graphs = {"graph": form.traced.graph, "adjoint": stages.derived(form)}
+    if call is not None:  # which has numbers for sizes that may have names in the form
+        other = call.derived is not call.graph
+        adjoint = call.derived if other else stages.adjoint_of(call.graph, form.traced.inputs)
+        graphs = {"graph": call.graph, "adjoint": adjoint}
+    texts = _texts(form, graphs)
     source, at = _source([t for _, t in texts], name)
     made = []
     for stage, text in texts:
         places = text.places or (None,) * len(text.splitlines())
         made.append({"key": stage, "title": TITLES[stage], "lines": text.splitlines(), "at": [at(p) for p in places]})
-    graphs = {"graph": form.traced.graph, "adjoint": stages.derived(form)}
     if call is not None:
-        graphs = {"graph": call.graph, "adjoint": call.derived if call.derived is not call.graph else graphs["adjoint"]}
         _add_values(made, graphs, call)
     optimised = _optimised(form)
     notes = _notes(form, call)
-    if call is not None and not any("values" in each for each in made):
-        notes.append("one graph serves many sizes, and is shown without values")
     return {
         "name": name, "source": source, "stages": made,
         "pictures": [_picture(key, each, at) for key, each in (*graphs.items(), ("optimized", optimised))],
@@ -88,12 +89,13 @@ def _optimised(form: Any) -> Graph:
     return kernel.graph if getattr(kernel, "stages", None) is not None else optimize(form.graph)
 
 
-def _texts(form: Any) -> list[tuple[str, Text]]:
+def _texts(form: Any, graphs: Mapping[str, Graph]) -> list[tuple[str, Text]]:
     """The texts of the stages that there are: what is not compiled has no code."""
     found = []
     for stage in TITLES:
         try:
-            found.append((stage, stages.text_of(form, stage)))
+            made = graph_text(graphs[stage], stage) if stage in graphs else stages.text_of(form, stage)
+            found.append((stage, made))
         except ValueError:
             continue
     return found
@@ -138,8 +140,6 @@ def _add_values(made: list[dict[str, Any]], graphs: dict[str, Graph], call: Call
         if graph is None:
             continue
         rows = show_rows(graph)
-        if [r.text for r in rows] != each["lines"]:
-            continue  # one graph for many sizes is shown, and another one was followed
         values = values_of(graph, shown[each["key"]])
         each["values"] = [told(values, r.op) if r.op is not None else "" for r in rows]
         if each["key"] == "graph":

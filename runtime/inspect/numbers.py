@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ...compiler.ir.graph import Builder, Graph, Op, Value, evaluate, replay
 from ...compiler.ops.elementwise import add
 from ...compiler.passes import adjoint
+from ..derivatives.blame import MOST as LONGEST
 from ..derivatives.blame import Step, Walk
 
 FEW = 4
@@ -24,7 +26,8 @@ def values_of(graph: Graph, inputs: Sequence[np.ndarray]) -> dict[Value, str]:
     """What each operation gave when it ran last, in regions too, in a few words."""
     found: dict[Value, str] = {}
     with np.errstate(all="ignore"):
-        for each in Walk(every=True).graph(graph, inputs, [True] * len(graph.params)):
+        steps = Walk(every=True).graph(graph, inputs, [True] * len(graph.params))
+        for each in itertools.islice(steps, LONGEST):
             made = zip(each.op.results, each.results, strict=True) if isinstance(each, Step) else ()
             found.update((v, shown(x)) for v, x in made if not v.type.is_tape)
     return found

@@ -33,10 +33,13 @@ from ...compiler.ops.elementwise import Elementwise
 from ...compiler.ops.linalg.lapack import Routine
 from ...compiler.ops.reduce import Fold
 from ...compiler.ops.source import const
-from ..derivatives.blame import Step, Walk
+from ..derivatives.blame import MOST, Step, Walk
 
 ENOUGH, MOST_CALLS = 0.1, 10_000
 """Seconds and calls after which a time is taken as measured."""
+
+LONG = 10.0
+"""Seconds of a call that is not made again."""
 
 
 class LineCost(NamedTuple):
@@ -195,12 +198,15 @@ def times_of(graph: Graph, inputs: Sequence[np.ndarray]) -> tuple[dict[Op, int],
         return found, True
     except _Unknown:
         found.clear()
-    walk = Walk(every=True)
+    left = MOST
     with np.errstate(all="ignore"):
-        for each in walk.graph(graph, inputs, [True] * len(graph.params)):
+        for each in Walk(every=True).graph(graph, inputs, [True] * len(graph.params)):
             if isinstance(each, Step) and not each.op.regions:
                 found[each.op] = found.get(each.op, 0) + 1
-    return found, walk.left > 0
+            left -= 1
+            if not left:
+                return found, False
+    return found, True
 
 
 def _known(graph: Graph, times: int, found: dict[Op, int], numbers: dict[Value, int]) -> None:
@@ -235,8 +241,11 @@ def sweep_of(name: str, graph: Graph, inputs: Sequence[np.ndarray], seconds: flo
 
 
 def measured(run: Callable[[], Any]) -> float:
-    """Seconds of one call: the best of many."""
+    """Seconds of one call: the best of many, or the first, which also compiles, if that takes very long."""
+    begin = perf_counter()
     run()
+    if (first := perf_counter() - begin) > LONG:
+        return first
     best, begin, calls = math.inf, perf_counter(), 0
     while calls < MOST_CALLS and (calls < 3 or perf_counter() - begin < ENOUGH):
         start = perf_counter()

@@ -46,10 +46,12 @@ def text_of(form: Any, stage: str) -> Text:
 
 def derived(form: Any) -> Graph:
     """The graph that is compiled; of a function that is compiled as it is, its adjoint for all arguments of floats."""
-    if form.graph is not form.traced.graph:
-        return form.graph
-    params = form.traced.graph.params[: form.traced.inputs]
-    return adjoint(form.traced.graph, [k for k, p in enumerate(params) if p.type.is_float])
+    return form.graph if form.graph is not form.traced.graph else adjoint_of(form.traced.graph, form.traced.inputs)
+
+
+def adjoint_of(graph: Graph, inputs: int) -> Graph:
+    """The adjoint of a graph for those of its first parameters that are floats."""
+    return adjoint(graph, [k for k, p in enumerate(graph.params[:inputs]) if p.type.is_float])
 
 
 def places_in(text: str, graphs: Sequence[Graph]) -> list[Where | None]:
@@ -103,4 +105,4 @@ def _changes(before: Graph, after: Graph, names: dict[Value, str]) -> Iterator[t
                 yield from ((f"+{r.text}", r.op and r.op.where) for r in new[k:l])
 
 
-__all__ = ["ALL", "derived", "diff_of", "text_of"]
+__all__ = ["ALL", "adjoint_of", "derived", "diff_of", "text_of"]
