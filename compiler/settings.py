@@ -175,6 +175,11 @@ class Settings:
         return _first_count(os.environ.get("OMP_NUM_THREADS", ""))
 
     @property
+    def plain_text(self) -> bool:
+        """Whether who reads the terminal wants no colours: https://no-color.org, or a terminal that has none."""
+        return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+    @property
     def launched(self) -> tuple[int, int]:
         """The number of this process and how many there are, as launchers of PyTorch's programs tell them."""
         return int(os.environ.get("RANK") or 0), int(os.environ.get("WORLD_SIZE") or 1)

@@ -14,6 +14,7 @@ from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.primitive import REGISTRY
 from pullback.compiler.ir.text import MAX_DIGITS, ParseError, parse, show
 from pullback.compiler.ir.types import Type, parse_dim
+from pullback.compiler.ir.verify import verify
 
 assert ops, "the primitives are registered"
 MUTANTS = 5000
@@ -134,3 +135,18 @@ def test_sizes_print_back_to_themselves() -> None:
         made = parse_dim(text)
         assert parse_dim(str(made)) == made
     assert str(parse_dim("1+b*a+a*b")) == "2*a*b+1" and parse_dim("n-n+4*2") == 8
+
+
+def test_mutants_are_checked_as_they_are_read() -> None:
+    """What `pullback.parse` takes is well typed; everything else is one error, at a place in the text."""
+    draw, good = random.Random(16), 0
+    for _ in range(MUTANTS // 2):
+        text = mutant(draw)
+        begin = time.process_time()
+        try:
+            verify(parse(text, checked=True))
+            good += 1
+        except ParseError as error:
+            assert 1 <= error.line <= text.count("\n") + 2 + text.count("\u2028") and error.column >= 1
+        assert time.process_time() - begin < 3.0, text[:500]
+    assert good > MUTANTS // 100

@@ -160,7 +160,7 @@ def test_wheel_and_sdist_hold_the_packages(shipped: Path) -> None:
     (wheel,), (sdist,) = shipped.glob("*.whl"), shipped.glob("*.tar.gz")
     assert wheel.name == f"pullback-{pullback.__version__}-py3-none-any.whl"
     want = {f"{name.replace('.', '/')}/__init__.py" for name in SETUP["packages"]}
-    want |= {"pullback/py.typed", "pullback/__main__.py"}
+    want |= {"pullback/py.typed", "pullback/__main__.py", "pullback/runtime/inspect/explorer.html"}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert want <= names
     assert {name.split("/")[0] for name in names} == {

@@ -28,11 +28,12 @@ from ..ops.external import calls_of, external
 from ..passes import optimize
 from ..settings import settings
 from . import blas, cache, gemm, pool, process, threads, tiers
+from .annotated import annotated, annotated_assembly
 from .code import Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
 from .entries.runner import Run, runner
-from .machine import assembly, has_fma, vector_bits
+from .machine import has_fma, vector_bits
 
 CHECKED = 100_000
 """Nanoseconds up to which a function with loops is run by the reference executor to check a pass."""
@@ -65,7 +66,11 @@ class Stages:
         """Its loops."""
         graph = self.graph
         with watch.timed("lowering", self.title, self.times):
-            return lower(graph, self._bits, called=self._called)
+            return self.lowered(graph)
+
+    def lowered(self, graph: Graph | None = None) -> Program:
+        """The loops once more, made anew."""
+        return lower(graph or self.graph, self._bits, called=self._called)
 
     @functools.cached_property
     def emitted(self) -> EmittedKernel:
@@ -116,13 +121,16 @@ class Kernel:
         """The kernel at a stage: optimized, loops, llvm or asm."""
         if stage == "optimized":
             return show(self.graph)
-        if stage == "loops":
-            return show_program(self.program)
-        if stage == "llvm":
-            return self.emitted.text
+        if stage in ("loops", "llvm"):
+            return self._annotated[stage == "llvm"]
         if stage == "asm":
-            return assembly(self.emitted.text, self.code.level)
+            return annotated_assembly(self._annotated[1], self.code.level)
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
+
+    @functools.cached_property
+    def _annotated(self) -> tuple[str, str]:
+        """The loops and the LLVM text, with the user's lines."""
+        return annotated(self.stages.lowered, self.name, show_program(self.program), self.emitted.text)
 
     @property
     def outputs(self) -> list[tuple[tuple[int, ...], np.dtype, int]]:

@@ -99,14 +99,18 @@ def _work(graph: Graph, counts: Mapping[Value, int]) -> float:
                 given = zip(reversed(g.params), reversed(op.args), strict=False)
                 total += max(rounds, 0) * (2.0 + _work(g, {p: known[a] for p, a in given if a in known}))
             continue
-        sizes = [_elements(v.type.shape) for v in _touched(op)] or [1]
-        if op.prim is contract:  # of m*k, k*n and m*n elements
-            total += (sizes[0] * sizes[1] * sizes[2]) ** 0.5 * PRODUCT
-        total += max(sizes) * ELEMENT
+        total += nanoseconds(op)
     return total
 
 
-def _touched(op: Op) -> tuple[Value, ...]:
+def nanoseconds(op: Op) -> float:
+    """About how long an operation without regions takes."""
+    sizes = [_elements(v.type.shape) for v in touched(op)] or [1]
+    products = (sizes[0] * sizes[1] * sizes[2]) ** 0.5 if op.prim is contract else 0.0  # of m*k, k*n and m*n elements
+    return products * PRODUCT + max(sizes) * ELEMENT
+
+
+def touched(op: Op) -> tuple[Value, ...]:
     """The values as large as what an operation does: a part that is read or written is smaller than the array."""
     if op.prim is read:
         return op.results

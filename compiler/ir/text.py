@@ -5,6 +5,8 @@
     region   = "| @name(...) {" line* "return ..." "}"
     value    = number | true | false | "text" | type | dimension | "(" value, ... ")"
 
+Blank lines, and lines that begin with #, are passed over, so a graph can be edited and annotated.
+
 Written without hints and lines (`show(graph, bare=True)`) it is the key under which kernels are kept.
 """
 
@@ -13,8 +15,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from .graph import Graph, Op, Value, Where
 from .primitive import REGISTRY, Primitive
@@ -27,7 +29,16 @@ MAX_DIGITS = 40
 
 
 class ParseError(ValueError):
-    """Text that is not a graph.  The message has the line's number and what was expected."""
+    """Text that is not a graph. The message says what was expected; `line` and `column` say where, counted from 1.
+
+    >>> try: parse("graph f(%x: f64[]) {")
+    ... except ParseError as error: print(error.line, error.column)
+    1 7
+    """
+
+    def __init__(self, text: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(text)
+        self.line, self.column = line, column
 
 
 # ---- printing
@@ -35,17 +46,38 @@ class ParseError(ValueError):
 
 def show(graph: Graph, bare: bool = False) -> str:
     """The text of `graph`; `bare` leaves out hints and source lines, so that equal graphs print equal."""
-    rows: list[tuple[str, str]] = []
-    _show(graph, rows, 0, "graph ", bare)
-    noted = [len(left) for left, note in rows if note]
+    return "\n".join(row.text for row in show_rows(graph, bare))
+
+
+class Row(NamedTuple):
+    """One line of a printed graph, its operation (none for heads and ends), and how deep the graph around it lies."""
+
+    text: str
+    op: Op | None = None
+    depth: int = 0
+
+
+def show_rows(graph: Graph, bare: bool = False, names: dict[Value, str] | None = None) -> list[Row]:
+    """The lines of the text with what they are about; `names` that earlier graphs gave to values are kept and added to.
+    """
+    rows: list[tuple[str, Op | None, int]] = []
+    _show(graph, rows, 0, "graph ", bare, names)
+    notes = ["" if bare or op is None or op.where is None else str(op.where) for _, op, _ in rows]
+    noted = [len(left) for (left, _, _), note in zip(rows, notes, strict=True) if note]
     column = min(max(noted, default=0), COMMENT_COLUMN)
-    return "\n".join(f"{left:<{column}}  # {note}" if note else left for left, note in rows)
+    return [
+        Row(f"{left:<{column}}  # {note}" if note else left, op, depth)
+        for (left, op, depth), note in zip(rows, notes, strict=True)
+    ]
 
 
-def _show(graph: Graph, rows: list[tuple[str, str]], depth: int, head: str, bare: bool) -> None:
-    names, pad = _names(graph, bare), "  " * depth
+def _show(
+    graph: Graph, rows: list[tuple[str, Op | None, int]], depth: int, head: str, bare: bool,
+    kept: dict[Value, str] | None,
+) -> None:
+    names, pad = _names(graph, bare) if kept is None else _named_once(graph, kept), "  " * depth
     params = ", ".join(f"%{names[p]}: {p.type}" for p in graph.params)
-    rows.append((f"{pad}{head}@{graph.name}({params}) {{", ""))
+    rows.append((f"{pad}{head}@{graph.name}({params}) {{", None, depth))
     for op in graph.body:
         left = ", ".join(f"%{names[r]}: {r.type}" for r in op.results)
         args = ", ".join(f"%{names[a]}" for a in op.args)
@@ -53,12 +85,20 @@ def _show(graph: Graph, rows: list[tuple[str, str]], depth: int, head: str, bare
         text = f"{pad}  {left} = {op.prim.name}" if left else f"{pad}  {op.prim.name}"
         text += (f" {args}" if args else "")
         text += f" {{{attrs}}}" if attrs else ""
-        rows.append((text, "" if bare or op.where is None else str(op.where)))
+        rows.append((text, op, depth))
         for region in op.regions:
-            _show(region, rows, depth + 2, "| ", bare)
+            _show(region, rows, depth + 2, "| ", bare, kept)
     results = ", ".join(f"%{names[r]}" for r in graph.results)
-    rows.append((f"{pad}  return {results}".rstrip(), ""))
-    rows.append((pad + "}", ""))
+    rows.append((f"{pad}  return {results}".rstrip(), None, depth))
+    rows.append((pad + "}", None, depth))
+
+
+def _named_once(graph: Graph, kept: dict[Value, str]) -> dict[Value, str]:
+    """Names that stay with values from graph to graph, so that two graphs differ in lines that say something else."""
+    for value in [*graph.params, *(r for op in graph.body for r in op.results)]:
+        if value not in kept:
+            kept[value] = f"{value.hint}.{len(kept)}" if value.hint else str(len(kept))
+    return kept
 
 
 def _names(graph: Graph, bare: bool) -> dict[Value, str]:
@@ -104,20 +144,26 @@ _TYPED = rf"%{_NAME}: [\w]+\[[\w*+,-]*\]"
 _HEAD = re.compile(r" *(?P<kind>graph |\| )@(?P<name>\w+)\((?P<params>[^()]*)\) \{")
 _LINE = re.compile(
     rf" *(?:(?P<left>{_TYPED}(?:, {_TYPED})*) = )?(?P<prim>\w+)(?P<args>(?: %{_NAME},?)*)"
-    r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:]*[^\s:/\\]):(?P<line>\d{1,9}))?"
+    r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:](?:[^:\n]*[^\s:/\\])?):(?P<line>\d{1,9}))?"
 )
+_HEAD_PIECES = [*map(re.compile, (r" *", r"(graph |\| )", r"@", r"\w+", r"\(", r"[^()]*", r"\) \{"))]
+_LINE_PIECES = [*map(re.compile, (
+    " *", rf"({_TYPED}(, {_TYPED})* = )?", r"\w+", rf"( %{_NAME},?)*", r"( \{[^{}]*\})?",
+))]
+"""What a line is made of, for saying how far it is right."""
+
 _RETURN = re.compile(rf" *return(?P<args>(?: %{_NAME},?)*)")
 _PARTS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
 _TOKEN = re.compile(r'\s*([(),=]|"(?:[^"\\]|\\.)*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)')
 _NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[+-]?\d+)?|inf)|nan")
 
 
-def parse(text: str, primitives: Mapping[str, Primitive] = REGISTRY) -> Graph:
-    """The graph that `text` shows; raises ParseError with the number of the line that is wrong.
+def parse(text: str, primitives: Mapping[str, Primitive] = REGISTRY, checked: bool = False) -> Graph:
+    """The graph that `text` shows; raises ParseError with the line and the column that are wrong.
 
-    Types of results are taken from the text; `verify` tells whether the primitives agree.
+    Types of results are taken from the text; `checked` tells whether the primitives agree, as `verify` does.
     """
-    reader = _Reader(text, primitives)
+    reader = _Reader(text, primitives, checked)
     graph = reader.graph("graph ", 0)
     if reader.rest():
         raise reader.error("the text goes on after the graph's end")
@@ -125,23 +171,35 @@ def parse(text: str, primitives: Mapping[str, Primitive] = REGISTRY) -> Graph:
 
 
 class _Reader:
-    def __init__(self, text: str, primitives: Mapping[str, Primitive]) -> None:
-        self.lines = [line.rstrip() for line in text.splitlines()]
-        self.at, self.primitives = 0, primitives
-        self._skip()
-
-    def _skip(self) -> None:
-        while self.at < len(self.lines) and not self.lines[self.at].strip():
-            self.at += 1
+    def __init__(self, text: str, primitives: Mapping[str, Primitive], checked: bool = False) -> None:
+        self.all = [line.rstrip() for line in text.splitlines()]
+        kept = [(k, line) for k, line in enumerate(self.all) if line and line.lstrip()[0] != "#"]
+        self.numbers = [*(k for k, _ in kept), len(self.all)]
+        self.lines = [line for _, line in kept]
+        self.at, self.primitives, self.checked = 0, primitives, checked
 
     def rest(self) -> bool:
-        self._skip()
         return self.at < len(self.lines)
 
-    def error(self, what: str, at: int | None = None) -> ParseError:
-        n = self.at if at is None else at
-        shown = self.lines[n].strip() if n < len(self.lines) else "end of text"
-        return ParseError(f"line {n + 1}: {what[:400]}: {shown[:200]}")
+    def error(self, what: str, at: int | None = None, near: str = "", column: int = 0) -> ParseError:
+        """What is wrong with a line, from `near` on, or at a column; else from its first word on."""
+        n = min(self.at if at is None else at, len(self.lines))
+        line = self.lines[n] if n < len(self.lines) else ""
+        found = re.search(re.escape(near) + r"(?![\w.])", line) if 0 < len(near) < 1000 else None
+        column = found.start() if found else column or len(line) - len(line.lstrip())
+        place = self.numbers[n] + 1, column + 1
+        shown = line.strip() if line else "end of text"
+        return ParseError(f"line {place[0]}, column {place[1]}: {what[:400]}: {shown[:200]}", *place)
+
+    def reach(self, pieces: Sequence[re.Pattern[str]]) -> int:
+        """How far a line goes on as the pieces say."""
+        line, at = self.lines[self.at] if self.at < len(self.lines) else "", 0
+        for piece in pieces:
+            m = piece.match(line, at)
+            if m is None:
+                break
+            at = m.end()
+        return at + len(line[at:]) - len(line[at:].lstrip())
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         m = pattern.fullmatch(self.lines[self.at]) if self.at < len(self.lines) else None
@@ -153,7 +211,7 @@ class _Reader:
             raise self.error(f"regions nest deeper than {MAX_DEPTH}")
         m = self.match(_HEAD)
         if m is None or m["kind"] != kind:
-            raise self.error(f"expected '{kind}@name(%a: type, ...) {{'")
+            raise self.error(f"expected '{kind}@name(%a: type, ...) {{'", column=self.reach(_HEAD_PIECES))
         env: dict[str, Value] = {}
         params = tuple(self.define(t, env, self.at - 1) for t in _split(m["params"]))
         body = []
@@ -168,10 +226,11 @@ class _Reader:
     def op(self, env: dict[str, Value], depth: int) -> Op:
         start, m = self.at, self.match(_LINE)
         if m is None:
-            raise self.error("expected '%r: type = primitive %a, ... {name=value}' or 'return'")
+            verdict = "expected '%r: type = primitive %a, ... {name=value}' or 'return'"
+            raise self.error(verdict, column=self.reach(_LINE_PIECES))
         prim = self.primitives.get(m["prim"])
         if prim is None:
-            raise self.error(f"unknown primitive {m['prim']!r}", start)
+            raise self.error(f"unknown primitive {m['prim']!r}", start, column=m.start("prim"))
         args = tuple(self.use(n, env, start) for n in _split(m["args"].strip()))
         attrs = self.attrs(m["attrs"] or "", start)
         regions = []
@@ -179,23 +238,39 @@ class _Reader:
             regions.append(self.graph("| ", depth + 1))
         results = tuple(self.define(t, env, start) for t in _split(m["left"] or ""))
         where = Where(m["file"], int(m["line"])) if m["file"] else None
-        return Op(prim, args, attrs, tuple(regions), results, where)
+        op = Op(prim, args, attrs, tuple(regions), results, where)
+        if self.checked:
+            self.check(op, start)
+        return op
+
+    def check(self, op: Op, at: int) -> None:
+        """Refuse an operation that its primitive does not know, or whose results have other types."""
+        try:
+            op.prim.accepts(len(op.args), op.attrs, len(op.regions))
+            want = tuple(op.prim.infer([a.type for a in op.args], op.attrs, op.regions))
+        except Exception as error:  # of whatever sort: nobody has promised anything about attributes in a text
+            said = f"{type(error).__name__}: {error}" if not isinstance(error, (TypeError, ValueError)) else str(error)
+            raise self.error(f"{op.prim.name} is ill-typed: {said}", at) from None
+        have = tuple(r.type for r in op.results)
+        if want != have:
+            told, wanted = (", ".join(map(str, each)) or "nothing" for each in (have, want))
+            raise self.error(f"{op.prim.name} gives {wanted}, the text says {told}", at)
 
     def define(self, text: str, env: dict[str, Value], at: int) -> Value:
         name, colon, spelled = text.partition(": ")
         try:
             type = parse_type(spelled)
         except (ValueError, TypeError) as error:
-            raise self.error(f"{text!r} is not '%name: type' ({error})", at) from None
+            raise self.error(f"{text!r} is not '%name: type' ({error})", at, text[:99]) from None
         if not colon or not re.fullmatch(f"%{_NAME}", name) or name[1:] in env:
-            raise self.error(f"{name} is not a new name", at)
+            raise self.error(f"{name} is not a new name", at, name)
         hint = "" if name[1].isdigit() else name[1:].partition(".")[0]
         env[name[1:]] = value = Value(type, hint)
         return value
 
     def use(self, name: str, env: dict[str, Value], at: int) -> Value:
         if name[1:] not in env:
-            raise self.error(f"{name} is not defined before it is used", at)
+            raise self.error(f"{name} is not defined before it is used", at, name)
         return env[name[1:]]
 
     def attrs(self, text: str, at: int) -> dict[str, Any]:
@@ -212,7 +287,8 @@ class _Reader:
                     raise ValueError(f"expected ',' at {comma!r}")
                 name = next(tokens) if comma else ""
         except (ValueError, TypeError, StopIteration) as error:
-            raise self.error(f"attributes: {error or 'they end too early'}", at) from None
+            column = self.lines[at].find("{")
+            raise self.error(f"attributes: {error or 'they end too early'}", at, column=column) from None
         return found
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..loops import Affine, Buffer, Element, Variable
+from .origins import said
 from .program import (
     Branch,
     Copy,
@@ -72,11 +73,11 @@ class _Shown(Shower):
         self.out.append(self.pad + text)
 
     def _let(self, s: Let) -> None:
-        self.line(f"{s.name.name} = {self.element(s.value)}")
+        self.line(f"{s.name.name} = {self.element(s.value)}{said(s.value)}")
 
     def _store(self, s: Store) -> None:
         value = self.element(s.value)
-        self.line(f"{self.place(s.buffer.name, s.offset, s.gathered)} {'+=' if s.add else '='} {value}")
+        self.line(f"{self.place(s.buffer.name, s.offset, s.gathered)} {'+=' if s.add else '='} {value}{said(s.value)}")
 
     def _view(self, s: View) -> None:
         of = s.of.name
@@ -88,7 +89,7 @@ class _Shown(Shower):
         self.line(f"copy {s.source.name} to {s.to.name}")
 
     def _fail(self, s: Fail) -> None:
-        self.line(f"fail {s.site} with {self.element(s.report)} if {self.element(s.condition)}")
+        self.line(f"fail {s.site} with {self.element(s.report)} if {self.element(s.condition)}{said(s.condition)}")
 
     def _opaque(self, s: Opaque) -> None:
         results, given = (", ".join(b.name for b in each) for each in (s.results, s.arguments))
@@ -101,15 +102,17 @@ class _Shown(Shower):
     def _push(self, s: Push) -> None:
         held = ", ".join(self.element(v) if isinstance(v, Element) else v.name for v, _ in s.record)
         grows = ", which grows" if s.tape.grows else ""
-        self.line(f"push {held} to {s.tape.buffer.name} at {self.element(s.top)}{grows}")
+        line = next((said(v) for v, _ in s.record if isinstance(v, Element) and said(v)), "")
+        self.line(f"push {held} to {s.tape.buffer.name} at {self.element(s.top)}{grows}{line}")
 
     def _pop(self, s: Pop) -> None:
         held = ", ".join(_said(name) for name, _ in s.record)
         self.line(f"{held} = pop from {s.tape.buffer.name} at {self.element(s.top)}")
 
     def _branch(self, s: Branch) -> None:
-        for condition, body, side in ((f"if {self.element(s.condition)}", s.yes, 1), ("else", s.no, 2)):
-            ends = [f"{r[0].name} = {self._inside(r[side])}" for r in s.results]
+        asked = f"if {self.element(s.condition)}{said(s.condition)}"
+        for condition, body, side in ((asked, s.yes, 1), ("else", s.no, 2)):
+            ends = [f"{r[0].name} = {self._inside(r[side])}{said(r[side])}" for r in s.results]
             if body or ends or side == 1:
                 self.line(condition)
                 self.body(body, self.pad + "  ")
@@ -122,7 +125,7 @@ class _Shown(Shower):
             self.line(f"carry {p.inside.name}: {p.inside.type} is {p.start.name}")
         self._head(s)
         self.body(s.body, self.pad + "  ")
-        self.out += [f"{self.pad}  {c.inside.name} = {self._inside(c.next)}" for c in s.carries]
+        self.out += [f"{self.pad}  {c.inside.name} = {self._inside(c.next)}{said(c.next)}" for c in s.carries]
         self.out += [f"{self.pad}  {p.inside.name} is {p.next.name}" for p in s.pointers]
         for c in s.carries:
             self.line(f"{c.after.name} = {c.inside.name}")
@@ -139,7 +142,7 @@ class _Shown(Shower):
         if s.test:
             self.line("before each round")
             self.body(s.test, self.pad + "  ")
-        self.line(f"while {self._inside(s.more)} for {s.index.name}")
+        self.line(f"while {self._inside(s.more)} for {s.index.name}{said(s.more)}")
 
     def _inside(self, e: Element) -> str:
         """The text of an element where no line for a part of it can stand."""
@@ -148,7 +151,7 @@ class _Shown(Shower):
         shown = self.element(e)
         found, self.out, self.names, self.text = self.out, out, names, text
         if found:
-            parts = "; ".join(line.strip() for line in found)
+            parts = "; ".join(line.strip().partition("  # ")[0] for line in found)
             return f"{shown} where {parts}"
         return shown
 

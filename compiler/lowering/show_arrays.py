@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..loops import Apply, Axis, Element, Guarded, Load, Number, Position, Variable
+from .origins import said
 from .program import Lines, Matrix, Multiply, Nest, Rows, Still
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -54,10 +55,10 @@ def _lines(s: Lines) -> list[str]:
     for number, piece in enumerate(s.pieces):
         made += [f"  piece {number}"] if len(s.pieces) > 1 else []
         for e in piece:
-            made.append(f"  e{len(shower.names)} = {shower.element(e)}")
+            made.append(f"  e{len(shower.names)} = {shower.element(e)}{said(e)}")
             shower.names[id(e)] = f"e{len(shower.names)}"
     made += [f"  assert not {shower.element(c.fails)}, report {shower.element(c.report)}" for c in s.checks]
-    return made + [f"  {buffer.name}[0] = {shower.element(e)}" for buffer, e in s.stores]
+    return made + [f"  {buffer.name}[0] = {shower.element(e)}{said(e)}" for buffer, e in s.stores]
 
 
 def _loop(axis: Axis, width: int, unroll: int) -> str:
@@ -90,19 +91,21 @@ class Shower:
         for s in nest.stores:
             value = self.element(s.value)
             place = self.place(s.buffer.name, s.offset, s.gathered)
-            out.append(f"{self.pad}{place if s.kept else s.buffer.name} {'+=' if s.add else '='} {value}")
+            sign, to = "+=" if s.add else "=", place if s.kept else s.buffer.name
+            out.append(f"{self.pad}{to} {sign} {value}{said(s.value)}")
             if not s.add and not s.gathered:
                 self.names[id(s.value)] = place if s.kept else s.buffer.name
         for f in nest.folds:
             place = self.place(f.buffer.name, f.offset, ())
-            out.append(f"{self.pad}{place if f.kept else f.buffer.name} <- {f.kind} {self.element(f.value)}")
+            to = place if f.kept else f.buffer.name
+            out.append(f"{self.pad}{to} <- {f.kind} {self.element(f.value)}{said(f.value)}")
         for a in nest.asserts:
             out.append(f"{self.pad}fail {a.site} with {self.element(a.report)} if {self.element(a.fails)}")
         inner, self.pad = self.pad, "  " * (self.outer + len(nest.axes) - nest.reduced + 1)
         for s in nest.after:
             value = self.element(s.value)
             place = self.place(s.buffer.name, s.offset, ())
-            out.append(f"{self.pad}{place if s.kept else s.buffer.name} = {value}")
+            out.append(f"{self.pad}{place if s.kept else s.buffer.name} = {value}{said(s.value)}")
         self.pad = inner
         return out
 
@@ -120,7 +123,7 @@ class Shower:
             text = self._element(e)
             if len(text) > LONGEST:
                 name = f"e{sum(n.startswith('e') for n in self.names.values())}"
-                self.out.append(f"{self.pad}{name} = {text}")
+                self.out.append(f"{self.pad}{name} = {text}{said(e)}")
                 self.names[id(e)] = text = name
             self.text[id(e)] = text
         return self.text[id(e)]

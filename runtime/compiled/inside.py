@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from ...compiler.frontend import tree
+import numpy as np
+
+from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import assemble
-from ...compiler.frontend.trace import Trace
+from ...compiler.frontend.trace import Trace, leaves_of
 from ...compiler.ir.graph import Graph
-from ...compiler.ir.text import show
 from ...compiler.ops.require import Warned
-from ...compiler.passes import adjoint
-from ...compiler.settings import STAGES
+from ..inspect import stages
+from ..inspect.costs import profile
+from ..inspect.diagnosis import Diagnosis, diagnose
+from ..inspect.explored import explored
+from ..inspect.profile import Profile
+from ..inspect.text import Text
 from ..symbolic.latex import to_latex
 from ..symbolic.writing import NoExpression, slopes, to_sympy
 from .chosen import EVERY
 from .compiled import Compiled
 from .report import Memory, Report, memory_of, report_of
 from .sparsity import Pattern, pattern_of
+
+Followed = tuple[Trace, Graph, list[np.ndarray], list[str]]
 
 
 class Inside:
@@ -37,20 +45,80 @@ class Inside:
     _latest: Compiled | None
     _entered: list[Any]
 
-    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> str:
-        """The text of a stage, for these arguments or for those of the latest compilation."""
-        if stage not in STAGES:
-            raise ValueError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
-        found = self._latest
+    def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> Text:
+        """The text of a stage, for these arguments or for those of the latest compilation.
+
+        stage   graph, adjoint, optimized, loops, llvm or asm; or diff for what each pass has changed
+
+        It is a str that can do more: see `Text`. ValueError for other stages, and if nothing has been compiled yet.
+
+        >>> print(jit(np.tanh).ir("optimized", 2.0).splitlines()[1].partition("  #")[0].strip())
+        %0: f64[] = tanh %x
+        """
+        if stage not in stages.ALL:
+            raise ValueError(f"no stage {stage!r}: there are {', '.join(stages.ALL)}")
+        return stages.text_of(self._shown(f"ir({stage!r}, ...)", args, kwargs), stage)
+
+    def _shown(self, asked: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        """The form for these arguments, or the latest."""
         if args or kwargs:
-            found = self._for(args, kwargs)
-        if found is None:
-            raise ValueError(f"{self.__name__} has not been compiled yet: call it, or pass example arguments to ir()")
-        if stage == "graph":
-            return show(found.traced.graph)
-        if stage == "adjoint":
-            return show(found.graph if found.graph is not found.traced.graph else _adjoint(found.traced))
-        return found.kernel.text(stage)
+            return self._for(args, kwargs)
+        if self._latest is None and hasattr(self.__wrapped__, "examples"):
+            return self._for(tuple(self.__wrapped__.examples()), {})
+        if self._latest is None:
+            fix = f"call it, or pass example arguments: {asked}"
+            raise ValueError(f"{self.__name__} has not been compiled yet: {fix}")
+        return self._latest
+
+    def diagnose(self, *args: Any, **kwargs: Any) -> Diagnosis:
+        """Run a call once more, operation by operation, and tell the first that made a NaN, an infinity, an overflow or
+        a denormal, in the value and in the gradient: its line, operands, round and way to the result; and kinks.
+
+        The arguments are those of a call, and what it raises is raised.
+
+        >>> print(jit(lambda x: np.sum(np.log(x))).diagnose(np.array([1.0, 0.0])).first.kind)
+        infinity
+        """
+        traced, derived, inputs, names = self._followed(args, kwargs)
+        return diagnose(self.__name__, traced.graph, derived, inputs, names)
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """What each line of a call costs, in the value and in the gradient: measured times of both and of the call, and
+        flops and bytes as they are counted. The arguments are those of a call, which is made many times.
+
+        >>> [each.name for each in grad(lambda x: np.sum(np.sin(x))).profile(np.ones(8)).sweeps]
+        ['value', 'gradient']
+        """
+        traced, derived, inputs, _ = self._followed(args, kwargs)
+        given = args if args or kwargs else tuple(inputs)
+        return profile(self.__name__, traced.graph, derived, inputs, lambda: self(*given, **kwargs))  # type: ignore
+
+    def explore(self, path: Any = None, *args: Any, **kwargs: Any) -> Path:
+        """Write one HTML page with all stages side by side, linked by lines, and give its path.
+
+        path   the page's file; by default one in a new folder for temporary files
+        args   of a call, for values, cotangents and measured costs; without them the latest compilation is shown
+
+        The page holds all that it shows: it needs no server and no network.
+
+        >>> slope = grad(lambda x: np.sum(np.sin(x) ** 2))
+        >>> slope.explore(None, np.ones(3)).suffix
+        '.html'
+        """
+        return explored(self, path, args, kwargs)
+
+    def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+        """The trace for a call, the graph that is compiled for it, what that is given, and what this is called."""
+        if not args and not kwargs and hasattr(self.__wrapped__, "examples"):
+            args = tuple(self.__wrapped__.examples())
+        signature, leaves = self.flatten(args, kwargs)
+        with tracing.silenced():  # warnings are not what is looked for
+            traced = self._trace(signature, values=leaves)
+        derived, _ = self.plan.derive(traced, self)
+        given = [*leaves, *map(tree.canonical, traced.extras)]
+        inputs = [np.asarray(x, p.type.numpy) for x, p in zip(given, traced.graph.params, strict=True)]
+        names = [path for path, _ in leaves_of(signature, self.argument_names(len(signature[1]) - 1))]
+        return traced, derived, inputs, [*names, *["an array of its own"] * len(traced.extras)]
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
@@ -120,12 +188,6 @@ class Inside:
         while isinstance(inner, Inside):
             inner = inner.__wrapped__
         return getattr(inner, "symbols", ())
-
-
-def _adjoint(traced: Trace) -> Graph:
-    """The adjoint of a function that is compiled as it is, for all its arguments of floats."""
-    params = traced.graph.params[: traced.inputs]
-    return adjoint(traced.graph, [k for k, p in enumerate(params) if p.type.is_float])
 
 
 __all__ = ["Inside"]

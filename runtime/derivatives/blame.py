@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.ir.graph import Builder, Graph, Op, Value, evaluate
+from ...compiler.ir.graph import Builder, Graph, Op, Value, Where, evaluate
 from ...compiler.ir.primitive import Primitive
 from ...compiler.ops import control
 from ...compiler.ops import elementwise as E
@@ -29,11 +29,14 @@ APART = 1e-4
 
 
 class Step(NamedTuple):
-    """An operation as it ran: what it was given, and which of that depends on what is differentiated."""
+    """An operation as it ran: what it was given, which of that depends on what is differentiated, what it gave, and in
+    which round of which loops, outermost first."""
 
     op: Op
     args: list[np.ndarray]
     active: list[bool]
+    results: list[Any]
+    rounds: tuple[tuple[Where | None, int], ...] = ()
 
     @property
     def place(self) -> str:
@@ -41,11 +44,12 @@ class Step(NamedTuple):
         return f"{name} at {self.op.where}" if self.op.where else str(name)
 
 
-class _Walk:
-    """A run of a graph that tells of its operations."""
+class Walk:
+    """A run of a graph that tells of its operations: of `every` one, or where something is active."""
 
-    def __init__(self) -> None:
-        self.left = MOST
+    def __init__(self, every: bool = False, most: int = MOST) -> None:
+        self.left, self.every = most, every
+        self.rounds: list[tuple[Where | None, int]] = []
 
     def graph(
         self, graph: Graph, args: Sequence[Any], active: Sequence[bool]
@@ -56,7 +60,7 @@ class _Walk:
         for op in graph.body:
             given, flags = [env[a] for a in op.args], [a in moving for a in op.args]
             made: tuple[list[Any], list[bool]] | None = None
-            if any(flags) and self.left > 0:
+            if (self.every or any(flags)) and self.left > 0:
                 self.left -= 1
                 for each in self._inside(op, given, flags):
                     if isinstance(each, Step):
@@ -64,11 +68,11 @@ class _Walk:
                     else:
                         made = each
             if made is None:
-                if (any(flags) and not op.regions) or op.prim not in _ENTERED:
-                    yield Step(op, given, flags)
                 results = op.prim.evaluate(given, op.attrs, op.regions)
                 made = [np.asarray(v, r.type.numpy) if not r.type.is_tape else v
                         for v, r in zip(results, op.results, strict=True)], [any(flags)] * len(op.results)
+                if (any(flags) and not op.regions) or op.prim not in _ENTERED:
+                    yield Step(op, given, flags, made[0], tuple(self.rounds))
             env.update(zip(op.results, made[0], strict=True))
             on = [r for r, a in zip(op.results, made[1], strict=True) if a]
             moving.update(r for r in on if r.type.is_float or r.type.is_tape)
@@ -90,11 +94,13 @@ class _Walk:
         k = 0
         while k < total if total is not None else bool(evaluate(op.regions[1], [*carried, *rest])[0]):
             at = total - 1 - k if total is not None and op.attrs.get("backwards") else k
+            self.rounds.append((op.where, at))
             for each in self.graph(op.regions[0], [np.int64(at), *carried, *rest], [False, *on, *rest_on]):
                 if isinstance(each, Step):
                     yield each
                 else:
                     carried, on = each[0], [a or b for a, b in zip(on, each[1], strict=True)]
+            self.rounds.pop()
             k += 1
         more = [] if total is not None else [np.int64(k)]
         yield [*carried, *more], [*on, *[False] * len(more)]
@@ -107,7 +113,7 @@ def steps(graph: Graph, inputs: Sequence[np.ndarray], wrt: Sequence[int]) -> Ite
     """Every operation that depends on the parameters numbered `wrt`, as it runs."""
     active = [k in wrt for k in range(len(graph.params))]
     with np.errstate(all="ignore"):
-        for each in _Walk().graph(graph, inputs, active):
+        for each in Walk().graph(graph, inputs, active):
             if isinstance(each, Step) and any(each.active):
                 yield each
 
@@ -217,4 +223,4 @@ def forward(graph: Graph, inputs: Sequence[np.ndarray], wrt: Sequence[int], tang
     return float(evaluate(forth, [*inputs, seed, *given])[0])
 
 
-__all__ = ["first_fault", "forward", "kinks"]
+__all__ = ["Step", "Walk", "first_fault", "forward", "kinks"]

@@ -1,6 +1,7 @@
-"""The command line: `pullback env`, `pullback settings`, `pullback dump FILE.py:FUNCTION` and `pullback torch FILE.py`.
+"""The command line: env, settings, dump and explore of a function, run of a printed graph, and programs of PyTorch's.
 
-    $ pullback dump train.py:loss --arg 'w=f64[3]' --arg 'x=f64' --stage adjoint
+    $ pullback dump train.py:loss --args 'f64[3], x=f64' --stage adjoint > graph.txt
+    $ pullback run graph.txt --args 'f64[3], f64, f64'
     $ pullback torch train.py --epochs 3       runs a program of PyTorch's, whose `import torch` finds pullback
 """
 
@@ -22,7 +23,9 @@ import numpy as np
 from llvmlite import binding
 
 import pullback
-from pullback.compiler.settings import SETTINGS, STAGES, unknown
+from pullback.compiler.settings import SETTINGS, unknown
+from pullback.runtime.inspect.stages import ALL
+from pullback.runtime.inspect.text import Text, wants_colour
 
 DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
@@ -40,7 +43,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     options = parser.parse_args(given)
     try:
-        print(options.run(options))
+        made = options.run(options)
+        print(made.coloured() if isinstance(made, Text) and wants_colour(sys.stdout) else str(made))
     except BrokenPipeError:
         return 1
     except (OSError, TypeError, ValueError) as error:
@@ -57,20 +61,41 @@ def _parser() -> argparse.ArgumentParser:
     settings.set_defaults(run=_settings)
     dump = commands.add_parser("dump", help="print one stage of a function")
     dump.add_argument("target", metavar="FILE.py:FUNCTION")
-    dump.add_argument("--stage", choices=STAGES, default="graph")
-    dump.add_argument(
-        "--arg",
-        action="append",
-        default=[],
-        type=_argument,
-        dest="arguments",
-        metavar="[NAME=]SPEC",
-        help="an argument: f64, f32, i64, i32 or bool, with its shape if an array (w=f64[5,3])",
-    )
+    dump.add_argument("--stage", choices=ALL, default="graph")
+    dump.add_argument("--source", action="store_true", help="with the lines of Python that it comes from")
+    _add_arguments(dump)
     dump.set_defaults(run=_dump)
+    run = commands.add_parser("run", help="compile a graph that was printed, and run it on numbers of its own")
+    run.add_argument("target", metavar="GRAPH.txt")
+    run.add_argument("--grad", action="store_true", help="its gradient for all arguments of floats")
+    _add_arguments(run)
+    run.set_defaults(run=_run)
+    explore = commands.add_parser("explore", help="write a page with all stages of a function, and print its path")
+    explore.add_argument("target", metavar="FILE.py:FUNCTION")
+    explore.add_argument("--to", metavar="PAGE.html", help="by default a file in a new folder for temporary ones")
+    _add_arguments(explore)
+    explore.set_defaults(run=_explore)
     torch = commands.add_parser("torch", help="run a program, and let its `import torch` find pullback")
     torch.add_argument("program", nargs="+", metavar="FILE.py | -m MODULE", help="and its arguments")
     return parser
+
+
+def _explore(options: argparse.Namespace) -> str:
+    function = _load(options.target)
+    compiled = function if hasattr(function, "ir") else pullback.jit(function)
+    return str(compiled.explore(options.to, *_in_order(function, options.arguments)))
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    said = "f64, f32, i64, i32 or bool, with its shape if an array (w=f64[5,3])"
+    parser.add_argument(
+        "--arg", action="append", default=[], type=_argument, dest="arguments", metavar="[NAME=]SPEC",
+        help=f"an argument: {said}",
+    )
+    parser.add_argument(
+        "--args", action="extend", default=[], type=_argument_list, dest="arguments", metavar="SPEC,...",
+        help="several of them: 'f64[25], x=f64[3,25]'",
+    )
 
 
 def _torch(words: list[str]) -> None:
@@ -127,7 +152,22 @@ def _settings(_: argparse.Namespace) -> str:
 def _dump(options: argparse.Namespace) -> str:
     function = _load(options.target)
     compiled = function if hasattr(function, "ir") else pullback.jit(function)
-    return str(compiled.ir(options.stage, *_in_order(function, options.arguments)))
+    text = compiled.ir(options.stage, *_in_order(function, options.arguments))
+    return text.beside() if options.source else text
+
+
+def _run(options: argparse.Namespace) -> str:
+    """The results of a graph, one below the other, and the types that they have."""
+    function = pullback.parse(Path(options.target).read_text(encoding="utf-8"))
+    given = _in_order(function, options.arguments) if options.arguments else function.__wrapped__.examples()
+    if options.grad:
+        floats = [k for k, x in enumerate(given) if np.asarray(x).dtype.kind == "f"]
+        function = pullback.grad(function, tuple(floats))
+    made = function(*given)
+    return "\n".join(
+        f"{np.asarray(each).dtype}{list(np.shape(each))}\n{np.asarray(each)}"
+        for each in (made if isinstance(made, tuple) else (made,))
+    )
 
 
 def _load(target: str) -> Callable[..., object]:
@@ -165,6 +205,11 @@ def _argument(text: str) -> Argument:
     else:
         values = np.arange(count) % 2
     return name, values.astype(DTYPES[dtype]).reshape(sizes)
+
+
+def _argument_list(text: str) -> list[Argument]:
+    """Several arguments, with commas between them that stand in no brackets."""
+    return [_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()]
 
 
 def _in_order(function: Callable[..., object], arguments: Sequence[Argument]) -> list[object]:

@@ -4,9 +4,11 @@ NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends cpu cuda distributed distributions fft func hub linalg mps"
     " nn onnx optim overrides profiler random scipy signal special testing utils version xpu",
+    "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
     "runtime.external": "external",
     "runtime.implicit": "implicit",
+    "runtime.inspect.parsed": "parse",
     "runtime.interop.jax_calls": "to_jax",
     "runtime.interop.torch_calls": "to_torch",
     "runtime.rules": "custom_formula custom_jvp custom_vjp stop_gradient",

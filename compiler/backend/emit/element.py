@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...ir.measure import Extent
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
 from ...lowering.nests.fuse import reachable
+from ...lowering.origins import stamp
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
 from ..levels import LevelWriter
@@ -153,6 +154,7 @@ class Elements(Memory):
                 level = max(level, self.guard_level)
             with self.w.at(level):
                 found = self._make(e, cell, guard)
+                stamp(self.w.lines, found.text, e)
                 self.w._values[key] = found
         return found
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir.measure import Extent
 from ...loops import Apply, Axis
+from ...lowering.origins import stamp
 from ...lowering.program import Accumulate, Nest
 from ..levels import LevelWriter
 from ..registers import FLOATS, Reg
@@ -82,6 +83,7 @@ class Folds(ABC):
                 slot += 2 * count
                 continue
             made = self._step(fold, folds[slot], cell)
+            stamp(self.w.lines, made.text, fold.value)
             folds[slot] = self.elements.masked(made, cell, folds[slot]) if self.folds_lanes else made
             slot += count
 

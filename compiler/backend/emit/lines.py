@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ...loops import Apply, Buffer, Element, Load, Number
+from ...lowering.origins import stamp
 from ...lowering.program import Lines
 from .. import elementary
 from ..levels import LevelWriter
@@ -95,6 +96,7 @@ class _Piece:
         found = self.made.get(e)
         if found is None:
             found = self.made[e] = self._apply(e) if isinstance(e, Apply) else self._read(e)
+            stamp(self.w.lines, found.text, e)
         return found
 
     def _read(self, e: Element) -> Reg:

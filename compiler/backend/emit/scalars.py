@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...loops import Affine, Apply, Buffer, Element, Load, Number, Position, Variable
+from ...lowering.origins import stamp
 from ...lowering.regions.handing import split
 from .. import elementary
 from ..levels import LevelWriter
@@ -75,6 +76,7 @@ class Scalars:
             level = max(level, self._settled(e.buffer), self.levels.get(e.buffer, 0))
         with self.w.at(level):
             made = self._make(e)
+            stamp(self.w.lines, made.text, e)
             self.w._values[f"number {id(e)}"] = made
         self._level[e] = level
         return made

@@ -38,6 +38,7 @@ from ...loops import (
 from ...ops.elementwise import COSTS
 from ...ops.index import take
 from ..offsets import parted, walked
+from ..origins import made_by
 from ..regions.versions import versions
 from .families import Families
 from .product import is_chain
@@ -71,7 +72,7 @@ class Fusion:
             forms = made if isinstance(made, tuple) else (made,)
             for k, (r, form) in enumerate(zip(op.results, forms, strict=True)):
                 self.producer[r] = (op, k)
-                self.forms[r] = self._simpler(op, form)
+                self.forms[r] = made_by(op, self._simpler(op, form))
         self.families, self.early = Families(graph), set[Value]()
         self._look_up_relabelled()
         made = versions(graph, self.forms, owned)

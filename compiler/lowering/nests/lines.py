@@ -13,6 +13,7 @@ from ...ir.graph import Graph, Op, Value
 from ...ir.primitive import Effect
 from ...ir.types import Type
 from ...loops import Affine, Apply, Buffer, Check, Element, Index, Load, Map, Number, Relabel, linear
+from ..origins import made_by
 from ..program import Assert, Lines, Program, Site
 
 PIECE = 512
@@ -65,7 +66,7 @@ class _Values:
 
     def add(self, op: Op) -> None:
         """Add the results of an operation."""
-        made = op.prim.define(op, [self._reader(a) for a in op.args])
+        made = made_by(op, op.prim.define(op, [self._reader(a) for a in op.args]))
         for r, form in zip(op.results, made if isinstance(made, tuple) else (made,), strict=True):
             if isinstance(form, Check):
                 element = self._reader(op.args[0])([Affine()] * r.type.rank)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Position
+from ..origins import copied
 from ..program import Accumulate, Assert, Nest, Store
 from .fuse import reachable
 
@@ -84,7 +85,7 @@ class Rename:
         if id(top) not in self.made:
             for e in reachable([top]):
                 if id(e) not in self.made:
-                    self.made[id(e)] = self._one(e)
+                    self.made[id(e)] = copied(self._one(e), e)
         return self.made[id(top)]
 
     def _one(self, e: Element) -> Element:

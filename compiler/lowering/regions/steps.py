@@ -43,6 +43,7 @@ from ...ops.linalg.lapack import Routine
 from ...ops.source import const
 from ..nests.fuse import Fusion
 from ..nests.straight import are_small
+from ..origins import made_by
 
 
 @dataclass(eq=False)
@@ -94,7 +95,7 @@ def probe(value: Value) -> Callable[[Index], Element]:
 
 def forms(op: Op, reads: Sequence[Callable[[Index], Element]]) -> tuple[object, ...]:
     """The form of each result."""
-    made = op.prim.define(op, reads)
+    made = made_by(op, op.prim.define(op, reads))
     return made if isinstance(made, tuple) else (made,)
 
 

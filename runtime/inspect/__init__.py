@@ -1,0 +1,1 @@
+"""Looking at programs: dumps with their source, graphs from text, where numbers go wrong, what lines cost."""

@@ -1,0 +1,150 @@
+"""The text of a stage in, the same text out with colours, with the user's source beside it, or as HTML.
+
+    text = fn.ir("adjoint")          a str, and nothing else where a str is wanted
+    print(text.beside())             each run of lines below the line of Python that it comes from
+    text.show()                      in colours, if standard output is a terminal
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from ...compiler.ir.graph import Graph, Where
+from ...compiler.ir.text import show_rows
+from ...compiler.settings import settings
+
+WIDEST = 100
+"""Characters of a source line that are shown beside a graph."""
+
+_GRAPH = (
+    r'(?P<comment> # .*$|^ *# .*$)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>[%@][\w.]+)'
+    r"|(?P<type>\b(?:bool|tape|[ifu]\d+)\[[^\]]*\])"
+    r"|(?P<word>\b(?:graph|return|kernel|for|if|else|while|carry|scratch|by)\b)|(?P<number>(?<![\w.])-?\d[\w.+]*)"
+    r"|(?P<op>(?<== )\w+|(?<=^  )\w+(?= %))"
+)
+_CODE = (
+    r'(?P<comment>[;#] .*$)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>[%@][\w.]+)|(?P<type>\b(?:double|float|ptr|i\d+)\b)'
+    r"|(?P<word>\b(?:define|declare|ret|br|call|load|store|phi)\b|^[\w.$]+:)|(?P<number>(?<![\w.$])-?\d[\w.+]*)"
+    r"|(?P<op>^\t\w+)"
+)
+_DIFF = r"(?P<word>^(?:---|\+\+\+|@@).*)|(?P<gone>^-.*)|(?P<new>^\+.*)"
+PATTERNS = {"llvm": _CODE, "asm": _CODE, "diff": _DIFF}
+
+_ANSI = {
+    "comment": "2", "text": "32", "name": "36", "type": "33", "word": "1", "number": "35", "op": "1;34",
+    "gone": "31", "new": "32",
+}
+_HTML = {
+    "comment": "#808080", "text": "#2e8b57", "name": "#208a9c", "type": "#a0781e", "number": "#a04a9c",
+    "word": "inherit;font-weight:bold", "op": "#3f74c8;font-weight:bold", "gone": "#c83c3c", "new": "#2e8b57",
+}
+"""Colours that can be read on white and on black."""
+
+
+class Text(str):
+    """The text of a stage: a str that knows the line of the user's which each of its lines comes from.
+
+    places   for each line, the file and line; None where there is none, or it is not known
+
+    >>> f = jit(lambda x: np.sin(x) ** 2)
+    >>> isinstance(f.ir("graph", 1.0), str), len(f.ir("graph", 1.0).places)
+    (True, 5)
+    """
+
+    stage: str
+    places: tuple[Where | None, ...]
+
+    def __new__(cls, text: str, stage: str = "graph", places: Sequence[Where | None] = ()) -> Text:
+        made = super().__new__(cls, text)
+        made.stage, made.places = stage, tuple(places)
+        return made
+
+    def __repr__(self) -> str:
+        return self.coloured() if wants_colour(sys.stdout) else str(self)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="line-height:1.3">{"".join(map(_spanned, _tokens(self, self.stage)))}</pre>'
+
+    def coloured(self) -> str:
+        """The text with the escape sequences of a terminal."""
+        tokens = _tokens(self, self.stage)
+        return "".join(f"\x1b[{_ANSI[kind]}m{each}\x1b[0m" if kind else each for kind, each in tokens)
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """Print it: in colours if the file, standard output by default, is a terminal and NO_COLOR is not set."""
+        to = sys.stdout if file is None else file
+        print(self.coloured() if wants_colour(to) else str(self), file=to)
+
+    def beside(self) -> Text:
+        """The text with the user's source in it: a comment above each run of lines that comes from another line.
+
+        What was a graph is still one: comments are passed over by `parse`.
+
+        >>> f = jit(lambda x: np.sin(x) ** 2)
+        >>> f.ir("graph", 1.0).beside().splitlines()[1].split()[0]
+        '#'
+        """
+        rows: list[str] = []
+        places: list[Where | None] = []
+        before: Where | None = None
+        mark = ";" if self.stage == "llvm" else "#"
+        for line, place in zip(self.splitlines(), self.places or (None,) * len(self.splitlines()), strict=True):
+            source = "" if place is None or place == before else linecache.getline(place.file, place.line).strip()
+            if source:
+                assert place is not None
+                pad = " " * (len(line) - len(line.lstrip()))
+                rows.append(f"{pad}{mark} {str(place).rpartition(':')[2]} | {source[:WIDEST]}")
+                places.append(place)
+            before = place or before
+            rows.append(line)
+            places.append(place)
+        return Text("\n".join(rows), self.stage, places)
+
+
+def wants_colour(file: Any) -> bool:
+    """Whether a file is a terminal whose reader takes colours."""
+    return bool(getattr(file, "isatty", bool)()) and not settings.plain_text
+
+
+def graph_text(graph: Graph, stage: str) -> Text:
+    """The text of a graph."""
+    rows = show_rows(graph)
+    return Text("\n".join(r.text for r in rows), stage, [r.op.where if r.op is not None else None for r in rows])
+
+
+def _tokens(text: str, stage: str) -> Iterator[tuple[str, str]]:
+    """The parts of a text, each with what it is; nothing for what is no more than text."""
+    pattern = _compiled(PATTERNS.get(stage, _GRAPH))
+    for line in text.splitlines(keepends=True):
+        at = 0
+        for m in pattern.finditer(line.rstrip("\n")):
+            if m.start() > at:
+                yield "", line[at : m.start()]
+            yield m.lastgroup or "", m[0]
+            at = m.end()
+        yield "", line[at:]
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _spanned(token: tuple[str, str]) -> str:
+    kind, text = token[0], escaped(token[1])
+    return f'<span style="color:{_HTML[kind]}">{text}</span>' if kind else text
+
+
+def escaped(text: str) -> str:
+    """A text as HTML that shows it; `html` would load a table of all entities for that."""
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+        text = text.replace(sign, entity)
+    return text
+
+
+__all__ = ["Text", "escaped", "graph_text", "wants_colour"]
