@@ -13,7 +13,8 @@ Some thousands are made in advance: what a training step draws is mostly a slice
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,10 @@ HEAD, TAIL = struct.Struct("<QiiQ"), struct.Struct("<dddi4xfB3x")
 BYTES = HEAD.size + 8 * N + TAIL.size
 
 
-class State(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
     """Where a generator is: its seed, the 624 words that it is among (None right after seeding), how many of them were
-    drawn, whether it was seeded since, and the second number of a pair of normal ones.
+    drawn, whether it was seeded since, and the second number of a pair of normal ones. A state equals itself only.
     """
 
     seed: int
@@ -148,7 +150,8 @@ class Twister:
         if state.block is None:
             self.seed(state.seed)
         else:
-            self.initial, self.made, self.at, self.fresh, self.normal = state
+            self.initial, self.made, self.at = state.seed, state.block, state.at
+            self.fresh, self.normal = state.fresh, state.normal
             self.behind, self.units = True, None
 
     def _catch_up(self) -> None:
@@ -161,9 +164,10 @@ class Twister:
 
     def packed(self) -> np.ndarray:
         """The state as bytes, in the order in which PyTorch's generator has it in memory."""
-        _, block, at, fresh, normal = self.state()
+        state = self.state()
+        block, at, normal = state.block, state.at, state.normal
         key: Any = self.bits.state["state"]["key"] if block is None else _untempered(block)
-        left, after = (1, 0) if fresh else (N + 1 - at, at)
+        left, after = (1, 0) if state.fresh else (N + 1 - at, at)
         head = HEAD.pack(self.initial % 2**64, left, 1, after)
         tail = TAIL.pack(0.0, normal or 0.0, 0.0, normal is not None, 0.0, 0)
         return np.frombuffer(bytearray(head + key.astype("<u8").tobytes() + tail), np.uint8)
