@@ -255,13 +255,6 @@ def _check(d: Draft, prim: Any) -> None:
         d.keep(prim(d.b, m.mod(m(i), 4).value, axis=0, size=4))
 
 
-def _random(d: Draft, prim: Any) -> None:
-    state = d.value(lambda t: t == Type("i64", (2,)))
-    if state is None:
-        state = REGISTRY["iota"](d.b, type=Type("i64", (2,)), axis=0)
-    d.keep(*prim(d.b, state, shape=d.choice([(2,), (), (3, 2)])))
-
-
 def _source(d: Draft, prim: Any) -> None:
     shape = d.choice(SHAPES)
     if prim.name == "dimension":
@@ -297,7 +290,6 @@ SPECIAL: dict[str, Callable[[Draft, Any], None]] = {
     "take": _take,
     "scatter_add": _take,
     "check_indices": _check,
-    "random_bits": _random,
     "const": _source,
     "iota": _source,
     "dimension": _source,

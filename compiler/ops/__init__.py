@@ -19,7 +19,6 @@ from . import (
     index,
     memory,
     ordering,
-    random,
     reduce,
     require,
     shape,
@@ -48,6 +47,6 @@ __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
     "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma", "memory",
-    "ordering", "polynomials", "random", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
+    "ordering", "polynomials", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
     "tape",
 ]

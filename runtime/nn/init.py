@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.ops.arranging.creation import from_numpy
-from ..tensor.ops.elementwise.special import erfinv
+from ..tensor.ops.arranging.creation import empty_like, from_numpy
+from ..tensor.ops.folds.searching import where
 from ..tensor.ops.random.distributions import normal_ as _normal
 from ..tensor.ops.random.distributions import uniform_ as _uniform
-from ..tensor.ops.random.draws import rand, randn
+from ..tensor.ops.random.draws import randn, randperm
 from ..tensor.reverse.modes import no_grad
 
 GAINS = {"linear": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
@@ -53,6 +53,10 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
         return _normal(tensor, mean, std, generator=generator)
 
 
+OFTEN = 0.3
+"""If so many normal numbers are within the bounds, the others are drawn again."""
+
+
 def _below(x: float) -> float:
     """The normal distribution function."""
     return (1 + math.erf(x / math.sqrt(2))) / 2
@@ -61,17 +65,39 @@ def _below(x: float) -> float:
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normal within a .. b: even numbers between the distribution function's values there, taken back through it."""
+    """Normal within a .. b, by drawing again what is outside; far from the mean, by the density of even numbers."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution may be incorrect.",
             stacklevel=2,
         )
-    low, high = (_below((end - mean) / std) for end in (a, b))
+    kept = _below((b - mean) / std) - _below((a - mean) / std)
     with no_grad():
-        drawn = rand(tuple(tensor.shape), dtype=tensor.dtype, generator=generator)
-        drawn = drawn * (2 * high - 2 * low) + (2 * low - 1)
-        return tensor.copy_((erfinv(drawn) * (std * math.sqrt(2)) + mean).clamp(a, b))
+        return (_rejected if kept > OFTEN else _accepted)(tensor, mean, std, a, b, generator)
+
+
+def _rejected(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
+    """Normal numbers, and others where they are outside."""
+    low, high = tensor.new_tensor(a), tensor.new_tensor(b)
+    made = _normal(tensor, mean, std, generator=generator)
+    while (outside := (made < low) | (made > high)).any():
+        made = where(outside, _normal(empty_like(made), mean, std, generator=generator), made)
+    return tensor if made is tensor else tensor.copy_(made)
+
+
+def _accepted(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
+    """Even numbers, each accepted with the density there by that at its peak, and others where they are not."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    made, pending = _uniform(tensor, a, b, generator=generator), None
+    drawn = made.clone()
+    while True:
+        density = ((drawn - mean) / std).pow(2) * -0.5 - peak
+        refused = _uniform(empty_like(drawn), generator=generator).log() > density
+        pending = refused if pending is None else pending & refused
+        if not pending.any():
+            return tensor if made is tensor else tensor.copy_(made)
+        drawn = _uniform(empty_like(drawn), a, b, generator=generator)
+        made = where(pending, drawn, made)
 
 
 def constant_(tensor: Any, val: float) -> Any:
@@ -124,8 +150,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     if not tensor.numel():
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
-    drawn = randn((max(rows, columns), min(rows, columns)), dtype=tensor.dtype, generator=generator).numpy()
-    q, r = np.linalg.qr(drawn)
+    drawn = randn((rows, columns), dtype=tensor.dtype, generator=generator).numpy()
+    q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
     q = q * np.sign(np.diag(r))
     return _write(tensor, gain * (q.T if rows < columns else q).reshape(tuple(tensor.shape)))
 
@@ -134,10 +160,12 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     """Normal, but for a share of zeros in every column (Martens, 2010)."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    rows, columns = tensor.shape
-    drawn = randn((rows, columns), dtype=tensor.dtype, generator=generator).numpy() * std
-    order = rand((rows, columns), generator=generator).numpy().argsort(0)
-    return _write(tensor, np.where(order.argsort(0) < math.ceil(sparsity * rows), 0, drawn))
+    (rows, columns), made = tensor.shape, normal_(tensor, 0, std, generator)
+    keep = np.ones((rows, columns), np.bool_)
+    for k in range(columns):
+        keep[randperm(rows).numpy()[: math.ceil(sparsity * rows)], k] = False
+    with no_grad():
+        return tensor.copy_(where(from_numpy(keep), made, 0.0))
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
@@ -168,6 +196,12 @@ def kaiming_uniform_(
         return tensor
     bound = math.sqrt(3) * _kaiming(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
+
+
+def narrow_(tensor: Any) -> None:
+    """Even within 1/sqrt(inputs of an output): what linear layers and convolutions start from."""
+    if 0 not in tensor.shape:
+        kaiming_uniform_(tensor, math.sqrt(5))
 
 
 def kaiming_normal_(

@@ -119,8 +119,9 @@ class DataLoader(Generic[Example]):
     # ---- iterating
 
     def __iter__(self) -> Iterator[Any]:
+        seed = int(randint(0, 2**63, (), generator=self.generator).item())  # PyTorch's loaders draw one in any case
         if self.num_workers:
-            return self._by_workers()
+            return self._by_workers(seed)
         return self._stream(iter(self.dataset)) if self._iterable else map(self._batch, self._numbers())
 
     def _numbers(self) -> Iterator[Any]:
@@ -144,8 +145,7 @@ class DataLoader(Generic[Example]):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield self.collate_fn(batch)
 
-    def _by_workers(self) -> Iterator[Any]:
-        seed = int(randint(0, 2**62, (), generator=self.generator).item())
+    def _by_workers(self, seed: int) -> Iterator[Any]:
         count = self.num_workers
         infos = [WorkerInfo(k, count, seed + k, self.dataset) for k in range(count)]
         tasks = self._pulls() if self._iterable else map(self._task, self._numbers())

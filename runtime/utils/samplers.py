@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..tensor.face.functions import Generator, as_tensor, rand, randint, randperm
+from ..tensor.face.functions import Generator, as_tensor, multinomial, randint, randperm
 from ..tensor.value.dtypes import float64
 
 Number = TypeVar("Number", covariant=True)
@@ -54,13 +54,11 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         count, generator = len(self.data_source), self.generator or _own_generator()
         if self.replacement:
-            yield from randint(count, (self.num_samples,), generator=generator).tolist()
+            for k in range(0, self.num_samples + 1, 32):
+                yield from randint(count, (min(32, self.num_samples - k),), generator=generator).tolist()
             return
-        left = self.num_samples
-        while left > 0:
-            order = randperm(count, generator=generator).tolist()[:left]
-            yield from order
-            left -= len(order)
+        for left in range(self.num_samples, -1, -count):  # as in PyTorch, one more order is drawn at the end
+            yield from randperm(count, generator=generator).tolist()[:left]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -68,7 +66,7 @@ class RandomSampler(Sampler[int]):
 
 def _own_generator() -> Generator:
     """A generator whose seed is the program's next random number."""
-    return Generator().manual_seed(int(randint(0, 2**63 - 1, ()).item()))
+    return Generator().manual_seed(int(randint(0, 2**63, ()).item()))
 
 
 class SubsetRandomSampler(Sampler[Any]):
@@ -103,19 +101,10 @@ class WeightedRandomSampler(Sampler[int]):
         weights = np.asarray(self.weights.detach().numpy())
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
             raise RuntimeError("weights must be finite, none negative, and not all zero")
-        if self.replacement:
-            ends = np.cumsum(weights)
-            u = rand(self.num_samples, dtype=float64, generator=self.generator).numpy()
-            drawn = np.searchsorted(ends, u * ends[-1], side="right")
-            last = int(np.flatnonzero(weights)[-1])  # u * sum may round up to the sum
-            return iter(np.minimum(drawn, last).tolist())
-        if self.num_samples > len(weights):
+        if not self.replacement and self.num_samples > len(weights):
             raise RuntimeError(f"cannot draw {self.num_samples} different examples of {len(weights)}")
-        # The waiting times of independent events with these rates: who comes first, second, ...
-        u = rand(len(weights), dtype=float64, generator=self.generator).numpy()
-        with np.errstate(divide="ignore"):
-            waits = -np.log1p(-u) / weights
-        return iter(np.argsort(np.where(weights > 0, waits, np.inf))[: self.num_samples].tolist())
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        return iter(drawn.tolist())
 
     def __len__(self) -> int:
         return self.num_samples

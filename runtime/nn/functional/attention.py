@@ -14,10 +14,11 @@ from ...tensor.ops.arranging.pieces import cat
 from ...tensor.ops.arranging.shapes import expand
 from ...tensor.ops.elementwise.softmax import _softmax as softened
 from ...tensor.ops.folds.reductions import back, converted
-from ...tensor.ops.random.draws import evenly
+from ...tensor.ops.random.draws import coins
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
 from ...tensor.value.promotion import common_shape
+from .dropout import scale_of_kept
 from .linear import linear
 from .padding import pad
 from .terms import Shape, counting, need_tensor, reshaped, shape_of, size_of, total, wide
@@ -48,8 +49,8 @@ def _attend(m: Any, q: Any, k: Any, v: Any, *rest: Any) -> tuple[Any, Any]:
     *extra, masked, dropped, scale, causal, p = rest
     weights = _weights(m, q, k, tuple(extra[:masked]), scale, causal)
     if dropped:
-        scale = m.number(1 / (1 - p) if p < 1 else 0.0, weights.value.type)
-        weights = weights * m.select(m.ge(extra[-1], p), scale, 0)
+        scale = m.number(scale_of_kept(p, weights.value.type.dtype), weights.value.type)
+        weights = weights * m.select(extra[-1], scale, 0)
     return m(contract(m.b, weights.value, v.value, left=(2,), right=(1,), batch=BATCH)), weights
 
 
@@ -84,7 +85,7 @@ def scaled_dot_product_attention(
         _check_attention(query, key, value, attn_mask, is_causal)
         shapes = _repeated_shapes(query, key, value, enable_gqa)
         shape = prod(common_shape([s[:-2] for s in shapes])), shapes[0][-2], shapes[1][-2]
-        drawn = evenly(shape, query._kind_of().dtype)
+        drawn = coins(shape, 1 - dropout_p, query)
     return _attention(query, key, value, attn_mask, drawn, dropout_p, is_causal, scale, enable_gqa)
 
 
@@ -194,7 +195,7 @@ def multi_head_attention_forward(
         keys = (key if static_k is None else static_k).size(0 if static_k is None else 1)
         columns = keys + (bias_k is not None and bias_v is not None) + bool(add_zero_attn)
         batch = shape[1] if len(shape) == 3 else 1
-        drawn = evenly((batch * num_heads, shape[0], columns), query._kind_of().dtype)
+        drawn = coins((batch * num_heads, shape[0], columns), 1 - dropout_p, query)
     return _multi_head_attention(
         query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn,
         dropout_p, out_proj_weight, out_proj_bias, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight,

@@ -9,29 +9,37 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ...tensor.calls.calls import recorded
 from ...tensor.face.inplace import start_writing, write
 from ...tensor.face.tensor import Tensor
-from ...tensor.ops.random.draws import evenly
+from ...tensor.ops.random.draws import check_float, coins
 from ...tensor.trace.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
+from ...tensor.value.dtypes import ALL
 from ...tensor.value.writing import check_writable
 from .terms import Shape, need_tensor, shape_of, wide
 
 
-def _dropped(m: Any, x: Any, drawn: Any, p: float, scale: float) -> Any:
-    return x * wide(m, m.select(m.ge(drawn, p), m.number(scale, drawn.value.type), 0), shape_of(x))
+def _dropped(m: Any, x: Any, kept: Any, p: float, scale: float) -> Any:
+    return x * wide(m, m.select(kept, m.number(scale, kept.value.type.with_dtype(x.value.type.dtype)), 0), shape_of(x))
+
+
+def scale_of_kept(p: float, dtype: str) -> float:
+    """1 / (1 - p) as PyTorch rounds it, 0 if nothing is kept."""
+    number = np.float32 if dtype == "f32" else np.float64
+    return 0.0 if p == 1 else float(number(1) / number(1 - p))
 
 
 SATURATED = -1.7580993408473766
 """Where selu ends on the left: what alpha dropout puts in place of what it leaves out."""
 
 
-def _alpha_dropped(m: Any, x: Any, drawn: Any, p: float, a: float) -> Any:
+def _alpha_dropped(m: Any, x: Any, kept: Any, p: float, a: float) -> Any:
     """Scaled and moved, so that mean and variance stay 0 and 1."""
-    kept = wide(m, m.ge(drawn, p), shape_of(x))
-    return m.select(kept, x * a, a * SATURATED) - a * p * SATURATED
+    return m.select(wide(m, kept, shape_of(x)), x * a, a * SATURATED) - a * p * SATURATED
 
 
 DROPPED = Operation("dropout", "MulBackward0", _dropped)
@@ -52,9 +60,9 @@ def _checked(input: Any, p: float) -> Shape:
 def _dropout(input: Tensor, drawn: Tensor, operation: Operation, p: float, inplace: bool) -> Tensor:
     if inplace:
         start_writing(input)
-    scale = 0.0 if p == 1 else 1 / (1 - p)
+    scale = scale_of_kept(p, input._kind_of().dtype)
     if operation is ALPHA_DROPPED:
-        scale = math.sqrt(scale / (1 + p * SATURATED**2))
+        scale = 1 / math.sqrt((SATURATED**2 * p + 1) * (1 - p))
     made = apply(operation, (input, drawn), (float(p), scale))
     return write(input, made) if inplace else made
 
@@ -63,11 +71,12 @@ def _drop(operation: Operation, input: Tensor, drawn: Shape, p: float, training:
     kind = input._kind_of()
     if not training or p == 0 or not kind.size:
         return input
+    check_float("dropout", ALL[kind.dtype])
     if inplace:
         check_writable(input)
     if p == 1 and operation is ALPHA_DROPPED:
         operation = DROPPED  # nothing is left, and PyTorch multiplies by zero
-    return _dropout(input, evenly(drawn, kind.dtype), operation, float(p), inplace)
+    return _dropout(input, coins(drawn, 1 - p, input), operation, float(p), inplace)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -10,10 +10,12 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.elementwise.softmax import log_softmax as _log_softmax
 from ...tensor.ops.elementwise.softmax import softmax as _softmax
 from ...tensor.ops.folds.reductions import converted
-from ...tensor.ops.random.draws import rand_like
+from ...tensor.ops.random.draws import check_float, default_generator
+from ...tensor.ops.random.laws import exponential
 from ...tensor.trace.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
+from ...tensor.value.dtypes import ALL
 from .terms import counting, need_tensor, shape_of, size_of, wide
 
 
@@ -47,7 +49,10 @@ def _implied(input: Tensor, dim: int | None, name: str) -> int:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A draw from the categories that the logits say, smoothed; if `hard`, one-hot with the smooth one's gradient."""
-    return _gumbel_softmax(logits, rand_like(logits), tau, hard, dim)
+    kind = logits._kind_of()
+    check_float("gumbel_softmax", ALL[kind.dtype])
+    waits = default_generator.draw(exponential, kind.shape, kind.dtype)
+    return _gumbel_softmax(logits, waits, tau, hard, dim)
 
 
 def _one_hot(m: Any, x: Any, index: Any, dim: int) -> Any:
@@ -62,9 +67,8 @@ ONE_HOT = Operation("one_hot", "", _one_hot)
 
 
 @recorded
-def _gumbel_softmax(logits: Tensor, drawn: Tensor, tau: float, hard: bool, dim: int) -> Tensor:
-    noise = -(-(1 - drawn).log()).log()
-    soft = _softmax((logits + noise) / tau, dim)
+def _gumbel_softmax(logits: Tensor, waits: Tensor, tau: float, hard: bool, dim: int) -> Tensor:
+    soft = _softmax((logits - waits.log()) / tau, dim)
     if not hard:
         return soft
     smooth = soft.detach()

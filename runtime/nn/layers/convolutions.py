@@ -75,7 +75,7 @@ class _Convolution(Module):
         """Draw the parameters anew."""
         fan = math.prod(self.weight.shape[1:])
         bound = 1 / math.sqrt(fan) if fan > 0 else 0
-        init.uniform_(self.weight, -bound, bound)
+        init.narrow_(self.weight)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 

@@ -33,7 +33,7 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
-        init.uniform_(self.weight, -bound, bound)
+        init.narrow_(self.weight)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 

@@ -11,7 +11,6 @@ import numpy as np
 from ....compiler.backend.kernel import compile_graph
 from ....compiler.ir.graph import Graph
 from ....compiler.ops.library import Library
-from ....compiler.ops.random import random_bits
 from ....compiler.settings import settings
 from .background import maker
 from .families import is_opaque, kernel_of
@@ -54,9 +53,6 @@ def kernel_for(graph: Graph, exact: bool) -> Kernel:
 OFTEN, SMALL = 16, 20_000
 """A graph that runs so often by itself is called natively; an exact one only if it has no more elements."""
 
-MANY = 1_000_000
-"""So many random numbers take NumPy longer than it takes to compile what draws them, a hundred times as fast."""
-
 
 class Alone:
     """A graph of `size` elements that runs by itself.
@@ -76,8 +72,7 @@ class Alone:
         """The results for arrays of the parameters' kinds."""
         kernel: Any = self.kernel
         if kernel is None:
-            draws = self.size >= MANY and _draws(self.graph)
-            kernel = self.kernel = kernel_for(self.graph, self.exact and not draws)
+            kernel = self.kernel = kernel_for(self.graph, self.exact)
         self.runs += 1
         if self.runs == OFTEN:
             if not isinstance(kernel, Interpreter):
@@ -87,16 +82,12 @@ class Alone:
         return kernel.run(arrays)
 
     def _is_better_compiled(self) -> bool:
-        return not is_opaque(self.graph) and (self.size <= SMALL or _draws(self.graph))
+        return not is_opaque(self.graph) and self.size <= SMALL
 
     def _compile(self) -> None:
         """Go on in native code; if there is an error in the compiler, as before."""
         with suppress(Exception):
             self.quick = compile_graph(self.graph).runner()
-
-
-def _draws(graph: Graph) -> bool:
-    return any(op.prim is random_bits for op in graph.body)
 
 
 __all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]

@@ -7,13 +7,12 @@ the way back.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....compiler.ops.random import random_bits
 from ....compiler.ops.reduce import sum_
-from ....compiler.ops.shape import concatenate, reshape, transpose
-from ....compiler.ops.source import number
+from ....compiler.ops.shape import transpose
 from ....compiler.passes.batch import widened
 from ..reverse.modes import mode
 from ..reverse.nodes import Edge, Flow, Node
@@ -186,30 +185,37 @@ def _spread(cell: Cell, levels: Sequence[Level]) -> Cell:
     return LaneCell(cell.kind, _spread(wide, levels[1:]), levels[0])
 
 
-def _states(m: Any, state: Any, size: int) -> Any:
-    after, seeds = random_bits(m.b, state.value, shape=(size,))
-    rows = [reshape(m.b, v, shape=(size, 1)) for v in (seeds, number(m.b, 0, seeds.type))]
-    return m(after), m(concatenate(m.b, *rows, axis=1))
+# ---- random numbers
 
 
-STATES = Operation("states", "", _states)
-"""A state of the random numbers for each lane, [seed, 0]."""
+def drawing_levels() -> list[Level]:
+    """The open levels in each of whose lanes other random numbers are drawn, the outermost first."""
+    if any(level.randomness == "error" for level in open_levels()):
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or"
+            " 'different' randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+    return [level for level in open_levels() if level.randomness == "different"]
 
 
-def states_of(state: Cell) -> tuple[Cell, Cell] | None:
-    """The state of the random numbers as it goes on, and that to draw from, in open levels; None if it is the same."""
-    after, lane = state, state
-    for level in open_levels():
-        if level.randomness == "error":
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or"
-                " 'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            )
-        if level.randomness == "different":
-            next_, rows = record(fragment_for((STATES, (level.size,), lane.kind)), [lane])
-            after = next_ if lane is state else after
-            lane = LaneCell(state.kind, rows, level)
-    return None if lane is state else (after, lane)
+def over_lanes(cells: Sequence[Cell]) -> tuple[list[Cell], list[Level]]:
+    """Cells with the axes of all lanes in which they or the random numbers differ in front, and the levels of these."""
+    wanted = {*drawing_levels(), *itertools.chain(*levels_of(cells))}
+    levels, made = [level for level in open_levels() if level in wanted], []
+    for cell in cells:
+        while type(cell) is DualCell:
+            cell = cell.primal
+        for level in reversed(levels):
+            cell = _outer(cell, level)
+        made.append(cell)
+    return made, levels
+
+
+def of_lanes(cell: Cell, levels: Sequence[Level]) -> Cell:
+    """One example of a cell whose first axes are those of levels."""
+    for level in levels:
+        cell = LaneCell(kind_of(cell.kind.dtype, cell.kind.shape[1:]), cell, level)
+    return cell
 
 
 # ---- the same for tensors
@@ -246,4 +252,4 @@ def has_lanes(x: Core, level: Level) -> bool:
     return level in levels_of([x._read()])[0]
 
 
-__all__ = ["alike", "check_one", "enter", "has_lanes", "leave", "settled", "states_of"]
+__all__ = ["alike", "check_one", "drawing_levels", "enter", "has_lanes", "leave", "of_lanes", "over_lanes", "settled"]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...value.dtypes import ALL
 from ...value.promotion import c_name
 from ..arranging.creation import tensor
-from .draws import Generator, finish, rand
+from . import laws
+from .draws import Generator, finish, generator_of
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -40,18 +40,21 @@ def multinomial(
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not (weights.sum(-1) > 0).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    shape = (*kind.shape[:-1], num_samples) if replacement else kind.shape
-    drawn = rand(shape, generator=generator, dtype=ALL["f64"])._array()
-    return finish(tensor(_chosen(weights.astype(np.float64), drawn, num_samples, replacement)), False, out)
-
-
-def _chosen(weights: np.ndarray, drawn: np.ndarray, n: int, replacement: bool) -> np.ndarray:
-    if not replacement:
+    source = generator_of(generator, "multinomial")
+    if replacement and num_samples > 1:
+        drawn = source.draw(laws.unit, (*kind.shape[:-1], num_samples), "f64")._array()
+        made = _found(weights, drawn)
+    else:
+        waits = source.draw(laws.exponential, kind.shape, kind.dtype)._array()
         with np.errstate(divide="ignore"):
-            times = -np.log1p(-drawn) / weights
-        return np.argsort(times, axis=-1, kind="stable")[..., :n]
+            made = np.argsort(-(weights / waits), axis=-1, kind="stable")[..., :num_samples]
+    return finish(tensor(made), False, out)
+
+
+def _found(weights: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Where sums of weights reach the numbers drawn, as shares of the sum of all."""
     edges = np.cumsum(weights, -1)
-    wanted = drawn * edges[..., -1:]
-    rows = zip(edges.reshape(-1, edges.shape[-1]), wanted.reshape(-1, n), strict=True)
-    made = np.array([np.searchsorted(e, w, side="right") for e, w in rows], np.int64)
+    edges /= edges[..., -1:]
+    rows = zip(edges.reshape(-1, edges.shape[-1]), drawn.reshape(-1, drawn.shape[-1]), strict=True)
+    made = np.array([np.searchsorted(e.astype(np.float64), w) for e, w in rows], np.int64)
     return made.reshape(drawn.shape)

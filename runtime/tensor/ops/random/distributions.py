@@ -5,45 +5,30 @@ A draw has no derivative with respect to its parameters; as in PyTorch its gradi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....compiler.ir.types import Type
 from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
 from ...calls.calls import recorded
 from ...face.inplace import start_writing
-from ...trace.fragments import Operation, widen
+from ...trace.fragments import Operation
 from ...value.core import Core, apply, number_of, requires, wrap
 from ...value.dtypes import ALL
 from ...value.promotion import common_shape
 from ...value.writing import check_apart, check_writable, overwrite
-from ..arranging.creation import tensor
 from ..arranging.shapes import expand, shape_of
-from ..matrices.outside import outside
-from .draws import (
-    NORMAL,
-    UNIFORM,
-    Generator,
-    bits_of,
-    check_float,
-    digits_of,
-    finish,
-    generator_of,
-    integers,
-    limits,
-    open_unit,
-    randn,
-    unit,
-)
+from ..elementwise.elementary import cast_to
+from . import laws
+from .draws import Generator, check_float, drawn_normal, finish, generator_of, integers, limits, randn
+from .generators import Law
+from .layouts import is_whole, laid_out
+from .twister import Twister
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
-
-Formula = Callable[..., Any]
 
 
 def _replaced(m: Any, x: Any, drawn: Any) -> Any:
@@ -63,27 +48,6 @@ def _write(input: Any, drawn: Core, operation: Operation) -> Any:
     return overwrite(input, apply(operation, (input, drawn)))
 
 
-def _single(name: str, formula: Formula) -> Operation:
-    """The draw of `formula(terms, bits, dtype, *numbers)` for each element."""
-
-    def emit(m: Any, state: Any, shape: tuple[int, ...], dtype: str, *numbers: float) -> Any:
-        after, bits = bits_of(m, state, shape)
-        return after, formula(m, bits, dtype, *numbers)
-
-    return Operation(name, "", emit)
-
-
-def _moved(drawn: Any, scale: Any, shift: Any) -> Any:
-    drawn = drawn if scale == 1 else drawn * scale
-    return drawn if shift == 0 else drawn + shift
-
-
-EXPONENTIAL = _single("exponential", lambda m, b, d, rate: m.log(open_unit(m, b, d)) * (-1 / rate))
-CAUCHY = _single("cauchy", lambda m, b, d, median, sigma: m.tan((open_unit(m, b, d) - 0.5) * math.pi) * sigma + median)
-GEOMETRIC = _single(
-    "geometric", lambda m, b, d, p: m.maximum(m.ceil(m.log(open_unit(m, b, d)) * (1 / math.log1p(-p))), 1.0)
-)
-
 WRITES = {
     name: _writes(name, f"{name.title().replace('_', '')}Backward0")
     for name in ("uniform", "normal", "exponential", "cauchy", "geometric", "log_normal")
@@ -91,12 +55,13 @@ WRITES = {
 WRITES["random"], WRITES["bernoulli"] = _writes("random", "RandomBackward0"), _writes("bernoulli", "BernoulliBackward2")
 
 
-def _start(name: str, input: Any) -> tuple[tuple[int, ...], str]:
-    """The shape of what is drawn and its dtype, a float's."""
+def _fill(name: str, input: Any, generator: Any, law: Law, *numbers: Any) -> Any:
+    """Write what a law for floats gives."""
     check_writable(input)
-    kind = input._kind_of()
-    check_float(name, ALL[kind.dtype])
-    return kind.shape, kind.dtype
+    dtype = input._kind_of().dtype
+    check_float(f"{name}_", ALL[dtype])
+    drawn = laid_out(generator_of(generator, f"{name}_"), law, input, dtype, *numbers)
+    return _write(input, drawn, WRITES[name])
 
 
 def uniform_(
@@ -108,27 +73,21 @@ def uniform_(
         raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(names))}'")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    shape, dtype = _start("uniform_", input)
-    drawn = generator_of(generator, "uniform_").draw(UNIFORM, shape, dtype)
-    return _write(input, _moved(drawn, high - low, low), WRITES["uniform"])
+    return _fill("uniform", input, generator, laws.uniform, float(low), float(high))
 
 
 def normal_(input: Any, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Any:
     """Write numbers of a normal distribution."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape, dtype = _start("normal_", input)
-    drawn = generator_of(generator, "normal_").draw(NORMAL, shape, dtype)
-    return _write(input, _moved(drawn, std, mean), WRITES["normal"])
+    return _fill("normal", input, generator, laws.normal, float(mean), float(std), is_whole(input))
 
 
 def log_normal_(input: Any, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Any:
     """Write exponentials of numbers of a normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    shape, dtype = _start("log_normal_", input)
-    drawn = generator_of(generator, "log_normal_").draw(NORMAL, shape, dtype)
-    return _write(input, _moved(drawn, std, mean).exp(), WRITES["log_normal"])
+    return _fill("log_normal", input, generator, laws.log_normal, float(mean), float(std))
 
 
 def exponential_(input: Any, lambd: float = 1.0, *, generator: Generator | None = None) -> Any:
@@ -137,18 +96,14 @@ def exponential_(input: Any, lambd: float = 1.0, *, generator: Generator | None 
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     if not input._kind_of().is_float:
         raise RuntimeError(f"exponential_: expected a floating-point dtype, got {input.dtype}")
-    shape, dtype = _start("exponential_", input)
-    drawn = generator_of(generator, "exponential_").draw(EXPONENTIAL, shape, dtype, float(lambd))
-    return _write(input, drawn, WRITES["exponential"])
+    return _fill("exponential", input, generator, laws.exponential, float(lambd))
 
 
 def cauchy_(input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Any:
     """Write numbers of a Cauchy distribution."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    shape, dtype = _start("cauchy_", input)
-    drawn = generator_of(generator, "cauchy_").draw(CAUCHY, shape, dtype, float(median), float(sigma))
-    return _write(input, drawn, WRITES["cauchy"])
+    return _fill("cauchy", input, generator, laws.cauchy, float(median), float(sigma))
 
 
 def geometric_(input: Any, p: float, *, generator: Generator | None = None) -> Any:
@@ -156,8 +111,12 @@ def geometric_(input: Any, p: float, *, generator: Generator | None = None) -> A
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     check_writable(input)
-    drawn = generator_of(generator, "geometric_").draw(GEOMETRIC, input._kind_of().shape, "f64", float(p))
+    drawn = laid_out(generator_of(generator, "geometric_"), laws.geometric, input, float(p))
     return _write(input, drawn, WRITES["geometric"])
+
+
+WHOLE = {"f32": 2**24 + 1, "f64": 2**53 + 1}
+"""So many integers from 0 on does a float have."""
 
 
 def random_(input: Any, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Any:
@@ -165,47 +124,48 @@ def random_(input: Any, low: int | None = None, high: int | None = None, *, gene
     check_writable(input)
     kind = ALL[input._kind_of().dtype]
     start, end = (low or 0, high) if high is not None else (0, low)
+    long = None
     if end is None:
-        end = 2 ** digits_of(kind.code) if kind.is_floating_point else limits(kind)[1] + (kind.itemsize < 8)
-    drawn = integers("random_", input._kind_of().shape, start, end, kind, generator)
+        end, long = WHOLE.get(kind.code) or limits(kind)[1] + 1, kind.itemsize == 8
+    drawn = integers("random_", input._kind_of().shape, start, end, kind, generator, input, long)
     return _write(input, drawn, WRITES["random"])
 
 
 # ---- true with a probability
 
 
-def _chance(m: Any, state: Any, p: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    after, bits = bits_of(m, state, shape)
-    drawn, p = unit(m, bits, p.value.type.dtype), m(widen(m.b, p.value, shape))
-    return after, m(cast(m.b, m.lt(drawn, p).value, dtype=dtype))
-
-
-CHANCE = Operation("bernoulli", "", _chance)
 BERNOULLI = _writes("bernoulli", "BernoulliBackward0")
 
 
-def _drawn_chances(name: str, p: Any, shape: tuple[int, ...], dtype: str, generator: Any) -> Tensor:
+def _check_chances(name: str) -> Callable[[np.ndarray], None]:
     def test(chances: np.ndarray) -> None:
         good = (chances >= 0) & (chances <= 1)
         if not good.all():
             raise RuntimeError(f"{name}: expected probabilities with 0 <= p_in <= 1, but got {chances[~good].flat[0]}")
 
+    return test
+
+
+def _drawn_chances(name: str, p: Any, like: Core, dtype: str, generator: Any) -> Tensor:
+    """1 with a chance, else 0, in the shape of a tensor, to which chances in a tensor broadcast."""
     if isinstance(p, Core):
-        check_values(p, test)
+        check_values(p, _check_chances(name))
+        given = generator_of(generator, name)
+        made = given.draw_from(laws.chosen, like._kind_of().shape, (p,), p._kind_of().dtype)
     elif 0 <= p <= 1:
-        p = tensor(p, dtype=ALL["f64"])
+        made = laid_out(generator_of(generator, name), laws.kept, like, float(p))
     else:
         raise RuntimeError(f"{name} expects p to be in [0, 1], but got p={p}")
-    return generator_of(generator, name).draw(CHANCE, shape, dtype, given=(p,))
+    return cast_to(made, dtype)  # type: ignore[return-value]
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probabilities in `input`, or with `p`, else 0."""
     kind = input._kind_of()
     if p is not None:
-        return finish(_drawn_chances("bernoulli", p, kind.shape, kind.dtype, generator), False, out)
+        return finish(_drawn_chances("bernoulli", p, input, kind.dtype, generator), False, out)
     check_float("bernoulli", ALL[kind.dtype])
-    drawn = _drawn_chances("bernoulli", input, kind.shape, kind.dtype, generator)
+    drawn = _drawn_chances("bernoulli", input, input, kind.dtype, generator)
     return finish(_drawn_with(input, drawn, BERNOULLI), False, out)
 
 
@@ -223,8 +183,7 @@ def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) 
         if p is not input:
             check_apart(input, p, same=True)
         check_float("bernoulli_", ALL[p._kind_of().dtype])
-        p = expand(p, kind.shape)  # type: ignore[arg-type]
-    drawn = _drawn_chances("bernoulli_", p, kind.shape, kind.dtype, generator)
+    drawn = _drawn_chances("bernoulli_", p, input, kind.dtype, generator)
     return _write(input, drawn, WRITES["bernoulli"])
 
 
@@ -247,13 +206,15 @@ def normal(
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if not given:
-        made = _moved(randn(size, generator=generator, dtype=dtype), std, mean)
-        return finish(made, requires_grad, out)
+        return drawn_normal(size, dtype, requires_grad, generator, out, float(mean), float(std))  # type: ignore[arg-type]
     kinds = [a._kind_of() for a in given]
     for kind in kinds:
         check_float("normal", ALL[kind.dtype])
-    drawn = randn(common_shape([k.shape for k in kinds]), generator=generator, dtype=ALL[kinds[0].dtype])
-    return finish(_normal(drawn, mean, std), False, out)
+    shape, dtype = common_shape([k.shape for k in kinds]), ALL[kinds[0].dtype]
+    if not isinstance(std, Core):
+        drawn = drawn_normal(shape, dtype, False, generator, None, 0.0, float(std))
+        return finish(_normal(drawn, mean, 1.0), False, out)
+    return finish(_normal(randn(shape, generator=generator, dtype=dtype), mean, std), False, out)
 
 
 @recorded
@@ -286,26 +247,19 @@ def _constant(value: Any) -> Any:
     return wrap(value._read()) if isinstance(value, Core) else value
 
 
-def _seeds(state: np.ndarray) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=state.view(np.uint64)))
+def _by_numpy(draw: Law) -> Law:
+    """A draw that takes an unknown number of steps: NumPy's, from a state that the source gives."""
+
+    def law(source: Twister, n: int, dtype: str, *given: np.ndarray) -> np.ndarray:
+        rng = np.random.Generator(np.random.Philox(key=source.long_words(2)))
+        return draw(rng, *given).astype(laws.FLOATS[dtype], copy=False)
+
+    return law
 
 
-def _from_numpy(name: str, draw: Formula) -> Operation:
-    """A draw that takes an unknown number of steps: NumPy's, from a state of our own."""
-
-    def emit(m: Any, state: Any, *given: Any) -> Any:
-        *terms, shape, dtype = given
-        after, _ = bits_of(m, state, shape)
-        types = [Type(dtype, shape)]
-        (made,) = outside(m, name, lambda s, *xs: draw(_seeds(s), *xs), [state, *terms], types)
-        return after, made
-
-    return Operation(name, "", emit)
-
-
-POISSON = _from_numpy("poisson", lambda rng, rate: rng.poisson(rate))
-BINOMIAL = _from_numpy("binomial", lambda rng, n, p: rng.binomial(n.astype(np.int64), p))
-GAMMA = _from_numpy("standard_gamma", lambda rng, a: rng.standard_gamma(a))
+POISSON = _by_numpy(lambda rng, rate: rng.poisson(rate))
+BINOMIAL = _by_numpy(lambda rng, n, p: rng.binomial(n.astype(np.int64), p))
+GAMMA = _by_numpy(lambda rng, a: rng.standard_gamma(a))
 POISSON_OF = _writes("poisson", "PoissonBackward0")
 BINOMIAL_OF = _writes("binomial", "BinomialBackward0")
 
@@ -315,7 +269,7 @@ def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     kind = input._kind_of()
     check_float("poisson", ALL[kind.dtype])
     check_values(input, RATES)
-    drawn = generator_of(generator, "poisson").draw(POISSON, kind.shape, kind.dtype, given=(input,))
+    drawn = generator_of(generator, "poisson").draw_from(POISSON, kind.shape, (input,), kind.dtype)
     return _drawn_with(input, drawn, POISSON_OF)
 
 
@@ -327,7 +281,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     count, prob = expand(count, shape), expand(prob, shape)
     check_values(count, COUNTS)
     check_values(prob, CHANCES)
-    drawn = generator_of(generator, "binomial").draw(BINOMIAL, shape, kind.dtype, given=(count, prob))
+    drawn = generator_of(generator, "binomial").draw_from(BINOMIAL, shape, (count, prob), kind.dtype)
     return _drawn_with(count, drawn, BINOMIAL_OF)
 
 
@@ -335,7 +289,7 @@ def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tenso
     """Draws from gamma distributions of rate 1, without a gradient."""
     kind = concentration._kind_of()
     check_float("standard_gamma", ALL[kind.dtype])
-    drawn = generator_of(generator, "standard_gamma").draw(GAMMA, kind.shape, kind.dtype, given=(concentration,))
+    drawn = generator_of(generator, "standard_gamma").draw_from(GAMMA, kind.shape, (concentration,), kind.dtype)
     return finish(drawn, False, None)
 
 

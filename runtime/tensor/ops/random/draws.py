@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....compiler.ir.types import Type
-from .....compiler.ops.elementwise import cast
-from .....compiler.ops.shape import reshape, slice_
 from ...face.results import deliver
-from ...trace.fragments import Operation
+from ...transforms.lanes import open_levels
 from ...value.axes import check_sizes, sizes
 from ...value.core import Core
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
 from ..arranging.creation import finished
-from ..elementwise.arithmetic import mul
 from ..elementwise.complexes import view_as_complex
 from ..elementwise.elementary import cast_to
-from ..matrices.outside import outside
+from . import laws
+from .exchanges import exchanged
 from .generators import (
     Generator,
-    bits_of,
+    Law,
     default_generator,
     fork_rng,
     generator_of,
@@ -33,77 +30,41 @@ from .generators import (
     seed,
     set_rng_state,
 )
+from .layouts import laid_out, order_in_memory
+from .twister import Twister
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
 
 
-def digits_of(dtype: str) -> int:
-    """How many binary digits a float of this dtype has."""
-    return 24 if dtype == "f32" else 53
-
-
-def unit(m: Any, bits: Any, dtype: str) -> Any:
-    """The highest bits, as many as the dtype has digits, as a number in [0, 1)."""
-    digits = digits_of(dtype)
-    whole = m.and_(m.shr(bits, 64 - digits), 2**digits - 1)
-    return m(cast(m.b, whole.value, dtype=dtype)) * 2.0**-digits
-
-
-def open_unit(m: Any, bits: Any, dtype: str) -> Any:
-    """The same in (0, 1), with one digit less."""
-    digits = digits_of(dtype) - 1
-    whole = m.and_(m.shr(bits, 64 - digits), 2**digits - 1)
-    return (m(cast(m.b, whole.value, dtype=dtype)) + 0.5) * 2.0**-digits
-
-
-def _uniform(m: Any, state: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    after, bits = bits_of(m, state, shape)
-    return after, unit(m, bits, dtype)
-
-
-def _normal(m: Any, state: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """Box and Muller: a radius from one uniform number and an angle from another, each of 53 or 24 digits."""
-    after, bits = bits_of(m, state, (2, *shape))
-    full = (1,) * (1 + len(shape))
-    halves = []
-    for k in range(2):
-        half = slice_(m.b, bits.value, start=(k, *[0] * len(shape)), step=full, shape=(1, *shape))
-        half = m(reshape(m.b, half, shape=shape))
-        halves.append(unit(m, half, dtype))
-    radius = m.sqrt(-2.0 * m.log(1.0 - halves[0]))
-    return after, radius * m.cos(halves[1] * (2 * math.pi))
-
-
-def _integers(m: Any, state: Any, shape: tuple[int, ...], low: int, high: int) -> Any:
-    after, bits = bits_of(m, state, shape)
-    return after, m.mod(m.and_(bits, 2**63 - 1), high - low) + low
-
-
-UNIFORM, NORMAL = Operation("rand", "", _uniform), Operation("randn", "", _normal)
-INTEGERS = Operation("randint", "", _integers)
-
-
 def _drawn(
-    name: str, operation: Operation, size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any
+    name: str, law: Law, size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, *numbers: Any
 ) -> Tensor:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     if isinstance(out, Core) and dtype is None:
         kind = ALL[out._read().kind.dtype]
     shape = check_sizes(sizes(size))
     if kind.is_complex:  # of variance 1, half in each part
-        parts = _drawn(name, operation, (*shape, 2), kind.to_real(), False, generator, None)
-        made = view_as_complex(parts if operation is UNIFORM else mul(parts, math.sqrt(0.5)))
-        return finish(made, requires_grad, out)
+        if law is laws.normal:
+            numbers = 0.0, 1 / math.sqrt(2)
+        parts = _drawn(name, law, (*shape, 2), kind.to_real(), False, generator, None, *numbers)
+        return finish(view_as_complex(parts), requires_grad, out)
     check_float(name, kind)
-    made = generator_of(generator, name).draw(operation, shape, kind.code)
+    made = generator_of(generator, name).draw(law, shape, kind.code, *numbers)
     return finish(made, requires_grad, out)
 
 
 def evenly(shape: tuple[int, ...], dtype: str) -> Tensor:
-    """`rand`, where the shape and the dtype are known to be right; for functions that leave out or blur at random."""
+    """`rand`, where the shape and the dtype are known to be right; for functions that blur at random."""
     check_float("rand", ALL[dtype])
-    return default_generator.draw(UNIFORM, shape, dtype)
+    return default_generator.draw(laws.unit, shape, dtype)
+
+
+def coins(shape: tuple[int, ...], chance: float, like: Any) -> Tensor:
+    """True with that chance, for functions that leave out at random; in the order of `like`, if that has the shape."""
+    if like._path and like._kind_of().shape == shape:
+        return laid_out(default_generator, laws.kept, like, chance)
+    return default_generator.draw(laws.kept, shape, chance)
 
 
 def check_float(name: str, kind: DType) -> None:
@@ -124,7 +85,7 @@ def rand(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers evenly distributed in [0, 1)."""
-    return _drawn("rand", UNIFORM, size, dtype, requires_grad, generator, out)
+    return _drawn("rand", laws.unit, size, dtype, requires_grad, generator, out)
 
 
 def randn(
@@ -132,7 +93,7 @@ def randn(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers of the standard normal distribution."""
-    return _drawn("randn", NORMAL, size, dtype, requires_grad, generator, out)
+    return _drawn("randn", laws.normal, size, dtype, requires_grad, generator, out)
 
 
 def rand_like(
@@ -140,8 +101,7 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """`rand` in the shape and dtype of `input`."""
-    kind = input._kind_of()
-    return rand(kind.shape, generator=generator, dtype=dtype or ALL[kind.dtype], requires_grad=requires_grad)
+    return _like("rand_like", laws.unit, input, generator, dtype, requires_grad)
 
 
 def randn_like(
@@ -149,12 +109,33 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """`randn` in the shape and dtype of `input`."""
+    numbers = () if order_in_memory(input) is None else (0.0, 1.0, False)
+    return _like("randn_like", laws.normal, input, generator, dtype, requires_grad, *numbers)
+
+
+def _like(
+    name: str, law: Law, input: Tensor, generator: Any, dtype: Any, requires_grad: bool, *numbers: Any
+) -> Tensor:
     kind = input._kind_of()
-    return randn(kind.shape, generator=generator, dtype=dtype or ALL[kind.dtype], requires_grad=requires_grad)
+    wanted = dtype_of(dtype) if dtype is not None else ALL[kind.dtype]
+    if wanted.is_complex or not input._path:
+        return _drawn(name, law, (kind.shape,), wanted, requires_grad, generator, None)
+    check_float(name, wanted)
+    return finish(laid_out(generator_of(generator, name), law, input, wanted.code, *numbers), requires_grad)
 
 
-def integers(name: str, shape: tuple[int, ...], low: int, high: int, dtype: DType, generator: Any) -> Tensor:
-    """Integers from low to high - 1, as numbers of `dtype`."""
+def drawn_normal(
+    size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, mean: float, std: float
+) -> Tensor:
+    """Numbers of one normal distribution."""
+    return _drawn("normal", laws.normal, (size,), dtype, requires_grad, generator, out, mean, std)
+
+
+def integers(
+    name: str, shape: tuple[int, ...], low: int, high: int, dtype: DType, generator: Any, like: Any = None,
+    long: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Integers from low to high - 1, as numbers of `dtype`, in the order of the elements of `like`."""
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if not dtype.is_floating_point:
@@ -162,11 +143,9 @@ def integers(name: str, shape: tuple[int, ...], low: int, high: int, dtype: DTyp
         for word, n in (("from", low), ("to - 1", high - 1)):
             if not least <= n <= most:
                 raise RuntimeError(f"{name}: {word} is out of bounds for {dtype}, got {n}")
-    source = generator_of(generator, name)
-    bits = source.bits(shape) if high - low < 2**63 else None
-    if bits is None:
-        return cast_to(source.draw(INTEGERS, shape, low, high), dtype.code)  # type: ignore[return-value]
-    return finished(((bits & (2**63 - 1)) % (high - low) + low).astype(dtype.numpy, copy=False))
+    source, law, bounds = generator_of(generator, name), laws.integers, (low, high - low, long)
+    made = source.draw(law, shape, *bounds) if like is None else laid_out(source, law, like, *bounds)
+    return made if dtype.code == "i64" else cast_to(made, dtype.code)  # type: ignore[return-value]
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -210,27 +189,24 @@ def randperm(
     """The integers below `n` in random order."""
     source, shape = generator_of(generator, "randperm"), check_sizes((index(n),))
     kind = dtype_of(dtype) if dtype is not None else ALL[out._read().kind.dtype] if out is not None else int64
-    bits = source.bits(shape)
-    if bits is None:
-        return finish(cast_to(source.draw(ORDER, shape), kind.code), requires_grad, out)
-    order = finished(_sorted(bits).astype(kind.numpy, copy=False))
-    return finish(order, requires_grad, out)
+    made = source.draw(_orders, shape, shape[0]) if open_levels() else finished(_order(source, shape[0]))
+    return finish(made if kind is int64 else cast_to(made, kind.code), requires_grad, out)
 
 
-def _sorted(bits: np.ndarray) -> np.ndarray:
-    """The order of bits. NumPy's quickest sort gives it on every machine if no two are equal."""
-    order = np.argsort(bits)
-    row = bits[order]
-    return np.argsort(bits, kind="stable") if (row[1:] == row[:-1]).any() else order
+MANY = 500_000
+"""From so many exchanges on it is worth while to compile them."""
 
 
-def _order(m: Any, state: Any, shape: tuple[int, ...]) -> Any:
-    after, bits = bits_of(m, state, shape)
-    (order,) = outside(m, "randperm", _sorted, [bits], [Type("i64", shape)])
-    return after, order
+def _order(source: Generator, n: int) -> np.ndarray:
+    """What is compiled is so while the generator's lock is free: traces ask for its state."""
+    places = source.row(laws.places, n)
+    return laws.ordered(n, places) if n < MANY else exchanged(places)
 
 
-ORDER = Operation("randperm", "", _order)
+def _orders(source: Twister, count: int, n: int) -> np.ndarray:
+    lanes = count // n if n else 0
+    return np.array([laws.ordered(n, laws.places(source, n)) for _ in range(lanes)], np.int64).reshape(-1)
+
 
 __all__ = [
     "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "rand", "rand_like",

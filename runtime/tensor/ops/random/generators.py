@@ -1,13 +1,13 @@
-"""Generators of random numbers: a seed, and how many numbers were drawn.
+"""Generators of random numbers: PyTorch's on the processor, bit for bit, as sources of tensors.
 
-A draw is a function of the seed and of how many were drawn before.  It is made at once, so that a trace reads its
-numbers as it reads other data; in the lanes of `vmap`, where each may have its own, it is a part of the trace.
+A draw is made at once, so that a trace reads its numbers as it reads other data. In the lanes of `vmap`, where each may
+have its own, the numbers of all lanes are drawn together, the lanes first.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,158 +15,142 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.frontend.state import frozen
-from .....compiler.ops.random import random_bits
-from ...trace.fragments import Operation, fragment_for
-from ...trace.tape import force, record, tapes, unrepeatable
-from ...transforms.crossings import states_of
+from ...trace.tape import force, unrepeatable
+from ...transforms.crossings import drawing_levels, of_lanes, over_lanes
 from ...transforms.lanes import open_levels
-from ...value.cells import NAMES, Cell, cell_of, kind_of
+from ...value.cells import cell_of
 from ...value.core import Core, wrap
 from ...value.dtypes import device as Device
 from ..arranging.creation import finished
+from .twister import BYTES, State, Twister
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
 
+Law = Callable[..., np.ndarray]
 
 DEFAULT_SEED = 67280421310721
 
-STATE = kind_of("i64", (2,))
-
 
 class Generator:
-    """A seed and the number of elements drawn."""
+    """A source of random numbers that a lock protects; all that they depend on is the seed and what was drawn."""
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
         self.lock = threading.Lock()
-        self.state: Cell
-        self.manual_seed(DEFAULT_SEED)
+        self.source = Twister(DEFAULT_SEED)
+        self._state: State | None = None
+
+    @property
+    def state(self) -> State:
+        """Where it is: the same object as long as nothing is drawn."""
+        state = self._state
+        if state is None:
+            with self.lock:
+                state = self._state = self.source.state()
+        return state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        with self.lock:
+            self.source.go_to(state)
+            self._state = state
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from `seed`, an int from -2**63 to 2**64 - 1."""
+        """Start anew from `seed`, an int from -2**63 to 2**64 - 1, of which the lowest 32 bits count."""
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"manual_seed expected an int of 64 bits, got {seed}")
-        self.state = cell_of(np.array([_signed(seed), 0], np.int64))
+        with self.lock:
+            self._state = None
+            self.source.seed(seed % 2**64)
         return self
 
     def seed(self) -> int:
         """Start anew from a seed that the system chooses, and return it."""
-        self.manual_seed(int(np.random.SeedSequence().entropy) % 2**63)  # type: ignore[arg-type]
+        self.manual_seed(int(np.random.SeedSequence().entropy) % 2**53)  # type: ignore[arg-type]
         return self.initial_seed()
 
     def initial_seed(self) -> int:
         """The seed, as a number that is not negative."""
-        return int(force(self.state).array[0]) % 2**64  # type: ignore[index]
+        return self.source.initial
 
     def get_state(self) -> Tensor:
-        """The seed and the number of elements drawn, as an int64 tensor."""
-        return finished(np.array(force(self.state).array))
+        """The state as a tensor of 5056 bytes, which PyTorch's generator takes too."""
+        with self.lock:
+            return finished(self.source.packed())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from what `get_state` gave."""
+        """Go on from what `get_state` gave, here or in PyTorch."""
         if not isinstance(new_state, Core):
-            raise TypeError(f"expected a torch.ByteTensor or LongTensor, but got {type(new_state).__name__}")
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         kind = new_state._read().kind
-        if (kind.dtype, kind.shape) != ("i64", (2,)):
-            raise TypeError(f"set_state expected the int64 tensor of 2 elements that get_state gives, got {kind}")
-        self.state = cell_of(np.array(new_state._array()))
+        if kind.dtype != "u8":
+            raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}; {WAY}")
+        if kind.shape != (BYTES,):
+            raise RuntimeError(f"set_state: expected a tensor of {BYTES} bytes, got the shape {kind.shape}; {WAY}")
+        data = new_state._array().tobytes()
+        with self.lock:
+            try:
+                self.source.unpack(data)
+            except ValueError as error:
+                raise RuntimeError(f"set_state: {error}; {WAY}") from None
+            self._state = None
         return self
 
     def clone_state(self) -> Generator:
         """Another generator that draws what this one would draw next."""
-        return Generator().set_state(self.get_state())
+        made = Generator(self.device)
+        made.state = self.state
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"device": self.device, "state": np.array(force(self.state).array)}
+        with self.lock:
+            return {"device": self.device, "state": self.source.packed().tobytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["device"])
-        self.state = cell_of(state["state"])
+        self.source.unpack(state["state"])
 
-    def draw(
-        self, operation: Operation, shape: tuple[int, ...], *attributes: Any, given: Sequence[Core] = ()
-    ) -> Tensor:
-        """Numbers of this shape, which may depend on the tensors `given`, of that shape or of none."""
+    def row(self, law: Law, n: int, *numbers: Any) -> np.ndarray:
+        """An array of `law(source, n, *numbers)`."""
+        unrepeatable()
+        with self.lock:
+            self._state = None
+            return law(self.source, n, *numbers)
+
+    def draw(self, law: Law, shape: tuple[int, ...], *numbers: Any) -> Tensor:
+        """The tensor of this shape that `law(source, count, *numbers)` gives the elements of."""
+        levels = drawing_levels() if open_levels() else ()
+        whole = (*[level.size for level in levels], *shape) if levels else shape
+        made = self.row(law, prod(whole), *numbers)
+        cell = cell_of(made if len(whole) == 1 else made.reshape(whole))
+        return wrap(of_lanes(cell, levels) if levels else cell)
+
+    def draw_from(self, law: Law, shape: tuple[int, ...], given: Sequence[Core], *numbers: Any) -> Tensor:
+        """The same of `law(source, count, *numbers, *arrays)`, where tensors that broadcast to the shape are given."""
+        cells, levels = [tensor._read() for tensor in given], []
         if open_levels():
-            return self._recorded(operation, (shape, *attributes), given)
-        unrepeatable()
-        arrays: list[Any] = [force(tensor._read()).array for tensor in given]
-        arrays = [array if array.ndim == 0 else array.reshape(-1) for array in arrays]
-        made = self._drawn(operation, shape, attributes, arrays)
-        return wrap(cell_of(made if len(shape) == 1 else made.reshape(shape)))
-
-    def bits(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """As many ints of 64 random bits, or None in lanes."""
-        if open_levels():
-            return None
-        unrepeatable()
-        return self._drawn(BITS, shape, (), ()).reshape(shape)
-
-    def _drawn(
-        self, operation: Operation, shape: tuple[int, ...], attributes: tuple[Any, ...], given: Sequence[Any]
-    ) -> np.ndarray:
-        """The numbers in a row: draws of one size share their code, whatever their shape."""
-        kinds = [kind_of(NAMES[array.dtype], array.shape) for array in given]
-        fragment = fragment_for((operation, ((prod(shape),), *attributes), STATE, *kinds))
-        alone = fragment.alone
-        while True:
-            state = force(self.state)
-            with self.lock:
-                if self.state is not state:
-                    continue  # another thread has drawn
-                arrays = [state.array, *given]
-                made = alone.quick(arrays) if alone.quick is not None else None
-                after, numbers = made if type(made) is list else alone.run(arrays)  # type: ignore[arg-type]
-                self.state = Cell(STATE, after)
-                return numbers
-
-    def _recorded(self, operation: Operation, attributes: tuple[Any, ...], given: Sequence[Core]) -> Tensor:
-        """The draw as a part of the trace."""
-        cells = [tensor._read() for tensor in given]
-        unrepeatable()
-        with self._settled(cells):
-            lanes = states_of(self.state)
-            if lanes is not None:
-                self.state, state = lanes
-                fragment = fragment_for((operation, attributes, state.kind, *(c.kind for c in cells)))
-                return wrap(record(fragment, [state, *cells])[1])
-            fragment = fragment_for((operation, attributes, STATE, *(c.kind for c in cells)))
-            self.state, made = record(fragment, [self.state, *cells])
-        return wrap(made)
-
-    @contextmanager
-    def _settled(self, cells: Sequence[Cell]) -> Iterator[None]:
-        """Hold the lock, with nothing left that other threads have still to compute: they may be waiting for it."""
-        serial = tapes.tape.serial
-        while True:
-            for cell in (self.state, *cells):
-                if type(cell) is Cell and cell.array is None and cell.serial != serial:
-                    force(cell)
-            with self.lock:
-                if type(self.state) is not Cell or self.state.array is not None or self.state.serial == serial:
-                    yield
-                    return
+            cells, levels = over_lanes(cells)
+        sizes = tuple([level.size for level in levels])
+        whole = (*sizes, *shape)
+        arrays: list[Any] = []
+        for cell in cells:
+            array: Any = force(cell).array
+            ones = (1,) * (len(whole) - array.ndim)
+            array = array.reshape((*sizes, *ones, *array.shape[len(sizes) :]))
+            arrays.append(np.broadcast_to(array, whole).reshape(-1))
+        made = self.row(law, prod(whole), *numbers, *arrays)
+        return wrap(of_lanes(cell_of(made.reshape(whole)), levels))
 
 
-def bits_of(m: Any, state: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    after, bits = random_bits(m.b, state.value, shape=shape)
-    return m(after), m(bits)
-
-
-BITS = Operation("bits", "", bits_of)
-
-
-def _signed(word: int) -> int:
-    return (word + 2**63) % 2**64 - 2**63
-
+WAY = "states of get_state() and of PyTorch's CPU generator have this form, those of older versions of pullback do not"
 
 default_generator = Generator()
 default_generator.seed()
 
 
-def _set(state: Cell) -> None:
+def _set(state: State) -> None:
     default_generator.state = state
 
 
@@ -220,6 +204,6 @@ def generator_of(given: Any, name: str) -> Generator:
 
 
 __all__ = [
-    "DEFAULT_SEED", "Generator", "bits_of", "default_generator", "fork_rng", "generator_of", "get_rng_state",
+    "DEFAULT_SEED", "Generator", "default_generator", "fork_rng", "generator_of", "get_rng_state",
     "initial_seed", "manual_seed", "seed", "set_rng_state",
 ]  # fmt: skip

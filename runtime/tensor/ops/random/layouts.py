@@ -1,0 +1,46 @@
+"""Draws in the order of memory: for a tensor whose axes lie in another order, the tensor of numbers that PyTorch draws.
+
+    laid_out(generator, laws.unit, x, "f32")      of x's shape; for a transposed x, its columns come first
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...value.core import Core
+from ...value.paths import is_dense, strided
+from ..arranging.shapes import whole_of
+from .generators import Generator, Law
+from .twister import Twister
+
+
+def order_in_memory(x: Any) -> tuple[int, ...] | None:
+    """The axes of a tensor from the one with the longest steps on, None where that is the axes' own order."""
+    if not x._path or is_dense(whole := whole_of(x), x._path):
+        return None
+    steps = strided(whole, x._path).strides
+    axes = tuple(sorted(range(len(steps)), key=lambda k: -abs(steps[k])))
+    return None if axes == tuple(range(len(steps))) else axes
+
+
+def laid_out(generator: Generator, law: Law, like: Core, *numbers: Any) -> Any:
+    """A draw in the shape of a tensor, in the order in which that has its elements."""
+    shape, axes = like._kind_of().shape, order_in_memory(like)
+    if axes is None:
+        return generator.draw(law, shape, *numbers)
+    return generator.draw(_in_order, shape, law, shape, axes, *numbers)
+
+
+def _in_order(
+    source: Twister, n: int, law: Law, shape: tuple[int, ...], axes: tuple[int, ...], *numbers: Any
+) -> np.ndarray:
+    turned = [shape[k] for k in axes]
+    made = law(source, n, *numbers).reshape(-1, *turned)
+    return made.transpose(0, *[1 + axes.index(k) for k in range(len(axes))]).reshape(-1)
+
+
+def is_whole(x: Core) -> bool:
+    """Whether a tensor's elements lie one after the other, in the order of its axes."""
+    return not x._path or is_dense(whole_of(x), x._path)
