@@ -19,8 +19,8 @@ from tests.compare import assert_all_close
 x, y, z, t = sp.symbols("x y z t")
 i, j, k, n = sp.symbols("i j k n", integer=True)
 A, b, square = sp.MatrixSymbol("A", 3, 3), sp.MatrixSymbol("b", 3, 1), sp.MatrixSymbol("B", n, n)
-a = sp.IndexedBase("a")
-theta = dynamicsymbols("theta")
+a: Any = sp.IndexedBase("a")
+theta: Any = dynamicsymbols("theta")
 f = sp.Function("f")
 
 rng = np.random.default_rng(3)

@@ -130,7 +130,7 @@ def test_the_gradient_is_read_out(number: int) -> None:
 
 
 def test_it_is_legible() -> None:
-    a = sp.IndexedBase("a", (3,), real=True)
+    a: Any = sp.IndexedBase("a", (3,), real=True)
     assert jit(lambda a: np.sum(a * a)).sympy(three) == a[0] ** 2 + a[1] ** 2 + a[2] ** 2  # type: ignore[attr-defined]
     made = hessian(lambda a: np.sum(a**3) + a[0] * a[1]).sympy(three)  # type: ignore[attr-defined]
     assert made == sp.Matrix([[6 * a[0], 1, 0], [1, 6 * a[1], 0], [0, 0, 6 * a[2]]])
@@ -228,7 +228,7 @@ def test_a_pendulum_on_a_cart(links: int) -> None:
 
 def test_lagrange_and_plain_equations() -> None:
     m, g, length = sp.symbols("m g l")
-    q = dynamicsymbols("q")
+    q: Any = dynamicsymbols("q")
     lagrangian = m * length**2 * q.diff() ** 2 / 2 - m * g * length * (1 - sp.cos(q))
     method = LagrangesMethod(lagrangian, [q])
     with pytest.raises(ValueError, match="form_lagranges_equations"):

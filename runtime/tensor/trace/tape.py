@@ -267,8 +267,14 @@ class Tape(TapeBase):
 class _Tapes(threading.local):
     """The tape of each thread, with the choices that it made."""
 
-    def __init__(self) -> None:
-        self.tape = Tape()
+    tape: Tape
+
+    def __getattr__(self, name: str) -> Tape:
+        """The first use in a thread; what is collected while the tape is made may use it already."""
+        if name != "tape":
+            raise AttributeError(name)
+        made = Tape()
+        return self.__dict__.setdefault("tape", made)
 
 
 tapes = _Tapes()
