@@ -32,6 +32,7 @@ FAMILIES = (
     "heat",
     "cofactors",
     "derivatives",
+    "symbols",
     "matrices",
     "fourier",
     "long_time",

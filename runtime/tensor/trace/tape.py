@@ -265,16 +265,10 @@ class Tape(TapeBase):
 
 
 class _Tapes(threading.local):
-    """The tape of each thread, with the choices that it made."""
-
-    tape: Tape
+    """The `tape` of each thread, with the choices that it made. What is collected while one is made may need it."""
 
     def __getattr__(self, name: str) -> Tape:
-        """The first use in a thread; what is collected while the tape is made may use it already."""
-        if name != "tape":
-            raise AttributeError(name)
-        made = Tape()
-        return self.__dict__.setdefault("tape", made)
+        return self.__dict__.setdefault("tape", Tape())
 
 
 tapes = _Tapes()
