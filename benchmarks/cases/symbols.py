@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ x, y, z = sp.symbols("x y z")
 def chained(count: int) -> tuple[list[Any], Any]:
     """A sum over neighbours, as of a chain of springs that are not linear."""
     xs = list(sp.symbols(f"x0:{count}"))
-    terms = [sp.sin(a * b) ** 2 * sp.exp(-(a**2)) for a, b in zip(xs[:-1], xs[1:], strict=True)]
+    terms = [sp.sin(a * b) ** 2 * sp.exp(-(a**2)) for a, b in pairwise(xs)]
     return xs, sp.Add(*terms)
 
 
