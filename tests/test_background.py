@@ -72,7 +72,7 @@ assert after["replayed"] > before["replayed"]
 
 
 def test_a_step_does_not_wait() -> None:
-    """In a process of its own: what ran before has a say in when a kernel is asked for."""
+    """In a process of its own: where a trace was open before, the first step ends that one and asks for no kernel."""
     run = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=200)
     assert run.returncode == 0, run.stderr
 

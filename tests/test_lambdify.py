@@ -164,6 +164,8 @@ def test_integrals_by_quadrature() -> None:
     ([x, y], (np.ones(3), np.ones(4)), ValueError, r"broadcast: x: \(3,\), y: \(4,\)"),
     ([(x, y)], (1.0,), TypeError, "expected a sequence of 2"),
     ([square], (np.ones((2, 3)),), ValueError, r"expected \(n, n\)"),
+    ([x], ("a",), TypeError, "argument 0, which is x, is the string 'a': expected a number or array"),
+    ([x], (None,), TypeError, "expected a number or array"),
 ])  # fmt: skip
 def test_wrong_arguments(args: Any, given: Any, error: Any, says: str) -> None:
     function = lambdify(args, sp.Integer(1) if args == [A] or args == [square] else x)
@@ -245,6 +247,8 @@ def test_precision_names_what_loses_digits() -> None:
     assert better.value < 4
     assert not better.losses
     assert max(pullback.precision(lambda u, v: u * np.exp(v), 0.3, 0.7).slopes) < 2
+    with pytest.raises(TypeError, match="argument 0 is a ndarray, expected one float"):
+        pullback.precision(np.sin, np.ones(3))  # type: ignore[arg-type]
 
 
 @pullback.primitive

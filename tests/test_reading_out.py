@@ -184,6 +184,16 @@ def test_gradients_of_long_sums_are_sums() -> None:
     assert valued(made[1][1], ["v", "rate"], given) == pytest.approx(slope(*given)[1][1], rel=1e-12)
 
 
+def test_complex_numbers_are_read_out() -> None:
+    re, im = sp.symbols("z_real z_imag", real=True)
+    made = jit(lambda z: {"e": np.exp(z), "n": [z * z]}).sympy(1j)  # type: ignore[attr-defined]
+    assert made["e"] == sp.exp(re) * sp.cos(im) + sp.I * sp.exp(re) * sp.sin(im)
+    assert sp.expand(made["n"][0] - (re + sp.I * im) ** 2) == 0
+    assert jit(lambda z: 2 * z).sympy(np.ones(2, complex)).shape == (2,)  # type: ignore[attr-defined]
+    with pytest.raises(NoExpression, match=r"np\.real"):
+        jit(lambda z: 2 * z).sympy(np.ones(100, complex))  # type: ignore[attr-defined]
+
+
 def test_latex() -> None:
     text = value_and_grad(lambda x, y: np.sin(x * y) ** 2 * np.exp(x * y)).latex()  # type: ignore[attr-defined]
     assert text.startswith("\\begin{aligned}\n")

@@ -20,6 +20,7 @@ from ..inspect.explored import explored
 from ..inspect.profile import Profile
 from ..inspect.text import Text
 from ..symbolic.latex import to_latex
+from ..symbolic.results import with_complex
 from ..symbolic.writing import NoExpression, slopes, to_sympy
 from .chosen import EVERY
 from .compiled import Compiled
@@ -176,7 +177,7 @@ class Inside:
             if not wrt:
                 raise
             made = slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
-        return assemble(result, lambda leaf: made[leaf.index])
+        return assemble(with_complex(result), lambda leaf: made[leaf.index])
 
     def latex(self, *args: Any, intermediates: bool = True, **kwargs: Any) -> str:
         """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""

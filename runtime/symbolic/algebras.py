@@ -1,7 +1,7 @@
 """What expressions are read over while a function is traced: real terms of one type, or arrays of any.
 
-    m = Reals(now, Type("f64", (3,)))     elementwise operations of one type, emitted at once
-    m = Arrays(now)                       NumPy's own functions on traced arrays, for complex numbers
+    m = RealAlgebra(now, Type("f64", (3,)))     elementwise operations of one type, emitted at once
+    m = ArrayAlgebra(now)                       NumPy's own functions on traced arrays, for complex numbers
 
 Both have the primitives and the functions of `scipy.special` as methods. `m.array(x)` is a term as a traced array, and
 `m.term(x)` an array as a term.
@@ -24,7 +24,7 @@ from ...compiler.ops.scipy.called import TABLE, Functions
 from ...compiler.ops.term import Term
 
 
-class Reals(Functions):
+class RealAlgebra(Functions):
     """Terms of one type, which numbers take where no other term says so."""
 
     __slots__ = ("now", "type", "sizes")
@@ -55,9 +55,9 @@ class Reals(Functions):
         dtype = np.dtype(bool) if getattr(x, "dtype", None) == np.bool else self.type.numpy
         return Term(self, conform(self.now, x, dtype, self.type.shape))
 
-    def like(self, now: Tracing, shape: tuple[Any, ...] | None = None) -> Reals:
+    def like(self, now: Tracing, shape: tuple[Any, ...] | None = None) -> RealAlgebra:
         """The same in another trace, or of another shape."""
-        return Reals(now, self.type if shape is None else self.type.with_shape(shape), self.sizes)
+        return RealAlgebra(now, self.type if shape is None else self.type.with_shape(shape), self.sizes)
 
     @property
     def batch(self) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ class Reals(Functions):
         return self.type.shape
 
 
-class Arrays:
+class ArrayAlgebra:
     """Traced arrays and numbers of any type as terms, their operations by NumPy's names."""
 
     names: ClassVar = {
@@ -96,9 +96,9 @@ class Arrays:
     def term(self, x: Any) -> Any:
         return x
 
-    def like(self, now: Tracing, shape: tuple[Any, ...] | None = None) -> Arrays:
+    def like(self, now: Tracing, shape: tuple[Any, ...] | None = None) -> ArrayAlgebra:
         """The same in another trace, or of another shape."""
-        return Arrays(now, self.batch if shape is None else shape, self.sizes)
+        return ArrayAlgebra(now, self.batch if shape is None else shape, self.sizes)
 
 
 def _real(x: Any) -> Any:
@@ -138,4 +138,4 @@ def load_scipy(name: str, always: bool = False) -> None:
         raise ImportError(f"{verdict}: pip install scipy") from None
 
 
-__all__ = ["Arrays", "Probe", "Reals", "load_scipy"]
+__all__ = ["ArrayAlgebra", "Probe", "RealAlgebra", "load_scipy"]

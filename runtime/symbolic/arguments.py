@@ -21,7 +21,7 @@ from .library import sympy_module
 
 
 @dataclass(frozen=True)
-class Slot:
+class ArgumentSlot:
     """One argument, or a part of one.
 
     form    "number", for what is computed with element by element; "array" for a matrix or an indexed base; "matrix"
@@ -36,7 +36,7 @@ class Slot:
     shape: tuple[int, ...] = ()
 
 
-def slots_of(args: Any) -> list[Slot]:
+def slots_of(args: Any) -> list[ArgumentSlot]:
     """A slot for each argument. TypeError for what is none, ValueError for one that stands twice."""
     sympy = sympy_module()
 
@@ -53,19 +53,19 @@ def slots_of(args: Any) -> list[Slot]:
     return slots
 
 
-def _slot(given: Any, path: str) -> Slot:
+def _slot(given: Any, path: str) -> ArgumentSlot:
     sympy = sympy_module()
 
     if isinstance(given, (sympy.MatrixBase, sympy.NDimArray)):
         shape = tuple(map(int, given.shape))
         flat = sympy.flatten(given) if isinstance(given, sympy.MatrixBase) else sympy.flatten(given.tolist())
-        return Slot("matrix", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(flat)), shape)
+        return ArgumentSlot("matrix", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(flat)), shape)
     if isinstance(given, (sympy.MatrixSymbol, sympy.IndexedBase)) or _is_array_symbol(given):
-        return Slot("array", path, given)
+        return ArgumentSlot("array", path, given)
     if _is_key(given):
-        return Slot("number", path, given)
+        return ArgumentSlot("number", path, given)
     if isinstance(given, (list, tuple, sympy.Tuple)) and path.count("[") < 50:
-        return Slot("list", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(given)))
+        return ArgumentSlot("list", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(given)))
     fix = "sympy.Symbol('x'), f(t), Derivative(f(t), t), a MatrixSymbol, an IndexedBase, or lists and matrices of these"
     raise TypeError(f"lambdify: {path} is {told(given)}, expected a SymPy Symbol: {fix}")
 
@@ -95,14 +95,14 @@ def told(x: Any) -> str:
         return f"an object of type {type(x).__name__}"
 
 
-def keys_of(slot: Slot) -> list[Any]:
+def keys_of(slot: ArgumentSlot) -> list[Any]:
     """What a slot and its parts stand for."""
     if slot.form in ("number", "array"):
         return [slot.key]
     return [key for part in slot.parts for key in keys_of(part)]
 
 
-def names_of(slots: Sequence[Slot]) -> list[str]:
+def names_of(slots: Sequence[ArgumentSlot]) -> list[str]:
     """An identifier for each argument, its own name where that is one and not taken."""
     names: list[str] = []
     for k, slot in enumerate(slots):
@@ -123,21 +123,20 @@ def _spelled(key: Any) -> str:
     return str(getattr(key, "name", getattr(getattr(key, "func", None), "__name__", "")))
 
 
-def bind(slots: Sequence[Slot], given: Sequence[Any]) -> list[tuple[Slot, Any]]:
+def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[tuple[ArgumentSlot, Any]]:
     """Of each number and array its slot and its value. ValueError and TypeError for a structure that is another."""
-    made: list[tuple[Slot, Any]] = []
+    made: list[tuple[ArgumentSlot, Any]] = []
     for slot, value in zip(slots, given, strict=True):
         _bind(slot, value, made)
     return made
 
 
-def _bind(slot: Slot, value: Any, made: list[tuple[Slot, Any]]) -> None:
+def _bind(slot: ArgumentSlot, value: Any, made: list[tuple[ArgumentSlot, Any]]) -> None:
     if slot.form == "array":
         made.append((slot, np.asarray(value) if isinstance(value, (list, tuple)) else value))
     elif slot.form == "number":
-        if isinstance(value, (list, tuple, dict)):
-            is_a = f"{slot.path}, which is {slot.key}, is a {type(value).__name__}"
-            raise TypeError(f"{is_a}: expected a number or array")
+        if value is None or isinstance(value, (list, tuple, dict, str, bytes)):
+            raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}: expected a number or array")
         made.append((slot, value))
     elif slot.form == "list":
         for part, each in zip(slot.parts, _parts(slot, value), strict=True):
@@ -147,7 +146,7 @@ def _bind(slot: Slot, value: Any, made: list[tuple[Slot, Any]]) -> None:
             _bind(part, each, made)
 
 
-def _parts(slot: Slot, value: Any) -> Sequence[Any]:
+def _parts(slot: ArgumentSlot, value: Any) -> Sequence[Any]:
     """The elements of a sequence, or of an array along its first axis."""
     if not isinstance(value, (list, tuple)) and not getattr(value, "shape", ()):
         raise TypeError(f"{slot.path} is {told(value)}, expected a sequence of {len(slot.parts)}")
@@ -156,7 +155,7 @@ def _parts(slot: Slot, value: Any) -> Sequence[Any]:
     return [value[k] for k in range(len(value))]
 
 
-def _elements(slot: Slot, value: Any) -> list[Any]:
+def _elements(slot: ArgumentSlot, value: Any) -> list[Any]:
     """The elements of an array whose first axes are a matrix's; a vector's may be one axis."""
     if isinstance(value, (list, tuple)):
         value = np.stack([np.stack(row) if isinstance(row, (list, tuple)) else row for row in value])
@@ -172,4 +171,4 @@ def _elements(slot: Slot, value: Any) -> list[Any]:
 
 
 
-__all__ = ["Slot", "bind", "keys_of", "names_of", "slots_of", "told"]
+__all__ = ["ArgumentSlot", "bind", "keys_of", "names_of", "slots_of", "told"]

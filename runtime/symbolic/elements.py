@@ -1,7 +1,7 @@
 """Arrays of expressions: what an element is at indices that are whole numbers or expressions themselves.
 
     x = parameter(IndexedBase("x"), (3,))      x[1] is x[1], x[k + 1] is x[k + 1]
-    y = Elements((3,), lambda i: x[i] ** 2)
+    y = SymbolicArray((3,), lambda i: x[i] ** 2)
 
 Up to `EXPLICIT` elements are made at once, so that their number does not add to the depth of a reading.
 """
@@ -27,7 +27,7 @@ class NoExpression(TypeError):
     """A graph that no expression can be read off."""
 
 
-class Elements:
+class SymbolicArray:
     """The elements of an array of this shape: `value` makes the one at an index, each only once."""
 
     def __init__(self, shape: tuple[int, ...], value: Callable[..., Any], base: bool = False) -> None:
@@ -68,18 +68,18 @@ class Elements:
         return [self[index] for index in np.ndindex(*self.shape)]
 
 
-def scalar(e: Any) -> Elements:
-    return Elements((), lambda: e)
+def scalar(e: Any) -> SymbolicArray:
+    return SymbolicArray((), lambda: e)
 
 
-def parameter(base: Any, shape: tuple[int, ...]) -> Elements:
+def parameter(base: Any, shape: tuple[int, ...]) -> SymbolicArray:
     """The elements of an array that has a name."""
-    return Elements(shape, lambda *index: base[index], base=True)
+    return SymbolicArray(shape, lambda *index: base[index], base=True)
 
 
-def table(values: np.ndarray) -> Elements:
+def table(values: np.ndarray) -> SymbolicArray:
     """Elements that are at hand, as an array of objects."""
-    return Elements(values.shape, lambda *index: values[index])
+    return SymbolicArray(values.shape, lambda *index: values[index])
 
 
 # ---- the language of `compiler.loops`
@@ -190,16 +190,25 @@ def expression(e: Any, m: Formulas) -> Any:
     raise NoExpression("sympy() cannot read an index that is computed like this")
 
 
-def reads(args: Sequence[Elements], dtypes: Sequence[str], m: Formulas) -> list[Callable[[Any], Element]]:
+def reads(args: Sequence[SymbolicArray], dtypes: Sequence[str], m: Formulas) -> list[Callable[[Any], Element]]:
     """How `define` reads the arguments of an operation."""
 
-    def reader(x: Elements, dtype: str) -> Callable[[Any], Element]:
+    def reader(x: SymbolicArray, dtype: str) -> Callable[[Any], Element]:
         return lambda index: known(x[[expression(i, m) for i in index]], dtype, m)
 
     return [reader(x, d) for x, d in zip(args, dtypes, strict=True)]
 
 
 __all__ = [
-    "EXPLICIT", "Elements", "Formulas", "NoExpression", "choose", "component", "expression", "parameter", "reads",
-    "scalar", "table",
+    "EXPLICIT",
+    "Formulas",
+    "NoExpression",
+    "SymbolicArray",
+    "choose",
+    "component",
+    "expression",
+    "parameter",
+    "reads",
+    "scalar",
+    "table",
 ]  # fmt: skip

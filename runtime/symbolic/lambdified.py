@@ -24,9 +24,9 @@ from ...compiler.ops.term import Term
 from ..compiled.byname import made_of
 from ..compiled.derive import Jit
 from ..compiled.function import Function
-from .algebras import Arrays, Reals
-from .arguments import Slot, bind, keys_of, names_of, slots_of
-from .reading import Reader
+from .algebras import ArrayAlgebra, RealAlgebra
+from .arguments import ArgumentSlot, bind, keys_of, names_of, slots_of
+from .reading import ExpressionReader
 from .results import results_of
 from .stable import stabilized
 
@@ -126,7 +126,7 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     """The Python function that is traced."""
     slots = slots_of(args)
     leaves, paths, make = results_of(expr)
-    reader = Reader(functions, options["use_imps"], options["complex"], options["quadrature"])
+    reader = ExpressionReader(functions, options["use_imps"], options["complex"], options["quadrature"])
     rewrites: list[tuple[Any, Any]] = []
     if options["stable"]:
         made = [stabilized(leaf) for leaf in leaves]
@@ -153,14 +153,16 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     return function
 
 
-def _check(reader: Reader, leaf: Any, path: str, keys: list[Any]) -> None:
+def _check(reader: ExpressionReader, leaf: Any, path: str, keys: list[Any]) -> None:
     try:
         reader.check([leaf], keys)
     except UnknownFunction as error:
         raise UnknownFunction(f"lambdify: {path}: {error}") from None
 
 
-def _emitted(reader: Reader, leaves: list[Any], slots: list[Slot], given: tuple[Any, ...]) -> list[Any]:
+def _emitted(
+    reader: ExpressionReader, leaves: list[Any], slots: list[ArgumentSlot], given: tuple[Any, ...]
+) -> list[Any]:
     """The values of the expressions as operations of the function being traced."""
     now, bound = here(*given), bind(slots, given)
     sizes: dict[Any, int] = {}
@@ -169,11 +171,11 @@ def _emitted(reader: Reader, leaves: list[Any], slots: list[Slot], given: tuple[
     size = _broadcast(batches, bound)
     dtype = result_dtype(*values) if values else np.dtype(np.float64)
     if reader.complex or dtype.kind == "c":
-        m: Any = Arrays(now, size, sizes)
+        m: Any = ArrayAlgebra(now, size, sizes)
         env = {slot.key: _complex(x, dtype) if reader.complex else x for slot, x in bound}
     else:
         dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-        m = Reals(now, Type(NAMES[dtype], size), sizes)
+        m = RealAlgebra(now, Type(NAMES[dtype], size), sizes)
         env = {slot.key: m.term(x) if slot.form == "number" else x for slot, x in bound}
     weak = all(not isinstance(x, (np.ndarray, np.generic)) and getattr(x, "weak", True) for x in values)
     return [_made(m, term, weak) for term in reader.read(leaves, m, env)]
@@ -184,7 +186,7 @@ def _complex(x: Any, dtype: np.dtype) -> Any:
     return x.astype(np.result_type(dtype, np.complex64)) if hasattr(x, "astype") else complex(x)
 
 
-def _broadcast(batches: list[tuple[Any, ...]], bound: list[tuple[Slot, Any]]) -> tuple[Any, ...]:
+def _broadcast(batches: list[tuple[Any, ...]], bound: list[tuple[ArgumentSlot, Any]]) -> tuple[Any, ...]:
     """The shape that numbers have, after NumPy's rule."""
     try:
         return broadcast_shapes(*batches)
@@ -193,7 +195,7 @@ def _broadcast(batches: list[tuple[Any, ...]], bound: list[tuple[Slot, Any]]) ->
         raise ValueError(f"lambdify: the shapes of the arguments do not broadcast: {told}") from None
 
 
-def _own_shape(slot: Slot, x: Any, sizes: dict[Any, int]) -> tuple[Any, ...]:
+def _own_shape(slot: ArgumentSlot, x: Any, sizes: dict[Any, int]) -> tuple[Any, ...]:
     """The shape that an argument is computed with: of matrices, that of the batch; `sizes` get their values."""
     shape = shape_of(x)
     if slot.form == "number":
@@ -215,7 +217,7 @@ def _made(m: Any, term: Any, weak: bool) -> Any:
     """A term as what the function returns; a matrix has its rows and columns in front of a batch."""
     if isinstance(term, Term):
         return Array(m.now, term.value, weak and term.value.type.is_float)
-    if isinstance(m, Arrays):
+    if isinstance(m, ArrayAlgebra):
         whole = np.ndim(term) > len(m.batch) or not isinstance(term, (bool, int, float, complex))
         return term if whole else np.full(m.batch, term) if m.batch else np.asarray(term)
     if isinstance(term, (bool, int, float)):

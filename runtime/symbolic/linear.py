@@ -9,14 +9,14 @@ import numpy as np
 
 from ...compiler.ir.graph import Op
 from ...compiler.ops.linalg import factor, solutions
-from .elements import Elements, NoExpression, table
+from .elements import NoExpression, SymbolicArray, table
 from .library import sympy_module
 
 ROWS = 5
 """The largest matrix: the determinant of one of n rows has n! terms."""
 
 
-def _matrix(x: Elements) -> Any:
+def _matrix(x: SymbolicArray) -> Any:
     sympy = sympy_module()
 
     if len(x.shape) != 2 or max(x.shape, default=0) > ROWS:
@@ -25,7 +25,7 @@ def _matrix(x: Elements) -> Any:
     return sympy.Matrix(*x.shape, x.all())
 
 
-def _back(m: Any) -> Elements:
+def _back(m: Any) -> SymbolicArray:
     values = np.empty(m.shape, object)
     for index in np.ndindex(*m.shape):
         values[index] = m[index]
@@ -40,28 +40,28 @@ def _adjugate(a: Any) -> Any:
     return a.adjugate(method="berkowitz")
 
 
-def _inverse(op: Op, a: Elements) -> Elements:
+def _inverse(op: Op, a: SymbolicArray) -> SymbolicArray:
     m = _matrix(a)
     return _back(_adjugate(m) / _determinant(m))
 
 
-def _solve(op: Op, a: Elements, b: Elements) -> Elements:
+def _solve(op: Op, a: SymbolicArray, b: SymbolicArray) -> SymbolicArray:
     m = _matrix(a)
     if op.attrs["turned"]:
         m = m.T
     return _back(_adjugate(m) * _matrix(b) / _determinant(m))
 
 
-def _det(op: Op, a: Elements) -> Elements:
+def _det(op: Op, a: SymbolicArray) -> SymbolicArray:
     value = _determinant(_matrix(a))
-    return Elements((), lambda: value)
+    return SymbolicArray((), lambda: value)
 
 
-def _cofactor(op: Op, a: Elements) -> Elements:
+def _cofactor(op: Op, a: SymbolicArray) -> SymbolicArray:
     return _back(_adjugate(_matrix(a)).T)
 
 
-def _cholesky(op: Op, a: Elements) -> Elements:
+def _cholesky(op: Op, a: SymbolicArray) -> SymbolicArray:
     """The lower triangle alone is read, as LAPACK does."""
     sympy = sympy_module()
 
@@ -74,19 +74,19 @@ def _cholesky(op: Op, a: Elements) -> Elements:
     return _back(made)
 
 
-def _logarithm(op: Op, a: Elements) -> Sequence[Elements]:
+def _logarithm(op: Op, a: SymbolicArray) -> Sequence[SymbolicArray]:
     sympy = sympy_module()
 
     value = _determinant(_matrix(a))
     parts = sympy.sign(value), sympy.log(sympy.Abs(value))
-    return [Elements((), lambda: parts[0]), Elements((), lambda: parts[1])]
+    return [SymbolicArray((), lambda: parts[0]), SymbolicArray((), lambda: parts[1])]
 
 
-def _one(rule: Callable[..., Elements]) -> Callable[..., Sequence[Elements]]:
+def _one(rule: Callable[..., SymbolicArray]) -> Callable[..., Sequence[SymbolicArray]]:
     return lambda reading, op, args: [rule(op, *args)]
 
 
-RULES: dict[Any, Callable[..., Sequence[Elements]]] = {
+RULES: dict[Any, Callable[..., Sequence[SymbolicArray]]] = {
     solutions.inverse: _one(_inverse),
     solutions.solve: _one(_solve),
     solutions.det: _one(_det),

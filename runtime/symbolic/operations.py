@@ -19,7 +19,7 @@ from ...compiler.ops.elementwise import cast, select
 from ...compiler.ops.require import require
 from ...compiler.ops.source import const, iota
 from . import linear
-from .elements import Elements, Formulas, NoExpression, choose, scalar
+from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
 from .library import sympy_module
 from .recurrences import looped, unrolled
 
@@ -39,22 +39,22 @@ def told(op: Op) -> str:
 
 def _constant(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     value = number_of(op.attrs["value"])
-    return [Elements(static_shape(op.results[0].type), lambda *index: value)]
+    return [SymbolicArray(static_shape(op.results[0].type), lambda *index: value)]
 
 
 def _index(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     sympy = sympy_module()
 
     axis = op.attrs["axis"]
-    return [Elements(static_shape(op.results[0].type), lambda *index: sympy.sympify(index[axis]))]
+    return [SymbolicArray(static_shape(op.results[0].type), lambda *index: sympy.sympify(index[axis]))]
 
 
 def _select(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [_chosen(reading.m, *args)]
 
 
-def _chosen(m: Formulas, p: Elements, a: Elements, b: Elements) -> Elements:
-    return Elements(a.shape, lambda *index: choose(m, p[index if p.shape else ()], a[index], b[index]))
+def _chosen(m: Formulas, p: SymbolicArray, a: SymbolicArray, b: SymbolicArray) -> SymbolicArray:
+    return SymbolicArray(a.shape, lambda *index: choose(m, p[index if p.shape else ()], a[index], b[index]))
 
 
 def _cast(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
@@ -63,7 +63,7 @@ def _cast(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     source, into = op.args[0].type, op.results[0].type
     (x,) = args
     if source.dtype == "bool":
-        return [Elements(x.shape, lambda *index: sympy.Piecewise((1, x[index]), (0, True)))]
+        return [SymbolicArray(x.shape, lambda *index: sympy.Piecewise((1, x[index]), (0, True)))]
     if into.is_float or (not source.is_float and into.dtype != "bool"):
         return args
     raise NoExpression(f"sympy() cannot read {told(op)}")
@@ -92,7 +92,7 @@ def _branch(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     if yes is None or no is None:
         return yes or no or []
     both = zip(yes, no, strict=True)
-    return [_chosen(reading.m, args[0], a, b) if isinstance(a, Elements) else Either(p, a, b) for a, b in both]
+    return [_chosen(reading.m, args[0], a, b) if isinstance(a, SymbolicArray) else Either(p, a, b) for a, b in both]
 
 
 def _scan(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:

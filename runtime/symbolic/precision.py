@@ -32,7 +32,7 @@ LOST = 16.0
 
 
 @dataclass(frozen=True)
-class Loss:
+class LostDigits:
     """A part of a formula that loses digits: its error, and the largest of those of its own parts, in ulps."""
 
     part: Any
@@ -51,7 +51,7 @@ class Precision:
 
     value: float
     slopes: tuple[float, ...]
-    losses: tuple[Loss, ...]
+    losses: tuple[LostDigits, ...]
 
     def __str__(self) -> str:
         slopes = ", ".join(f"{s:.3g}" for s in self.slopes)
@@ -73,6 +73,9 @@ def precision(function: Any, *args: float) -> Precision:
     (True, 1 - cos(x))
     """
     compiled = function if hasattr(function, "sympy") else jit(function)
+    for k, a in enumerate(args):
+        if np.ndim(a) or not isinstance(a, (int, float, np.generic, np.ndarray)):
+            raise TypeError(f"precision: argument {k} is a {type(a).__name__}, expected one float: call it for each")
     given = [float(a) for a in args]
     e = compiled.sympy(*given)
     symbols = symbols_of(compiled, len(given))
@@ -98,7 +101,7 @@ def _precision(function: Any, slope: Any, e: Any, symbols: Sequence[Any], given:
     return Precision(value, errors, tuple(losses(e, symbols, point)))
 
 
-def losses(e: Any, symbols: Sequence[Any], point: dict[Any, float]) -> list[Loss]:
+def losses(e: Any, symbols: Sequence[Any], point: dict[Any, float]) -> list[LostDigits]:
     """The parts whose error is far above that of theirs, the worst first."""
     sympy = sympy_module()
 
@@ -111,7 +114,7 @@ def losses(e: Any, symbols: Sequence[Any], point: dict[Any, float]) -> list[Loss
     for part, error in errors.items():
         before = max([errors.get(a, 0.0) for a in part.args], default=0.0)
         if error > LOST * max(before, 1.0):
-            found.append(Loss(part, error, before))
+            found.append(LostDigits(part, error, before))
     return sorted(found, key=lambda loss: -loss.ulps)
 
 
@@ -143,4 +146,4 @@ def ulps(got: float, want: Any) -> float:
     return float(abs(want - got) / np.spacing(abs(near)))
 
 
-__all__ = ["Loss", "Precision", "precision"]
+__all__ = ["LostDigits", "Precision", "precision"]

@@ -1,6 +1,6 @@
 """SymPy expressions as operations of the function that is being traced: what `read_all` has no rule for.
 
-    reader = Reader(functions={"f": np.tanh})
+    reader = ExpressionReader(functions={"f": np.tanh})
     reader.check([e], keys)                 everything in e can be read, or an UnknownFunction names what cannot
     reader.read([e], m, {x: term})          the terms over an algebra of `algebras`
 
@@ -26,7 +26,7 @@ CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
 """The modules of `sympy.codegen` that have functions of floats."""
 
 
-class Reader:
+class ExpressionReader:
     """How expressions are read.
 
     functions    by name, what functions of no class of SymPy's stand for
@@ -136,7 +136,7 @@ def _keys() -> frozenset[type]:
 
 
 @cache
-def _rules() -> dict[type, Callable[[Reader, Any, Mapping[Any, Any]], Plan | None]]:
+def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], Plan | None]]:
     sympy = sympy_module()
 
     made: dict[type, Any] = {}
@@ -153,7 +153,7 @@ def _modules() -> list[Any]:
     return [sympy_module(), *[getattr(codegen_module(), name) for name in CODEGEN]]
 
 
-def _special(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _special(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name, args = kind_of(e), e.args
     for each in _called(name, len(args)):
         load_scipy(each, reader.complex)
@@ -170,7 +170,7 @@ def _called(name: str, arity: int) -> tuple[str, ...]:
     return tuple(probe.names)
 
 
-def _complex(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _complex(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name = kind_of(e)
     if reader.complex:
         return Plan(name, e.args, COMPLEX[name])
@@ -181,13 +181,13 @@ def _complex(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(name, e.args, lambda m, x: x)
 
 
-def _imaginary(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _imaginary(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     if not reader.complex:
         raise UnknownFunction("I is not a real number: lambdify(args, expr, dtype=complex) computes with complex ones")
     return Plan("I", (), lambda m: 1j)
 
 
-def _polygamma(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     order, x = e.args
     if not (order.is_Integer and order >= 0):
         raise UnknownFunction(f"{e} is computed for whole orders from 0 on only")
@@ -195,7 +195,7 @@ def _polygamma(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
 
 
-def _lambert(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     branch = e.args[1] if len(e.args) > 1 else 0
     if branch not in (0, -1):
         raise UnknownFunction(f"{e} is real on the branches 0 and -1 only")
@@ -203,7 +203,7 @@ def _lambert(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan((name,), e.args[:1], lambda m, x: getattr(m, name)(x))
 
 
-def _hyper(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+def _hyper(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     size = len(e.ap), len(e.bq)
     name = HYPERGEOMETRIC.get(size)
     if name is None:
@@ -214,16 +214,16 @@ def _hyper(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     return Plan((name,), (*e.ap, *e.bq, e.argument), lambda m, *terms: getattr(m, name)(*terms))
 
 
-def _as_piecewise(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _as_piecewise(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     sympy = sympy_module()
 
     made = e.rewrite(sympy.Piecewise)
     return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
-def _contains(reader: Reader, e: Any, env: Mapping[Any, Any]) -> Plan:
+def _contains(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     made = e.args[1].as_relational(e.args[0])
     return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
-__all__ = ["Reader", "number"]
+__all__ = ["ExpressionReader", "number"]

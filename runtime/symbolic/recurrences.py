@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ir.graph import Graph
-from .elements import EXPLICIT, Elements, NoExpression, scalar
+from .elements import EXPLICIT, NoExpression, SymbolicArray, scalar
 from .iterated import iterated
 from .library import sympy_module
 
@@ -33,11 +33,11 @@ def looped(
     k = reading.symbol("k", integer=True)
     if n.is_Integer:
         reading.m.ranges[k] = 0, int(n) - 1
-    if any(not isinstance(c, Elements) or c.size > EXPLICIT for c in carried):
+    if any(not isinstance(c, SymbolicArray) or c.size > EXPLICIT for c in carried):
         raise NoExpression("sympy() cannot read a long loop that carries large arrays, or what a gradient needs")
     places = [(c, index) for c, each in enumerate(carried) for index in np.ndindex(*each.shape)]
     state = {place: reading.symbol("s", real=True) for place in places}
-    given = [Elements(each.shape, lambda *index, c=c: state[c, index]) for c, each in enumerate(carried)]
+    given = [SymbolicArray(each.shape, lambda *index, c=c: state[c, index]) for c, each in enumerate(carried)]
     made = reading.run(body, [scalar(n - 1 - k if backwards else k), *given, *rest])
     start = {(c, index): carried[c][index] for c, index in places}
     steps = {(c, index): made[c][index] for c, index in places}
@@ -49,7 +49,7 @@ def looped(
         found |= _recurrence(moving, steps, start, state, k, n)
     found |= {p: start[p] for p in places if state[p] in fixed}
     return [
-        Elements(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
+        SymbolicArray(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
     ]
 
 

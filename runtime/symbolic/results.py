@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.backend.entries import specs
+from ...compiler.frontend.complexes import Parts
+from ...compiler.frontend.results import items_of
 from .arguments import told
+from .elements import NoExpression
 from .library import sympy_module
 
 
@@ -61,4 +65,24 @@ def stacked(values: list[Any], size: tuple[int, ...]) -> Any:
     return np.reshape(np.stack(values), (*size, *np.shape(values[0])))
 
 
-__all__ = ["results_of", "stacked"]
+def with_complex(result: Any) -> Any:
+    """The structure of what a function returns, with complex numbers made of expressions: re + I im."""
+    items = items_of(result)
+    if items is None:
+        return result
+    made = tuple([with_complex(each) for each in items])
+    if isinstance(result, specs.DictResult):
+        return specs.DictResult(result.keys, made)
+    if isinstance(result, specs.MadeResult):
+        return specs.MadeResult(_joined if result.make is Parts else result.make, made)
+    return type(result)(made)
+
+
+def _joined(real: Any, imag: Any) -> Any:
+    sympy = sympy_module()
+    if not isinstance(real, (sympy.Expr, sympy.MatrixBase, sympy.NDimArray)):
+        raise NoExpression("sympy() cannot read large complex arrays: read np.real and np.imag of them")
+    return real + sympy.I * imag
+
+
+__all__ = ["results_of", "stacked", "with_complex"]

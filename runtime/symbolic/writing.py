@@ -23,9 +23,9 @@ from ...compiler.ops.scipy.special import Special
 from ...compiler.passes.cleanup import expand
 from .elements import (
     EXPLICIT,
-    Elements,
     Formulas,
     NoExpression,
+    SymbolicArray,
     choose,
     component,
     expression,
@@ -54,7 +54,7 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = 
     given = [_parameter(p, k, symbols) for k, p in enumerate(graph.params[:own])]
     given += [_data(p, own + k, x) for k, (p, x) in enumerate(zip(graph.params[own:], extras, strict=True))]
     try:
-        return [_result(x) for x in Reading(m).run(graph, given)]
+        return [_result(x) for x in GraphReader(m).run(graph, given)]
     except RecursionError:
         raise NoExpression("sympy() of arrays that are made of one another too often") from None
 
@@ -70,7 +70,7 @@ def slopes(
     made = [value] if with_value else []
     for k in wrt:
         x = _parameter(graph.params[k], k, symbols)
-        made.append(_result(Elements(x.shape, lambda *index, x=x: sympy.diff(value, x[index]))))
+        made.append(_result(SymbolicArray(x.shape, lambda *index, x=x: sympy.diff(value, x[index]))))
     return made
 
 
@@ -78,7 +78,7 @@ def _is_known(prim: Any, m: Formulas) -> bool:
     return isinstance(prim, Special) and m.knows(prim.name)
 
 
-def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> Elements:
+def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> SymbolicArray:
     sympy = sympy_module()
 
     facts = {"real": True} if p.type.is_float else {"integer": True}
@@ -88,7 +88,7 @@ def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> Elements:
     return parameter(symbols[k] if k < len(symbols) else sympy.IndexedBase(p.hint or f"x{k}", size, **facts), size)
 
 
-def _data(p: Value, k: int, x: Any) -> Elements:
+def _data(p: Value, k: int, x: Any) -> SymbolicArray:
     if not isinstance(x, np.ndarray) or x.size > EXPLICIT:
         return _parameter(p, k, ())
     values = np.empty(x.shape, object)
@@ -97,7 +97,7 @@ def _data(p: Value, k: int, x: Any) -> Elements:
     return table(values)
 
 
-def _result(x: Elements) -> Any:
+def _result(x: SymbolicArray) -> Any:
     sympy = sympy_module()
     from sympy.tensor.array import ArrayComprehension
 
@@ -115,7 +115,7 @@ def _indices(rank: int) -> list[str]:
     return list("ijkl"[:rank]) if rank <= 4 else [f"i{k}" for k in range(rank)]
 
 
-class Reading:
+class GraphReader:
     """What the values of a graph are, one operation after the other."""
 
     def __init__(self, m: Formulas) -> None:
@@ -149,22 +149,22 @@ class Reading:
         except NotImplementedError:
             raise NoExpression(f"sympy() cannot read {told(op)}") from None
 
-    def _elementwise(self, op: Op, args: list[Elements]) -> Elements:
+    def _elementwise(self, op: Op, args: list[SymbolicArray]) -> SymbolicArray:
         m = self.m
         if isinstance(op.prim, Special):
             formula: Callable[..., Any] = lambda *xs: getattr(m, op.prim.name)(*xs, **op.attrs)  # noqa: E731
         else:
             formula = lambda *xs: op.prim.formula(m, *xs)  # type: ignore[attr-defined]  # noqa: E731
-        return Elements(static_shape(op.results[0].type), lambda *index: formula(*[x[index] for x in args]))
+        return SymbolicArray(static_shape(op.results[0].type), lambda *index: formula(*[x[index] for x in args]))
 
-    def _defined(self, op: Op, args: list[Elements]) -> Elements:
+    def _defined(self, op: Op, args: list[SymbolicArray]) -> SymbolicArray:
         """By the form that loops are made from."""
         given = reads(args, [a.type.dtype for a in op.args], self.m)
         form, size = op.prim.define(op, given), static_shape(op.results[0].type)
         if isinstance(form, Check):
             return args[0]
         if isinstance(form, Relabel):
-            return Elements(size, lambda *index: args[0][_moved(index, size, args[0].shape)])
+            return SymbolicArray(size, lambda *index: args[0][_moved(index, size, args[0].shape)])
         if isinstance(form, Product):
             return self._product(op, args, size)
         if isinstance(form, Reduce):
@@ -178,9 +178,9 @@ class Reading:
         def element(*index: Any) -> Any:
             return expression(value([component(i, n) for i, n in zip(index, size, strict=True)]), self.m)
 
-        return Elements(size, element)
+        return SymbolicArray(size, element)
 
-    def _reduced(self, form: Reduce, size: tuple[int, ...]) -> Elements:
+    def _reduced(self, form: Reduce, size: tuple[int, ...]) -> SymbolicArray:
         if form.kind == "argmax":
             raise NoExpression("sympy() cannot read the place of a maximum")
         kept = [a for a in range(len(form.extents)) if a not in form.axes]
@@ -196,7 +196,7 @@ class Reading:
 
             return self._folded(form.kind, folded, term)
 
-        return Elements(size, element)
+        return SymbolicArray(size, element)
 
     def _folded(self, kind: str, extents: Sequence[int], term: Callable[..., Any]) -> Any:
         """A fold over axes: written out where it is short, over new indices where it is long."""
@@ -211,7 +211,7 @@ class Reading:
         self.m.ranges.update((k, (0, n - 1)) for k, n in zip(names, extents, strict=True))
         return sympy.Sum(term(*names), *[(k, 0, n - 1) for k, n in zip(names, extents, strict=True)])
 
-    def _product(self, op: Op, args: list[Elements], size: tuple[int, ...]) -> Elements:
+    def _product(self, op: Op, args: list[SymbolicArray], size: tuple[int, ...]) -> SymbolicArray:
         left, right, batch = split(op.attrs)
         pairs = [*zip(left, right, strict=True)]
         a, b = args
@@ -234,9 +234,9 @@ class Reading:
 
             return self._folded("sum", [a.shape[p] for p in left], term)
 
-        return Elements(size, element)
+        return SymbolicArray(size, element)
 
-    def _scattered(self, form: Scatter, x: Elements, size: tuple[int, ...]) -> Elements:
+    def _scattered(self, form: Scatter, x: SymbolicArray, size: tuple[int, ...]) -> SymbolicArray:
         """Each element with what is put or added there, of few."""
         sympy = sympy_module()
 
@@ -251,7 +251,7 @@ class Reading:
                 here = sympy.And(*[sympy.Eq(i, p) for i, p in zip(at, place, strict=True)])
                 new = old + value if form.add else value
                 made[place] = choose(self.m, here, new, old)
-        return Elements(size, lambda *index: made[index])
+        return SymbolicArray(size, lambda *index: made[index])
 
 
 def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> list[Any]:
@@ -272,4 +272,4 @@ def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> 
     return made[::-1]
 
 
-__all__ = ["NoExpression", "Reading", "slopes", "to_sympy"]
+__all__ = ["GraphReader", "NoExpression", "slopes", "to_sympy"]
