@@ -30,14 +30,14 @@ def chained(count: int) -> tuple[list[Any], Any]:
 def cases(size: str) -> Iterator[Case]:
     few = sp.sin(x) * sp.exp(y) + z**2
     ours, theirs = lambdify([x, y, z], few), sp.lambdify([x, y, z], few, "math")
-    ways: dict[str, Any] = {"pullback": lambda: ours(1.0, 2.0, 3.0), "sympy": lambda: theirs(1.0, 2.0, 3.0)}
+    ways: dict[str, Any] = {"pullback": lambda: ours(1.0, 2.0, 3.0), "SymPy": lambda: theirs(1.0, 2.0, 3.0)}
     yield Case("a call of a formula of three", ways, "ns", 1e9, (("at most", 40.0),), agree=1e-14)
 
     waves = sp.Add(*[sp.sin(k * x * y) * sp.exp(-z * k) / (1 + k * x**2) for k in range(1, 11)])
     points = np.random.default_rng(0).uniform(size=(3, POINTS[size]))
     whole, numpy = lambdify([x, y, z], waves), sp.lambdify([x, y, z], waves, "numpy", cse=True)
-    ways = {"pullback": lambda: whole(*points), "sympy": lambda: numpy(*points)}
-    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, (("sympy", 10.0),), agree=1e-12)
+    ways = {"pullback": lambda: whole(*points), "SymPy": lambda: numpy(*points)}
+    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, (("SymPy", 10.0),), agree=1e-12)
 
     xs, chain = chained(VARIABLES[size])
     at = np.random.default_rng(1).uniform(size=len(xs))
@@ -49,8 +49,8 @@ def cases(size: str) -> Iterator[Case]:
         slopes = [sp.diff(chain, s) for s in xs]
         return np.array(sp.lambdify([xs], slopes, "numpy", cse=True)(at))
 
-    ways = {"pullback": built, "sympy": derived}
-    yield Case(f"building a gradient of {len(xs)} variables", ways, "ms", 1e3, (("sympy", 20.0),), agree=1e-9)
+    ways = {"pullback": built, "SymPy": derived}
+    yield Case(f"building a gradient of {len(xs)} variables", ways, "ms", 1e3, (("SymPy", 20.0),), agree=1e-9)
 
     for links in LINKS[size]:
         motion = equations_of_motion(n_link_pendulum_on_cart(links, cart_force=False, joint_torques=False))

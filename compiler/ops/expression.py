@@ -73,7 +73,7 @@ def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: Mo
 
     if e.is_Symbol and e in env:
         return Plan((e,), (), lambda m: env[e])
-    if more is not None and (e.is_Matrix or not (e.is_Add or e.is_Mul or e.is_Pow or e.is_Number)):
+    if more is not None and (e.is_Matrix or not (e.is_Mul or e.is_Pow or e.is_Number)):
         found = more(e, env)
         if found is not None:
             return found
@@ -133,7 +133,7 @@ def _sum(e: Any) -> Plan:
         negative = p.is_Mul and p.args[0].is_Rational and p.args[0].is_negative
         minus.append(bool(negative))
         parts.append(_negated(p) if negative else p)
-    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: _pairwise(terms, minus))
+    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: pairwise(terms, minus))
 
 
 def _negated(product: Any) -> Any:
@@ -143,7 +143,8 @@ def _negated(product: Any) -> Any:
     return product.func(-first, *rest, evaluate=False)
 
 
-def _pairwise(terms: Sequence[Any], minus: Sequence[bool]) -> Any:
+def pairwise(terms: Sequence[Any], minus: Sequence[bool]) -> Any:
+    """The sum of terms, of which some are subtracted, by halves."""
     signed = list(zip(terms, minus, strict=True))
     while len(signed) > 1:
         odd = signed[-1:] if len(signed) % 2 else []

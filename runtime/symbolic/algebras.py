@@ -10,7 +10,7 @@ Both have the primitives and the functions of `scipy.special` as methods. `m.arr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,16 +22,19 @@ from ...compiler.ir.graph import Value
 from ...compiler.ir.types import Type
 from ...compiler.ops.scipy.called import TABLE, Functions
 from ...compiler.ops.term import Term
+from .arguments import Source
 
 
 class RealAlgebra(Functions):
-    """Terms of one type, which numbers take where no other term says so."""
+    """Terms of one type, which numbers take where no other term says so; `sources` are elements of arrays by key."""
 
-    __slots__ = ("now", "type", "sizes")
+    __slots__ = ("now", "type", "sizes", "sources")
 
-    def __init__(self, now: Tracing, type: Type, sizes: dict[Any, int]) -> None:
+    def __init__(
+        self, now: Tracing, type: Type, sizes: dict[Any, int], sources: Mapping[Any, Source] | None = None
+    ) -> None:
         super().__init__(now.builder)
-        self.now, self.type, self.sizes = now, type, sizes
+        self.now, self.type, self.sizes, self.sources = now, type, sizes, sources or {}
 
     def _alike(self, args: tuple[Any, ...]) -> list[Value]:
         if not any(isinstance(a, Term) for a in args):

@@ -13,7 +13,7 @@ import keyword
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,40 +123,54 @@ def _spelled(key: Any) -> str:
     return str(getattr(key, "name", getattr(getattr(key, "func", None), "__name__", "")))
 
 
-def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[tuple[ArgumentSlot, Any]]:
+class Source(NamedTuple):
+    """The array that an argument is an element of, and its place there."""
+
+    array: Any
+    place: tuple[int, ...]
+
+
+class Bound(NamedTuple):
+    """A number or an array that a function is called with."""
+
+    slot: ArgumentSlot
+    value: Any
+    source: Source | None
+
+
+def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[Bound]:
     """Of each number and array its slot and its value. ValueError and TypeError for a structure that is another."""
-    made: list[tuple[ArgumentSlot, Any]] = []
+    made: list[Bound] = []
     for slot, value in zip(slots, given, strict=True):
-        _bind(slot, value, made)
+        _bind(slot, value, None, made)
     return made
 
 
-def _bind(slot: ArgumentSlot, value: Any, made: list[tuple[ArgumentSlot, Any]]) -> None:
+def _bind(slot: ArgumentSlot, value: Any, source: Source | None, made: list[Bound]) -> None:
     if slot.form == "array":
-        made.append((slot, np.asarray(value) if isinstance(value, (list, tuple)) else value))
+        made.append(Bound(slot, np.asarray(value) if isinstance(value, (list, tuple)) else value, None))
     elif slot.form == "number":
         if value is None or isinstance(value, (list, tuple, dict, str, bytes)):
             raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}: expected a number or array")
-        made.append((slot, value))
-    elif slot.form == "list":
-        for part, each in zip(slot.parts, _parts(slot, value), strict=True):
-            _bind(part, each, made)
+        made.append(Bound(slot, value, source))
     else:
-        for part, each in zip(slot.parts, _elements(slot, value), strict=True):
-            _bind(part, each, made)
+        whole, places = _parts(slot, value) if slot.form == "list" else _elements(slot, value)
+        for part, place in zip(slot.parts, places, strict=True):
+            own = None if isinstance(whole, (list, tuple)) else Source(whole, place)
+            _bind(part, whole[place if own else place[0]], own, made)
 
 
-def _parts(slot: ArgumentSlot, value: Any) -> Sequence[Any]:
-    """The elements of a sequence, or of an array along its first axis."""
+def _parts(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """A sequence, or an array with its first axis for one, and where its elements are."""
     if not isinstance(value, (list, tuple)) and not getattr(value, "shape", ()):
         raise TypeError(f"{slot.path} is {told(value)}, expected a sequence of {len(slot.parts)}")
     if len(value) != len(slot.parts):
         raise ValueError(f"{slot.path} has {len(value)} elements, expected {len(slot.parts)}")
-    return [value[k] for k in range(len(value))]
+    return value, [(k,) for k in range(len(value))]
 
 
-def _elements(slot: ArgumentSlot, value: Any) -> list[Any]:
-    """The elements of an array whose first axes are a matrix's; a vector's may be one axis."""
+def _elements(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """An array whose first axes are a matrix's, and where its elements are; a vector's may be one axis."""
     if isinstance(value, (list, tuple)):
         value = np.stack([np.stack(row) if isinstance(row, (list, tuple)) else row for row in value])
     shape = tuple(getattr(value, "shape", ()))
@@ -166,9 +180,8 @@ def _elements(slot: ArgumentSlot, value: Any) -> list[Any]:
         if len(want) != 2 or len(flat) > 1 or shape[: len(flat or (1,))] != (flat or (1,)):
             fix = "with further axes for arrays of matrices"
             raise ValueError(f"{slot.path} has shape {shape}, expected {want}, {fix}")
-        return [value[k] for k in range(len(slot.parts))]
-    return [value[index] for index in np.ndindex(*want)]
+        return value, [(k,) for k in range(len(slot.parts))]
+    return value, list(np.ndindex(*want))
 
 
-
-__all__ = ["ArgumentSlot", "bind", "keys_of", "names_of", "slots_of", "told"]
+__all__ = ["ArgumentSlot", "Bound", "Source", "bind", "keys_of", "names_of", "slots_of", "told"]

@@ -25,10 +25,12 @@ from ..compiled.byname import made_of
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from .algebras import ArrayAlgebra, RealAlgebra
-from .arguments import ArgumentSlot, bind, keys_of, names_of, slots_of
+from .alike import FEWEST, Group, groups_of
+from .arguments import ArgumentSlot, Bound, Source, bind, keys_of, names_of, slots_of
 from .reading import ExpressionReader
 from .results import results_of
 from .stable import stabilized
+from .vectorized import read_elements
 
 MODULES = ("math", "numpy", "scipy", "numexpr", "cupy", "jax", "torch", "tensorflow")
 """What SymPy computes in floats by: all mean the same here."""
@@ -126,20 +128,23 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     """The Python function that is traced."""
     slots = slots_of(args)
     leaves, paths, make = results_of(expr)
-    reader = ExpressionReader(functions, options["use_imps"], options["complex"], options["quadrature"])
     rewrites: list[tuple[Any, Any]] = []
     if options["stable"]:
         made = [stabilized(leaf) for leaf in leaves]
         leaves = [leaf for leaf, _ in made]
         rewrites = list(dict.fromkeys(pair for _, pairs in made for pair in pairs))
+    reader = ExpressionReader(functions, options["use_imps"], options["complex"], options["quadrature"], leaves)
     keys = [key for slot in slots for key in keys_of(slot)]
+    groups: list[Group] = []
+    if len(leaves) >= FEWEST and not options["complex"]:
+        groups = groups_of(leaves, {key: k for k, key in enumerate(keys)}, reader.uses(), sort=False)
     for leaf, path in zip(leaves, paths, strict=True):
         _check(reader, leaf, path, keys)
 
     def function(*given: Any) -> Any:
         if tracing.current() is None:
             return alone(*given)
-        return make(_emitted(reader, leaves, slots, given))
+        return make(_emitted(reader, leaves, groups, slots, given))
 
     names = names_of(slots)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -161,24 +166,30 @@ def _check(reader: ExpressionReader, leaf: Any, path: str, keys: list[Any]) -> N
 
 
 def _emitted(
-    reader: ExpressionReader, leaves: list[Any], slots: list[ArgumentSlot], given: tuple[Any, ...]
+    reader: ExpressionReader,
+    leaves: list[Any],
+    groups: list[Group],
+    slots: list[ArgumentSlot],
+    given: tuple[Any, ...],
 ) -> list[Any]:
     """The values of the expressions as operations of the function being traced."""
     now, bound = here(*given), bind(slots, given)
     sizes: dict[Any, int] = {}
-    batches = [_own_shape(slot, x, sizes) for slot, x in bound]
-    values = [x for _, x in bound]
+    batches = [_own_shape(slot, x, sizes) for slot, x, _ in bound]
+    values = [x for _, x, _ in bound]
     size = _broadcast(batches, bound)
     dtype = result_dtype(*values) if values else np.dtype(np.float64)
     if reader.complex or dtype.kind == "c":
         m: Any = ArrayAlgebra(now, size, sizes)
-        env = {slot.key: _complex(x, dtype) if reader.complex else x for slot, x in bound}
+        env = {slot.key: _complex(x, dtype) if reader.complex else x for slot, x, _ in bound}
     else:
         dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-        m = RealAlgebra(now, Type(NAMES[dtype], size), sizes)
-        env = {slot.key: m.term(x) if slot.form == "number" else x for slot, x in bound}
+        sources = {slot.key: source for slot, _, source in bound if source is not None}
+        m = RealAlgebra(now, Type(NAMES[dtype], size), sizes, sources)
+        env = {slot.key: m.term(x) if slot.form == "number" else x for slot, x, _ in bound}
     weak = all(not isinstance(x, (np.ndarray, np.generic)) and getattr(x, "weak", True) for x in values)
-    return [_made(m, term, weak) for term in reader.read(leaves, m, env)]
+    whole: dict[int, Any] = {}  # of the terms that several are elements of
+    return [_made(m, term, weak, whole) for term in read_elements(reader, leaves, groups, m, env)]
 
 
 def _complex(x: Any, dtype: np.dtype) -> Any:
@@ -186,12 +197,12 @@ def _complex(x: Any, dtype: np.dtype) -> Any:
     return x.astype(np.result_type(dtype, np.complex64)) if hasattr(x, "astype") else complex(x)
 
 
-def _broadcast(batches: list[tuple[Any, ...]], bound: list[tuple[ArgumentSlot, Any]]) -> tuple[Any, ...]:
+def _broadcast(batches: list[tuple[Any, ...]], bound: list[Bound]) -> tuple[Any, ...]:
     """The shape that numbers have, after NumPy's rule."""
     try:
         return broadcast_shapes(*batches)
     except ValueError:
-        told = ", ".join(f"{slot.key}: {shape}" for (slot, _), shape in zip(bound, batches, strict=True) if shape)
+        told = ", ".join(f"{slot.key}: {shape}" for (slot, _, _), shape in zip(bound, batches, strict=True) if shape)
         raise ValueError(f"lambdify: the shapes of the arguments do not broadcast: {told}") from None
 
 
@@ -213,13 +224,18 @@ def _own_shape(slot: ArgumentSlot, x: Any, sizes: dict[Any, int]) -> tuple[Any, 
     return shape[: len(shape) - len(want)]
 
 
-def _made(m: Any, term: Any, weak: bool) -> Any:
+def _made(m: Any, term: Any, weak: bool, whole: dict[int, Any]) -> Any:
     """A term as what the function returns; a matrix has its rows and columns in front of a batch."""
+    if isinstance(term, Source):
+        array = whole.get(id(term.array))
+        if array is None:
+            array = whole[id(term.array)] = _made(m, term.array, weak, whole)
+        return Source(array, term.place)
     if isinstance(term, Term):
         return Array(m.now, term.value, weak and term.value.type.is_float)
     if isinstance(m, ArrayAlgebra):
-        whole = np.ndim(term) > len(m.batch) or not isinstance(term, (bool, int, float, complex))
-        return term if whole else np.full(m.batch, term) if m.batch else np.asarray(term)
+        matrix = np.ndim(term) > len(m.batch) or not isinstance(term, (bool, int, float, complex))
+        return term if matrix else np.full(m.batch, term) if m.batch else np.asarray(term)
     if isinstance(term, (bool, int, float)):
         kind = m.type.with_dtype("bool") if isinstance(term, bool) else m.type
         value = constant(m.now.builder, term, kind)

@@ -19,8 +19,10 @@ from typing import Any
 from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
 from . import calculus, matrices, sums
 from .algebras import Probe, load_scipy
+from .alike import Group, Uses, groups_of
 from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, SPECIAL
 from .library import codegen_module, sympy_module
+from .vectorized import vectorized_sum
 
 CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
 """The modules of `sympy.codegen` that have functions of floats."""
@@ -33,12 +35,22 @@ class ExpressionReader:
     use_imps     whether functions of `implemented_function` are called
     complex      whether numbers may be complex
     quadrature   whether integrals that SymPy cannot solve are computed by quadrature
+    whole        what is computed, by which it is known what parts have in common
     """
 
     def __init__(
-        self, functions: Mapping[str, Any], use_imps: bool = True, complex: bool = False, quadrature: bool = False
+        self,
+        functions: Mapping[str, Any],
+        use_imps: bool = True,
+        complex: bool = False,
+        quadrature: bool = False,
+        whole: Sequence[Any] = (),
     ) -> None:
         self.functions, self.use_imps, self.complex, self.quadrature = functions, use_imps, complex, quadrature
+        self._numbered: tuple[Mapping[Any, Any], Mapping[Any, int]] = ({}, {})
+        self._whole = whole
+        self._uses: Uses | None = None
+        self._grouped: dict[Any, list[Group]] = {}
 
     def check(self, exprs: Sequence[Any], keys: Sequence[Any]) -> None:
         """Read over nothing, so that what cannot be computed is refused here and now."""
@@ -51,6 +63,8 @@ class ExpressionReader:
     def more(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         """How to read what is no elementary function of numbers; None for what is, and for what nobody knows."""
         kind = type(e)
+        if e.is_Add and not e.is_Matrix:
+            return vectorized_sum(self, e, env)
         if kind in _elementary():
             return None
         rule = _rules().get(kind)
@@ -75,6 +89,22 @@ class ExpressionReader:
             value = e.evalf(20)
             return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
         return rewritten(e)
+
+    def uses(self) -> Uses:
+        """What functions are parts of, counted when it is first asked."""
+        if self._uses is None:
+            self._uses = Uses(self._whole)
+        return self._uses
+
+    def groups(self, e: Any, env: Mapping[Any, Any]) -> list[Group]:
+        """The terms of a sum that are computed as arrays: found once, though a function is traced again and again."""
+        if e not in self._grouped:
+            if self._numbered[0] is not env:
+                self._numbered = env, {key: k for k, key in enumerate(env)}
+            self._grouped[e] = found = groups_of(e.args, self._numbered[1], self.uses(), sort=True)
+            for group in found:
+                self.check([group.template], [column.symbol for column in group.columns])
+        return self._grouped[e]
 
     def function_of(self, e: Any) -> Callable[..., Any] | None:
         """What computes an applied function that is the user's."""

@@ -16,7 +16,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import items_of
-from .arguments import told
+from .arguments import Source, told
 from .elements import NoExpression
 from .library import sympy_module
 
@@ -55,14 +55,41 @@ def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Cal
         raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression")
     leaves.append(expr)
     paths.append(path)
-    return next
+    return lambda values: element(next(values))
+
+
+def element(value: Any) -> Any:
+    """A value that may be an element of an array."""
+    return value.array[value.place] if isinstance(value, Source) else value
 
 
 def stacked(values: list[Any], size: tuple[int, ...]) -> Any:
     """Elements of one shape as an array with `size` in front."""
     if not values:
         return np.zeros(size)
-    return np.reshape(np.stack(values), (*size, *np.shape(values[0])))
+    if not any(isinstance(value, Source) for value in values):
+        return np.reshape(np.stack(values), (*size, *np.shape(values[0])))
+    pieces = list(_pieces(values))
+    return np.reshape(np.concatenate(pieces) if len(pieces) > 1 else pieces[0], size)
+
+
+def _pieces(values: list[Any]) -> Iterator[Any]:
+    """Arrays that have the values one after the other: what stands together in an array stays together."""
+    begin = 0
+    while begin < len(values):
+        first, end = values[begin], begin + 1
+        if not isinstance(first, Source):
+            yield np.reshape(first, (1,))
+        else:
+            at = first.place[0]
+            while end < len(values) and _follows(values[end], first.array, at + end - begin):
+                end += 1
+            yield first.array if end - begin == len(first.array) else first.array[at : at + end - begin]
+        begin = end
+
+
+def _follows(value: Any, array: Any, place: int) -> bool:
+    return isinstance(value, Source) and value.array is array and value.place == (place,)
 
 
 def with_complex(result: Any) -> Any:
