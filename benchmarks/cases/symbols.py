@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from harness import Case
+from peers import optional, wanted
 from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
-from pullback import equations_of_motion, grad, lambdify
+from pullback import equations_of_motion, grad, hessian, lambdify
 
 POINTS = {"tiny": 1_000, "quick": 1_000_000, "full": 1_000_000}
 VARIABLES = {"tiny": 10, "quick": 200, "full": 200}
@@ -27,6 +28,57 @@ def chained(count: int) -> tuple[list[Any], Any]:
     return xs, sp.Add(*terms)
 
 
+def by_symengine(args: list[Any], e: Any) -> Any:
+    """A formula compiled by SymEngine and LLVM, over arrays whose last axis is that of the arguments; or None."""
+    package = optional("symengine") if wanted("SymEngine") else None
+    if package is None:
+        return None
+    return package.Lambdify(args, [package.sympify(part) for part in e], backend="llvm", cse=True)
+
+
+def by_casadi(args: list[Any], e: Any, given: list[Any]) -> Any:
+    """A formula compiled by CasADi's generated C and the C compiler, called through buffers; or None."""
+    package = optional("casadi") if wanted("CasADi") else None
+    if package is None:
+        return None
+    symbols = [package.SX.sym("x", len(each)) for each in args]
+    return casadi_call(package, symbols, e(package, *symbols), given)
+
+
+def casadi_call(package: Any, symbols: list[Any], made: list[Any], given: list[Any]) -> Any:
+    """CasADi's cheapest way to call: memory that is bound once, and a call without arguments."""
+    function = package.Function("f", symbols, [package.densify(each) for each in made])
+    options = {"compiler": "shell", "jit": True, "jit_options": {"flags": ["-O3", "-march=native"], "compiler": "cc"}}
+    function = package.Function("f", symbols, function.call(symbols), options)
+    buffer, trigger = function.buffer()
+    results = [np.zeros(x.shape, order="F") for x in function(*given)]
+    for k, x in enumerate(given):
+        buffer.set_arg(k, memoryview(x))
+    for k, x in enumerate(results):
+        buffer.set_res(k, memoryview(x.T))
+
+    def call() -> Any:
+        trigger()
+        return results
+
+    return call
+
+
+def pendulum_of_casadi(system: Any, motion: Any, state: Any, parameters: Any) -> Any:
+    """The same right-hand side and Jacobian: the mass matrix solved by CasADi's own linear algebra."""
+
+    def equations(package: Any, y: Any, p: Any) -> list[Any]:
+        known = [*motion.states, *motion.parameters]
+        names = {"sin": package.sin, "cos": package.cos, "sqrt": package.sqrt, "ImmutableDenseMatrix": package.blockcat}
+        parts = [system.mass_matrix.tolist(), system.forcing.tolist()]
+        mass, forcing = sp.lambdify(known, parts, [names], cse=True)(*package.vertsplit(y), *package.vertsplit(p))
+        half = len(motion.states) // 2
+        slope = package.vertcat(y[half:], package.solve(package.blockcat(mass), package.blockcat(forcing)))
+        return [slope, package.jacobian(slope, y)]
+
+    return by_casadi([motion.states, motion.parameters], equations, [state, parameters])
+
+
 def cases(size: str) -> Iterator[Case]:
     few = sp.sin(x) * sp.exp(y) + z**2
     ours, theirs = lambdify([x, y, z], few), sp.lambdify([x, y, z], few, "math")
@@ -37,7 +89,11 @@ def cases(size: str) -> Iterator[Case]:
     points = np.random.default_rng(0).uniform(size=(3, POINTS[size]))
     whole, numpy = lambdify([x, y, z], waves), sp.lambdify([x, y, z], waves, "numpy", cse=True)
     ways = {"pullback": lambda: whole(*points), "SymPy": lambda: numpy(*points)}
-    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, (("SymPy", 10.0),), agree=1e-12)
+    engine = by_symengine([x, y, z], [waves])
+    if engine is not None:
+        rows = np.ascontiguousarray(points.T)
+        ways["SymEngine"] = lambda: engine(rows)[..., 0]
+    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, (("SymPy", 10.0), ("SymEngine", 3.0)), agree=1e-12)
 
     xs, chain = chained(VARIABLES[size])
     at = np.random.default_rng(1).uniform(size=len(xs))
@@ -52,9 +108,25 @@ def cases(size: str) -> Iterator[Case]:
     ways = {"pullback": built, "SymPy": derived}
     yield Case(f"building a gradient of {len(xs)} variables", ways, "ms", 1e3, (("SymPy", 20.0),), agree=1e-9)
 
+    few_xs, short = chained(VARIABLES[size] // 2)
+
+    def twice() -> Any:
+        return hessian(lambdify([few_xs], short))(at[: len(few_xs)])
+
+    def derived_twice() -> Any:
+        rows = sp.hessian(short, few_xs)
+        return np.array(sp.lambdify([few_xs], rows, "numpy", cse=True)(at[: len(few_xs)]))
+
+    ways = {"pullback": twice, "SymPy": derived_twice}
+    yield Case(f"building a Hessian of {len(few_xs)} variables", ways, "ms", 1e3, (("SymPy", 20.0),), agree=1e-9)
+
     for links in LINKS[size]:
-        motion = equations_of_motion(n_link_pendulum_on_cart(links, cart_force=False, joint_torques=False))
+        system = n_link_pendulum_on_cart(links, cart_force=False, joint_torques=False)
+        motion = equations_of_motion(system)
         state = np.linspace(0.1, 0.5, len(motion.states))
         parameters = np.ones(len(motion.parameters))
-        both = {"pullback": lambda f=motion, s=state, p=parameters: f.with_jacobian(0.0, s, p)}
-        yield Case(f"pendulum of {links} links and its Jacobian", both, "µs", 1e6)
+        ways = {"pullback": lambda f=motion, s=state, p=parameters: f.with_jacobian(0.0, s, p)}
+        casadi = pendulum_of_casadi(system, motion, state, parameters)
+        if casadi is not None:
+            ways["CasADi"] = lambda call=casadi: [np.ravel(call()[0]), call()[1]]
+        yield Case(f"pendulum of {links} links and its Jacobian", ways, "µs", 1e6, (("CasADi", 2.0),), agree=1e-8)
