@@ -344,7 +344,7 @@ def test_transposes_of_linear_functions() -> None:
     (lambda: pb.jacrev(lambda p: p["p"])({"p": V, "q": [V, np.ones(2, bool)]}), TypeError, r"argument p\['q'\]\[1\]"),
     (lambda: pb.jacrev(lambda x: x, has_aux=True)(V), TypeError, "must return \\(value, aux\\) because of has_aux"),
     (lambda: pb.grad(lambda p: np.sum(p.p))(Record(V, np.arange(2))), TypeError, r"argument p\.q is an array of int64"),
-    (lambda: pb.vjp(lambda x: x, 3), TypeError, "vjp needs an argument with floats, got int"),
+    (lambda: pb.vjp(lambda x: x, 3), TypeError, "vjp needs an argument with floats, got a Python int"),
     (lambda: pb.vjp(lambda x: x, V, argnums=1), TypeError, "vjp of <lambda>: argnums has 1, but there are 1"),
     (lambda: pb.linearize(lambda x, y: x * y, V, V)[1](V), TypeError, "a tangent for each argument that changes, 2"),
     (lambda: pb.hvp(lambda p: np.sum(p.p))(Record(V, V), Record(V, W[:2])), TypeError, "the vector has shape .* at .q"),
