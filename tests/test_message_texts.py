@@ -20,13 +20,13 @@ KINDS = (Exception,)
 
 
 def said(call: Callable[[], Any]) -> str:
-    """What a call raises, without the place of the tree and without the numbers of lines; or what it returned."""
+    """What a call raises, with its notes, without the tree's place and numbers of lines; or what it returned."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             made = call()
         except KINDS as error:
-            text = f"{type(error).__name__}: {error}"
+            text = "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])])
         else:
             text = f"returned {made!r}"
     return re.sub(r"(\w+\.py):\d+", r"\1:LINE", text.replace(ROOT + "/", ""))

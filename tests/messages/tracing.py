@@ -10,6 +10,7 @@ import numpy as np
 from pullback import grad, jit
 
 V, M = np.ones(3), np.ones((3, 2))
+HALF: Any = 0.5
 SEEN: list[Any] = []
 OUTSIDE = np.zeros(3)
 TABLE: dict[str, Any] = {}
@@ -121,7 +122,7 @@ CASES = {
     "reshape with two unknowns": lambda: jit(lambda x: x.reshape(-1, -1))(V),
     "an axis beyond": lambda: jit(lambda x: np.sum(x, axis=1))(V),
     "an axis twice": lambda: jit(lambda x: np.sum(x, axis=(0, 0)))(M),
-    "an axis that is a float": lambda: jit(lambda x: np.sum(x, axis=0.5))(V),
+    "an axis that is a float": lambda: jit(lambda x: np.sum(x, axis=HALF))(V),
     "transpose of another rank": lambda: jit(lambda x: np.transpose(x, (0, 1)))(V),
     "concatenate of other ranks": lambda: jit(lambda x: np.concatenate([x, np.ones((2, 2))]))(V),
     "concatenate of nothing": lambda: jit(lambda x: np.concatenate([]) + x)(V),
