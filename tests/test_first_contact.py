@@ -110,3 +110,9 @@ def test_the_header_says_what_each_status_means(tmp_path: Path) -> None:
     header = (tmp_path / "checked.h").read_text(encoding="utf-8")
     assert "/* 1: ValueError: x is negative * / 100%" in header
     assert "-1 if there is no memory" in header
+
+
+def test_a_hash_is_that_of_the_number() -> None:
+    compiled, pair = jit(lambda x: hash(x)), jit(lambda x: hash((x, 1)))
+    for x in (3.0, 4.5, 3.0, np.float64(2.5)):
+        assert compiled(x) == hash(x) and pair(x) == hash((x, 1))
