@@ -1,10 +1,8 @@
 """Settings of the site: pages of MyST and docstrings of the package go in, HTML comes out. Run by `make docs`."""
 
-from pathlib import Path
 from typing import Any
 
 import pullback
-from pullback.compiler.settings import SETTINGS
 
 project = "pullback"
 author = "the authors of pullback"
@@ -16,22 +14,6 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 suppress_warnings = ["myst.header"]
-
-HERE = Path(__file__).parent
-
-
-def settings_page() -> str:
-    """The table of every environment variable, from where they are declared."""
-    rows = []
-    for s in SETTINGS:
-        default = f"`{s.default}`" if s.default else ""
-        rows.append(f"| `{s.variable}` | {default} | {s.allowed} | {s.meaning} |")
-    return "\n".join([
-        "# Settings", "",
-        "Environment variables, read when they are used. A misspelt one is an error;"
-        " `python -m pullback settings` prints what holds now.", "",
-        "| variable | default | values | meaning |", "| --- | --- | --- | --- |", *rows, "",
-    ])  # fmt: skip
 
 
 def as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -72,9 +71,3 @@ def test_every_page_is_in_a_table_of_contents() -> None:
             names = [line for line in tree.splitlines() if line and not line.startswith(":")]
             listed |= {(p.parent.relative_to(DOCS) / name).as_posix() for name in names}
     assert pages == listed
-
-
-def test_the_page_of_settings_is_made_of_them() -> None:
-    conf = runpy.run_path(str(DOCS / "conf.py"))
-    page = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
-    assert page == conf["settings_page"](), "write settings_page() of docs/conf.py there"
