@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test lint demo test-peers fuzz fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint demo test-peers fuzz fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -20,6 +20,10 @@ lint: .venv/.ready-test
 
 demo: .venv/.ready-examples
 	$(BIN)/python examples/digits.py
+
+# The site, in build/docs; what Sphinx warns of is an error.
+docs: .venv/.ready-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 test-peers: .venv/.ready-peers
 	$(BIN)/python -m pytest -n auto tests/peers
@@ -56,6 +60,10 @@ clean:
 
 .venv/.ready-examples: .venv/.ready-pip pyproject.toml
 	$(PIP) --editable '.[examples]'
+	touch $@
+
+.venv/.ready-docs: .venv/.ready-pip pyproject.toml
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 .venv/.ready-test: .venv/.ready-examples

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, Self, TypeVar, overload
@@ -61,6 +62,8 @@ class Setting(Generic[T]):
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is not None and not _checked:
+            _refuse_unknown()
         return self if instance is None else self.value(self.text)
 
     def __set__(self, instance: object, value: object) -> None:
@@ -218,6 +221,21 @@ def unknown() -> list[str]:
     """Variables of the environment that look like ours and are not: misspellings, mostly."""
     known = {setting.variable for setting in SETTINGS}
     return sorted(name for name in os.environ if name.startswith("PULLBACK_") and name not in known)
+
+
+def _refuse_unknown() -> None:
+    """Before the first setting is read: a misspelt one would do nothing, and nobody would know."""
+    for name in unknown():
+        near = get_close_matches(name, [setting.variable for setting in SETTINGS], 1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise ValueError(
+            f"{name} is set, and there is no such setting{hint}: unset it; `python -m pullback settings` lists them"
+        )
+    _checked.append(True)
+
+
+_checked: list[bool] = []
+"""Not empty once no unknown variable was found: the environment is not looked through again."""
 
 
 SETTINGS: tuple[Setting, ...] = tuple(s for s in vars(Settings).values() if isinstance(s, Setting))

@@ -78,7 +78,7 @@ class External(ByName):
     def __init__(self, fn: Any, result: Any, vjp: Any, differences: bool, step: float | None) -> None:
         for name, each in (("fn", fn), ("vjp", vjp)):
             if not callable(each) and not (name == "vjp" and each is None):
-                raise TypeError(f"external: {name} is a {type(each).__name__}, expected a function")
+                raise TypeError(f"external: {name} is of class {type(each).__name__}, expected a function")
         if vjp is not None and differences:
             raise TypeError("external takes a vjp or differences=True, not both")
         if step is not None and not 0 < step < 1:

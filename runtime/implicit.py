@@ -55,7 +55,7 @@ def implicit(
         raise TypeError("implicit takes a residual, or else a fixed_point")
     for name, each in (("residual", residual), ("fixed_point", fixed_point)):
         if each is not None and not callable(each):
-            raise TypeError(f"implicit: {name} is a {type(each).__name__}, expected a function")
+            raise TypeError(f"implicit: {name} is of class {type(each).__name__}, expected a function")
     if not 0 < tolerance < 1:
         raise ValueError(f"implicit: tolerance is {tolerance!r}, expected a number between 0 and 1")
     return functools.partial(Implicit, equation=residual or fixed_point, fixed=residual is None, tolerance=tolerance)

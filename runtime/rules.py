@@ -148,12 +148,12 @@ class custom_vjp(Ruled):
         apart, numbers = self._parted(args)
         made = R.call(fwd, *args)
         if not isinstance(made, (tuple, list)) or len(made) != 2:
-            _wrong(call, "fwd", fwd, f"returns a {type(made).__name__}", "return (result, saved)")
+            _wrong(call, "fwd", fwd, f"returns {_kind(made)}", "return (result, saved)")
         checked(call, f"the result of fwd of {call.name}", defined(fwd), made[0])
         given = R.call(bwd, *apart, made[1], call.returned(cts))
         if not isinstance(given, (tuple, list)):
             fix = "return a tuple, also for one argument: (ct,)"
-            _wrong(call, "bwd", bwd, f"returns a {type(given).__name__}", fix)
+            _wrong(call, "bwd", bwd, f"returns {_kind(given)}", fix)
         if len(given) != len(numbers):
             fix = f"return one for each of {', '.join(map(self._argument, numbers)) or 'no arguments'}"
             _wrong(call, "bwd", bwd, f"returns {len(given)} cotangents for {len(numbers)} arguments", fix)
@@ -214,7 +214,7 @@ class custom_jvp(Ruled):
             tangents = _tangents(args, floats, given[n:])
             made = R.call(rule, *apart, tuple([args[k] for k in numbers]), tuple([tangents[k] for k in numbers]))
             if not isinstance(made, (tuple, list)) or len(made) != 2:
-                _wrong(call, "the pushforward", rule, f"returns a {type(made).__name__}", "return (result, tangent)")
+                _wrong(call, "the pushforward", rule, f"returns {_kind(made)}", "return (result, tangent)")
             checked(call, f"the result of the pushforward of {call.name}", defined(rule), made[0])
             what = f"the tangent that the pushforward of {call.name} returns"
             moved = checked(call, what, defined(rule), made[1], floats=True)
@@ -289,6 +289,10 @@ def refuse_tensors(name: str, args: Any) -> None:
     if any(type(x) in tree.MADE_OF and x.requires_grad for x in found):
         verdict = f"backward() of Tensors does not know the rule of {name}"
         raise TraceError(message(verdict, user_line(), f"call {name} in a function under grad, value_and_grad or jit"))
+
+
+def _kind(x: Any) -> str:
+    return "an array" if isinstance(x, Array) else f"a {type(x).__name__}"
 
 
 def _wrong(call: Call, what: str, function: Any, verdict: str, fix: str) -> NoReturn:

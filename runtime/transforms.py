@@ -169,12 +169,20 @@ def grad(
 
     argnums      which argument: its number or name, or a tuple of them (in a class, counted after self)
     has_aux      the function returns (value, aux), the gradient (gradient, aux)
+    static_argnums, static_argnames
+                 arguments whose values decide how the program looks, such as a count: another value is another
+                 compilation. Texts, None, bools and functions are so by themselves
+    sizes        "auto": one form serves all sizes of a dimension above 16 that has come with two; "static": each size
+                 is compiled for itself; {"x": ("n", 3)}: named from the first call on, and the 3 is checked
     max_memory   bytes that loops may keep for it, or a text such as "50 MB"; ValueError where that cannot be
     holomorphic  the function takes and returns complex numbers and is holomorphic: its derivative
 
     A gradient has its argument's structure, dtype and kind: a float for a float, a dict for a dict. Arguments may be
     containers of all sorts, nested: see `register`. In them ints, texts and None are static, and ints have None for a
     gradient.
+
+    The function is traced at the first call of each kind of arguments. What it reads outside (globals, closures,
+    attributes) is a constant then, and looked at in each call: where it is another, the function is traced again.
 
     Of a real function of complex numbers it is the derivative along x plus i times that along y, as PyTorch has it.
 

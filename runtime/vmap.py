@@ -127,7 +127,9 @@ def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, 
         structures.append(R.flatten(each, leaves, f"vmap: argument {k}"))
         _spread_axes(axis, structures[-1], places, f"argument {k}")
     wide = [k for k, place in enumerate(places) if place is not SHARED]
-    columns = [_in_front(leaves[k], places[k], k) for k in wide]
+    titles = [*map(str, range(len(args))), *kwargs]
+    paths = _paths(titles, structures)
+    columns = [_in_front(leaves[k], places[k], paths[k]) for k in wide]
     size = _lanes(columns)
 
     def one(*lane: Any) -> Any:
@@ -156,13 +158,19 @@ def _spread_axes(axis: Axes, structure: tree.Signature, places: list[int | None]
         _spread_axes(each, node, places, f"{what}[{k}]")
 
 
-def _in_front(x: Any, axis: int | None, k: int) -> Any:
+def _paths(titles: Sequence[str], structures: Sequence[tree.Signature]) -> list[str]:
+    """How a user would write each traced part of the arguments."""
+    pairs = zip(titles, structures, strict=True)
+    return [f"argument {title}{path}" for title, s in pairs for path, node in tree.nodes(s) if node[0] != "static"]
+
+
+def _in_front(x: Any, axis: int | None, path: str) -> Any:
     """An argument with the axis of its lanes in front."""
     rank = np.ndim(x) if not isinstance(x, Array) else x.ndim
     array: Any = x
     assert axis is not None
     if not -rank <= axis < rank:
-        raise TypeError(f"vmap: leaf {k} of the arguments has {rank} axes, and none with number {axis}")
+        raise TypeError(f"vmap: {path} has {rank} axes, and none with number {axis}; in_axes of None hands it on whole")
     return np.moveaxis(array, axis, 0) if axis % rank else x
 
 

@@ -84,7 +84,7 @@ def _bad_builds() -> list[tuple[Any, Any, str, type[Exception], str]]:
     return [
         (slope, one, "a-b", ValueError, "name is 'a-b', expected a name of letters"),
         (slope, one, "class", ValueError, "name is 'class'"),
-        (slope, 1.0, "k", TypeError, r"example_args of slope is a float, expected a tuple .*write \(x,\)"),
+        (slope, 1.0, "k", TypeError, r"example_args of slope is of class float, expected a tuple.*write \(x,\)"),
         (lambda x: x, one, "k", ValueError, "fn is called <lambda>"),
         ({"a": slope}, one, "k", TypeError, r"example_args is a tuple, expected a dict .*\['a'\]"),
         ({"a": slope}, {"b": one}, "k", TypeError, r"example_args is \['b'\], expected .*\['a'\]"),

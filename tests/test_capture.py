@@ -486,11 +486,11 @@ def test_views_of_other_shapes():
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda a, t: operator.setitem(a, 0, 1.0), "the argument at x"),
-        (lambda a, t: _store(a, 1.0), "assignment into an array that is the argument at x"),
-        (lambda a, t: _store(a[1:], 1.0), "assignment into an array that is the argument at x"),
+        (lambda a, t: operator.setitem(a, 0, 1.0), "the argument x"),
+        (lambda a, t: _store(a, 1.0), "assignment into the argument x"),
+        (lambda a, t: _store(a[1:], 1.0), "assignment into the argument x"),
         (lambda a, t: t.append(1.0), "changes a container that it was given, at t"),
-        (lambda a, t: _store(OUTER, 1.0), "assignment into an array that is an outer array"),
+        (lambda a, t: _store(OUTER, 1.0), "assignment into an outer array"),
         (lambda a, t: KEPT.append(1.0), "changes a container that it was given, at an outer list"),
     ],
 )

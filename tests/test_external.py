@@ -173,7 +173,7 @@ def test_results_that_are_not_as_said(way: str, said: Any, returned: Any, text: 
 
 
 def test_wrong_arguments_of_external() -> None:
-    with pytest.raises(TypeError, match="fn is a int, expected a function"):
+    with pytest.raises(TypeError, match="fn is of class int, expected a function"):
         external(3, float)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a vjp or differences=True, not both"):
         external(math.sin, float, vjp=math.cos, differences=True)

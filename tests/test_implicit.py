@@ -197,7 +197,7 @@ def test_equations_that_do_not_fit() -> None:
         implicit()
     with pytest.raises(TypeError, match="takes a residual, or else a fixed_point"):
         implicit(abs, fixed_point=abs)
-    with pytest.raises(TypeError, match="residual is a int, expected a function"):
+    with pytest.raises(TypeError, match="residual is of class int, expected a function"):
         implicit(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance is 2"):
         implicit(abs, tolerance=2)

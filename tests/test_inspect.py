@@ -145,7 +145,7 @@ def test_what_is_no_graph_is_one_error_with_a_place(what: str) -> None:
 
 
 def test_parse_says_what_it_takes() -> None:
-    with pytest.raises(TypeError, match="text is a function, expected the text of a graph"):
+    with pytest.raises(TypeError, match="text is of class function, expected a graph as text"):
         parse(dense)  # type: ignore[arg-type]
 
 

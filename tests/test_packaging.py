@@ -1,6 +1,7 @@
 """What is shipped: every package, the types, one lazy face; and how little importing it loads."""
 
 import ast
+import builtins
 import math
 import os
 import re
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUP = PROJECT["tool"]["setuptools"]
 FACE = ROOT / "runtime" / "pullback"
+BUILTINS = sorted(set(dir(builtins)) & set(vars(pullback)["_WHERE"]))
 HEAVY = ("sympy", "scipy", "sklearn", "torch", "jax", "asyncio", "importlib.metadata")
 
 
@@ -82,11 +84,17 @@ def test_the_three_lists_of_names_agree() -> None:
         for alias in node.names
     }
     assert typed == vars(pullback)["_WHERE"]
-    assert sorted(typed) == sorted(pullback.__all__) == sorted(set(pullback.__all__))
-    assert set(pullback.__all__) <= set(dir(pullback))
+    assert sorted(typed) == sorted([*pullback.__all__, *BUILTINS]) == sorted({*pullback.__all__, *BUILTINS})
+    assert set(typed) <= set(dir(pullback))
 
 
-@pytest.mark.parametrize("name", pullback.__all__)
+def test_a_star_import_leaves_the_names_of_python_alone(tmp_path: Path) -> None:
+    assert not set(pullback.__all__) & set(dir(builtins))
+    text = "from pullback import *; import pullback; print(sum([1, 2]), grad(lambda x: x * x)(3.0), pullback.sum)"
+    assert python("-c", text, cwd=tmp_path).startswith("3 6.0 <")
+
+
+@pytest.mark.parametrize("name", [*pullback.__all__, *BUILTINS])
 def test_every_public_name_is_there(name: str) -> None:
     value = getattr(pullback, name)
     assert value is getattr(pullback, name)

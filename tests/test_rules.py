@@ -350,9 +350,9 @@ def test_cotangents_that_do_not_fit_their_arguments() -> None:
     text = refused(ruled(lambda _, ct: (ct * np.ones(3),)), *args)
     assert "returns 1 cotangents for 2 arguments" in text and "argument x, argument p" in text
     text = refused(ruled(lambda _, ct: ct), *args)
-    assert "bwd of function returns a Array" in text and "(ct,)" in text
+    assert "bwd of function returns an array" in text and "(ct,)" in text
     text = refused(ruled(lambda _, ct: (None, None), lambda x, p: x), *args)
-    assert "fwd of function returns a Array" in text and "return (result, saved)" in text
+    assert "fwd of function returns an array" in text and "return (result, saved)" in text
     text = refused(ruled(lambda _, ct: (None, None), lambda x, p: (x, None)), *args)
     assert "the result of fwd of function is not like what function returns" in text
 

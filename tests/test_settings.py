@@ -1,5 +1,8 @@
 """Settings are typed, read late, refused by name and overridden per thread; watch obeys them."""
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -173,3 +176,14 @@ def test_times_are_printed_even_of_what_fails(capsys: pytest.CaptureFixture[str]
         raise KeyError
     err = capsys.readouterr().err
     assert err.startswith("-- lowering of loss: ") and err.endswith(" ms --\n")
+
+
+def test_a_misspelt_variable_is_an_error_of_the_first_that_asks() -> None:
+    text = "from pullback import grad; print(grad(lambda x: x * x)(1.0))"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PULLBACK_")}
+    for more, said in (
+        ({"PULLBACK_CHEK": "1"}, "PULLBACK_CHEK is set, and there is no such setting (did you mean PULLBACK_CHECK?)"),
+        ({"PULLBACK_CACHE": "0"}, ""),
+    ):
+        run = subprocess.run([sys.executable, "-c", text], env=kept | more, capture_output=True, text=True, timeout=60)
+        assert said in run.stderr and bool(run.returncode) == bool(said) and (said or run.stdout == "2.0\n")

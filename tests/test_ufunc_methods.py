@@ -55,8 +55,8 @@ def test_what_is_stored_has_derivatives(function: Callable[..., Any]) -> None:
 
 REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.add(x, x, where=x > 0), "np.add with where= leaves elements without a value"),
-    (lambda x: np.add(x, x, out=x), "is the argument at x, where the caller would see it"),
-    (lambda x: np.add.at(x, [0], 1.0), "is the argument at x, where the caller would see it"),
+    (lambda x: np.add(x, x, out=x), "assignment into the argument x, where the caller would see it"),
+    (lambda x: np.add.at(x, [0], 1.0), "assignment into the argument x, where the caller would see it"),
     (lambda x: np.add.reduceat(x, np.argsort(X[0]) * (x[0] > 0)), "reduceat at traced indices"),
     (lambda x: np.bitwise_count((x > 0).astype(int)), "np.bitwise_count, which counts in uint8"),
     (lambda x: np.frompyfunc(abs, 1, 1)(x), "np.frompyfunc"),

@@ -18,12 +18,17 @@ def binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     ufunc = getattr(np, name)
 
     def forward(self: Any, other: Any) -> Any:
-        return HOOKS["operate"](ufunc, self, other) if operand(other) else NotImplemented
+        return HOOKS["operate"](ufunc, self, other) if operand(other) or _never(other) else NotImplemented
 
     def backward(self: Any, other: Any) -> Any:
-        return HOOKS["operate"](ufunc, other, self) if operand(other) else NotImplemented
+        return HOOKS["operate"](ufunc, other, self) if operand(other) or _never(other) else NotImplemented
 
     return forward, backward
+
+
+def _never(x: Any) -> bool:
+    """What no class has an operator for beside an array: refused with the line, where Python would name our class."""
+    return x is None or isinstance(x, (str, bytes))
 
 
 def times(self: Any, other: Any) -> Any:

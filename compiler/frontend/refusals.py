@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,9 @@ class Refusals:
                     value=self.type,
                 )
             )
-        raise AttributeError(f"a traced array has no attribute {name!r}")
+        near = get_close_matches(name, dir(np.ndarray), 1)
+        fix = f"did you mean {near[0]}?" if near else "use NumPy's functions: np.tanh(x), not x.tanh()"
+        raise AttributeError(message(f"an array has no attribute {name!r}", user_line(), fix))
 
 
 def leaked(array: Refusals) -> TraceError:

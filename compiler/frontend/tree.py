@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.containers import Structure, apart, is_declared, is_record
-from ..ir.types import DTYPES, MAX_RANK, NAMES
+from ..ir.types import COMPLEX, DTYPES, MAX_RANK, NAMES
 from .array import Array
 from .complexes import Parts, parts_of
 from .static_keys import Still, static_key, static_value
@@ -226,7 +226,7 @@ def canonical(array: np.ndarray) -> np.ndarray:
     if dtype not in NAMES:
         native = dtype.newbyteorder("=")
         if native not in NAMES:
-            known = ", ".join(map(str, DTYPES.values()))
+            known = ", ".join(map(str, [*DTYPES.values(), *COMPLEX.values()]))
             fix = f"accepted are {known}: convert it with .astype(float)"
             raise BadLeaf(f"is an array of dtype {dtype}", fix)
         array = array.astype(native)

@@ -17,7 +17,7 @@ from .algebra import algebra
 from .branches import choose, merge
 from .cleanup import common, dead, inside
 from .cut import TRANSPARENT
-from .loops.checkpoints import relieved
+from .loops.checkpoints import TooLittleMemory, relieved
 from .loops.distribute import distribute
 from .loops.hoist import fold, hoist
 from .narrow import narrow
@@ -49,7 +49,13 @@ def _bounded(graph: Graph, derive: Callable[[Graph], Graph], max_memory: int | N
     joint = derive(graph)
     if max_memory is None:
         return joint
-    less, _ = relieved(graph, joint, max_memory)
+    try:
+        less, _ = relieved(graph, joint, max_memory)
+    except TooLittleMemory as error:
+        raise TooLittleMemory(
+            f"max_memory of {max_memory} bytes is too little for the gradient of {graph.name}: {error}"
+            "\n  fix: allow more bytes, or a text such as max_memory='50 MB'; without max_memory there is no limit"
+        ) from None
     return joint if less is graph else derive(prepared(less))
 
 

@@ -94,7 +94,7 @@ def build(
 
 def _own_name(fn: Any) -> str:
     if not callable(fn):
-        raise TypeError(f"fn is a {type(fn).__name__}, expected a function, or a dict of functions by their names")
+        raise TypeError(f"fn is of class {type(fn).__name__}, expected a function, or a dict of functions by name")
     name = getattr(fn, "__name__", f"a {type(fn).__name__}")
     if not name.isidentifier():
         fix = "build({'f': fn}, {'f': args}, ...)"
@@ -114,7 +114,7 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     _check_name(name, "the name of a function")
     if not isinstance(example, tuple):
         raise TypeError(
-            f"example_args of {name} is a {type(example).__name__}, expected a tuple of arguments: write (x,) for one")
+            f"example_args of {name} is of class {type(example).__name__}, expected a tuple: write (x,) for one")
     if tracing.current() is not None:
         raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
     owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)

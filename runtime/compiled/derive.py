@@ -11,7 +11,6 @@ import numpy as np
 
 from ...compiler.backend.entries import specs
 from ...compiler.frontend import tree
-from ...compiler.frontend.array import Array
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.errors import message
 from ...compiler.frontend.results import LeafResult, items_of, map_result
@@ -238,8 +237,9 @@ def _selected(graph: Graph, result: Any) -> tuple[Graph, Any]:
 def inner(x: Any, y: Any) -> Any:
     """The sum of products of all elements of two like trees."""
     ours, theirs = [], []
-    if _shape(tree.flatten(tree.opened(x), ours)) != _shape(tree.flatten(tree.opened(y), theirs)):
-        raise TypeError(f"the second tree must be like the first: {_sizes(ours)} is multiplied with {_sizes(theirs)}")
+    here, there = tree.flatten(tree.opened(x), ours), tree.flatten(tree.opened(y), theirs)
+    if _shape(here) != _shape(there):
+        raise TypeError(_unlike(_parts(here), _parts(there)))
     terms = [np.vdot(a, b) if np.ndim(a) else a * b for a, b in zip(ours, theirs, strict=True)]
     return functools.reduce(lambda a, b: a + b, terms)
 
@@ -253,8 +253,20 @@ def _shape(node: tree.Signature) -> Any:
     return "static" if node[0] == "static" else tree.shape_of(node)
 
 
-def _sizes(leaves: list[Any]) -> str:
-    return ", ".join(f"{np.shape(x) if not isinstance(x, Array) else x.shape}" for x in leaves)
+def _parts(node: tree.Signature) -> dict[str, Any]:
+    """The shapes of the numbers in a tree, by their paths."""
+    return {path: tree.shape_of(each) for path, each in tree.nodes(node) if each[0] != "static"}
+
+
+def _unlike(wanted: dict[str, Any], given: dict[str, Any]) -> str:
+    """Where a vector differs from what it is multiplied with."""
+    for path in [*wanted, *given]:
+        if wanted.get(path) != given.get(path):
+            got = f"has shape {given[path]}" if path in given else "has nothing"
+            place = f" at {path}" if path else ""
+            want = f"an array of shape {wanted[path]}" if path in wanted else "nothing"
+            return f"the vector {got}{place}, where {want} is expected: pass one of the same structure and sizes"
+    return "the vector has containers of other kinds than what it is multiplied with: pass one of the same structure"
 
 
 def has_floats(x: Any) -> bool:

@@ -34,7 +34,7 @@ from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
 from ...compiler.passes import optimize
 from ..limits import limited
-from . import kernels, out
+from . import kernels, out, remade
 from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName, made_of
@@ -115,7 +115,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         self._static = static_places(self._signature, self.argument_names(32), static_argnums, static_argnames)
         self._title = re.sub(r"\W+", "_", self.__name__).strip("_") or "function"
         self._has_out = out.is_taken(self._signature, function)
-        self.naming = Naming(sizes)
+        self.naming = Naming(sizes, self._signature)
         self._groups: dict[Any, Group] = {}
         self._entered: list[kernels.Runnable] = []
         self._cfunctions = CFunctions(self)
@@ -232,6 +232,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         key, arrays = hidden.read()
         group = self._groups.get(signature)
         if group is None or group.hidden.places != hidden.places:
+            remade.note(self.__wrapped__, self.plan.name, signature)
             group = self._groups[signature] = Group(hidden, {})
             while len(self._groups) > MAX_SIGNATURES:
                 del self._groups[next(iter(self._groups))]

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import Signature
 from typing import Any
 
 from ...compiler.frontend import tree
@@ -78,6 +81,8 @@ def given_names(rule: Rule, places: list[Place]) -> dict[str, str]:
         return {}
     known: dict[str, Place] = {}
     found: dict[str, str] = {}
+    for path in rule.keys() - {place.path for place in places}:
+        _refuse_unknown(path, rule[path], places)
     for place in places:
         wanted = rule.get(place.path)
         if wanted is None:
@@ -98,6 +103,35 @@ def given_names(rule: Rule, places: list[Place]) -> dict[str, str]:
         elif each is not None and each != place.number:
             raise TypeError(f"{place.label} is {place.number}, but sizes says {each}: pass an array of that size")
     return found
+
+
+def _refuse_unknown(path: str, wanted: tuple[Any, ...], places: list[Place]) -> None:
+    """Refuse an argument of which nothing has this path, unless it has no arrays in this call at all."""
+    argument, others = root(path), list(dict.fromkeys([place.path for place in places]))
+    if any(root(other) == argument for other in others):
+        raise TypeError(
+            f"sizes has {path!r} as {wanted!r}, but no array stands there: there are {', '.join(others)}"
+        )
+
+
+def root(path: str) -> str:
+    """The argument of a path: p of p['w'][0]."""
+    return re.match(r"\w*", path)[0]  # type: ignore[index]
+
+
+def checked_names(rule: Rule, signature: Signature | None) -> Rule:
+    """The argument `sizes` of a transform, if all that it names are arguments of the function; ValueError otherwise."""
+    if signature is None or isinstance(rule, str):
+        return rule
+    parameters = signature.parameters
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+        return rule
+    for path in rule:
+        if root(path) not in parameters:
+            near = get_close_matches(root(path), parameters, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"sizes has {path!r}, but the signature is {signature}{hint}")
+    return rule
 
 
 def checked_rule(rule: Any) -> Rule:

@@ -244,10 +244,16 @@ class FormMemory:
     scratch: tuple[Scratch, ...]
 
     def _lines(self) -> list[str]:
-        place = "kept between calls" if self.kept else "on the stack"
-        arena = f"{self.arena:,} {place}" if self.scratch else "none"
+        place = "in one block that is kept between calls" if self.kept else "on the stack"
         lines = [f"  for {self.of}"]
-        lines.append(f"    arguments {self.arguments:,}, results {self.results:,}, temporaries {arena}")
+        lines.append(f"    reads {self.arguments:,} bytes of arguments and writes {self.results:,} bytes of results")
+        if not self.scratch:
+            return [*lines, "    needs no memory besides: nothing between them is stored"]
+        count = f"{len(self.scratch)} temporary arrays" if len(self.scratch) > 1 else "one temporary array"
+        lines.append(f"    needs {self.arena:,} bytes more for {count}, {place}")
+        apart = sum(s.bytes for s in self.scratch)
+        if apart > self.arena:
+            lines.append(f"    those would be {apart:,} bytes side by side; what is not alive at once shares its place")
         if self.scratch:
             rows = [["name", "type", "bytes", "offset", "statements"]]
             for s in self.scratch:
@@ -264,7 +270,7 @@ class Memory:
     forms: tuple[FormMemory, ...]
 
     def __str__(self) -> str:
-        return "\n".join([f"memory of {self.name}, in bytes", *(line for f in self.forms for line in f._lines())])
+        return "\n".join([f"memory of a call of {self.name}", *(line for f in self.forms for line in f._lines())])
 
     __repr__ = __str__
 

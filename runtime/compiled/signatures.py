@@ -46,13 +46,25 @@ def static_places(
     signature: inspect.Signature | None, known: list[str], argnums: Any, argnames: Any
 ) -> frozenset[int | str]:
     """Positions and names of the static arguments, each by both where it has both."""
-    numbers = {argnums} if isinstance(argnums, int) else set(argnums)
-    names = {argnames} if isinstance(argnames, str) else set(argnames)
+    numbers = _set_of("static_argnums", argnums, int, "a number of an argument; static_argnames has names")
+    names = _set_of("static_argnames", argnames, str, "a name of an argument, or a tuple of them")
     if signature is not None:
         for name in names - set(signature.parameters):
             raise ValueError(f"static_argnames has {name!r}, but the signature is {signature}")
+        count, most = len(signature.parameters), positional(signature)[1]
+        for k in numbers:
+            if not 0 <= k < (most or count):
+                raise ValueError(f"static_argnums has {k}, but the signature is {signature}: arguments count from 0")
     both = {*(known[k] for k in numbers), *(known.index(n) for n in names if n in known)}
     return frozenset({*numbers, *names, *both})
+
+
+def _set_of(option: str, given: Any, kind: type, expected: str) -> set[Any]:
+    made = {given} if isinstance(given, (int, str)) else set(given)
+    for each in made:
+        if type(each) is not kind:
+            raise TypeError(f"{option} has {each!r}, expected {expected}")
+    return made
 
 
 def place_of(function: Any) -> Where | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Signature
 from itertools import count as counted
 from typing import Any
 
@@ -30,7 +31,18 @@ from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.types import Dim
 from . import kernels
 from .compiled import Content
-from .places import Place, Rule, checked_rule, given_names, in_units, listed, outline, places_of, shapes_of
+from .places import (
+    Place,
+    Rule,
+    checked_names,
+    checked_rule,
+    given_names,
+    in_units,
+    listed,
+    outline,
+    places_of,
+    shapes_of,
+)
 
 MAX_FORMS = 8
 """Forms of one family that are kept; the oldest is dropped first."""
@@ -137,8 +149,8 @@ Make = Callable[[Named, list[tuple[Dim, ...]]], tuple[Trace, Graph, Any]]
 class Naming:
     """The sizes of one function's arguments: what has been seen of them, and which are named."""
 
-    def __init__(self, rule: Rule) -> None:
-        self.rule = checked_rule(rule)
+    def __init__(self, rule: Rule, signature: Signature | None) -> None:
+        self.rule = checked_names(checked_rule(rule), signature)
         self.families: dict[tree.Signature, Family] = {}
 
     def choose(self, signature: tree.Signature, paths: Sequence[str], hidden: Hidden, make: Make) -> Choice:

@@ -28,7 +28,7 @@ def set_num_threads(count: SupportsIndex) -> None:
         number = 0 if isinstance(count, bool) else operator.index(count)
     except TypeError:
         raise TypeError(
-            f"set_num_threads: count is a {type(count).__name__}, expected an int from 1 to {most}") from None
+            f"set_num_threads: count is of class {type(count).__name__}, expected an int from 1 to {most}") from None
     if not 1 <= number <= most:
         raise ValueError(f"set_num_threads: count is {count!r}, expected an int from 1 to {most}"
                          " (pullback.set_num_threads(1) keeps all work on the calling thread)")

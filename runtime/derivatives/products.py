@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ...compiler.frontend import tree
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, checked, each_of, places
 from ..compiled.compiled import MISS
@@ -156,7 +157,7 @@ def given_places(title: str, function: Any, args: tuple[Any, ...], argnums: Any)
         return made
     found = tuple([k for k, each in enumerate(args) if has_floats(each)])
     if not found:
-        said = ", ".join(type(a).__name__ for a in args) or "none"
+        said = ", ".join(_spelled(a) for a in args) or "none"
         raise TypeError(f"{title} needs an argument with floats, got {said}")
     return found
 
@@ -238,6 +239,12 @@ def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any
         counts = f"{len(primals)} primals and {len(tangents)} tangents"
         raise TypeError(f"{title} takes a tangent for each primal, got {counts}")
     return tuple(range(len(primals)))
+
+
+def _spelled(x: Any) -> str:
+    """An argument as users call it."""
+    node = tree.flatten(tree.opened(x), [])
+    return f"a {type(x).__name__}" if node[0] in tree.CONTAINERS else tree.spelled(node)
 
 
 __all__ = ["Hvp", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "pushed", "vjp"]

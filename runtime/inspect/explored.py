@@ -35,7 +35,7 @@ def _path(name: str, path: Any) -> Path:
         plain = re.sub(r"\W+", "_", name).strip("_") or "function"
         return Path(tempfile.mkdtemp(prefix="pullback-")) / f"{plain}.html"
     if not isinstance(path, (str, os.PathLike)):
-        what = f"explore: path is a {type(path).__name__}, expected the name of a file, or None"
+        what = f"explore: path is of class {type(path).__name__}, expected the name of a file, or None"
         raise TypeError(f"{what}: pass arguments of the call behind it, as in explore('page.html', x)")
     made = Path(path).expanduser()
     if made.is_dir():

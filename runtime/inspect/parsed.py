@@ -53,7 +53,7 @@ def parse(text: str) -> Function:
     (8.0, 12.0)
     """
     if not isinstance(text, str):
-        raise TypeError(f"parse: text is a {type(text).__name__}, expected the text of a graph: fn.ir(), or a file's")
+        raise TypeError(f"parse: text is of class {type(text).__name__}, expected a graph as text: fn.ir() or a file's")
     graph = graph_of(text, checked=True)
     _refuse(graph, graph)
     for p in graph.params:

@@ -75,7 +75,7 @@ def precision(function: Any, *args: float) -> Precision:
     compiled = function if hasattr(function, "sympy") else jit(function)
     for k, a in enumerate(args):
         if np.ndim(a) or not isinstance(a, (int, float, np.generic, np.ndarray)):
-            raise TypeError(f"precision: argument {k} is a {type(a).__name__}, expected one float: call it for each")
+            raise TypeError(f"precision: argument {k} is a {type(a).__name__}, expected a float: call it for each")
     given = [float(a) for a in args]
     e = compiled.sympy(*given)
     symbols = symbols_of(compiled, len(given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...ir.types import Type
 from ..c_names import C_TYPES, distinct
@@ -26,21 +26,26 @@ from ..entries.specs import (
 from .cpu import Level
 from .describe import NUMPY_NAMES, Function, doc, number_dtype, spelled
 
+Failures = Sequence[tuple[str, str]]
+"""For each status from 1 on the exception that Python would see, and its text."""
+
 _PYTHON_TYPES = {"bool": "bool", "i32": "int", "i64": "int", "f32": "float", "f64": "float"}
 
 
 # ---- the C header
 
 
-def header(functions: Sequence[Function], module: str, level: Level) -> str:
+def header(functions: Sequence[tuple[Function, Failures]], module: str, level: Level) -> str:
     """The declarations of the kernels, which `module`.o has."""
     guard = f"{module.upper()}_H"
     return "\n".join([
         f"/* The kernels of {module}: plain C functions, in {module}.o, for {level.name} processors.",
         "   Link with -lm.  Arrays are contiguous in row-major order and aligned to their elements; results may not",
-        "   overlap anything.  A kernel returns 0, or -1 if there is no memory for its temporaries, or k > 0 if an",
-        "   index is out of range: report[0] is that index.  Temporaries of more than 16 KiB are kept for the next",
-        "   call.  Any number of threads may call a kernel. */",
+        "   overlap anything.  A kernel returns 0 when it has written its results, -1 if there is no memory for its",
+        "   temporaries, and k > 0 where the Python function raises: an index out of range, an assert, a raise.  Which",
+        "   k means what stands above each declaration; %lld stands for report[0], such as the index.  The results are",
+        "   undefined then.  Temporaries of more than 16 KiB are kept for the next call.  Any number of threads may",
+        "   call a kernel. */",
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
@@ -50,7 +55,7 @@ def header(functions: Sequence[Function], module: str, level: Level) -> str:
         'extern "C" {',
         "#endif",
         "",
-        *(_declaration(f, module) for f in functions),
+        *(_declaration(f, failures, module) for f, failures in functions),
         "#ifdef __cplusplus",
         "}",
         "#endif",
@@ -60,7 +65,7 @@ def header(functions: Sequence[Function], module: str, level: Level) -> str:
     ])
 
 
-def _declaration(function: Function, module: str) -> str:
+def _declaration(function: Function, failures: Failures, module: str) -> str:
     graph = function.graph
     fixed = len(graph.params) - len(function.extras)
     given = [f"const {_c(p.type)}" for p in graph.params]
@@ -70,7 +75,14 @@ def _declaration(function: Function, module: str) -> str:
     types = [p.type for p in [*graph.params, *graph.results]]
     rows = [f"    {kind} *{name}, /* {_sizes(t)}{', fixed in the module' if fixed <= k < len(given) else ''} */"
             for k, (kind, name, t) in enumerate(zip([*given, *made], names, types, strict=True))]
-    return "\n".join([f"int64_t {module}_{function.name}(", *rows, "    int64_t *report /* 4 */);", ""])
+    told = [f"/* {k}: {kind}: {' '.join(text.split())} */" for k, (kind, text) in _told(failures)]
+    return "\n".join([*told, f"int64_t {module}_{function.name}(", *rows, "    int64_t *report /* 4 */);", ""])
+
+
+def _told(failures: Failures) -> Iterator[tuple[int, tuple[str, str]]]:
+    """What each status means, so that the text cannot end the comment it stands in."""
+    for k, (kind, text) in enumerate(failures, 1):
+        yield k, (kind, text.replace("%%", "%").replace("*/", "* /"))
 
 
 def _c(type: Type) -> str:

@@ -65,7 +65,8 @@ def write(functions: Sequence[Function], name: str, out: Path, level: Level) -> 
         kernels, module = Path(folder, f"{name}.o"), Path(folder, f"{name}{SUFFIX}")
         linker.join_objects(program, parts[1:], kernels)
         linker.link_module(program, [parts[0], kernels], module)
-        Path(folder, f"{name}.h").write_text(header(functions, name, level), encoding="utf-8")
+        told = header([(m.function, m.native.failures) for m in made], name, level)
+        Path(folder, f"{name}.h").write_text(told, encoding="utf-8")
         Path(folder, f"{name}.pyi").write_text(stub(functions), encoding="utf-8")
         for suffix in (".h", ".pyi", ".o", SUFFIX):
             os.replace(Path(folder, name + suffix), out / (name + suffix))

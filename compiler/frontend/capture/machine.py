@@ -222,11 +222,13 @@ class Machine:
             return
         for each in self.relatives(box):
             if each.origin:
-                may = "is" if each is box else "may be"
-                if box.kind == "array":
-                    verdict = f"assignment into an array that {may} {each.origin}, where the caller would see it"
-                    self.refuse(verdict, "work on a copy: a = a.copy()", TraceError)
                 place = each.origin.removeprefix("the argument at ")
+                if box.kind == "array":
+                    named = each.origin.replace("the argument at ", "the argument ")
+                    into = named if each is box else f"an array that may be {named}"
+                    own = place if place.isidentifier() else "a"
+                    verdict = f"assignment into {into}, where the caller would see it"
+                    self.refuse(verdict, f"work on a copy: {own} = {own}.copy()", TraceError)
                 verdict = f"{self.root.name!r} changes a container that it was given, at {place}{item}"
                 self.refuse(verdict, "work on a copy: params = dict(params), items = list(items)", TraceError)
             if each.kept:

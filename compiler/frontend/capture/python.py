@@ -282,6 +282,13 @@ def _getattr(m: Machine, x: Any, name: Any, *default: Any) -> Any:
     return m.adopt(native(m, lambda: getattr(x, name, *default)), outer=True)
 
 
+@meaning_of(hash)
+def _hash(m: Machine, x: Any) -> Any:
+    if traced(x):
+        m.refuse("hash() of a traced value, which is that of its number", "make the argument static")
+    return call_native(m, hash, x)
+
+
 _UNKNOWN = ("iter", "next", "setattr", "delattr", "exec", "eval", "globals", "locals", "filter")
 
 

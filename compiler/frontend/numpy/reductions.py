@@ -33,6 +33,9 @@ def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
 
 def normal_axis(axis: Any, rank: int) -> int:
     """One axis, counted from the front."""
+    if not hasattr(axis, "__index__"):
+        verdict = f"an axis is {axis!r}, expected an int from {-rank} to {rank - 1}"
+        raise TraceError(message(verdict, user_line(), "give an int, or a tuple of ints"))
     place = axis.__index__()
     if not -rank <= place < rank:
         verdict = f"axis {place} is out of bounds for array of dimension {rank}"

@@ -49,7 +49,9 @@ def relieved(graph: Graph, ahead: Graph, limit: int) -> tuple[Graph, int]:
     rest = own + sum(c for c in known if c <= small)
     share = (limit - rest) // max(len(large), 1)
     if share <= 0:
-        raise TooLittleMemory(f"{rest} bytes saved in one round of a loop leave nothing of {limit} for the loops in it")
+        raise TooLittleMemory(
+            f"{rest} bytes are saved outside of loops, or in one round of one, and there are {limit} for all of it"
+        )
     before = {r: op for op in ahead.body for r in op.results}
     counts = _constants(graph)
 

@@ -19,11 +19,13 @@ from ....compiler import watch
 from ....compiler.backend import recorder
 from ....compiler.backend.recorder import Input, Replay, Source
 from ....compiler.backend.recorder.replay import DTYPE_NAMES
-from ....compiler.ir.graph import Builder, Graph, Value, replay
+from ....compiler.frontend.tracing import user_line
+from ....compiler.ir.graph import Builder, Graph, Value, Where, replay
 from ....compiler.ir.text import show
 from ....compiler.settings import settings
 from ..value.cells import number_cell
 from .background import maker
+from .cures import CURE, CURES
 from .engine import Kernel, compile_graph
 from .fragments import Fragment
 from .interrupts import is_of_a_handler
@@ -40,7 +42,7 @@ ARGUMENTS = 900
 
 _plans: OrderedDict[Plan, None] = OrderedDict()
 _lock = threading.Lock()
-_reasons: OrderedDict[str, str] = OrderedDict()
+_reasons: OrderedDict[str, tuple[str, Where | None]] = OrderedDict()
 REASONS = 12
 """How many functions are told of whose calls were not recognised."""
 
@@ -58,7 +60,9 @@ class Report(dict[str, int]):
     def __str__(self) -> str:
         lines = [f"{self['recorded']} operations recorded", f"{self['cold']} traces ran op by op"]
         lines += [f"{self['compiled']} traces compiled", f"{self['replayed']} traces replayed"]
-        lines += [f"not recognised: {name} {why}" for name, why in _reasons.items()]
+        for name, (why, where) in _reasons.items():
+            at = f" at {where.file}:{where.line}" if where else ""
+            lines += [f"not recognised: {name}{at} {why}", f"  {CURES.get(why, CURE)}"]
         return "\n".join(lines)
 
 
@@ -73,9 +77,9 @@ def explain() -> Report:
 
 
 def because(name: str, why: str) -> None:
-    """Note why a call of a function was not recognised."""
-    _reasons.pop(name, None)
-    _reasons[name] = why
+    """Note why a call of a function was not recognised, and the line: looked for once, as that takes a microsecond."""
+    before = _reasons.pop(name, None)
+    _reasons[name] = (why, user_line()) if before is None or before[0] != why else before
     if len(_reasons) > REASONS:
         _reasons.popitem(last=False)
 
