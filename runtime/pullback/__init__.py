@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         xpu,
     )
     # isort: on
+    from pullback.compiler.backend.extension.carried import KernelError
     from pullback.compiler.frontend.numpy.convolutions import conv
     from pullback.compiler.ir.containers import register
     from pullback.compiler.ir.text import ParseError
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pullback.runtime.derivatives.trees import ravel, tree_flatten, tree_map, tree_unflatten
     from pullback.runtime.external import external
     from pullback.runtime.implicit import implicit
+    from pullback.runtime.inspect.loaded import load_kernel
     from pullback.runtime.inspect.parsed import parse
     from pullback.runtime.interop.jax_calls import to_jax
     from pullback.runtime.interop.torch_calls import to_torch
@@ -138,11 +140,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator", "GradScaler", "IntTensor",
-    "LongTensor", "ParseError", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute", "accelerator", "acos",
-    "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul",
-    "addmm", "addmv", "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose", "alpha_dropout", "amax", "amin",
-    "aminmax", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_",
-    "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_",
+    "KernelError", "LongTensor", "ParseError", "ShortTensor", "Size", "Tensor", "abs", "abs_", "absolute",
+    "accelerator", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm",
+    "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "addr", "adjoint", "alias_copy", "all", "allclose",
+    "alpha_dropout", "amax", "amin", "aminmax", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh",
+    "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_",
     "are_deterministic_algorithms_enabled", "argmax", "argmin", "argsort", "argwhere", "array_api", "as_strided",
     "as_strided_copy", "as_strided_scatter", "as_tensor", "as_torch", "asarray", "asin", "asin_", "asinh", "asinh_",
     "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "autocast", "autograd",
@@ -176,37 +178,37 @@ __all__ = [
     "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacobian", "jacrev",
     "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_",
     "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linear_transpose", "linearize",
-    "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax",
-    "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed",
-    "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
-    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis",
-    "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_",
-    "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative",
-    "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal",
-    "numel", "ones", "ones_like", "onnx", "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance", "parse",
-    "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson",
-    "polar", "polygamma", "positive", "pow", "precision", "prelu", "preserve_format", "primitive", "prod", "profiler",
-    "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like", "random", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "register",
-    "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg",
-    "result_type", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub",
-    "save", "scalar_tensor", "scan", "scatter", "scatter_add", "scatter_reduce", "scipy", "searchsorted", "seed",
-    "select", "select_copy", "select_scatter", "selu", "set_default_device", "set_default_dtype",
-    "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads",
-    "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin",
-    "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "special",
-    "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze",
-    "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "sum", "svd",
-    "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh",
-    "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile", "to_jax", "to_torch",
-    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten",
-    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename",
-    "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index",
-    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot", "version",
-    "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop",
-    "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "linspace", "load", "load_kernel", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_",
+    "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack",
+    "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max",
+    "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode",
+    "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num",
+    "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_",
+    "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal",
+    "not_equal", "numel", "ones", "ones_like", "onnx", "optim", "orgqr", "ormqr", "outer", "overrides",
+    "pairwise_distance", "parse", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle",
+    "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "pow", "precision", "prelu", "preserve_format",
+    "primitive", "prod", "profiler", "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
+    "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape",
+    "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round", "round_",
+    "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add",
+    "scatter_reduce", "scipy", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu",
+    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_",
+    "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter",
+    "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt",
+    "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient",
+    "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take",
+    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing",
+    "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz",
+    "tree_flatten", "tree_map", "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices",
+    "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var",
+    "var_mean", "vdot", "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack",
+    "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
