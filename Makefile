@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs test lint demo test-peers fuzz fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint demo test-peers fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -34,6 +34,10 @@ SEED ?= 0
 fuzz: .venv/.ready-test
 	$(BIN)/python -m tests.fuzz compositions $(or $(COUNT),20000) $(SEED)
 	$(BIN)/python -m tests.fuzz control $(or $(COUNT),2000) $(SEED)
+
+# Texts of graphs and bytes of modules, spoilt: the declared error, soon, or what is well typed.
+fuzz-inputs: .venv/.ready-test
+	$(BIN)/python -m tests.fuzz.inputs $(or $(COUNT),1000000) $(SEED)
 
 fuzz-peers: .venv/.ready-peers
 	$(BIN)/python -m tests.fuzz tensors $(or $(COUNT),10000) $(SEED)

@@ -36,49 +36,6 @@ def by_symengine(args: list[Any], e: Any) -> Any:
     return package.Lambdify(args, [package.sympify(part) for part in e], backend="llvm", cse=True)
 
 
-def by_casadi(args: list[Any], e: Any, given: list[Any]) -> Any:
-    """A formula compiled by CasADi's generated C and the C compiler, called through buffers; or None."""
-    package = optional("casadi") if wanted("CasADi") else None
-    if package is None:
-        return None
-    symbols = [package.SX.sym("x", len(each)) for each in args]
-    return casadi_call(package, symbols, e(package, *symbols), given)
-
-
-def casadi_call(package: Any, symbols: list[Any], made: list[Any], given: list[Any]) -> Any:
-    """CasADi's cheapest way to call: memory that is bound once, and a call without arguments."""
-    function = package.Function("f", symbols, [package.densify(each) for each in made])
-    options = {"compiler": "shell", "jit": True, "jit_options": {"flags": ["-O3", "-march=native"], "compiler": "cc"}}
-    function = package.Function("f", symbols, function.call(symbols), options)
-    buffer, trigger = function.buffer()
-    results = [np.zeros(x.shape, order="F") for x in function(*given)]
-    for k, x in enumerate(given):
-        buffer.set_arg(k, memoryview(x))
-    for k, x in enumerate(results):
-        buffer.set_res(k, memoryview(x.T))
-
-    def call() -> Any:
-        trigger()
-        return results
-
-    return call
-
-
-def pendulum_of_casadi(system: Any, motion: Any, state: Any, parameters: Any) -> Any:
-    """The same right-hand side and Jacobian: the mass matrix solved by CasADi's own linear algebra."""
-
-    def equations(package: Any, y: Any, p: Any) -> list[Any]:
-        known = [*motion.states, *motion.parameters]
-        names = {"sin": package.sin, "cos": package.cos, "sqrt": package.sqrt, "ImmutableDenseMatrix": package.blockcat}
-        parts = [system.mass_matrix.tolist(), system.forcing.tolist()]
-        mass, forcing = sp.lambdify(known, parts, [names], cse=True)(*package.vertsplit(y), *package.vertsplit(p))
-        half = len(motion.states) // 2
-        slope = package.vertcat(y[half:], package.solve(package.blockcat(mass), package.blockcat(forcing)))
-        return [slope, package.jacobian(slope, y)]
-
-    return by_casadi([motion.states, motion.parameters], equations, [state, parameters])
-
-
 def cases(size: str) -> Iterator[Case]:
     few = sp.sin(x) * sp.exp(y) + z**2
     ours, theirs = lambdify([x, y, z], few), sp.lambdify([x, y, z], few, "math")
@@ -93,7 +50,8 @@ def cases(size: str) -> Iterator[Case]:
     if engine is not None:
         rows = np.ascontiguousarray(points.T)
         ways["SymEngine"] = lambda: engine(rows)[..., 0]
-    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, (("SymPy", 10.0), ("SymEngine", 3.0)), agree=1e-12)
+    goals = (("SymPy", 10.0), ("SymEngine", 3.0))
+    yield Case(f"a formula at {POINTS[size]:,} points", ways, "ms", 1e3, goals, agree=1e-12)
 
     xs, chain = chained(VARIABLES[size])
     at = np.random.default_rng(1).uniform(size=len(xs))
@@ -121,12 +79,8 @@ def cases(size: str) -> Iterator[Case]:
     yield Case(f"building a Hessian of {len(few_xs)} variables", ways, "ms", 1e3, (("SymPy", 20.0),), agree=1e-9)
 
     for links in LINKS[size]:
-        system = n_link_pendulum_on_cart(links, cart_force=False, joint_torques=False)
-        motion = equations_of_motion(system)
+        motion = equations_of_motion(n_link_pendulum_on_cart(links, cart_force=False, joint_torques=False))
         state = np.linspace(0.1, 0.5, len(motion.states))
         parameters = np.ones(len(motion.parameters))
-        ways = {"pullback": lambda f=motion, s=state, p=parameters: f.with_jacobian(0.0, s, p)}
-        casadi = pendulum_of_casadi(system, motion, state, parameters)
-        if casadi is not None:
-            ways["CasADi"] = lambda call=casadi: [np.ravel(call()[0]), call()[1]]
-        yield Case(f"pendulum of {links} links and its Jacobian", ways, "µs", 1e6, (("CasADi", 2.0),), agree=1e-8)
+        both = {"pullback": lambda f=motion, s=state, p=parameters: f.with_jacobian(0.0, s, p)}
+        yield Case(f"pendulum of {links} links and its Jacobian", both, "µs", 1e6)

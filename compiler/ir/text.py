@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .graph import Graph, Op, Value, Where
 from .primitive import REGISTRY, Primitive
-from .types import Size, Type, parse_dim, parse_type
+from .types import Size, Type, parse_dim, parse_type, sizes_in
 
 COMMENT_COLUMN = 72
 MAX_DEPTH = 64
@@ -165,6 +165,8 @@ def parse(text: str, primitives: Mapping[str, Primitive] = REGISTRY, checked: bo
     """
     reader = _Reader(text, primitives, checked)
     graph = reader.graph("graph ", 0)
+    if checked:
+        reader.check_sizes(graph)
     if reader.rest():
         raise reader.error("the text goes on after the graph's end")
     return graph
@@ -177,6 +179,7 @@ class _Reader:
         self.numbers = [*(k for k, _ in kept), len(self.all)]
         self.lines = [line for _, line in kept]
         self.at, self.primitives, self.checked = 0, primitives, checked
+        self.sizes: dict[str, int] = {}
 
     def rest(self) -> bool:
         return self.at < len(self.lines)
@@ -240,8 +243,17 @@ class _Reader:
         where = Where(m["file"], int(m["line"])) if m["file"] else None
         op = Op(prim, args, attrs, tuple(regions), results, where)
         if self.checked:
+            for name in (n for each in (*attrs.values(), *(r.type for r in results)) for n in sizes_in(each)):
+                self.sizes.setdefault(name, start)
             self.check(op, start)
         return op
+
+    def check_sizes(self, graph: Graph) -> None:
+        """Refuse a named size that no parameter has, of which nobody could tell the number."""
+        known = {name for p in graph.params for name in sizes_in(p.type)}
+        for name, at in self.sizes.items():
+            if name not in known:
+                raise self.error(f"no parameter of @{graph.name} has the size {name}", at, name)
 
     def check(self, op: Op, at: int) -> None:
         """Refuse an operation that its primitive does not know, or whose results have other types."""

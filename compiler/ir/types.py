@@ -6,7 +6,7 @@ reads.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -234,6 +234,15 @@ def type_of(array: object) -> Type:
     if name is None:
         raise TypeError(f"arrays of dtype {a.dtype} are not supported; use {', '.join(DTYPES)}")
     return Type(name, a.shape)
+
+
+def sizes_in(value: object) -> Iterator[str]:
+    """The names of sizes in an attribute or a type."""
+    if isinstance(value, Size):
+        yield from (name for names, _ in value.terms for name in names)
+    elif isinstance(value, (tuple, Type)):
+        for each in value.shape if isinstance(value, Type) else value:
+            yield from sizes_in(each)
 
 
 def parse_type(text: str) -> Type:

@@ -99,6 +99,20 @@ class Library(Primitive):
         return self.drawn(rng)
 
 
+def square(a: Type) -> Type:
+    """The type of square matrices; anything else is refused."""
+    if len(a.shape) < 2 or a.shape[-1] != a.shape[-2] or not a.is_float:
+        raise TypeError(f"expected square matrices, got {a}")
+    return a
+
+
+def right_side(a: Type, b: Type) -> Type:
+    """The type of solutions of A X = B, that of B; what does not fit is refused."""
+    if square(a).shape[:-1] != b.shape[:-1] or a.dtype != b.dtype:
+        raise TypeError(f"a matrix of type {a} does not fit with {b}")
+    return b
+
+
 def near_one(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Matrices near the unit one, of which no two singular values are equal."""
     return 0.2 * rng.normal(size=shape) + np.eye(shape[-2], shape[-1]) * (1 + 0.5 * np.arange(shape[-1]))
@@ -157,4 +171,4 @@ def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], give
     return numbered(Function(prim.name, lambda args: _computed(prim, table, gives, args), given, gives))
 
 
-__all__ = ["Library", "each", "near_one", "positive", "rectangles"]
+__all__ = ["Library", "each", "near_one", "positive", "rectangles", "right_side", "square"]

@@ -107,7 +107,7 @@ class ParsedGraph:
         graph = at_sizes(self.graph, sizes) if sizes else self.graph
         given = []
         for name, x, p in zip(self.__signature__.parameters, args, graph.params, strict=True):
-            self._fits(name, x, p.type)
+            fits(self.__name__, name, x, p.type)
             given.append(conform(now, x, p.type.numpy, p.type.shape))
         results = inline(graph, now.builder, given)
         made = [Array(now, r, False, bool(r.type.shape)) for r in results]
@@ -125,25 +125,26 @@ class ParsedGraph:
             raise TypeError(f"{self.__name__}: no argument has the size {missing[0]} as one of its own dimensions")
         return found
 
-    def _fits(self, name: str, x: Any, type: Type) -> None:
-        """Refuse an argument of another type; numbers of Python's are converted."""
-        if isinstance(x, Array):
-            have, shape, weak = x.dtype, x.shape, x.weak
-        else:
-            have, shape, weak = np.asarray(x).dtype, np.shape(x), isinstance(x, (bool, int, float))
-        kinds = "f" if type.is_float else "biu"
-        alike = have == type.numpy or (weak and (have.kind in kinds or (type.is_float and have.kind in "biu")))
-        if tuple(shape) != type.shape or not alike:
-            said = f"{have}{list(shape)}"
-            raise TypeError(
-                f"{self.__name__}: argument {name} is {said}, expected {type.numpy}{list(type.shape)}:"
-                f" reshape it, or pass {name}.astype(np.{type.numpy})"
-            )
-
     def examples(self) -> list[Any]:
         """Arguments that the graph takes: numbers between 0 and 1."""
         names = {n for p in self.graph.params for d in p.type.shape for n in names_in(d)}
         return [example(p.type.at(dict.fromkeys(names, EXAMPLE))) for p in self.graph.params]
+
+
+def fits(function: str, name: str, x: Any, type: Type) -> None:
+    """Refuse an argument of another type; numbers of Python's are converted."""
+    if isinstance(x, Array):
+        have, shape, weak = x.dtype, x.shape, x.weak
+    else:
+        have, shape, weak = np.asarray(x).dtype, np.shape(x), isinstance(x, (bool, int, float))
+    kinds = "f" if type.is_float else "biu"
+    alike = have == type.numpy or (weak and (have.kind in kinds or (type.is_float and have.kind in "biu")))
+    if tuple(shape) != type.shape or not alike:
+        said = f"{have}{list(shape)}"
+        raise TypeError(
+            f"{function}: argument {name} is {said}, expected {type.numpy}{list(type.shape)}:"
+            f" reshape it, or pass {name}.astype(np.{type.numpy})"
+        )
 
 
 def example(type: Type) -> Any:
@@ -186,4 +187,4 @@ def _from_text(text: str) -> ParsedGraph:
     return ParsedGraph(graph_of(text, checked=True))
 
 
-__all__ = ["ParsedGraph", "example", "parse"]
+__all__ = ["ParsedGraph", "example", "fits", "parse"]

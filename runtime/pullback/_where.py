@@ -4,10 +4,12 @@ NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends cpu cuda distributed distributions fft func hub linalg mps"
     " nn onnx optim overrides profiler random scipy signal special testing utils version xpu",
+    "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
     "runtime.external": "external",
     "runtime.implicit": "implicit",
+    "runtime.inspect.loaded": "load_kernel",
     "runtime.inspect.parsed": "parse",
     "runtime.interop.jax_calls": "to_jax",
     "runtime.interop.torch_calls": "to_torch",

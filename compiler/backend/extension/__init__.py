@@ -7,10 +7,12 @@ This package knows graphs, the stable interface of Python and the linker; it doe
         kernels.o         the kernels alone, C functions without Python
         kernels.h         their declarations
         kernels.pyi       the types of the Python functions
+    unpack(bytes of kernels.abi3.so)        the functions again, from what the module carries, without running it
 """
 
+from .carried import MAGIC, KernelError, seal, unpack
 from .cpu import level_named
 from .describe import FIXED, Function
 from .module import write
 
-__all__ = ["FIXED", "Function", "level_named", "write"]
+__all__ = ["FIXED", "MAGIC", "Function", "KernelError", "level_named", "seal", "unpack", "write"]

@@ -26,11 +26,12 @@ from ..machine import compile_object
 from ..registers import literal
 from ..tiers import BETTER
 from . import argument_text, array_text, bind_text, buffer_text
+from .carried import pack
 from .cpu import LEVELS, Level, missing_text
 from .describe import Function, doc
 from .function import Native, function_text
 from .header import header, stub
-from .names import EXCEPTIONS, declarations, text_constant
+from .names import EXCEPTIONS, bytes_constant, declarations, text_constant
 from .writer import Objects
 
 SUFFIX = ".abi3.so"
@@ -157,6 +158,7 @@ def _definition(made: Sequence[Compiled], name: str, level: Level) -> str:
     fields = "ptr @module.name, ptr @module.doc, i64 -1, ptr @.functions, ptr null, ptr null, ptr null, ptr null"
     return "\n".join([
         *(text_constant(*pair) for pair in texts.items()),
+        bytes_constant("module.carried", pack([m.function for m in made])),
         f"@.functions = internal global [{len(rows)} x {{ ptr, ptr, i32, ptr }}] [{', '.join(rows)}]",
         "@.module = internal global { i64, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, ptr } "
         f"{{ {head_fields}, {fields} }}",

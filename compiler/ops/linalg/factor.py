@@ -13,15 +13,11 @@ import numpy as np
 
 from ...ir.types import Type
 from ..custom import refused
-from ..library import Library, each, positive, rectangles
+from ..library import Library, each, positive, rectangles, square
 from . import matrices as M
 from . import small
 from .lapack import is_called, lu, order_of, potrf
 from .solutions import scalar
-
-
-def _same(a: Type) -> Type:
-    return a
 
 
 def _symmetric(m: Any, x: Any) -> Any:
@@ -50,7 +46,7 @@ def _cholesky_written(m: Any, a: Any) -> Any:
 
 
 cholesky = Library(
-    "cholesky", _same, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives,
+    "cholesky", square, lambda a: each(np.linalg.cholesky, a), _cholesky_pull, samples=_positives,
     written=_cholesky_written,
 )  # fmt: skip
 

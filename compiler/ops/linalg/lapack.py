@@ -18,7 +18,7 @@ import numpy as np
 
 from ...ir.types import Type
 from ..custom import refused
-from ..library import Library, each, near_one, positive
+from ..library import Library, each, near_one, positive, square
 
 
 class Routine(Library):
@@ -114,14 +114,15 @@ def _squares(rng: np.random.Generator) -> list[np.ndarray]:
 
 
 potrf = Routine(
-    "potrf", lambda a: a, lambda a: each(np.linalg.cholesky, a),
+    "potrf", square, lambda a: each(np.linalg.cholesky, a),
     samples=lambda rng: [([positive(rng, 6, 6)], {}), ([positive(rng, 2, 5, 5)], {})],
 )  # fmt: skip
 """The lower Cholesky factor, of which the upper triangle is zero."""
 
 getrf = Routine(
-    "getrf", lambda a: (a, Type("i64", a.shape[:-1])), _getrf, samples=lambda rng: [([a], {}) for a in _squares(rng)]
-)
+    "getrf", lambda a: (a, Type("i64", square(a).shape[:-1])), _getrf,
+    samples=lambda rng: [([a], {}) for a in _squares(rng)],
+)  # fmt: skip
 """L below the diagonal and U from it on, of the transpose and transposed (in columns), and the swaps, from 1."""
 
 

@@ -13,16 +13,11 @@ import numpy as np
 
 from ...ir.graph import Value
 from ...ir.types import Type
-from ..library import Library, each, near_one, rectangles
+from ..library import Library, each, near_one, rectangles, right_side, square
 from ..shape import transpose
 from ..source import iota
 from . import lapack, small
 from . import matrices as M
-
-
-def _same(a: Type, *_: Type, **__: Any) -> Type:
-    return a
-
 
 # ---- inverse and solutions
 
@@ -86,7 +81,7 @@ def _inverse_written(m: Any, a: Any) -> Any:
 
 
 inverse = Library(
-    "inverse", _same, lambda a: each(np.linalg.inv, a), _inverse_pull, samples=squares, written=_inverse_written
+    "inverse", square, lambda a: each(np.linalg.inv, a), _inverse_pull, samples=squares, written=_inverse_written
 )
 
 
@@ -108,7 +103,7 @@ def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
 
 
 solve = Library(
-    "solve", lambda a, b, turned: b, _solve, _solve_pull, {"turned": "axis"},
+    "solve", lambda a, b, turned: right_side(a, b), _solve, _solve_pull, {"turned": "axis"},
     samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {"turned": k})
                          for (a,), _ in [*squares(rng), ([near_one(rng, 6, 6)], {})] for k in (0, 1)],
     written=_solve_written,
@@ -167,7 +162,7 @@ def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
 
 
 triangular = Library(
-    "triangular", lambda a, b, upper, turned: b, lapack.triangular, _triangular_pull,
+    "triangular", lambda a, b, upper, turned: right_side(a, b), lapack.triangular, _triangular_pull,
     {"upper": "axis", "turned": "axis"},
     samples=lambda rng: [([a, rng.normal(size=(*a.shape[:-1], 2))], {"upper": j, "turned": k})
                          for (a,), _ in [*squares(rng), ([near_one(rng, 6, 6)], {})] for j in (0, 1) for k in (0, 1)],
@@ -190,7 +185,7 @@ def substituted(m: Any, a: Any, b: Any, upper: bool = False, turned: bool = Fals
 
 
 def scalar(a: Type) -> Type:
-    return a.with_shape(a.shape[:-2])
+    return a.with_shape(square(a).shape[:-2])
 
 
 def _det_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
@@ -258,7 +253,7 @@ det = Library(
     "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares, written=_det_written
 )
 cofactor = Library(
-    "cofactor", _same, _cofactor, _cofactor_pull, samples=squares,
+    "cofactor", square, _cofactor, _cofactor_pull, samples=squares,
     written=_cofactor_written,
 )  # fmt: skip
 

@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.types import Type
-from ..library import Library, each, near_one, positive
+from ..library import Library, each, near_one, positive, square
 from . import matrices as M
-
-
-def _same(a: Type) -> Type:
-    return a
 
 
 def _apart(m: Any, differences: Any) -> Any:
@@ -43,7 +39,7 @@ def _eigh(a: np.ndarray, upper: int) -> tuple[np.ndarray, ...]:
 
 
 eigh = Library(
-    "eigh", lambda a, upper: (a.with_shape(a.shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"}, some=True,
+    "eigh", lambda a, upper: (a.with_shape(square(a).shape[:-1]), a), _eigh, _eigh_pull, {"upper": "axis"}, some=True,
     samples=lambda rng: [([positive(rng, *shape)], {"upper": k}) for k, shape in ((0, (3, 3)), (1, (2, 4, 4)))],
 )  # fmt: skip
 
@@ -149,6 +145,6 @@ def _exponential_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 
 matrix_exp = Library(
-    "matrix_exp", _same, _exponential, _exponential_pull,
+    "matrix_exp", square, _exponential, _exponential_pull,
     samples=lambda rng: [([rng.normal(size=shape)], {}) for shape in ((3, 3), (2, 4, 4))],
 )  # fmt: skip

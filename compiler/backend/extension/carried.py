@@ -1,0 +1,294 @@
+"""What a module carries of the functions it was made from: functions as data to bytes, and those bytes, found in a file
+that is never run, back to functions.
+
+    carried = pack(functions)          goes into the module as a constant
+    unpack(path.read_bytes())          the functions, with their graphs parsed and verified, or a KernelError
+
+    bytes  = MAGIC "format length-of-json length-of-arrays sha256" "\\n" json arrays
+    json   = {"functions": [{"name", "names", "args", "result", "doc", "graph", "extras"}, ...]}
+
+Arguments and results are trees, written as a stack machine would make them: items before their containers. So neither
+writing nor reading goes as deep as a tree does. The checksum finds damage, not intent: everything behind it is read as
+if a stranger had written it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.graph import Graph
+from ...ir.text import ParseError, parse, show
+from ...ir.types import Type
+from ...ops.external import calls_of
+from ..entries import specs
+from .array_text import DTYPES
+from .describe import FIXED, NUMPY_NAMES, Function
+
+MAGIC = b"\0pullback functions\0"
+FORMAT = 1
+"""The number of what is written here; what an earlier number meant stays readable."""
+
+MOST_JSON = 16 * 2**20
+MOST_ARRAYS = 2**30
+"""Bytes that are read of a file; no more than a few times as much is made of them."""
+
+_HEAD = re.compile(rb"(\d{1,9}) (\d{1,12}) (\d{1,12}) ([0-9a-f]{64})\n")
+_MOST_NAME = 255
+_CONTAINERS = {"list": (specs.ListSpec, specs.ListResult), "tuple": (specs.TupleSpec, specs.TupleResult),
+               "dict": (specs.DictSpec, specs.DictResult)}
+_NUMBERS = {"float": (specs.FloatResult, "f64"), "int": (specs.IntResult, "i64"), "bool": (specs.BoolResult, "bool")}
+
+
+class KernelError(ValueError):
+    """A file that is no module of `build`, is damaged, or was written in a format of a later version."""
+
+
+# ---- writing
+
+
+def pack(functions: Sequence[Function]) -> bytes:
+    """What a module carries of these functions."""
+    told = [
+        {"name": f.name, "names": f.names, "args": [_nodes(each) for each in f.args], "result": _nodes(f.result),
+         "doc": f.doc, "graph": show(f.graph), "extras": [[_dtype(a), a.shape] for a in f.extras]}
+        for f in functions
+    ]
+    return seal(json.dumps({"functions": told}, separators=(",", ":")).encode(),
+                b"".join(a.tobytes() for f in functions for a in f.extras))
+
+
+def seal(told: bytes, arrays: bytes) -> bytes:
+    """Both parts behind a head that says their lengths and their checksum."""
+    head = f"{FORMAT} {len(told)} {len(arrays)} {hashlib.sha256(told + arrays).hexdigest()}\n"
+    return MAGIC + head.encode() + told + arrays
+
+
+def _nodes(root: Any) -> list[Any]:
+    """A tree of specifications or results, items before their containers."""
+    made: list[Any] = []
+    pending = [(root, False)]
+    while pending:
+        node, visited = pending.pop()
+        if not visited and hasattr(node, "items"):
+            pending.append((node, True))
+            pending.extend((item, False) for item in reversed(node.items))
+        else:
+            made.append(_node(node))
+    return made
+
+
+def _node(node: Any) -> list[Any]:
+    match node:
+        case specs.FloatSpec():
+            return ["float"]
+        case specs.IntSpec():
+            return ["int"]
+        case specs.ArraySpec(dtype=dtype, shape=shape):
+            return ["array", dtype, shape]
+        case specs.StaticSpec(value=value) | specs.ConstantResult(value=value):
+            return ["fixed", value]
+        case specs.ScalarResult(index=index, dtype=dtype):
+            return ["scalar", index, dtype]
+        case specs.ArrayResult(index=index, dtype=dtype, shape=shape):
+            return ["array", index, dtype, shape]
+        case specs.DictSpec(keys=keys) | specs.DictResult(keys=keys):
+            return ["dict", keys]
+    for name, kinds in _CONTAINERS.items():
+        if isinstance(node, kinds):
+            return [name, len(node.items)]
+    return next([name, node.index] for name, (kind, _) in _NUMBERS.items() if isinstance(node, kind))
+
+
+def _dtype(array: np.ndarray) -> str:
+    return next(name for name in DTYPES if NUMPY_NAMES[name] == array.dtype.name)
+
+
+# ---- reading
+
+
+def unpack(data: bytes) -> list[Function]:
+    """The functions of a module's bytes; raises KernelError for what is no module, whoever wrote it."""
+    at = data.find(MAGIC)
+    if at < 0:
+        raise KernelError("it carries no functions of pullback: expected a module that pullback.build has written")
+    if data.find(MAGIC, at + 1) >= 0:
+        raise KernelError("it carries functions at two places: expected one module of pullback.build")
+    head = _HEAD.match(data, at + len(MAGIC))
+    if head is None:
+        raise KernelError("what says how long its functions are is damaged: build it again")
+    format_, told, arrays = (int(head[k]) for k in (1, 2, 3))
+    if not 1 <= format_ <= FORMAT:
+        raise KernelError(f"its format is {format_}, and this version reads 1 to {FORMAT}: take a later pullback")
+    if told > MOST_JSON or arrays > MOST_ARRAYS:
+        raise KernelError(f"its functions are {told} and their arrays {arrays} bytes long, expected at most {MOST_JSON}"
+                          f" and {MOST_ARRAYS}")
+    kept = data[head.end():head.end() + told + arrays]
+    if len(kept) != told + arrays or hashlib.sha256(kept).hexdigest().encode() != head[4]:
+        raise KernelError("its functions are damaged: build it again")
+    try:
+        return _functions(json.loads(kept[:told]), kept[told:])
+    except KernelError:
+        raise
+    except ParseError as error:
+        raise KernelError(f"one of its graphs is none: {error}") from None
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise KernelError(f"its functions are not what pullback.build writes: {str(error)[:400]}") from None
+
+
+def _functions(told: Any, arrays: bytes) -> list[Function]:
+    made: list[Function] = []
+    at = 0
+    for each in _list(told["functions"]):
+        extras = []
+        for dtype, shape in _list(each["extras"]):
+            spec = specs.ArraySpec(_text(dtype), tuple(_list(shape)))
+            if len(spec.shape) > 32 or spec.nbytes > len(arrays) - at:
+                raise KernelError("its arrays are cut off: build it again")
+            extras.append(_array(spec, arrays[at:at + spec.nbytes]))
+            at += spec.nbytes
+        made.append(_function(each, tuple(extras)))
+    if at != len(arrays) or not made or len({f.name for f in made}) != len(made):
+        raise ValueError("expected functions of distinct names, and no arrays but theirs")
+    return made
+
+
+def _array(spec: specs.ArraySpec, data: bytes) -> np.ndarray:
+    if spec.dtype == "bool" and data.translate(None, b"\0\1"):
+        raise ValueError("an array of bools has other bytes than 0 and 1")
+    made = np.frombuffer(data, NUMPY_NAMES[spec.dtype]).reshape(spec.shape).copy()
+    made.flags.writeable = False
+    return made
+
+
+def _function(told: Any, extras: tuple[np.ndarray, ...]) -> Function:
+    names = tuple([_name(each) for each in _list(told["names"])])
+    args = tuple([_tree(nodes, _spec, 0) for nodes in _list(told["args"])])
+    result = _tree(told["result"], _result, 1)
+    graph = parse(_text(told["graph"]), checked=True)
+    if len(set(names)) != len(names) or len(args) != len(names):
+        raise ValueError(f"{len(names)} names for {len(args)} arguments, expected one for each")
+    made = Function(_name(told["name"]), names, args, result, _text(told["doc"]), graph, extras)
+    _check_types(made)
+    return made
+
+
+def _check_types(made: Function) -> None:
+    """Refuse a graph that does not take and return what its function says."""
+    graph: Graph = made.graph
+    if next(calls_of(graph), None) is not None:
+        raise ValueError("a graph calls Python of another process")
+    taken = [_type(each) for each in specs.input_specs(made.args)]
+    taken += [Type(_dtype(each), each.shape) for each in made.extras]
+    given = [Type(each.dtype, each.shape) if isinstance(each, specs.ArrayResult) else Type(_result_dtype(each), ())
+             for each in specs.kernel_results(made.result)]
+    for what, told, have in (("takes", taken, graph.params), ("returns", given, graph.results)):
+        if told != [value.type for value in have]:
+            raise ValueError(f"{made.name} {what} {', '.join(map(str, told)) or 'nothing'}, which its graph does not")
+
+
+def _type(spec: specs.FloatSpec | specs.IntSpec | specs.ArraySpec) -> Type:
+    if isinstance(spec, specs.ArraySpec):
+        return Type(spec.dtype, spec.shape)
+    return Type("f64" if isinstance(spec, specs.FloatSpec) else "i64", ())
+
+
+def _result_dtype(result: Any) -> str:
+    if isinstance(result, specs.ScalarResult):
+        return result.dtype
+    return next(dtype for kind, dtype in _NUMBERS.values() if isinstance(result, kind))
+
+
+def _tree(nodes: Any, leaf: Callable[[str, Iterator[Any]], Any], side: int) -> Any:
+    """The tree that a stack machine makes of nodes."""
+    stack: list[Any] = []
+    for node in _list(nodes):
+        kind, *rest = _list(node)
+        if kind in _CONTAINERS:
+            (told,) = rest
+            keys = tuple(map(_text, _list(told))) if kind == "dict" else ()
+            count = len(keys) if kind == "dict" else _count(told)
+            if count > len(stack):
+                raise ValueError("a container of more items than there are")
+            items = tuple(stack[len(stack) - count:])
+            del stack[len(stack) - count:]
+            make: Any = _CONTAINERS[kind][side]
+            stack.append(make(keys, items) if kind == "dict" else make(items))
+        else:
+            stack.append(leaf(_text(kind), iter(rest)))
+    (made,) = stack
+    return made
+
+
+def _spec(kind: str, rest: Iterator[Any]) -> Any:
+    if kind == "array":
+        made: Any = specs.ArraySpec(_text(next(rest, None)), _shape(next(rest, None)))
+    elif kind == "fixed":
+        made = specs.StaticSpec(_fixed(next(rest, ...), FIXED))
+    else:
+        made = {"float": specs.FloatSpec, "int": specs.IntSpec}[kind]()
+    return _whole(made, rest)
+
+
+def _result(kind: str, rest: Iterator[Any]) -> Any:
+    if kind == "fixed":
+        return _whole(specs.ConstantResult(_fixed(next(rest, ...), (*FIXED, float))), rest)
+    index = _count(next(rest, None))
+    if kind == "array":
+        return _whole(specs.ArrayResult(index, _text(next(rest, None)), _shape(next(rest, None))), rest)
+    if kind == "scalar":
+        return _whole(specs.ScalarResult(index, _text(next(rest, None))), rest)
+    return _whole(_NUMBERS[kind][0](index), rest)
+
+
+def _whole(made: Any, rest: Iterator[Any]) -> Any:
+    if next(rest, None) is not None:
+        raise ValueError("a node of more words than it has")
+    return made
+
+
+def _fixed(value: Any, kinds: tuple[type, ...]) -> Any:
+    if type(value) not in kinds:
+        raise ValueError(f"a fixed {type(value).__name__}")
+    return value
+
+
+def _shape(told: Any) -> tuple[int, ...]:
+    shape = tuple([_count(each) for each in _list(told)])
+    if math.prod(shape) >= 2**60:
+        raise ValueError("an array of more elements than there is memory")
+    return shape
+
+
+def _list(told: Any) -> list[Any]:
+    if type(told) is not list:
+        raise ValueError(f"a {type(told).__name__}, expected a list")
+    return told
+
+
+def _text(told: Any) -> str:
+    if type(told) is not str:
+        raise ValueError(f"a {type(told).__name__}, expected a text")
+    return told
+
+
+def _count(told: Any) -> int:
+    if type(told) is not int or told < 0:
+        raise ValueError(f"{str(told)[:40]}, expected a whole number from 0 on")
+    return told
+
+
+def _name(told: Any) -> str:
+    if not _text(told).isidentifier() or keyword.iskeyword(told) or len(told) > _MOST_NAME:
+        raise ValueError(f"{told[:40]!r} is no name of Python's")
+    return told
+
+
+__all__ = ["FORMAT", "MAGIC", "KernelError", "pack", "seal", "unpack"]
