@@ -38,6 +38,8 @@ def usable(t: Any, tape: Tape) -> bool:
         flags = t._flags = flags & ~(HOOKED | SPECIAL)
     steps = t._steps
     if not steps and t._storage is not None:
+        if t._seen != t._storage.edition and t._base is None:
+            t._read()  # written to through another tensor, or through NumPy
         settle(t)  # which counts references: there must be no variable for it here
         flags = t._flags
     storage = t._storage
