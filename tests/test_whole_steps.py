@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
+from pullback.runtime.tensor.trace import plans
 from tests.test_new_structures import unrecognised
 
 nn, F, optim = torch.nn, torch.nn.functional, torch.optim
@@ -58,6 +59,23 @@ def without_an_optimiser() -> Step:
                 p -= 0.1 * p.grad
                 p.grad = None
         return loss.item()
+
+    return step
+
+
+@pattern
+def weights_clamped() -> Step:
+    model, x = network(3, 4, 1), torch.randn(5, 3)
+    descent = optim.SGD(model.parameters(), lr=0.1)
+
+    def step() -> Any:
+        descent.zero_grad()
+        loss = (model(x) ** 2).mean()
+        loss.backward()
+        descent.step()
+        for p in model.parameters():
+            p.data.clamp_(-0.3, 0.3)
+        return loss.item(), model[0].weight.max().item()
 
     return step
 
@@ -218,6 +236,35 @@ def test_a_step_runs_as_kernels_and_gives_the_same(make: Callable[[], Step]) -> 
     assert after["cold"] - before["cold"] <= 4 and after["replayed"] - before["replayed"] >= 4, str(torch.explain())
     for mine, yours in zip(numbers(made), numbers(known), strict=True):
         assert mine == (yours if not isinstance(yours, float) else pytest.approx(yours, rel=1e-4, abs=1e-6))
+
+
+def test_a_parameter_written_through_its_data_is_recognised_in_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    step, missed = weights_clamped(), list[tuple[str, str]]()
+    for _ in range(12):
+        step()
+    monkeypatch.setattr(plans, "because", lambda name, why: missed.append((name, why)))
+    for _ in range(4):
+        step()
+    assert not missed
+
+
+def test_writing_through_data_after_backward_leaves_its_nodes_used_up() -> None:
+    model, x = network(3, 4, 1), torch.randn(5, 3)
+    known = [p.detach().clone().numpy() for p in model.parameters()]
+    for k in range(12):
+        model.zero_grad()
+        hidden = model[1](model[0](x))
+        other = (hidden * 2.0).sum()
+        loss = (model[2](hidden) ** 2).mean()
+        loss.backward()
+        for p in model.parameters():
+            p.data.add_(p.grad, alpha=-0.1)
+        for again in (loss, other):  # whose own node saves nothing, but leads to what the first backward has used up
+            with pytest.raises(RuntimeError, match="second time"):
+                again.backward()
+        if k == 0:
+            for p, value in zip(model.parameters(), known, strict=True):
+                np.testing.assert_allclose(p.detach().numpy(), value - 0.1 * p.grad.numpy(), rtol=1e-5, atol=1e-7)
 
 
 def test_a_model_that_is_never_understood_slows_no_other() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from sys import getrefcount
 from typing import Any
 
+from ..trace.crowd import crowd
 from ..trace.locks import Locked
 from ..trace.opened import open_tapes
 from ..trace.states import Call, State
@@ -38,8 +39,8 @@ def usable(t: Any, tape: Tape) -> bool:
         flags = t._flags = flags & ~(HOOKED | SPECIAL)
     steps = t._steps
     if not steps and t._storage is not None:
-        if t._seen != t._storage.edition and t._base is None:
-            t._read()  # written to through another tensor, or through NumPy
+        if t._seen != t._storage.edition and t._base is None and t._storage.array is None and not crowd.on:
+            t._read()  # it was written to through another tensor, as `t.data.add_` does
         settle(t)  # which counts references: there must be no variable for it here
         flags = t._flags
     storage = t._storage
