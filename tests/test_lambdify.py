@@ -247,7 +247,7 @@ def test_precision_names_what_loses_digits() -> None:
     assert better.value < 4
     assert not better.losses
     assert max(pullback.precision(lambda u, v: u * np.exp(v), 0.3, 0.7).slopes) < 2
-    with pytest.raises(TypeError, match="argument 0 is a ndarray, expected one float"):
+    with pytest.raises(TypeError, match="argument 0 is a ndarray, expected a float"):
         pullback.precision(np.sin, np.ones(3))  # type: ignore[arg-type]
 
 

@@ -114,7 +114,8 @@ def test_the_graph_is_that_of_one_term() -> None:
         return lambdify([xs[:n]], sum(sp.sin(p * q) for p, q in pairwise(xs[:n])))
 
     short, long = chain(20), chain(N)
-    short(AT[:20]), long(AT)
+    short(AT[:20])
+    long(AT)
     lines = [str(f.ir("optimized")).count("\n") for f in (short, long)]
     assert lines[0] == lines[1] < 12
 

@@ -19,6 +19,7 @@ import hashlib
 import hmac
 import json
 import os
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -73,6 +74,15 @@ def read(key: str) -> Stored | None:
     if where is None or not private.is_safe(where):
         return None
     path = _path(where, key)
+    found = _verified(where, path, key)
+    if found is not None:
+        with suppress(OSError):
+            os.utime(path)
+    return found
+
+
+def _verified(where: Path, path: Path, key: str) -> Stored | None:
+    """What is in a file that we have signed for this key; another file is taken away."""
     data = private.read(path, LIMIT)
     if data is None:
         return None
@@ -85,8 +95,6 @@ def read(key: str) -> Stored | None:
     if magic != MAGIC.encode() or not hmac.compare_digest(signature, ours.encode()):
         _remove(path)
         return None
-    with suppress(OSError):
-        os.utime(path)
     return Stored(json.loads(facts), objects)
 
 
@@ -181,9 +189,44 @@ def sweep(limit: int = LIMIT) -> None:
         total -= size
 
 
+def contents() -> list[tuple[Path, int, float]]:
+    """The files of the folder, how large they are, and when they were used, latest first; none if it is not safe."""
+    where, found = folder(), []
+    for path in where.glob("??/*.o") if where is not None and private.is_safe(where) else ():
+        with suppress(OSError):
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode):
+                found.append((path, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda each: (-each[2], each[0]))
+
+
+def verify() -> tuple[int, int]:
+    """How many files are whole and ours, and how many are not; of these, those of this user have been taken away."""
+    where, whole, files = folder(), 0, contents()
+    for path, _, _ in files:
+        assert where is not None, "a folder has contents"
+        good = path.parent.name == path.name[:2] and _verified(where, path, path.stem) is not None
+        if not good:
+            _remove(path)
+        whole += good
+    return whole, len(files) - whole
+
+
+def clear() -> int:
+    """Take all files away, half-written ones too; how many bytes that were. The secret stays."""
+    where, files = folder(), contents()
+    for path, _, _ in files:
+        _remove(path)
+    for path in where.glob("??/.new*") if where is not None and private.is_safe(where) else ():
+        _remove(path)
+    return sum(size for path, size, _ in files if not os.path.lexists(path))
+
+
 def _remove(path: Path) -> None:
     with suppress(OSError):
         os.unlink(path)
 
 
-__all__ = ["Stored", "enabled", "folder", "kept_object", "key_of", "read", "sweep", "write"]
+__all__ = [
+    "Stored", "clear", "contents", "enabled", "folder", "kept_object", "key_of", "read", "sweep", "verify", "write",
+]

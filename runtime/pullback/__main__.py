@@ -1,4 +1,4 @@
-"""The command line: env, settings, dump and explore of a function, run of a printed graph, and programs of PyTorch's.
+"""The command line: env, settings, cache, dump, explore and build of a function, run of a graph, PyTorch's programs.
 
     $ pullback dump train.py:loss --args 'f64[3], x=f64' --stage adjoint > graph.txt
     $ pullback run graph.txt --args 'f64[3], f64, f64'
@@ -15,6 +15,7 @@ import runpy
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 from llvmlite import binding
 
 import pullback
+from pullback.compiler.backend import cache
 from pullback.compiler.settings import SETTINGS, unknown
 from pullback.runtime.inspect.stages import ALL
 from pullback.runtime.inspect.text import Text, wants_colour
@@ -30,6 +32,7 @@ from pullback.runtime.inspect.text import Text, wants_colour
 DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
 MAX_EXAMPLE = 10**8
+KINDS = {"value": "jit", "grad": "grad", "value_and_grad": "value_and_grad", "hvp": "hvp"}
 SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
 
 Argument = tuple[str | None, object]
@@ -59,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     env.set_defaults(run=_env)
     settings = commands.add_parser("settings", help="print every environment variable")
     settings.set_defaults(run=_settings)
+    kept = commands.add_parser("cache", help="show, verify or clear the code that is kept on disk")
+    kept.add_argument("what", nargs="?", choices=("show", "verify", "clear"), default="show")
+    kept.set_defaults(run=_cache)
     dump = commands.add_parser("dump", help="print one stage of a function")
     dump.add_argument("target", metavar="FILE.py:FUNCTION")
     dump.add_argument("--stage", choices=ALL, default="graph")
@@ -70,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--grad", action="store_true", help="its gradient for all arguments of floats")
     _add_arguments(run)
     run.set_defaults(run=_run)
+    build = commands.add_parser("build", help="write a function and derivatives of it as a module, and print its path")
+    build.add_argument("target", metavar="FILE.py:FUNCTION")
+    build.add_argument("--with", dest="wanted", default="value,grad", metavar="KIND,...",
+                       help=f"what the module has of it, by its first argument: {', '.join(KINDS)} (value,grad)")
+    build.add_argument("-o", dest="out", required=True, metavar="FOLDER/NAME", help="the module's name, and its place")
+    build.add_argument("--cpu", default="host", help="which processors may run it, as build's cpu=")
+    _add_arguments(build)
+    build.set_defaults(run=_build)
     explore = commands.add_parser("explore", help="write a page with all stages of a function, and print its path")
     explore.add_argument("target", metavar="FILE.py:FUNCTION")
     explore.add_argument("--to", metavar="PAGE.html", help="by default a file in a new folder for temporary ones")
@@ -149,11 +163,42 @@ def _settings(_: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
+def _cache(options: argparse.Namespace) -> str:
+    """What is kept on disk, and what has become of it."""
+    where = cache.folder()
+    if options.what == "verify":
+        whole, wrong = cache.verify()
+        return f"{whole} files are whole, {wrong} are not{' and have been taken away' * (wrong > 0)}"
+    if options.what == "clear":
+        return f"{cache.clear():,} bytes taken away from {where}"
+    files = cache.contents()
+    rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in files]
+    total = sum(size for _, size, _ in files)
+    return "\n".join([f"{where}: {len(files)} files, {total:,} of {cache.LIMIT:,} bytes", *rows])
+
+
 def _dump(options: argparse.Namespace) -> str:
     function = _load(options.target)
     compiled = function if hasattr(function, "ir") else pullback.jit(function)
     text = compiled.ir(options.stage, *_in_order(function, options.arguments))
     return text.beside() if options.source else text
+
+
+def _build(options: argparse.Namespace) -> str:
+    """Where the module is that has been written."""
+    function = _load(options.target)
+    args = tuple(_in_order(function, options.arguments))
+    name, made, examples = options.target.rpartition(":")[2], {}, {}
+    for kind in options.wanted.split(","):
+        if kind not in KINDS:
+            raise ValueError(f"--with has {kind!r}, expected some of {', '.join(KINDS)}")
+        if kind in ("grad", "value_and_grad", "hvp") and not args:
+            raise ValueError(f"--with {kind} takes a function with arguments: say what they are with --args")
+        title = name if kind == "value" else f"{name}_{kind}"
+        made[title] = getattr(pullback, KINDS[kind])(function)
+        examples[title] = (*args, args[0]) if kind == "hvp" else args
+    out = Path(options.out)
+    return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu))
 
 
 def _run(options: argparse.Namespace) -> str:

@@ -155,9 +155,12 @@ def _bind(slot: ArgumentSlot, value: Any, source: Source | None, made: list[Boun
         made.append(Bound(slot, value, source))
     else:
         whole, places = _parts(slot, value) if slot.form == "list" else _elements(slot, value)
+        is_array = not isinstance(whole, (list, tuple))
         for part, place in zip(slot.parts, places, strict=True):
-            own = None if isinstance(whole, (list, tuple)) else Source(whole, place)
-            _bind(part, whole[place if own else place[0]], own, made)
+            if is_array:
+                _bind(part, whole[place], Source(whole, place), made)
+            else:
+                _bind(part, whole[place[0]], None, made)
 
 
 def _parts(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
