@@ -165,7 +165,7 @@ def test_the_latest_compilation_is_shown_where_no_arguments_are_given(tmp_path: 
 
 
 def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="explore: path is a ndarray, expected the name of a file"):
+    with pytest.raises(TypeError, match="explore: path is of class ndarray, expected the name of a file"):
         jit(dense).explore(np.ones((4, 3)), np.ones(4))
     with pytest.raises(ValueError, match="explore: path is the folder"):
         jit(dense).explore(tmp_path, np.ones((4, 3)), np.ones(4))
