@@ -22,7 +22,7 @@ from ...compiler.ir.graph import Value
 from ...compiler.ir.types import Type
 from ...compiler.ops.scipy.called import TABLE, Functions
 from ...compiler.ops.term import Term
-from .arguments import Source
+from .arguments import ArrayElement
 
 
 class RealAlgebra(Functions):
@@ -31,7 +31,7 @@ class RealAlgebra(Functions):
     __slots__ = ("now", "type", "sizes", "sources")
 
     def __init__(
-        self, now: Tracing, type: Type, sizes: dict[Any, int], sources: Mapping[Any, Source] | None = None
+        self, now: Tracing, type: Type, sizes: dict[Any, int], sources: Mapping[Any, ArrayElement] | None = None
     ) -> None:
         super().__init__(now.builder)
         self.now, self.type, self.sizes, self.sources = now, type, sizes, sources or {}

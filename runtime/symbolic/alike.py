@@ -24,7 +24,7 @@ LARGEST = 64
 """The most arguments of an expression that is compared with others, so that comparing takes linear time."""
 
 
-class Shape(NamedTuple):
+class TermShape(NamedTuple):
     """What expressions are compared by: `key` is a number for all of one but its arguments and coefficients."""
 
     key: int
@@ -141,10 +141,10 @@ class Shapes:
 
     def __init__(self, places: Mapping[Any, int]) -> None:
         self.places = places
-        self._found: dict[Any, Shape | None] = {}
+        self._found: dict[Any, TermShape | None] = {}
         self._numbers: dict[Any, int] = {}
 
-    def of(self, e: Any) -> Shape | None:
+    def of(self, e: Any) -> TermShape | None:
         """None where it is too large, or has what is not computed element by element."""
         stack = [e]
         while stack:
@@ -179,12 +179,12 @@ class Shapes:
     def _parts(self, e: Any) -> list[Any]:
         return [] if self.is_argument(e) or type(e) not in _elementwise() else _inner(e)
 
-    def _of_known(self, e: Any) -> Shape:
+    def _of_known(self, e: Any) -> TermShape:
         shape = self._found[e]
         assert shape is not None, "parts of an expression that has a shape"
         return shape
 
-    def _made(self, e: Any) -> Shape | None:
+    def _made(self, e: Any) -> TermShape | None:
         if self.is_argument(e):
             return self._shape("argument", (self.places[e],), 1)
         if e.is_Number:
@@ -200,8 +200,8 @@ class Shapes:
         order = tuple(place for shape in shapes for place in shape.order)
         return self._shape(key, order, size) if size <= LARGEST else None
 
-    def _shape(self, key: Any, order: tuple[int, ...], size: int) -> Shape:
-        return Shape(self._numbers.setdefault(key, len(self._numbers)), order, size)
+    def _shape(self, key: Any, order: tuple[int, ...], size: int) -> TermShape:
+        return TermShape(self._numbers.setdefault(key, len(self._numbers)), order, size)
 
 
 def _inner(e: Any) -> list[Any]:

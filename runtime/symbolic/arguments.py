@@ -123,7 +123,7 @@ def _spelled(key: Any) -> str:
     return str(getattr(key, "name", getattr(getattr(key, "func", None), "__name__", "")))
 
 
-class Source(NamedTuple):
+class ArrayElement(NamedTuple):
     """The array that an argument is an element of, and its place there."""
 
     array: Any
@@ -135,7 +135,7 @@ class Bound(NamedTuple):
 
     slot: ArgumentSlot
     value: Any
-    source: Source | None
+    source: ArrayElement | None
 
 
 def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[Bound]:
@@ -146,7 +146,7 @@ def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[Bound]:
     return made
 
 
-def _bind(slot: ArgumentSlot, value: Any, source: Source | None, made: list[Bound]) -> None:
+def _bind(slot: ArgumentSlot, value: Any, source: ArrayElement | None, made: list[Bound]) -> None:
     if slot.form == "array":
         made.append(Bound(slot, np.asarray(value) if isinstance(value, (list, tuple)) else value, None))
     elif slot.form == "number":
@@ -158,7 +158,7 @@ def _bind(slot: ArgumentSlot, value: Any, source: Source | None, made: list[Boun
         is_array = not isinstance(whole, (list, tuple))
         for part, place in zip(slot.parts, places, strict=True):
             if is_array:
-                _bind(part, whole[place], Source(whole, place), made)
+                _bind(part, whole[place], ArrayElement(whole, place), made)
             else:
                 _bind(part, whole[place[0]], None, made)
 
@@ -187,4 +187,4 @@ def _elements(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]
     return value, list(np.ndindex(*want))
 
 
-__all__ = ["ArgumentSlot", "Bound", "Source", "bind", "keys_of", "names_of", "slots_of", "told"]
+__all__ = ["ArgumentSlot", "ArrayElement", "Bound", "bind", "keys_of", "names_of", "slots_of", "told"]

@@ -26,7 +26,7 @@ from ..compiled.derive import Jit
 from ..compiled.function import Function
 from .algebras import ArrayAlgebra, RealAlgebra
 from .alike import FEWEST, Group, groups_of
-from .arguments import ArgumentSlot, Bound, Source, bind, keys_of, names_of, slots_of
+from .arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, slots_of
 from .reading import ExpressionReader
 from .results import results_of
 from .stable import stabilized
@@ -226,11 +226,11 @@ def _own_shape(slot: ArgumentSlot, x: Any, sizes: dict[Any, int]) -> tuple[Any, 
 
 def _made(m: Any, term: Any, weak: bool, whole: dict[int, Any]) -> Any:
     """A term as what the function returns; a matrix has its rows and columns in front of a batch."""
-    if isinstance(term, Source):
+    if isinstance(term, ArrayElement):
         array = whole.get(id(term.array))
         if array is None:
             array = whole[id(term.array)] = _made(m, term.array, weak, whole)
-        return Source(array, term.place)
+        return ArrayElement(array, term.place)
     if isinstance(term, Term):
         return Array(m.now, term.value, weak and term.value.type.is_float)
     if isinstance(m, ArrayAlgebra):

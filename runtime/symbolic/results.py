@@ -16,7 +16,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import items_of
-from .arguments import Source, told
+from .arguments import ArrayElement, told
 from .elements import NoExpression
 from .library import sympy_module
 
@@ -60,14 +60,14 @@ def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Cal
 
 def element(value: Any) -> Any:
     """A value that may be an element of an array."""
-    return value.array[value.place] if isinstance(value, Source) else value
+    return value.array[value.place] if isinstance(value, ArrayElement) else value
 
 
 def stacked(values: list[Any], size: tuple[int, ...]) -> Any:
     """Elements of one shape as an array with `size` in front."""
     if not values:
         return np.zeros(size)
-    if not any(isinstance(value, Source) for value in values):
+    if not any(isinstance(value, ArrayElement) for value in values):
         return np.reshape(np.stack(values), (*size, *np.shape(values[0])))
     pieces = list(_pieces(values))
     return np.reshape(np.concatenate(pieces) if len(pieces) > 1 else pieces[0], size)
@@ -78,7 +78,7 @@ def _pieces(values: list[Any]) -> Iterator[Any]:
     begin = 0
     while begin < len(values):
         first, end = values[begin], begin + 1
-        if not isinstance(first, Source):
+        if not isinstance(first, ArrayElement):
             yield np.reshape(first, (1,))
         else:
             at = first.place[0]
@@ -89,7 +89,7 @@ def _pieces(values: list[Any]) -> Iterator[Any]:
 
 
 def _follows(value: Any, array: Any, place: int) -> bool:
-    return isinstance(value, Source) and value.array is array and value.place == (place,)
+    return isinstance(value, ArrayElement) and value.array is array and value.place == (place,)
 
 
 def with_complex(result: Any) -> Any:

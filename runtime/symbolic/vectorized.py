@@ -20,7 +20,7 @@ from ...compiler.ops.expression import Plan, pairwise
 from ...compiler.ops.term import Term
 from .algebras import RealAlgebra
 from .alike import FEWEST, Column, Group
-from .arguments import Source
+from .arguments import ArrayElement
 from .library import sympy_module
 
 
@@ -51,10 +51,10 @@ def read_elements(
     parts, alone = _outside(exprs, groups)
     terms = reader.read([*parts, *alone], m, env)
     given, rest = dict(zip(parts, terms, strict=False)), iter(terms[len(parts) :])
-    grouped: dict[int, Source] = {}
+    grouped: dict[int, ArrayElement] = {}
     for group in groups:
         term = _vector(reader, m, group, given)
-        grouped |= {number: Source(term, (place,)) for place, number in enumerate(group.numbers)}
+        grouped |= {number: ArrayElement(term, (place,)) for place, number in enumerate(group.numbers)}
     return [grouped[k] if k in grouped else next(rest) for k in range(len(exprs))]
 
 
