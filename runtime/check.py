@@ -26,6 +26,7 @@ from ..compiler.ops.contract import contract
 from ..compiler.ops.convolve import correlate
 from ..compiler.ops.index import check_indices, scatter_add, take
 from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
+from ..compiler.settings import settings
 from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit, has_floats, inner
 from .compiled.eager import with_tensors
@@ -91,21 +92,32 @@ def check(
     with_tensors("check", function, (), args)
     places = _places(function, args, argnums)
     rng = np.random.default_rng(7)
-    if order == 2:
-        slope = Function(_scalar(function, args, rng), Gradient("grad", places, False, False))
-        along = _random_like(rng, slope(*args))
-        second = _named(lambda *a: inner(slope(*a), along), function)
-        return check(second, *args, argnums=places, rtol=rtol, atol=atol, elements=elements)
     scalar = _scalar(function, args, rng)
+    if order == 2:
+        first = Function(scalar, Gradient("grad", places, False, False))
+        along = _random_like(rng, _interpreted(first, args))
+        scalar = _named(lambda *a: inner(first(*a), along), function)
+    return _checked(scalar, args, places, rtol, atol, elements)
+
+
+def _checked(
+    scalar: Callable[..., Any],
+    args: tuple[Any, ...],
+    places: tuple[int, ...],
+    rtol: float | None,
+    atol: float | None,
+    elements: int,
+) -> Report:
+    """Compare the gradient of a function that returns a scalar."""
     slope = Function(scalar, Gradient("grad", places, False, False))
     leaves: list[Any] = []
-    names = Function(function, Jit()).argument_names(len(args))
+    names = Function(scalar, Jit()).argument_names(len(args))
     signatures = [(tree.flatten(tree.opened(args[k]), leaves), names[k]) for k in places]
     labels = [path for each in signatures for path, node in tree.nodes(*each) if node[0] != "static"]
     made: list[Any] = []
     tree.flatten(tree.opened(slope(*args)), made)
-    method, reference = _reference(scalar, args, places, elements)
     graph, inputs, wrt = _traced(scalar, args, places)
+    method, reference = _reference(graph, inputs, wrt, elements)
     creased = kinks(graph, inputs, wrt)
     try:
         report = _compare(method, labels, made, reference, rtol, atol)
@@ -155,12 +167,17 @@ def _named(made: Any, function: Any) -> Any:
 
 def _scalar(function: Callable[..., Any], args: tuple[Any, ...], rng: np.random.Generator) -> Callable[..., Any]:
     """The function, or its inner product with a fixed cotangent if it returns more than a scalar."""
-    probe = Function(function, Jit())
-    out = probe(*args)
+    out = _interpreted(Function(function, Jit()), args)
     if isinstance(out, (float, np.floating)) or not has_floats(out):
         return function
     cotangent = _random_like(rng, out)
     return _named(lambda *a: inner(function(*a), cotangent), function)
+
+
+def _interpreted(function: Function, args: tuple[Any, ...]) -> Any:
+    """What a function gives that is called once, for which compiling takes longer than running its graph."""
+    with settings.override(reference=True):
+        return function(*args)
 
 
 def _random_like(rng: np.random.Generator, x: Any) -> Any:
@@ -171,10 +188,9 @@ def _random_like(rng: np.random.Generator, x: Any) -> Any:
 
 
 def _reference(
-    scalar: Callable[..., Any], args: tuple[Any, ...], places: tuple[int, ...], elements: int
+    graph: Graph, inputs: list[np.ndarray], wrt: list[int], elements: int
 ) -> tuple[str, list[np.ndarray]]:
-    """The gradient by numbers, leaf by leaf; NaN stands where an element was left out."""
-    graph, inputs, wrt = _traced(scalar, args, places)
+    """The gradient by numbers, leaf by leaf; elements that were left out are masked."""
     try:
         return "complex step", [_each(_complex_step, graph, inputs, n, elements) for n in wrt]
     except _NoComplex:

@@ -65,15 +65,18 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
     """Do what a known call does: enter its arguments, and make late tensors of its results."""
     call: Call = state.event  # type: ignore[assignment]
     try:
-        _do(tape, state, call, reading)
+        shared = _do(tape, state, call, reading)
     except BaseException:  # of a signal's handler: a call is done as a whole
-        _do(tape, state, call, reading)
+        _put_into_memory(tape, _do(tape, state, call, reading))
         raise
-    return _build(tape, call, reading, call.template.gives)
+    made = _build(tape, call, reading, call.template.gives)
+    _put_into_memory(tape, shared)
+    return made
 
 
-def _do(tape: Tape, state: State, call: Call, reading: Reading) -> None:
-    """The same, of which some may have been done."""
+def _do(tape: Tape, state: State, call: Call, reading: Reading) -> list[tuple[Any, int]]:
+    """The same, of which some may have been done. What it gives are the tensors that it was to write to and that share
+    their memory since the call was described, by another thread's doing, with the values that they are to have."""
     template = call.template
     if state.values > tape.count:
         tape.put(state.values - 1, None, None)
@@ -94,32 +97,46 @@ def _do(tape: Tape, state: State, call: Call, reading: Reading) -> None:
     for ref, kind, flags in template.results:
         n = call.number(ref)
         tape.put(n, late(serial, n, kind, flags), None)
-    for target, ref in template.assigns:
-        _write(tape, call.number(target), call.number(ref), ref in template.renewed)
+    shared = [
+        (tape.value(call.number(ref)), call.number(ref))
+        for target, ref in template.assigns
+        if not _write(tape, call.number(target), call.number(ref), ref in template.renewed)
+    ]
     for leaf_ref, _, ref in template.grads:
         tape.value(call.number(leaf_ref))._grad = tape.value(call.number(ref))
     for ref in template.viewed:
         tape.value(call.number(ref))._flags |= VIEWED
     tape.count, tape.state = state.values, state
+    return shared
 
 
-def _write(tape: Tape, old: int, new: int, renewed: bool) -> None:
-    """Let the tensor that was value `old` be value `new`."""
+def _write(tape: Tape, old: int, new: int, renewed: bool) -> bool:
+    """Let the tensor that was value `old` be value `new`; whether nobody came to share its memory meanwhile."""
     serial, t = tape.serial, tape.value(old)
     if t is None:
         t = tape.value(new)
+    alone = True
     if not (t._serial == serial and t._number == new):
         kind = t._kind if t._is_late else t._cell.kind
-        if not t._is_late:
-            t._cell.stale = t._written + 1
-            del t._cell
-        t._kind, t._serial, t._number = kind, serial, new  # at once: others may enter what is not late
-        t._written += 1
+        alone = t._storage is None  # from here on no call: others may enter what is not late, or share its memory
+        if alone:
+            if not t._is_late:
+                t._cell.stale = t._written + 1
+                del t._cell
+            t._kind, t._serial, t._number = kind, serial, new
+            t._written += 1
     tape.put(new, t, None)
     if renewed:
         tape.put(old, None, tape.cell(old))
         t._flags, t._node = t._flags | HISTORY, None
         del t._node  # which there was not before, or it was none
+    return alone
+
+
+def _put_into_memory(tape: Tape, shared: list[tuple[Any, int]]) -> None:
+    """Write to the memory that tensors share what they are on the tape."""
+    for t, n in shared:
+        t._write_through(tape.cell_at(n, t._kind_of()))
 
 
 def check_renewed(template: Template, reading: Reading) -> None:

@@ -19,13 +19,13 @@ from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..trace.locks import visited, wait_for
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
-from .cells import DualCell
+from .cells import Cell, DualCell
 from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .promotion import c_name
 from .slots import HISTORY, HOOKED, SPECIAL
 from .views import alias
-from .writing import check_writable
+from .writing import check_writable, overwrite_whole
 
 UNREAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't"
@@ -43,6 +43,10 @@ def _still(made: Any) -> Any:
 
 class History(Operators):
     """The gradient side of a tensor."""
+
+    def _write_through(self, cell: Cell) -> None:
+        """Write a value to the memory that it shares."""
+        overwrite_whole(self, cell)
 
     # ---- what it requires
 

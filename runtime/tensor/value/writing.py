@@ -113,7 +113,7 @@ def assign(x: Core, cell: Cell) -> None:
         x._cell = cell
         x._written += 1
     elif x._base is None:
-        _overwrite_whole(x, cell)
+        overwrite_whole(x, cell)
     else:
         overwrite(x, wrap(cell))
 
@@ -150,7 +150,7 @@ def overwrite(x: Any, new: Core) -> Any:
     if node is not None:
         node.keep([x._cell])  # which the operation reads before it writes over it
     if x._base is None:
-        _overwrite_whole(x, new._read())
+        overwrite_whole(x, new._read())
         if mode.enabled:
             _rebase(x, new._node, new._index)
     elif node is not None or not mode.enabled:
@@ -164,7 +164,7 @@ def overwrite(x: Any, new: Core) -> Any:
     return x
 
 
-def _overwrite_whole(x: Core, cell: Cell) -> None:
+def overwrite_whole(x: Core, cell: Cell) -> None:
     """Give a tensor that is no view another cell, and the memory that it shares the values."""
     if watch.lanes and levels_of([cell])[0] and not levels_of([x._read()])[0]:
         raise RuntimeError(
