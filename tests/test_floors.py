@@ -42,13 +42,15 @@ class Source:
         self.text = path.read_text(encoding="utf-8")
         self.tree = ast.parse(self.text)
         self.doc = ast.get_docstring(self.tree) or ""
+        self.nodes = list(ast.walk(self.tree))
+        self.imports: list[tuple[ast.stmt, str]] | None = None
 
     def at(self, node: ast.AST | int, fault: str) -> str:
         line = node if isinstance(node, int) else getattr(node, "lineno", 1)
         return f"{self.path}:{line}: {fault}"
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
@@ -60,7 +62,7 @@ class Source:
     @cached_property
     def unseen(self) -> set[ast.AST]:
         """What only type checkers read."""
-        blocks = (node for node in ast.walk(self.tree) if isinstance(node, ast.If))
+        blocks = (node for node in self.nodes if isinstance(node, ast.If))
         typed = (block for block in blocks if "TYPE_CHECKING" in ast.unparse(block.test))
         return {each for block in typed for statement in block.body for each in ast.walk(statement)}
 
@@ -75,13 +77,21 @@ class House:
         self.inside = [each for each in self.ours if each not in self.face]
         self.modules = {each.name for each in self.inside}
 
-    def sources(self, *folders: str) -> list[Source]:
+    def paths(self, *folders: str) -> list[Path]:
         paths = (path for folder in folders for path in (self.root / folder).rglob("*.py"))
-        return [Source(self.root, path) for path in sorted(paths) if ".path" not in path.parts]
+        return [path for path in sorted(paths) if ".path" not in path.parts]
 
-    def imports(self, source: Source) -> Iterator[tuple[ast.stmt, str]]:
+    def sources(self, *folders: str) -> list[Source]:
+        return [Source(self.root, path) for path in self.paths(*folders)]
+
+    def imports(self, source: Source) -> list[tuple[ast.stmt, str]]:
         """Each import statement, with each module (of ours by our name) that it names."""
-        for node in ast.walk(source.tree):
+        if source.imports is None:
+            source.imports = list(self._imports(source))
+        return source.imports
+
+    def _imports(self, source: Source) -> Iterator[tuple[ast.stmt, str]]:
+        for node in source.nodes:
             if isinstance(node, ast.Import):
                 yield from ((node, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -146,7 +156,7 @@ def imports_are_relative_inside_and_absolute_outside(house: House) -> Iterator[s
             elif isinstance(node, ast.ImportFrom) and node.level and target not in house.modules:
                 yield source.at(node, f"there is no module {target}")
     for source in [*house.face, *house.sources("tests", "examples", "benchmarks")]:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.ImportFrom) and node.level:
                 yield source.at(node, "import it as pullback...")
 
@@ -164,7 +174,7 @@ def imports_hide_only_what_is_optional(house: House) -> Iterator[str]:
 def only_settings_reads_the_environment(house: House) -> Iterator[str]:
     readers = {"environ", "environb", "getenv", "getenvb", "putenv"}
     for source in house.ours:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             names = {node.attr} if isinstance(node, ast.Attribute) else set()
             if isinstance(node, ast.ImportFrom) and node.module == "os":
                 names = {alias.name for alias in node.names}
@@ -180,7 +190,7 @@ def nothing_runs_text_or_unpickles(house: House) -> Iterator[str]:
         unsafe = {"eval", "exec", "__import__"}
         if source not in house.face:
             unsafe |= {"import_module"}
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
                 yield source.at(node.value, "allow_pickle")
             if isinstance(node, ast.Name) and node.id in unsafe:
@@ -206,10 +216,10 @@ def modules_say_what_they_know(house: House) -> Iterator[str]:
 
 def nothing_is_put_off(house: House) -> Iterator[str]:
     marks = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]))
-    for source in house.sources("compiler", "runtime", "tests", "examples", "benchmarks"):
-        for number, line in enumerate(source.text.splitlines(), 1):
+    for path in house.paths("compiler", "runtime", "tests", "examples", "benchmarks"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if marks.search(line):
-                yield source.at(number, line.strip())
+                yield f"{path.relative_to(house.root)}:{number}: {line.strip()}"
 
 
 def names_of_primitives_are_only_text(house: House) -> Iterator[str]:
