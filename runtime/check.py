@@ -28,7 +28,7 @@ from ..compiler.ops.index import check_indices, scatter_add, take
 from ..compiler.ops.reduce import argmax, max_, min_, spread, sum_
 from ..compiler.settings import settings
 from .compiled.chosen import Argnums, checked
-from .compiled.derive import Gradient, Jit, has_floats, inner
+from .compiled.derive import Gradient, Jit, has_floats, inner, value_of
 from .compiled.eager import with_tensors
 from .compiled.function import Function
 from .compiled.kernels import Reference
@@ -69,6 +69,7 @@ def check(
     function: Callable[..., Any],
     *args: Any,
     argnums: Argnums | None = None,
+    has_aux: bool = False,
     order: int = 1,
     rtol: float | None = None,
     atol: float | None = None,
@@ -80,6 +81,7 @@ def check(
     forward one. The error tells the first operation whose own derivative is at fault, with its line, and kinks.
 
     argnums    the arguments it is for: a number or a name, or a tuple of them; all of floats, if not given
+    has_aux    the function returns (value, aux), and the value is compared
     order      2 compares the gradient of the gradient, along a fixed direction
     rtol atol  an element may differ by atol + rtol * the larger of the two
     elements   of larger arrays, this many elements are compared
@@ -89,6 +91,7 @@ def check(
     """
     if order not in (1, 2):
         raise ValueError(f"check: order is {order}, expected 1 or 2")
+    function = value_of(function) if has_aux else function
     with_tensors("check", function, (), args)
     places = _places(function, args, argnums)
     rng = np.random.default_rng(7)

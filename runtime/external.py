@@ -90,6 +90,8 @@ class External(ByName):
             self.__module__ = fn.__module__  # where a decorated one is found
         self.__wrapped__, self.result, self.vjp, self.differences, self.step = fn, result, vjp, differences, step
         self._made: dict[Any, Any] = {}
+        if not _is_function(result):
+            self._types(())
         made_of(self, fn, result, vjp, differences, step)
 
     def __repr__(self) -> str:
@@ -139,7 +141,7 @@ class External(ByName):
     def _types(self, args: Sequence[Any]) -> tuple[tree.Signature, list[Leaf]]:
         """What the function returns for these arguments."""
         spec = self.result
-        if callable(spec) and not isinstance(spec, type) and not hasattr(spec, "dtype"):
+        if _is_function(spec):
             spec = spec(*args)
         leaves: list[Leaf] = []
         signature = R.flatten(R.mapped(spec, lambda x: _example(self.__name__, x, leaves)), [], "result")
@@ -259,6 +261,11 @@ _KINDS: dict[Any, Leaf] = {
     int: Leaf(Type("i64"), True),
     bool: Leaf(Type("bool"), False),
 }
+
+
+def _is_function(spec: Any) -> bool:
+    """Whether what a function returns depends on its arguments."""
+    return callable(spec) and not isinstance(spec, type) and not hasattr(spec, "dtype")
 
 
 def _example(name: str, x: Any, leaves: list[Leaf]) -> Any:

@@ -56,9 +56,9 @@ class Array(Refusals):
         self.tracing, self.value, self.weak, self.shared = tracing, value, weak, shared
 
     def __hash__(self) -> int:
-        """That of its number, if it is at hand: sets and dicts then find it; else that of an object."""
-        if self.value.type.shape or not self.has_numbers():
-            return object.__hash__(self)
+        """That of its number: sets and dicts then find it. Arrays have none, as in NumPy."""
+        if self.value.type.shape:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self.number("hash()", "take the value out of the set or dict with np.where").item())
 
     # ---- attributes

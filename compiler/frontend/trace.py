@@ -274,13 +274,16 @@ def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwarg
 
 def _params(
     now: Tracing, signature: tree.Signature, names: Sequence[str], shapes: Sequence[tuple[Dim, ...]] | None
-) -> Iterator[tuple[Value, bool]]:
+) -> list[tuple[Value, bool]]:
     """A parameter for every traced leaf, named after its path."""
+    made = []
     for k, (path, node) in enumerate(leaves_of(signature, names)):
         hint = re.sub(r"\W+", "_", path).strip("_")
         shape = tree.shape_of(node) if shapes is None else shapes[k]
-        value = now.builder.param(Type(tree.dtype_of(node), shape), hint)
-        yield value, node[0] in ("float", "int") or (node[0] == "traced" and node[1])
+        value = Value(Type(tree.dtype_of(node), shape), hint)
+        made.append((value, node[0] in ("float", "int") or (node[0] == "traced" and node[1])))
+    now.builder.extend([value for value, _ in made])
+    return made
 
 
 def leaves_of(signature: tree.Signature, names: Sequence[str]) -> list[tuple[str, tree.Signature]]:

@@ -98,6 +98,10 @@ class Builder:
         self.params += (value,)
         return value
 
+    def extend(self, params: Iterable[Value]) -> None:
+        """Add parameters: many in the time of one."""
+        self.params = (*self.params, *params)
+
     def emit(
         self, prim: Primitive, *args: Value, regions: Sequence[Graph] = (), **attrs: Any
     ) -> tuple[Value, ...]:

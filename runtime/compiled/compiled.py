@@ -84,6 +84,7 @@ class Compiled:
     waiting    calls after which it gets a native entry: most sizes are met only a few times
     variants   the forms of this signature, if it was traced on the values of a call
     met        the number of the call that met it last
+    parts      what transforms have made of its graph
     watched    what stood at the hidden places when they were last read, if identity tells of every change
     """
 
@@ -101,6 +102,7 @@ class Compiled:
     waiting: int = 0
     variants: Variants | None = None
     met: int = 0
+    parts: Any = None
     watched: tuple[Guard, ...] | None = None
 
     @functools.cached_property

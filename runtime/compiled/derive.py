@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -231,6 +231,22 @@ def _selected(graph: Graph, result: Any) -> tuple[Graph, Any]:
     return kept, map_result(result, lambda leaf: _renumbered(leaf, place.__getitem__))
 
 
+@functools.lru_cache(maxsize=256)
+def value_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a function that returns (value, aux), the one that returns the value."""
+    name = getattr(function, "__name__", type(function).__name__)
+
+    @functools.wraps(function, updated=())
+    def value(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if not (isinstance(made, tuple) and len(made) == 2):
+            raise TypeError(f"{name} must return (value, aux) because of has_aux=True")
+        return made[0]
+
+    value.__name__ = name
+    return value
+
+
 # ---- trees of numbers
 
 
@@ -275,4 +291,4 @@ def has_floats(x: Any) -> bool:
     return bool(nodes) and all(tree.dtype_of(n) in ("f32", "f64") for n in nodes)
 
 
-__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "like", "owner_line"]
+__all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "like", "owner_line", "value_of"]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.backend.cfunction import FORMS, CFunction, form_problem
-from ...compiler.backend.kernel import Kernel
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import items_of
 from . import kernels
@@ -50,9 +49,9 @@ class CFunctions:
         compiled = owner.compiled(owner.flatten(args, {})[0])
         if warns(compiled.graph):
             raise TypeError(f"{owner.__name__} prints, logs or warns, which a C function cannot: take it out")
-        kernel, extras = compiled.kernel, compiled.traced.extras
-        if not isinstance(kernel, Kernel):
-            raise RuntimeError(f"{owner.__name__} has no machine code{kernels.not_compiled(kernel)}")
+        kernel, extras = kernels.plain(compiled.kernel), compiled.traced.extras
+        if kernel is None:
+            raise RuntimeError(f"{owner.__name__} has no machine code{kernels.not_compiled(compiled.kernel)}")
         chosen = form or ("pointers" if form_problem("values", kernel, len(extras)) else "values")
         problem = form_problem(chosen, kernel, len(extras))
         if problem:

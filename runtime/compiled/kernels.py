@@ -26,6 +26,7 @@ from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
 from ...compiler.passes import optimize
 from ...compiler.settings import settings
+from .packed import Packed, packed, walk_of
 
 MOST = 50_000
 """Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
@@ -88,12 +89,30 @@ def make(graph: Graph, name: str) -> Runnable:
     """A runnable for a graph, as the settings want it, and as its length allows."""
     if settings.reference:
         return Reference(graph)
+    walk, source = walk_of(graph), graph
+    if walk is not None:
+        graph = packed(graph, *walk)
     if size(graph) > MOST:
         graph = optimize(graph)
     operations = size(graph)
     if operations > MOST:
-        return Reference(graph, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
-    return compile_graph(graph, name, load=False)
+        return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
+    kernel = compile_graph(graph, name, load=False)
+    return kernel if walk is None else Packed(source, walk, kernel)
+
+
+def native(kernel: Runnable) -> Kernel | None:
+    """The machine code behind a runnable, if there is some."""
+    if isinstance(kernel, Packed):
+        return kernel.kernel
+    return kernel if isinstance(kernel, Kernel) else None
+
+
+def plain(kernel: Runnable) -> Kernel | None:
+    """Machine code that takes arguments and gives results one by one, as the graph does."""
+    if isinstance(kernel, Packed):
+        return kernel.plain
+    return kernel if isinstance(kernel, Kernel) else None
 
 
 def not_compiled(kernel: Runnable) -> str:
@@ -115,7 +134,7 @@ def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Grap
 
 def has_entries(kernel: Runnable) -> bool:
     """Whether native entries can be put before a kernel."""
-    return isinstance(kernel, Kernel) and SUPPORTED and not settings.disable_native_entry
+    return native(kernel) is not None and SUPPORTED and not settings.disable_native_entry
 
 
 def install_entry(
@@ -133,12 +152,16 @@ def install_entry(
     `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call. With
     `retries` a call that fails goes on as if it had not come here.
     """
-    assert isinstance(kernel, Kernel)
-    shim = f"{kernel.name}.numbered{number}"
+    walk = kernel.walk if isinstance(kernel, Packed) else None
+    if walk is not None and named is not None and named.out is not None:
+        return  # results go by way of the vectors, from Python
     named = named and replace(named, aliases=aliases(kernel))
+    kernel = native(kernel)
+    assert kernel is not None
+    shim = f"{kernel.name}.numbered{number}"
     with watch.timed("entry", kernel.title, kernel.times):
         entry = entry_text(
-            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries
+            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries, walk
         )
     text = _numbered(shim, kernel, number) + entry.text
     linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))
@@ -168,12 +191,12 @@ define i64 @{name}({given}) nounwind {{
 def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> BaseException:
     """What to raise when an entry of one of the numbered `kernels` returned `status`."""
     number = status >> 32 if status > 0 else 0
-    kernel = kernels[number]
-    assert isinstance(kernel, Kernel)
+    kernel = native(kernels[number])
+    assert kernel is not None
     return kernel.error(status & 0xFFFFFFFF if status > 0 else status, report)
 
 
 __all__ = [
-    "Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared",
-    "not_compiled", "reasons",
+    "Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared", "native",
+    "not_compiled", "plain", "reasons",
 ]

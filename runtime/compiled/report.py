@@ -16,7 +16,6 @@ from itertools import groupby
 from typing import Any
 
 from ...compiler.backend.emit import ON_STACK
-from ...compiler.backend.kernel import Kernel
 from ...compiler.frontend import tree
 from ...compiler.frontend.state.contents import MISSING, is_foreign_module
 from ...compiler.frontend.trace import paths
@@ -27,6 +26,7 @@ from ...compiler.lowering.program import Lines, Multiply, Nest, Program, Rows
 from ...compiler.lowering.storage import nbytes, plan, touched
 from ...compiler.passes.report import Saved, saved
 from .compiled import Compiled
+from .kernels import native
 
 STAGES = ("trace", "adjoint", "passes", "lowering", "emit", "codegen", "link", "entry", "cache")
 BACKGROUND = "codegen in the background"
@@ -163,8 +163,8 @@ def report_of(
 
 
 def _form(arguments: str, form: Compiled, entered: Sequence[Any]) -> FormReport:
-    kernel = form.kernel
-    code = kernel.code if isinstance(kernel, Kernel) else None
+    kernel, machine = form.kernel, native(form.kernel)
+    code = machine.code if machine else None
     entry = "python"
     if any(kernel is each for each in entered):
         entry = "native"
@@ -172,7 +172,7 @@ def _form(arguments: str, form: Compiled, entered: Sequence[Any]) -> FormReport:
         entry = "native, after reading hidden inputs,"
     return FormReport(
         arguments,
-        {**form.times, **(kernel.times if isinstance(kernel, Kernel) else {})},
+        {**form.times, **(machine.times if machine else {})},
         len(form.graph.body),
         code and code.level,
         code is not None and code.tiered,
@@ -183,7 +183,7 @@ def _form(arguments: str, form: Compiled, entered: Sequence[Any]) -> FormReport:
         code.problem if code else "",
         _decisions(form),
         form.variants.runs if form.variants else 0,
-        tuple(saved(kernel.graph if isinstance(kernel, Kernel) else form.graph)),
+        tuple(saved(machine.graph if machine else form.graph)),
     )
 
 
@@ -283,9 +283,10 @@ def memory_of(name: str, names: Callable[[int], Sequence[str]], forms: Iterable[
 def _memory(of: str, form: Compiled) -> FormMemory:
     arguments = sum(_bytes(p.type) for p in form.graph.params)
     results = sum(_bytes(r.type) for r in form.graph.results)
-    if not isinstance(form.kernel, Kernel):
+    machine = native(form.kernel)
+    if machine is None:
         return FormMemory(of, arguments, results, 0, False, ())
-    program = form.kernel.program
+    program = machine.program
     placed, arena = plan(program.scratch, program.body)
     uses = _uses(program)
     scratch = [Scratch(b.name, b.type, nbytes(b), at, *uses[b]) for b, at in placed.items()]

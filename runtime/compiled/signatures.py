@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...compiler.backend.entries import specs
 from ...compiler.backend.entries.text import Named
@@ -42,10 +44,13 @@ def names_of(signature: inspect.Signature | None) -> tuple[str, ...]:
     return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else "" for p in plain])
 
 
+_COUNT = "count from 0, or use static_argnames"
+
+
 def static_places(
     signature: inspect.Signature | None, known: list[str], argnums: Any, argnames: Any
 ) -> frozenset[int | str]:
-    """Positions and names of the static arguments, each by both where it has both."""
+    """Positions and names of the static arguments, each by both where it has both; -1 is the last."""
     numbers = _set_of("static_argnums", argnums, int, "a number of an argument; static_argnames has names")
     names = _set_of("static_argnames", argnames, str, "a name of an argument, or a tuple of them")
     if signature is not None:
@@ -53,17 +58,26 @@ def static_places(
             raise ValueError(f"static_argnames has {name!r}, but the signature is {signature}")
         count, most = len(signature.parameters), positional(signature)[1]
         for k in numbers:
-            if not 0 <= k < (most or count):
+            if k < 0 and most == float("inf"):
+                why = f"of which no argument is the last: {_COUNT}"
+                raise ValueError(f"static_argnums has {k}, but the signature is {signature}, {why}")
+            if not (-most if most else 0) <= k < (most or count):
                 raise ValueError(f"static_argnums has {k}, but the signature is {signature}: arguments count from 0")
+        numbers = {k if k >= 0 else k + int(most) for k in numbers}
+    elif any(k < 0 for k in numbers):
+        raise ValueError(f"static_argnums has {min(numbers)}, but the signature is not known: {_COUNT}")
     both = {*(known[k] for k in numbers), *(known.index(n) for n in names if n in known)}
     return frozenset({*numbers, *names, *both})
 
 
 def _set_of(option: str, given: Any, kind: type, expected: str) -> set[Any]:
-    made = {given} if isinstance(given, (int, str)) else set(given)
-    for each in made:
-        if type(each) is not kind:
+    alone = isinstance(given, (int, np.integer, str)) or not isinstance(given, Iterable)
+    made = set()
+    for each in (given,) if alone else given:
+        plain = int(each) if isinstance(each, np.integer) else each
+        if type(plain) is not kind:
             raise TypeError(f"{option} has {each!r}, expected {expected}")
+        made.add(plain)
     return made
 
 

@@ -30,7 +30,8 @@ from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.guard import Stale, guard
-from ...compiler.passes.loops.reroll import reroll
+from ...compiler.passes.loops.reroll import LEAST, reroll
+from ...compiler.passes.packing import Layout, apart, packed, together
 from . import out
 from .kernels import Reference
 
@@ -223,8 +224,18 @@ def rerolled(traced: Trace) -> Trace:
     lost = any(each.prim is guard and len(each.args) > 2 for each in traced.graph.body)
     if lost or any(not isinstance(n, int) for p in traced.graph.params for n in p.type.shape):
         return traced
-    graph, tables = reroll(traced.graph)
+    graph, tables = _rolled(traced.graph)
     return replace(traced, graph=graph, extras=(*traced.extras, *tables))
+
+
+def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
+    """The graph with loops; where it has many small parameters, over these as elements of a vector if that helps."""
+    layout = together(graph.params)
+    if layout.groups and len(graph.body) >= LEAST:
+        rolled, tables = reroll(packed(graph, layout, Layout((), tuple(range(len(graph.results))))))
+        if 2 * len(rolled.body) < len(graph.body):
+            return apart(rolled, layout, graph.params), tables
+    return reroll(graph)
 
 
 class Varying:

@@ -110,7 +110,8 @@ class Derived(Function):
             traced.__signature__ = _with_trailing(value)  # type: ignore[attr-defined]
             own = [k - trailing if isinstance(k, int) and k < 0 else k for k in each_of(argnums)]
             opens = (*own, *range(-trailing, 0))
-        super().__init__(traced, self._plan(opens, has_aux), static_argnums, static_argnames)
+        numbers = tuple([k for k in value._static if isinstance(k, int)])  # the last of f's is not the last of ours
+        super().__init__(traced, self._plan(opens, has_aux), numbers, static_argnames)
         self.function, self.argnums, self.has_aux, self.value = function, argnums, has_aux, value
         self._names = () if trailing else self._names  # what is passed by name is not the next by position
         self._has_out = value._has_out

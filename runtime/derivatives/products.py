@@ -13,8 +13,9 @@ from ...compiler.frontend import tree
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, checked, each_of, places
 from ..compiled.compiled import MISS
-from ..compiled.derive import has_floats, inner
+from ..compiled.derive import Jit, has_floats, inner
 from ..compiled.eager import with_tensors
+from ..compiled.function import Function
 from ..compiled.out import named
 from ..rules import stop_gradient
 from ..transforms import grad
@@ -113,8 +114,24 @@ class Pushed(Derived):
         return y, pushed(value, x, last[0], y)
 
 
-def _made(kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False) -> Derived:
-    return kind(function, argnums, has_aux)
+Statics = tuple[tuple[int, ...], tuple[str, ...]]
+"""The static arguments of a function, by their positions and by their names."""
+
+NONE: Statics = ((), ())
+
+
+def statics_of(function: Any, numbers: Any, names: Any) -> Statics:
+    """The static arguments as a key; ValueError where the function has none such."""
+    if isinstance(numbers, tuple) and isinstance(names, tuple) and not numbers and not names:
+        return NONE
+    found = Function(function, Jit(), numbers, names)._static
+    return tuple(sorted(k for k in found if isinstance(k, int))), tuple(sorted(k for k in found if isinstance(k, str)))
+
+
+def _made(
+    kind: type[Derived], function: Callable[..., Any], argnums: Argnums, has_aux: bool = False, statics: Statics = NONE
+) -> Derived:
+    return kind(function, argnums, has_aux, *statics)
 
 
 made_once: Callable[..., Derived] = functools.lru_cache(maxsize=256)(_made)
@@ -122,13 +139,16 @@ made_once: Callable[..., Derived] = functools.lru_cache(maxsize=256)(_made)
 
 
 def vjp(
-    function: Callable[..., Any], *args: Any, argnums: Argnums | None = None, has_aux: bool = False, out: Any = None
+    function: Callable[..., Any], *args: Any, argnums: Argnums | None = None, has_aux: bool = False, out: Any = None,
+    static_argnums: Any = (), static_argnames: Any = (),
 ) -> Any:
     """The value of a function and its pullback: `out, pullback = vjp(f, *args)`.
 
-    argnums   the arguments that are differentiated; those of floats, if not given
+    argnums   the arguments that are differentiated; those of floats that are not static, if not given
     has_aux   f returns (value, aux), and vjp (value, pullback, aux)
     out       an array, or arrays in containers, for the value
+    static_argnums, static_argnames
+              arguments whose values decide how the program looks; see `grad`
 
     `pullback(ct)` takes a cotangent like `out` and returns a tuple with one for each argument, None for those without
     floats; with argnums it returns what belongs to these: one, or a tuple. `pullback(ct, out=(a, None))` puts the
@@ -138,24 +158,27 @@ def vjp(
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
-    given = given_places("vjp", function, args, argnums)
+    statics = statics_of(function, static_argnums, static_argnames)
+    given = given_places("vjp", function, args, argnums, statics)
     if (made := with_tensors("vjp", function, args, _at(args, given), out, (given, has_aux))) is not MISS:
         return made
-    value = made_once(Pulled, function, given, has_aux).value(*args, **into(out, has_aux))
-    pullback = Pullback(function, given, args, has_aux, argnums is None)
+    value = made_once(Pulled, function, given, has_aux, statics).value(*args, **into(out, has_aux))
+    pullback = Pullback(function, given, args, has_aux, argnums is None, statics)
     return (value[0], pullback, value[1]) if has_aux else (value, pullback)
 
 
-def given_places(title: str, function: Any, args: tuple[Any, ...], argnums: Any) -> Argnums:
-    """The chosen arguments; where none are, those of floats."""
+def given_places(title: str, function: Any, args: tuple[Any, ...], argnums: Any, statics: Statics = NONE) -> Argnums:
+    """The chosen arguments; where none are, those of floats that are not static."""
     if not callable(function):
         raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
     if argnums is not None:
         made = checked(title, argnums)
         known = made_once(Pulled, function, made).value.argument_names(len(args))
-        places(f"{title} of {_name(function)}", made, 0, len(args), known, ())
+        for k in places(f"{title} of {_name(function)}", made, 0, len(args), known, ()):
+            if k in statics[0]:
+                raise ValueError(f"{title} of {_name(function)}: argument {k} is differentiated and static: choose one")
         return made
-    found = tuple([k for k, each in enumerate(args) if has_floats(each)])
+    found = tuple([k for k, each in enumerate(args) if k not in statics[0] and has_floats(each)])
     if not found:
         said = ", ".join(_spelled(a) for a in args) or "none"
         raise TypeError(f"{title} needs an argument with floats, got {said}")
@@ -180,11 +203,11 @@ class Pullback(ByName):
 
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], has_aux: bool = False,
-        every: bool = True,
+        every: bool = True, statics: Statics = NONE,
     ) -> None:
-        self._back, self._floats = made_once(Pulled, function, argnums, has_aux), argnums
+        self._back, self._floats = made_once(Pulled, function, argnums, has_aux, statics), argnums
         self._args, self._every = args, every
-        made_of(self, function, argnums, args, has_aux, every)
+        made_of(self, function, argnums, args, has_aux, every, statics)
 
     def __call__(self, cotangent: Any, out: Any = None) -> Any:
         args, chosen = self._args, self._floats
@@ -203,42 +226,47 @@ class Pullback(ByName):
 
 def jvp(
     function: Callable[..., Any], primals: tuple[Any, ...], tangents: Any, *, argnums: Argnums | None = None,
-    has_aux: bool = False,
+    has_aux: bool = False, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Any:
     """The value of a function and its derivative along a direction: `out, tangent = jvp(f, (x,), (v,))`.
 
-    primals    the arguments, all of floats
-    tangents   the direction: as many, each like its argument
+    primals    the arguments, all of floats but for static ones
+    tangents   the direction: as many as there are arguments that are not static, each like its argument
     argnums    the arguments that change; others may be of any kind, and `tangents` is then like those chosen: one, or
                a tuple
     has_aux    f returns (value, aux), and jvp (value, tangent, aux)
+    static_argnums, static_argnames
+               arguments whose values decide how the program looks; see `grad`
 
     `tangent` is like `out`, whose leaves must be floats. TypeError where a tangent is not like its argument.
 
     >>> jvp(np.sin, (0.0,), (2.0,))
     (0.0, 2.0)
     """
-    chosen = _moving("jvp", function, primals, tangents, argnums)
+    statics = statics_of(function, static_argnums, static_argnames)
+    chosen = _moving("jvp", function, primals, tangents, argnums, statics)
     primals = tuple(primals)
     tensors = (primals, tangents if argnums is not None else tuple(tangents))
     if (made := with_tensors("jvp", function, tensors, _at(primals, chosen), None, (chosen, has_aux))) is not MISS:
         return made
-    made = made_once(Pushed, function, chosen, has_aux)(*primals, tangents if argnums is not None else tuple(tangents))
+    along = tangents if argnums is not None else tuple(tangents)
+    made = made_once(Pushed, function, chosen, has_aux, statics)(*primals, along)
     return (*made[0], made[1]) if has_aux else made
 
 
-def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any) -> Argnums:
+def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any, statics: Statics) -> Argnums:
     """The arguments that change, checked against the tangents."""
     if not isinstance(primals, (tuple, list)):
         raise TypeError(f"{title} takes a tuple of primals, got {type(primals).__name__}")
     if argnums is not None:
-        return given_places(title, function, tuple(primals), argnums)
+        return given_places(title, function, tuple(primals), argnums, statics)
     if not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{title} takes a tuple of tangents, got {type(tangents).__name__}")
-    if len(primals) != len(tangents) or not primals:
-        counts = f"{len(primals)} primals and {len(tangents)} tangents"
+    moving = tuple([k for k in range(len(primals)) if k not in statics[0]])
+    if len(moving) != len(tangents) or not moving:
+        counts = f"{len(moving)} primals and {len(tangents)} tangents"
         raise TypeError(f"{title} takes a tangent for each primal, got {counts}")
-    return tuple(range(len(primals)))
+    return moving
 
 
 def _spelled(x: Any) -> str:
@@ -247,4 +275,6 @@ def _spelled(x: Any) -> str:
     return f"a {type(x).__name__}" if node[0] in tree.CONTAINERS else tree.spelled(node)
 
 
-__all__ = ["Hvp", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "pushed", "vjp"]
+__all__ = [
+    "NONE", "Hvp", "Statics", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "pushed", "statics_of", "vjp",
+]

@@ -36,9 +36,9 @@ class Coefficients(Derived):
         return Jit(self.title, opens=EVERY)
 
     @classmethod
-    def of(cls, function: Any, argnums: Argnums) -> Any:
+    def of(cls, function: Any, argnums: Argnums, has_aux: bool = False) -> Any:
         """One for each function."""
-        return made_once(cls, function, argnums)
+        return made_once(cls, function, argnums, has_aux)
 
     body = staticmethod(lambda site, value, x, *last: _coefficients(site, value, x, last[0], False))
 
@@ -95,12 +95,13 @@ def _like(site: Site, x: Any, given: Any, count: int) -> list[Any]:
     return theirs
 
 
-def taylor(function: Callable[..., Any], x: Any, v: Any, order: int) -> tuple[Any, ...]:
+def taylor(function: Callable[..., Any], x: Any, v: Any, order: int, has_aux: bool = False) -> tuple[Any, ...]:
     """The Taylor coefficients of a function along a line: those of f(x + t v) in t, from the value on.
 
-    x       the argument: a float, an array or containers of them
-    v       the direction, like x
-    order   of the last coefficient: 1 or more
+    x         the argument: a float, an array or containers of them
+    v         the direction, like x
+    order     of the last coefficient: 1 or more
+    has_aux   f returns (value, aux), and taylor (coefficients, aux)
 
     Coefficient k is the k-th derivative along v divided by k!, and is like what f returns.
 
@@ -109,14 +110,17 @@ def taylor(function: Callable[..., Any], x: Any, v: Any, order: int) -> tuple[An
     """
     if not isinstance(order, (int, np.integer)) or isinstance(order, bool) or order < 1:
         raise ValueError(f"taylor: order is {order!r}, expected an int of 1 or more")
-    return Coefficients.of(function, 0)(x, [v, *[None] * (int(order) - 1)])
+    return Coefficients.of(function, 0, has_aux)(x, [v, *[None] * (int(order) - 1)])
 
 
-def jet(function: Callable[..., Any], primals: tuple[Any, ...], series: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+def jet(
+    function: Callable[..., Any], primals: tuple[Any, ...], series: tuple[Any, ...], has_aux: bool = False
+) -> tuple[Any, ...]:
     """The derivatives of a function along a path that is known by its own derivatives, with JAX's signature.
 
     primals   the arguments: where the path is
     series    for each argument the list of the path's derivatives there: the first, the second, and so on
+    has_aux   f returns (value, aux), and jet (value, derivatives, aux)
 
     The value, and the list of as many derivatives of f along the path. For x' = f(x) they give the Taylor series of
     the solution, one more coefficient at a time.
@@ -130,8 +134,9 @@ def jet(function: Callable[..., Any], primals: tuple[Any, ...], series: tuple[An
     if len(lengths) != 1 or min(lengths) < 1:
         raise TypeError("jet: every series is a list of derivatives, and all have as many of them, 1 or more")
     path = [tuple([each[k] for each in series]) for k in range(lengths.pop())]
-    value, *rest = Derivatives.of(function, tuple(range(len(primals))))(*primals, path)
-    return value, rest
+    made = Derivatives.of(function, tuple(range(len(primals))), has_aux)(*primals, path)
+    (value, *rest), more = (made[0], made[1:]) if has_aux else (made, ())
+    return value, rest, *more
 
 
 __all__ = ["jet", "taylor"]

@@ -34,8 +34,8 @@ def _sweep(name: str, graph: Graph, inputs: Sequence[np.ndarray]) -> Sweep:
         kernel = kernels.make(graph, graph.name)
     given = [np.ascontiguousarray(x).reshape(np.shape(x)) for x in inputs]
     seconds = measured(lambda: kernel.run(given))
-    code = getattr(kernel, "code", None)
-    return sweep_of(name, optimize(graph), inputs, seconds, code and code.level)
+    machine = kernels.native(kernel)
+    return sweep_of(name, optimize(graph), inputs, seconds, machine and machine.code.level)
 
 
 __all__ = ["profile"]

@@ -19,7 +19,7 @@ import numpy as np
 from ...compiler.ir.graph import Graph, Value, Where
 from ...compiler.ir.text import show_rows
 from ...compiler.passes import optimize
-from ..compiled.kernels import not_compiled
+from ..compiled.kernels import native, not_compiled
 from . import stages
 from .numbers import cotangents_of, told, values_of
 from .profile import Profile, count_of
@@ -85,8 +85,8 @@ def page_data(name: str, form: Any, memory: Any, call: Call | None) -> dict[str,
 
 def _optimised(form: Any) -> Graph:
     """The graph that is compiled."""
-    kernel = form.kernel
-    return kernel.graph if getattr(kernel, "stages", None) is not None else optimize(form.graph)
+    machine = native(form.kernel)
+    return optimize(form.graph) if machine is None else machine.graph
 
 
 def _texts(form: Any, graphs: Mapping[str, Graph]) -> list[tuple[str, Text]]:
@@ -102,7 +102,7 @@ def _texts(form: Any, graphs: Mapping[str, Graph]) -> list[tuple[str, Text]]:
 
 
 def _notes(form: Any, call: Call | None) -> list[str]:
-    notes = [] if getattr(form.kernel, "stages", None) else [f"there is no machine code{not_compiled(form.kernel)}"]
+    notes = [] if native(form.kernel) is not None else [f"there is no machine code{not_compiled(form.kernel)}"]
     if call is None:
         notes.append("no arguments were given to explore, so there are no values, and times are not measured")
     return notes

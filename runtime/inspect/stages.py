@@ -19,6 +19,7 @@ from ...compiler.ir.graph import Graph, Value, Where
 from ...compiler.ir.text import show_rows
 from ...compiler.passes import adjoint, optimize
 from ...compiler.settings import STAGES
+from ..compiled.kernels import native
 from .text import Text, graph_text
 
 ALL = (*STAGES, "diff")
@@ -36,7 +37,7 @@ def text_of(form: Any, stage: str) -> Text:
         return graph_text(derived(form), stage)
     if stage == "diff":
         return diff_of(form)
-    kernel = form.kernel
+    kernel = native(form.kernel) or form.kernel
     if stage == "optimized" and hasattr(kernel, "graph"):
         made = getattr(kernel, "stages", None)
         return graph_text(kernel.graph if made is not None else optimize(kernel.graph), stage)

@@ -74,9 +74,9 @@ class Flat:
     @property
     def kernel(self) -> Kernel:
         """Its machine code."""
-        kernel = self.compiled.kernel
-        if not isinstance(kernel, Kernel):
-            raise RuntimeError(f"{self.name} has no machine code{kernels.not_compiled(kernel)}")
+        kernel = kernels.plain(self.compiled.kernel)
+        if kernel is None:
+            raise RuntimeError(f"{self.name} has no machine code{kernels.not_compiled(self.compiled.kernel)}")
         return kernel
 
     @functools.cached_property

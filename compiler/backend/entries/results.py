@@ -68,7 +68,7 @@ class Results:
             if given:
                 self.outputs.append(given)
             elif isinstance(result, ArrayResult):
-                array = writer.require_made(self._new_array(result), self.depth)
+                array = writer.require_made(new_array(writer, result), self.depth)
                 writer.store(f"ptr {array}", self._held, 8 * self.depth)
                 self._arrays[result.index] = array
                 self.outputs.append(writer.field(array, ARRAY_DATA))
@@ -97,18 +97,6 @@ class Results:
     def _push(self, value: str) -> None:
         self._writer.store(f"ptr {value}", self._held, 8 * self.depth)
         self._stack.append(value)
-
-    def _new_array(self, result: ArrayResult) -> str:
-        writer = self._writer
-        if math.prod(result.shape) * DTYPES[result.dtype].itemsize >= pool.LARGE:
-            return writer.call_at(
-                pool.address(), "ptr", "new_array", f"ptr {writer.symbol('PyArray_Type')}",
-                f"i32 {len(result.shape)}", f"ptr {writer.shape(result.shape)}",
-                f"i32 {DTYPES[result.dtype].num}")
-        return writer.call(
-            "ptr", "PyArray_New", f"ptr {writer.symbol('PyArray_Type')}",
-            f"i32 {len(result.shape)}", f"ptr {writer.shape(result.shape)}",
-            f"i32 {DTYPES[result.dtype].num}", "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")
 
     def _leaf(self, node: NumberResult | ArrayResult | ConstantResult) -> str:
         writer = self._writer
@@ -188,3 +176,13 @@ class Results:
             for position, item in enumerate(items):
                 writer.store(f"ptr {item}", first, 8 * position)
         return made
+
+
+def new_array(writer: EntryWriter, result: ArrayResult) -> str:
+    """Emit the making of an array; null if there is no memory."""
+    shape, dtype = result.shape, DTYPES[result.dtype]
+    kind, sizes = writer.symbol("PyArray_Type"), writer.shape(shape)
+    given = (f"ptr {kind}", f"i32 {len(shape)}", f"ptr {sizes}", f"i32 {dtype.num}")
+    if math.prod(shape) * dtype.itemsize >= pool.LARGE:
+        return writer.call_at(pool.address(), "ptr", "new_array", *given)
+    return writer.call("ptr", "PyArray_New", *given, "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")

@@ -32,6 +32,7 @@ from .into import Into
 from .results import Results
 from .specs import Result, Spec, input_specs, kernel_results
 from .type_text import VECTORCALL
+from .walked import Walk, WalkedArguments, WalkedResults
 from .writer import LEAVE, MISS, UNDO, EntryWriter
 
 REPORT_WORDS = 4
@@ -90,11 +91,12 @@ class Named:
 
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
                release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None,
-               retries: bool = False) -> EntryText:
+               retries: bool = False, walk: Walk | None = None) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
 
     `guards` must hold beside those on the arguments. Without `named` all arguments are given by position. With
-    `retries` the kernel has guards of its own: where it fails, the call goes on to the next entry.
+    `retries` the kernel has guards of its own: where it fails, the call goes on to the next entry. With `walk` the
+    kernel takes and gives many values packed; there is no `out` then.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -108,27 +110,31 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
         return EntryText(name, kernel_name, args, result)
     writer = EntryWriter(name)
     named = named or Named((), tuple(range(len(args))))
-    _write_body(writer, kernel_name, args, result, release_gil, guards, named, retries)
+    _write_body(writer, kernel_name, args, result, release_gil, guards, named, retries, walk)
     return EntryText(
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
 def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result,
-                release_gil: bool, guards: tuple[Guard, ...], named: Named, retries: bool) -> None:
+                release_gil: bool, guards: tuple[Guard, ...], named: Named, retries: bool, walk: Walk | None) -> None:
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
     writer.require_equal("i64", given, named.positional)
     _require_names(writer, named.names)
     write_guards(writer, guards)
-    arguments = Arguments(writer)
+    arguments = Arguments(writer) if walk is None else WalkedArguments(writer, walk, result)
     arguments.read(args, named.places)
     into = Into(writer, result, named.out, named.aliases) if named.out else None
     if into:
+        assert isinstance(arguments, Arguments)
         into.read(arguments, named.positional + named.names.index(OUT), input_specs(args))
     if not retries:
         _write_advance(writer)
     owner = writer.field(f"@{writer.name}.cells", 8)
     writer.count_reference(owner, 1)
-    results = Results(writer, result, into)
+    if walk is None or isinstance(arguments, Arguments):
+        results: Results | WalkedResults = Results(writer, result, into)
+    else:
+        results = WalkedResults(writer, result, arguments, walk)
     results.prepare()
     pointers = [*arguments.inputs, *results.outputs]
     borrowed = [*arguments.nested, "%self"] if release_gil else []
@@ -157,7 +163,7 @@ def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result
     _write_miss(writer)
 
 
-def _write_retry(writer: EntryWriter, results: Results, into: Into | None, status: str, owner: str,
+def _write_retry(writer: EntryWriter, results: Results | WalkedResults, into: Into | None, status: str, owner: str,
                  release_gil: bool) -> list[tuple[str, str]]:
     """Emit the way on for a call that the kernel was not made for; what comes back from it, and from which block.
 
