@@ -128,9 +128,14 @@ class Need:
     SOME      a, b = address of a type, c = range
                                            number a
     TESTED    a, b = address of an object  the cell of tensor a has been checked for this
+
+    Among either, after the arguments:
+
+    BETWEEN   a, b, c = bits of floats     b <= the float that is value a, or number a of a pattern, <= c
+    APART     a, b = c = bits of a float   that float is another one
     """
 
-    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK, ANY, SAME, SOME, TESTED = range(12)
+    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK, ANY, SAME, SOME, TESTED, BETWEEN, APART = range(14)
 
 
 class Range:

@@ -7,7 +7,7 @@ at by Python first: the comparison fails, and the search (its words are those of
 
 from __future__ import annotations
 
-from ..python_abi import BYTES_DATA, SIZE, TYPE
+from ..python_abi import BYTES_DATA, FLOAT_VALUE, SIZE, TYPE
 from .layout import (
     HOOKED,
     Cell,
@@ -193,12 +193,20 @@ one:
   %differs = icmp eq ptr %rest, null
   br i1 %differs, label %no, label %each
 implicit:
-  %words = phi ptr [ %at, %each ], [ %after, %gradient ], [ %more, %check ]
+  %words = phi ptr [ %at, %each ], [ %after, %gradient ], [ %more, %check ], [ %more, %between ]
   %last = icmp eq ptr %words, %end
   br i1 %last, label %effects, label %leaf
 leaf:
 {DESCRIPTOR_FIELDS}
-  switch i64 %tag, label %no [ i64 {Need.GRAD}, label %owner   i64 {Need.CHECK}, label %check ]
+  switch i64 %tag, label %no [
+    i64 {Need.GRAD}, label %owner   i64 {Need.CHECK}, label %check   i64 {Need.BETWEEN}, label %between
+    i64 {Need.APART}, label %between ]
+between:
+{get("values", "%tape", Tape.VALUES)}
+  %number_at = getelementptr ptr, ptr %values, i64 %a
+  %number = load ptr, ptr %number_at
+  %inside = call i1 @is_in_region(ptr %number, i64 %tag, i64 %b, i64 %c)
+  br i1 %inside, label %implicit, label %no
 check:
   %has = call i1 @has_been_checked(ptr %tape, i64 %a, i64 %b)
   br i1 %has, label %implicit, label %no
@@ -223,6 +231,20 @@ effects:
   ret i1 %may
 no:
   ret i1 false
+}}
+
+; Whether a float, which a descriptor before said it is, lies between two others, given by their bits; or does not.
+define internal i1 @is_in_region(ptr %number, i64 %tag, i64 %b, i64 %c) nounwind alwaysinline {{
+entry:
+{get("x", "%number", FLOAT_VALUE, "double")}
+  %low = bitcast i64 %b to double
+  %high = bitcast i64 %c to double
+  %above = fcmp oge double %x, %low
+  %below = fcmp ole double %x, %high
+  %inside = and i1 %above, %below
+  %wanted = icmp eq i64 %tag, {Need.BETWEEN}
+  %is = icmp eq i1 %inside, %wanted
+  ret i1 %is
 }}
 
 define internal i1 @has_been_checked(ptr %tape, i64 %n, i64 %what) nounwind {{

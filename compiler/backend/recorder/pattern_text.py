@@ -8,7 +8,7 @@ of naming those of one trace. A call that agrees with one happens like any other
 from __future__ import annotations
 
 from ..python_abi import BYTES_DATA, SIZE
-from .layout import BOUND, Give, Recorded, Search, State, Tape
+from .layout import BOUND, Give, Need, Recorded, Search, State, Tape
 from .snippets import DESCRIPTOR_FIELDS, get, put
 
 READY = 256
@@ -42,14 +42,22 @@ one:
   %differs = icmp eq ptr %rest, null
   br i1 %differs, label %no, label %each
 tests:
-  %words = phi ptr [ %at, %each ], [ %more, %test ]
+  %words = phi ptr [ %at, %each ], [ %more, %tested ], [ %more, %between ]
   %last = icmp eq ptr %words, %end
   br i1 %last, label %effects, label %test
 test:
 {DESCRIPTOR_FIELDS}
+  %is_test = icmp eq i64 %tag, {Need.TESTED}
+  br i1 %is_test, label %tested, label %between
+between:
+  %number_at = call ptr @argument_place(ptr %search, i64 {Search.OBJECTS}, i64 %a)
+  %that_number = load ptr, ptr %number_at
+  %inside = call i1 @is_in_region(ptr %that_number, i64 %tag, i64 %b, i64 %c)
+  br i1 %inside, label %tests, label %no
+tested:
   %place = call ptr @argument_place(ptr %search, i64 {Search.ARGUMENTS}, i64 %a)
-  %tested = load i64, ptr %place
-  %has = call i1 @has_been_checked(ptr %tape, i64 %tested, i64 %b)
+  %tested_number = load i64, ptr %place
+  %has = call i1 @has_been_checked(ptr %tape, i64 %tested_number, i64 %b)
   br i1 %has, label %tests, label %no
 effects:
   %may_happen = call i1 @may_renew(ptr %search, ptr %pattern)

@@ -17,6 +17,7 @@ from ...tensor.ops.elementwise.elementary import silu as _silu
 from ...tensor.trace.fragments import INPUT, Operation
 from ...tensor.value.axes import axis_of
 from ...tensor.value.core import apply
+from ...tensor.value.given import real
 from .terms import need_tensor, part, shape_of, size_of, wide
 
 
@@ -189,7 +190,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def _scaled_elu(inplace: bool, input: Tensor, alpha: float, scale: float) -> Tensor:
-    return _maybe(inplace, _apply_elu, input, _either(ELU, inplace), float(alpha), scale)
+    return _maybe(inplace, _apply_elu, input, _either(ELU, inplace), real(alpha), scale)
 
 
 def _apply_elu(input: Tensor, operation: Operation, alpha: float, scale: float) -> Tensor:
@@ -208,7 +209,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0")
-    return _maybe(inplace, _apply_celu, input, _either(CELU, inplace), float(alpha))
+    return _maybe(inplace, _apply_celu, input, _either(CELU, inplace), real(alpha))
 
 
 def _apply_celu(input: Tensor, operation: Operation, alpha: float) -> Tensor:
@@ -224,7 +225,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * x)) / beta, and x where beta * x is above the threshold."""
-    return apply(SOFTPLUS, (_float("softplus", input), float(beta), float(threshold)))
+    return apply(SOFTPLUS, (_float("softplus", input), real(beta), real(threshold)))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -241,14 +242,14 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 within -lambd .. lambd, else x."""
-    return apply(HARDSHRINK, (_float("hardshrink", input), float(lambd)))
+    return apply(HARDSHRINK, (_float("hardshrink", input), real(lambd)))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 within -lambd .. lambd."""
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return apply(SOFTSHRINK, (_float("softshrink", input), float(lambd)))
+    return apply(SOFTSHRINK, (_float("softshrink", input), real(lambd)))
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:

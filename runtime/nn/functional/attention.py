@@ -17,6 +17,7 @@ from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.ops.random.draws import coins
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
+from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape
 from .dropout import scale_of_kept
 from .linear import linear
@@ -115,7 +116,7 @@ def _attention(
         given.append(attn_mask)
     if drawn is not None:
         given.append(drawn)
-    factor = 1 / math.sqrt(width) if scale is None else float(scale)
+    factor = 1 / math.sqrt(width) if scale is None else real(scale)
     plain = len(lead) == 2 and not dropout_p and shapes[0][-1] == shapes[2][-1] and len({s[:-2] for s in shapes}) == 1
     masked = attn_mask is not None
     return apply(ATTEND[plain], given, (lead, masked, bool(dropout_p), factor, bool(is_causal), float(dropout_p)))
@@ -256,7 +257,7 @@ def heads_attend(
     given: list[Any] = [] if mask is None else [mask]
     if drawn is not None:
         given.append(drawn)
-    p = 0.0 if drawn is None else float(p)
+    p = 0.0 if drawn is None else real(p)
     factor = 1 / math.sqrt(size_of(q)[-1])
     cells, node = apply_all(HEADS, (q, k, v, *given), (int(mask is not None), bool(p), factor, False, p))
     return wrap(cells[0], node), wrap(cells[1], node, 1)

@@ -11,6 +11,7 @@ from ...tensor.ops.elementwise.softmax import log_softmax
 from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import Core, apply
+from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape
 from .losing import chosen, reduced, unreduced
 from .terms import along, counting, need_tensor, shape_of, size_of, total, wide
@@ -249,14 +250,14 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         _check_weight(weight, have[axis])
-        return apply(LIKELY[reduction], (logs, target, *weights), (reduction, float(label_smoothing)))
+        return apply(LIKELY[reduction], (logs, target, *weights), (reduction, real(label_smoothing)))
     if not label_smoothing:
         return nll_loss(logs, target, weight, None, ignore_index, None, reduction)
     _check_sizes(have, size_of(target))
     _check_weight(weight, have[axis])
     check_classes(target, have[axis], ignore_index)
     target = target.reshape(()) if len(have) == 1 else target
-    return apply(SMOOTHED, (logs, target.long(), *weights), (reduction, ignore_index, float(label_smoothing)))
+    return apply(SMOOTHED, (logs, target.long(), *weights), (reduction, ignore_index, real(label_smoothing)))
 
 
 def _check_weight(weight: Any, classes: int) -> None:

@@ -16,6 +16,7 @@ from ...tensor.trace.fragments import Operation
 from ...tensor.value.axes import axes_of, axis_of
 from ...tensor.value.cells import cell_of
 from ...tensor.value.core import apply, wrap
+from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape
 from .terms import need_tensor, shape_of, size_of, total
 
@@ -56,7 +57,7 @@ NORMALIZE = Operation("normalize", "DivBackward0", _normalized)
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """x divided by its p-norm along `dim`, or by eps where that is smaller."""
     need_tensor("normalize", "input", input)
-    made = apply(NORMALIZE, (input,), (float(p), axes_of(dim, len(size_of(input))), float(eps)))
+    made = apply(NORMALIZE, (input,), (real(p), axes_of(dim, len(size_of(input))), real(eps)))
     return made if out is None else out.copy_(made)
 
 
@@ -78,7 +79,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     for x in (x1, x2):
         if not x._read().kind.is_float:
             raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype}")
-    return apply(COSINE, (x1, x2), (axis_of(dim, rank), float(eps)))
+    return apply(COSINE, (x1, x2), (axis_of(dim, rank), real(eps)))
 
 
 def _apart(m: Any, x: Any, y: Any, p: float, eps: float, keepdim: bool) -> Any:
@@ -94,7 +95,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     """The p-norm of x1 - x2 + eps along the last dimension."""
     need_tensor("pairwise_distance", "x1", x1)
     need_tensor("pairwise_distance", "x2", x2)
-    return apply(APART, (x1, x2), (float(p), float(eps), bool(keepdim)))
+    return apply(APART, (x1, x2), (real(p), real(eps), bool(keepdim)))
 
 
 def _pairs(m: Any, x: Any, first: Any, second: Any, p: float) -> Any:
@@ -116,7 +117,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     pairs = [wrap(cell_of(np.ascontiguousarray(i))) for i in np.triu_indices(shape[0], 1)]
     if not shape[0] or not shape[1]:
         return zeros(size_of(pairs[0]), dtype=input.dtype)
-    return apply(PAIRS, (input, *pairs), (float(p),))
+    return apply(PAIRS, (input, *pairs), (real(p),))
 
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]

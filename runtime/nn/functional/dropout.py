@@ -57,13 +57,10 @@ def _checked(input: Any, p: float) -> Shape:
 
 
 @recorded
-def _dropout(input: Tensor, drawn: Tensor, operation: Operation, p: float, inplace: bool) -> Tensor:
+def _dropout(input: Tensor, drawn: Tensor, operation: Operation, p: float, scale: float, inplace: bool) -> Tensor:
     if inplace:
         start_writing(input)
-    scale = scale_of_kept(p, input._kind_of().dtype)
-    if operation is ALPHA_DROPPED:
-        scale = 1 / math.sqrt((SATURATED**2 * p + 1) * (1 - p))
-    made = apply(operation, (input, drawn), (float(p), scale))
+    made = apply(operation, (input, drawn), (p, scale))
     return write(input, made) if inplace else made
 
 
@@ -76,7 +73,10 @@ def _drop(operation: Operation, input: Tensor, drawn: Shape, p: float, training:
         check_writable(input)
     if p == 1 and operation is ALPHA_DROPPED:
         operation = DROPPED  # nothing is left, and PyTorch multiplies by zero
-    return _dropout(input, coins(drawn, 1 - p, input), operation, float(p), inplace)
+    scale = scale_of_kept(p, kind.dtype)
+    if operation is ALPHA_DROPPED:
+        scale = 1 / math.sqrt((SATURATED**2 * p + 1) * (1 - p))
+    return _dropout(input, coins(drawn, 1 - p, input), operation, float(p), scale, inplace)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -11,6 +11,7 @@ from ...tensor.ops.elementwise.arithmetic import clamped
 from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import Core, apply
+from ...tensor.value.given import real
 from .distances import pairwise_distance
 from .losing import FOLDS, Loss, chosen, reduced
 from .terms import along, counting, listed, need_tensor, shape_of, size_of, total
@@ -61,7 +62,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """x where the target is 1, max(0, margin - x) where it is -1."""
-    return HINGE((input, target), chosen(reduction, size_average, reduce), float(margin))
+    return HINGE((input, target), chosen(reduction, size_average, reduce), real(margin))
 
 
 def soft_margin_loss(
@@ -86,7 +87,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             + ", ".join(map(listed, given))
         )
-    return RANKING(given, reduction, float(margin))
+    return RANKING(given, reduction, real(margin))
 
 
 def cosine_embedding_loss(
@@ -103,7 +104,7 @@ def cosine_embedding_loss(
             f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes"
             f" {listed(input1)} and {listed(input2)}."
         )
-    return apply(COSINE[reduction], (input1, input2, target), (float(margin), reduction))
+    return apply(COSINE[reduction], (input1, input2, target), (real(margin), reduction))
 
 
 def triplet_margin_loss(
@@ -143,7 +144,7 @@ def _triplets(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return TRIPLET((near, far), reduction, float(margin))
+    return TRIPLET((near, far), reduction, real(margin))
 
 
 # ---- margins between classes
@@ -190,7 +191,7 @@ def multi_margin_loss(
     _check_targets(target, columns)
     weights = () if weight is None else (weight.detach(),)
     made = apply(MULTI_MARGIN, (input.reshape(rows, columns), target.reshape(rows), *weights),
-                 (int(p), float(margin), reduction))
+                 (int(p), real(margin), reduction))
     return made.reshape(wanted) if reduction == "none" and len(shape) < 2 else made
 
 

@@ -19,6 +19,7 @@ from ...tensor.ops.folds.reductions import back
 from ...tensor.reverse.modes import no_grad
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
+from ...tensor.value.given import real
 from .terms import Shape, listed, mean, need_tensor, padded, part, reshaped, shape_of, size_of, total
 
 
@@ -96,7 +97,7 @@ def _apply_norm(
         if w._read().kind.dtype != input._read().kind.dtype:
             raise RuntimeError(f"{operation.name}: expected scalar type {input.dtype} but found {w.dtype}")
     has = weight is not None, bias is not None
-    (y, mu, var), node = apply_all(operation, (input, *given), (view, axes, channels, has, float(eps)))
+    (y, mu, var), node = apply_all(operation, (input, *given), (view, axes, channels, has, real(eps)))
     return wrap(y, node), wrap(mu), wrap(var)
 
 
@@ -109,7 +110,7 @@ MOVED = Operation("running_average", "", _moved, "first", True)
 
 @in_place
 def _average_(running: Tensor, new: Tensor, momentum: float, stretch: float) -> Tensor:
-    return apply(MOVED, (running, new, float(momentum), float(stretch)))
+    return apply(MOVED, (running, new, real(momentum), real(stretch)))
 
 
 def _follow(running_mean: Any, running_var: Any, mu: Tensor, var: Tensor, momentum: float, count: int) -> None:
@@ -155,7 +156,7 @@ def _by_running(
 ) -> Tensor:
     given = [w for w in (weight, bias) if w is not None]
     has = weight is not None, bias is not None
-    return apply(operation, (input, mu.detach(), var.detach(), *given), (has, float(eps)))
+    return apply(operation, (input, mu.detach(), var.detach(), *given), (has, real(eps)))
 
 
 def instance_norm(
@@ -253,7 +254,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     if eps is None:
         eps = float(np.finfo(input._read().kind.type.numpy).eps)
     axes = tuple(range(rank - len(inner), rank))
-    return apply(RMS, (input,) if weight is None else (input, weight), (axes, float(eps)))
+    return apply(RMS, (input,) if weight is None else (input, weight), (axes, real(eps)))
 
 
 def _response(m: Any, x: Any, size: int, alpha: float, beta: float, k: float) -> Any:
@@ -283,7 +284,7 @@ def local_response_norm(
         )
     if not prod(shape):
         return mul(input, 1)
-    return apply(RESPONSE, (input,), (int(size), float(alpha), float(beta), float(k)))
+    return apply(RESPONSE, (input,), (int(size), real(alpha), real(beta), real(k)))
 
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]

@@ -12,6 +12,7 @@ from ...tensor.ops.elementwise.elementary import size_of_each
 from ...tensor.trace.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import Core, apply
+from ...tensor.value.given import real
 from .losing import FOLDS, Loss, chosen, reduced, warn_if_broadcast
 from .terms import need_tensor, shape_of, size_of, total
 
@@ -115,7 +116,7 @@ def smooth_l1_loss(
     reduction = chosen(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    return SMOOTH((input, target), reduction, float(beta)) if beta else L1((input, target), reduction)
+    return SMOOTH((input, target), reduction, real(beta)) if beta else L1((input, target), reduction)
 
 
 def huber_loss(
@@ -124,7 +125,7 @@ def huber_loss(
     """Half squares below delta, and delta times absolute differences above."""
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    return _maybe_weighted(HUBER, input, target, weight, chosen(reduction), float(delta))
+    return _maybe_weighted(HUBER, input, target, weight, chosen(reduction), real(delta))
 
 
 def poisson_nll_loss(

@@ -23,6 +23,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
+from ..value.given import asked
 from ..value.memory import has_history, leave, tensor_types, usable
 from ..value.numbers import number_of
 from ..value.slots import LEAF
@@ -67,9 +68,13 @@ class Recorded:
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
         for n, a in enumerate(args):
-            if isinstance(a, np.generic) and self.parameters[n : n + 1] and self.parameters[n] in self.numbers:
+            declared = self.parameters[n : n + 1] and self.parameters[n] in self.numbers
+            if type(a) is np.float64 or (declared and isinstance(a, np.generic)):
                 again = self.native or self.slow
                 return again(*args[:n], number_of(a), *args[n + 1 :], **kwargs)
+        if kwargs and any(type(a) is np.float64 for a in kwargs.values()):
+            again = self.native or self.slow
+            return again(*args, **{n: float(a) if type(a) is np.float64 else a for n, a in kwargs.items()})
         if crowd.on:
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
@@ -104,18 +109,31 @@ class Recorded:
         if state is not None:
             return follow(tape, state, reading)
         if reading.floats and forest.varied.is_one_of_many(reading.bare(), hash(reading.form)):
-            return self._plainly(tape, args, kwargs)
+            return self._with_inputs(tape, reading, args, kwargs)
         if not self.exact and forest.missed.is_hopeless(self._case(tape, reading)):
             return NOT_RECORDED
         return self._run(tape, reading, args, kwargs)
 
-    def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reading:
+    def _with_inputs(self, tape: Tape, plain: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same where the call has other floats than many before: those that change are inputs of it."""
+        moving = () if self.exact else forest.varied.moves(plain.bare(), plain.floats)
+        try:
+            reading = self._read(tape, args, kwargs, moving) if moving else plain
+            if not moving or reading.region < 0 or forest.missed.is_hopeless(self._case(tape, reading)):
+                return self._plainly(tape, args, kwargs)
+            state = self._known(tape, reading) or self._next(tape, reading)
+        except Unknown as error:
+            self._missed(error)
+            return self._plainly(tape, args, kwargs)
+        return follow(tape, state, reading) if state is not None else self._run(tape, reading, args, kwargs)
+
+    def _read(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], moving: Any = ()) -> Reading:
         """The call, described.  Where that reads what another thread recorded, the lock is let go, and the trace may be
         run meanwhile."""
         while True:
             serial = tape.serial
             try:
-                reading = Reading(self, tape, args, kwargs)
+                reading = Reading(self, tape, args, kwargs, moving)
             except Over:
                 tape.flush()
             else:
@@ -181,14 +199,21 @@ class Recorded:
         noted, run = len(tape.journal), FirstRun(tape, reading)
         tape.call = run
         tape.depth += 1
+        failed = False
         try:
-            made = self.function(*args, **kwargs)
-        except BaseException:
+            made = self._called(run, args, kwargs)
+        except BaseException as error:
             run.give_up()
             tape.storages = []
-            raise
+            failed = bool(reading.given) and not run.written and isinstance(error, Exception)
+            if not failed:
+                raise
         finally:
             tape.depth -= 1
+        if failed:  # perhaps at what stands for a number
+            made = self._plainly(tape, args, kwargs)
+            forest.varied.learned(reading, None)
+            return made
         if not self.exact:
             tape.forget_storages(made)
         try:
@@ -197,7 +222,11 @@ class Recorded:
         except Unknown as error:
             self._missed(error, case)
             run.give_up()
+            if reading.given and run.numbers.asked():
+                forest.varied.learned(reading, None)
             return made
+        if reading.given:
+            forest.varied.learned(reading, [template.bounds[k] for k in reading.given])
         tape.call = None
         forest.missed.forget(case)
         if not self.exact and not run.alike:
@@ -208,6 +237,15 @@ class Recorded:
         if self.native is not None and self.exact:
             tell(tape.state, reading)
         return made
+
+
+    def _called(self, run: FirstRun, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function's result; numbers that are to be inputs tell what is asked of them."""
+        if not run.numbers.given:
+            return self.function(*args, **kwargs)
+        positional, named = run.reading.form.arguments
+        given = [run.numbers.handed(form, a) for form, a in zip(positional, args, strict=True)]
+        return asked(self.function(*given, **{name: run.numbers.handed(named[name], a) for name, a in kwargs.items()}))
 
 
 def forget_calls() -> None:

@@ -12,6 +12,7 @@ from ..value.cells import Cell, Kind, kind_of
 from ..value.memory import has_history, leave, tensor_types
 from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .call_nodes import learn
+from .number_inputs import CallNumbers
 from .reading import SHARED, Reading, Unknown, enter, is_simple, place_of
 
 
@@ -65,8 +66,8 @@ class FirstRun:
         self.before = [
             (t, cell, t._node, t._flags & LEAF, t._grad) for t, cell in zip(reading.tensors, reading.cells, strict=True)
         ]
-        self.dtypes: list[str | None] = [None] * len(reading.numbers)
         self.ok, self.open, self.why = True, True, ""
+        self.numbers = CallNumbers(self)
         self.steps: list[Step] = []
         self.constants: list[tuple[int, Cell]] = []
         self.written: dict[int, Any] = {}
@@ -90,21 +91,6 @@ class FirstRun:
     def refuse(self, why: str) -> None:
         """Let the call be no event."""
         self.ok, self.why = False, self.why or why
-
-    def number(self, value: float, cell: Cell) -> None:
-        """Link a cell that was made of a number to the argument that the number is."""
-        found = [k for k, v in enumerate(self.reading.numbers) if v is value]
-        if len(found) == 1:
-            k = found[0]
-            n = self.arguments[len(self.reading.tensors) + k]
-            if self.dtypes[k] is None:
-                self.dtypes[k] = cell.kind.dtype
-                self.tape.put(n, value, cell)
-            else:
-                self.refuse("uses a number more than once")  # the same small int may be somebody else's
-            cell.serial, cell.number = self.tape.serial, n
-        elif found:
-            self.refuse("uses a number more than once")
 
     def checked(self, t: Any, test: Callable[[Any], None]) -> None:
         """Note that the values of an argument were asked for, and how."""
@@ -210,11 +196,12 @@ class FirstRun:
             raise Unknown("has an argument that must be looked at each time")
         if not all(self._is_same(*before) for before in self.before):
             raise Unknown("changes an argument")
+        t.bounds = self.numbers.regions()
         t.gives = self._given(made, 0)  # NotImplemented for an operand that is refused, whose numbers nobody has used
-        if None in self.dtypes:
+        if None in self.numbers.dtypes:
             recorded.forget_numbers()
             raise Unknown("does not hand a number on to an operation")
-        t.dtypes = list(self.dtypes)  # type: ignore[arg-type]
+        t.dtypes = list(self.numbers.dtypes)  # type: ignore[arg-type]
         t.assigns = [(self._ref(w._number), self._result(w, keep=False)) for w in self.written.values()]
         t.renewed, t.grads = self._renewed(t.assigns), []
         for leaf, before in self.leaves:

@@ -8,6 +8,8 @@ fits, the call goes the way of `calls.Recorded.slow`, so what cannot be said in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
+from struct import pack, unpack
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +145,18 @@ class Needs:
         for k, test in self.call.template.checks:
             self.keep.append(test)
             self.words.append((Need.CHECK, self.call.arguments[k], id(test)))
+        self.bounds()
+
+    def bounds(self) -> None:
+        """Between which numbers those must lie that the function has compared with others."""
+        for k, bounds in enumerate(self.call.template.bounds):
+            if bounds is None:
+                continue
+            low, high, apart = bounds
+            n = self._number(k)[1]
+            ranges = [(Need.BETWEEN, low, high)] if (low, high) != (-inf, inf) else []
+            for tag, *numbers in (*ranges, *[(Need.APART, x, x) for x in apart]):
+                self.words.append((tag, n, *unpack("<2q", pack("<2d", *numbers))))
 
     def gradients(self) -> None:
         """What the leaves' gradients must be."""

@@ -105,6 +105,7 @@ class _AnyNeeds(Needs):
         for k, test in self.call.template.checks:
             self.keep.append(test)
             self.words.append((Need.TESTED, k, id(test)))
+        self.bounds()
 
 
 _patterns: dict[int, Pattern] = {}

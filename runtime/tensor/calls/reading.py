@@ -15,7 +15,7 @@ import numpy as np
 from ....compiler.ir.types import INTEGERS, SMALL, STORED
 from ..trace.crowd import crowd
 from ..trace.fragments import Operation
-from ..trace.states import NUMBER, SEQUENCE, STATIC, TENSOR, Template
+from ..trace.states import NUMBER, SEQUENCE, STATIC, TENSOR, Template, forest
 from ..trace.tape import Tape
 from ..value.cells import Kind
 from ..value.dtypes import DType, device
@@ -68,22 +68,27 @@ class Reading:
     places    where they are on the tape: a number; None, to be entered; or (number,) of the value that they are again
     cells     theirs, None of those that are late
     numbers   those that are inputs
-    floats    how many others there are
+    floats    the others, of which those are inputs, too, that are `moving`
+    given     which of `numbers` these are, and in which region of those for which the function does the same they lie
     """
 
     __slots__ = (
-        "recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "floats", "seen", "form",
+        "recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "floats", "moving", "given",
+        "region", "seen", "form",
     )  # fmt: skip
 
-    def __init__(self, recorded: Any, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.recorded, self.tape = recorded, tape
+    def __init__(
+        self, recorded: Any, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], moving: Any = ()
+    ) -> None:
+        self.recorded, self.tape, self.moving = recorded, tape, moving
+        self.given: list[int] = []
         self.key: list[Any] = [recorded, tape.mode, len(args)]
         self.tensors: list[Any] = []
         self.classes: list[int] = []
         self.places: list[Any] = []
         self.cells: list[Any] = []
         self.numbers: list[float] = []
-        self.floats = 0
+        self.floats: list[float] = []
         self.seen: dict[int, int] = {}
         declared, names = recorded.numbers, recorded.parameters
         named_first = len(names) if declared else 0
@@ -92,6 +97,10 @@ class Reading:
         for name, a in kwargs.items():
             self.key.append(name)
             named[name] = self._read(a, name in declared)
+        self.region = 0
+        if moving:
+            self.region = forest.varied.region(tuple(self.key), [self.numbers[k] for k in self.given])
+            self.key.append(self.region)
         key = tuple(self.key)
         form = _forms.get(key)
         if form is None:
@@ -112,7 +121,12 @@ class Reading:
         if cls in PLAIN:
             self.key += (cls, value)
         elif cls is float:
-            self.floats += 1
+            self.floats.append(value)
+            if len(self.floats) - 1 in self.moving:
+                self.key += ("given", cls)
+                self.given.append(len(self.numbers))
+                self.numbers.append(value)
+                return NUMBER, len(self.numbers) - 1
             self.key += (cls, value, copysign(1.0, value))
         elif issubclass(cls, np.generic):
             self.key += (cls, value.tobytes())

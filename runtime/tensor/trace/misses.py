@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..value.given import Region, lies_in
+
 HOPELESS, SELDOM = 16, 256
 """What was not understood so many times is tried seldom: when it has come 32, 64, 128 times, and every 256th time.
 
@@ -16,6 +20,11 @@ SEEN = 30_000
 FEW, OFTEN = 4, 256
 """So many calls that differ in numbers only are events of their own; and another one that has come so often.  Then the
 number has changed to stay, and a kernel takes as long to be made as it would save of such a while."""
+
+
+REGIONS = 16
+"""In so many ways the numbers of calls may lie to those that their function compares them with."""
+
 
 
 class Misses:
@@ -53,11 +62,45 @@ class Varied:
 
     events   those of a case that are
     times    how often another one came
+    moving   of a case, the numbers of its first call, and which of them have been others since
+    regions  of calls some of whose numbers are inputs, for which numbers the functions do the same: a region for each,
+             in as many ways as have come; None where they must know their numbers
     """
 
     def __init__(self) -> None:
         self.events: dict[int, set[int]] = {}
         self.times: dict[int, int] = {}
+        self.moving: dict[int, tuple[list[float], set[int]]] = {}
+        self.regions: dict[Any, list[list[Region]] | None] = {}
+
+    def moves(self, case: int, numbers: list[float]) -> frozenset[int]:
+        """Which numbers have been others than in the first call of the case, by their places."""
+        if len(self.moving) >= SEEN:
+            self.moving.clear()
+        first, found = self.moving.setdefault(case, (numbers, set()))
+        found.update([k for k, (a, b) in enumerate(zip(first, numbers, strict=True)) if a != b])
+        return frozenset(found)
+
+    def region(self, key: Any, numbers: list[float]) -> int:
+        """Which of the regions of such calls numbers lie in; -1 if their function must know them."""
+        known = self.regions.get(key, ())
+        if known is None:
+            return -1
+        for k, regions in enumerate(known):
+            if all(map(lies_in, numbers, regions)):
+                return k
+        return len(known) if len(known) < REGIONS else -1
+
+    def learned(self, call: Any, region: list[Region] | None) -> None:
+        """Note the region in which a call lies if it is new, or that the function must know the numbers."""
+        if len(self.regions) >= SEEN:
+            self.regions.clear()
+        key = tuple(call.key[:-1])
+        known = self.regions.setdefault(key, [])
+        if region is None:
+            self.regions[key] = None
+        elif known is not None and call.region == len(known):
+            known.append(region)
 
     def is_one_of_many(self, case: int, call: int) -> bool:
         """Whether this call is to be no event."""
@@ -78,8 +121,8 @@ class Varied:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.events.clear()
-        self.times.clear()
+        for table in (self.events, self.times, self.moving, self.regions):
+            table.clear()
 
 
 __all__ = ["Misses", "Varied"]

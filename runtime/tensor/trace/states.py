@@ -59,7 +59,7 @@ class Template:
     kinds      of the values of the call's own
     steps      (fragment, refs, ref of its first result, place)
     constants  (ref, cell)
-    dtypes     of the numbers
+    dtypes     of the numbers; bounds those for which the function does the same, of each that is no declared one
     aliases    (ref, ref): values of the call's own that are others again
     gives      what is returned, as a form
     results    (ref, kind, flags) of the tensors that are returned or become gradients
@@ -81,7 +81,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views", "renewed",
+        "within", "size", "pulls", "whole", "views", "renewed", "bounds",
     )  # fmt: skip
 
     call: Any
@@ -92,6 +92,7 @@ class Template:
     steps: list[tuple[Fragment, tuple[int, ...], int, Place]]
     constants: list[tuple[int, Cell]]
     dtypes: list[str]
+    bounds: list[Any]
     aliases: list[tuple[int, int]]
     gives: Any
     results: list[tuple[int, Kind, int]]
@@ -116,7 +117,7 @@ class Template:
     def __init__(self) -> None:
         self.pulls = self.whole = None
         self.views = ()
-        self.renewed = {}
+        self.renewed, self.bounds = {}, []
 
 
 class Call(NamedTuple):

@@ -298,7 +298,7 @@ def apply_all(
             cells.append(cell)
         else:
             number = a if type(a) in NUMBERS else checked_number(operation, a)
-            key.append(type(number))
+            key.append(number.__class__)
             cells.append(number)
         edges.append(edge)
     fragment, further = fragment_and_numbers(tuple(key))

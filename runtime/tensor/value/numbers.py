@@ -10,6 +10,7 @@ from ....compiler.ir.types import INTEGERS, SMALL, STORED
 from ..trace.fragments import Fragment, Operation, fragment_for
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
+from .given import Given, asked, holds_given
 
 NUMBERS = (int, float, bool, complex)
 FLOATS_TO_PYTORCH: tuple[type, ...] = (np.bool_, np.longdouble)
@@ -21,7 +22,7 @@ def number_of(value: Any) -> float | None:
 
     NumPy's truths and its longer floats are floats, as they are for PyTorch.
     """
-    if type(value) in NUMBERS:
+    if type(value) in NUMBERS or type(value) is Given:
         return value
     if isinstance(value, FLOATS_TO_PYTORCH):
         return float(value)
@@ -41,10 +42,13 @@ def checked_number(operation: Operation, a: Any) -> float:
 
 def input_cell(value: Any, dtype: str) -> Cell:
     """A cell of a number that may be an argument of the call that is recorded."""
+    if type(value) is Given:
+        linked = value.link and value.link(value, dtype)
+        return linked or cell_of_number(value.value, dtype)
     cell = cell_of_number(value, dtype)
     call = tapes.tape.call
     if call is not None:
-        call.number(value, cell)
+        call.numbers.number(value, cell)
     return cell
 
 
@@ -77,12 +81,20 @@ _constant: set[Any] = set()
 """What must know its numbers."""
 
 
-def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[float, ...]]:
+def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[Any, ...]]:
     """The fragment for (operation, attributes, *arguments), and which numbers among its attributes are inputs of it.
 
-    Those are inputs that have changed before, unless the operation must know them.
+    Those are inputs that a call was given as such, or that have changed before, unless the operation must know them.
     """
     operation, attributes, *arguments = key
+    if holds_given(attributes):
+        given = [a for a in attributes if type(a) is Given]
+        lifted = operation, tuple([float if type(a) is Given else asked(a) for a in attributes]), *arguments
+        fragment = _lifted(lifted)
+        if fragment is not None:
+            return fragment, tuple(given)
+        attributes = asked(attributes)
+        key = operation, attributes, *arguments
     numbers = [a for a in attributes if type(a) is float]
     if not numbers:
         return fragment_for(key), ()
@@ -102,11 +114,19 @@ def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[float, .
     changing = [len(values) > FEW for values in seen]
     each = iter(changing)
     lifted = operation, tuple([float if type(a) is float and next(each) else a for a in attributes]), *arguments
-    if lifted not in _constant:
+    fragment = _lifted(lifted)
+    if fragment is not None:
+        return fragment, tuple([v for v, moves in zip(numbers, changing, strict=True) if moves])
+    return fragment_for(key), ()
+
+
+def _lifted(key: tuple[Any, ...]) -> Fragment | None:
+    """The fragment of which some numbers are inputs, unless the operation must know them."""
+    if key not in _constant:
         try:
-            return fragment_for(lifted), tuple([v for v, moves in zip(numbers, changing, strict=True) if moves])
+            return fragment_for(key)
         except Exception:  # whatever a formula does with what is no number
             if len(_constant) >= KEPT:
                 _constant.clear()
-            _constant.add(lifted)
-    return fragment_for(key), ()
+            _constant.add(key)
+    return None

@@ -10,6 +10,7 @@ import numpy as np
 from ...face.required import check_one_tensor
 from ...trace.fragments import RESULT, Operation
 from ...value.core import Core, apply, number_of
+from ...value.given import real
 from ..matrices.outside import outside
 from .arithmetic import Operand
 from .elementary import cast_to, unary
@@ -66,11 +67,13 @@ def pow_(input: Operand, exponent: Operand) -> Tensor:
         if type(power) is int and isinstance(input, Core) and input._read().kind.dtype == "bool":
             input = cast_to(input, "i64")
         return _integer_power(input, int(power))
-    if power in WHOLE and is_float:
-        return apply(WHOLE[int(power)], (input,))
-    if power in SPECIAL:
-        return SPECIAL[power](input)
-    return apply(POW_NUMBER, (input, power if isinstance(power, complex) else float(power)))
+    for n, whole in WHOLE.items():
+        if power == n and is_float:
+            return apply(whole, (input,))
+    for special, root in SPECIAL.items():
+        if power == special:
+            return root(input)
+    return apply(POW_NUMBER, (input, power if isinstance(power, complex) else real(power)))
 
 
 def _integer_power(input: Operand, n: int) -> Tensor:

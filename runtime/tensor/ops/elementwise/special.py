@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.scipy.special import Family
 from ...trace.fragments import INPUT, RESULT, Operation
 from ...value.core import Core, apply
+from ...value.given import real
 from .arithmetic import mul
 from .elementary import unary
 
@@ -172,7 +173,7 @@ LOGIT_EPS = Operation("logit", "LogitBackward0", _logit_eps)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), where x is moved into eps .. 1 - eps if that is given."""
     input = as_float(input)
-    return apply(LOGIT, (input,)) if eps is None else apply(LOGIT_EPS, (input,), (float(eps),))
+    return apply(LOGIT, (input,)) if eps is None else apply(LOGIT_EPS, (input,), (real(eps),))
 
 
 def as_float(input: Tensor) -> Tensor:

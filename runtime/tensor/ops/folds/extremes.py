@@ -14,6 +14,7 @@ from ...face.required import check_tensors
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
 from ...value.core import Core, apply, apply_all, wrap
+from ...value.given import real
 from ...value.promotion import c_name
 from ..elementwise.arithmetic import eq
 from ..elementwise.elementary import cast_to
@@ -243,8 +244,8 @@ def isclose(
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
     if a[0] in "iu":
         rounded = ISCLOSE_WHOLE
-        return apply(rounded, (input, other), (float(rtol), float(atol), equal_nan))
-    return apply(ISCLOSE, (input, other), (float(rtol), float(atol), equal_nan))
+        return apply(rounded, (input, other), (real(rtol), real(atol), equal_nan))
+    return apply(ISCLOSE, (input, other), (real(rtol), real(atol), equal_nan))
 
 
 def allclose(

@@ -10,6 +10,7 @@ from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import apply
 from ...value.dtypes import dtype_of
+from ...value.given import real
 from ...value.promotion import common_shape
 from ..arranging.shapes import expand
 from ..arranging.shapes import shape_of as sizes_of
@@ -75,7 +76,7 @@ def vector_norm(
             " an identity"
         )
     code = dtype_of(dtype).code if dtype is not None else kind.dtype
-    return apply(VECTOR_NORM, (x,), (float(ord), axes, keepdim, code))
+    return apply(VECTOR_NORM, (x,), (real(ord), axes, keepdim, code))
 
 
 def norm(
@@ -105,7 +106,7 @@ NUCLEAR: dict[str, Any] = {}
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of order p of the difference."""
-    return apply(DIST, (input, other), (float(p),))
+    return apply(DIST, (input, other), (real(p),))
 
 
 def _dist(m: Any, x: Any, y: Any, p: float) -> Any:
@@ -152,7 +153,7 @@ def cdist(
     lead = common_shape([a[:-2], b[:-2]])
     x1 = x1 if a[:-2] == lead else expand(x1, (*lead, *a[-2:]))
     x2 = x2 if b[:-2] == lead else expand(x2, (*lead, *b[-2:]))
-    return apply(CDIST, (x1, x2), (float(p),))
+    return apply(CDIST, (x1, x2), (real(p),))
 
 
 def _renorm(m: Any, x: Any, p: float, axis: int, limit: float) -> Any:
@@ -176,4 +177,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    return apply(RENORM, (input,), (float(p), axis_of(dim, len(shape)), float(maxnorm)))
+    return apply(RENORM, (input,), (real(p), axis_of(dim, len(shape)), real(maxnorm)))
