@@ -73,7 +73,7 @@ def build(
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
     of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
-    long as the process lives. Calls from several threads are safe, and long ones let the other threads run.
+    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads run.
 
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
     compiler: `cc`, `gcc` or `clang` on PATH.

@@ -147,7 +147,7 @@ class _Arguments:
             assert isinstance(spec, ArraySpec)
             view, array = w.view(), _array(w, spec.dtype, spec.shape, at, w.text(words(spec)))
             reader = "read_bool" if dtype else "read_array"
-            return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array})"))
+            return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array}, ptr %state)"))
         told = f"ptr {at}, ptr {w.text(NUMBERS[dtype])}"
         if dtype in ("i32", "i64"):
             slot, bits = w.slot("i64"), 8 * SIZES[DTYPES.index(dtype)] - 1
@@ -197,7 +197,7 @@ class _Results:
         for node in kernel_results(self._tree):
             if isinstance(node, ArrayResult):
                 data, array = w.slot("ptr"), _array(w, node.dtype, node.shape)
-                made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data})"))
+                made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data}, ptr %state)"))
                 w.hold(made)
                 self._arrays[node.index] = made
                 self.outputs.append(w.load("ptr", data))

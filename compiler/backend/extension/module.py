@@ -36,7 +36,9 @@ from .writer import Objects
 
 SUFFIX = ".abi3.so"
 
-_ABI_VERSION = 3
+_EXECUTE, _INTERPRETERS, _OWN_LOCKS = 2, 3, 2  # Py_mod_exec, Py_mod_multiple_interpreters and what it is set to
+_FIRST_OWNED = 3  # word of the state: NumPy's dtypes, then the objects
+_KNOWS_INTERPRETERS = 0x030C0000  # an earlier Python refuses a slot that it does not know
 _QUICK = 0  # straight-line guards and calls are as fast at any level of code generation
 _FASTCALL_WITH_KEYWORDS = 0x82
 _ANY_NUMBER = -7_777_777_777_777_777_777  # where a failure's text has a number known only when it happens
@@ -137,11 +139,11 @@ def _module_text(made: Sequence[Compiled], name: str, level: Level) -> str:
         array_text.TYPES, declarations(), *(f"@PyExc_{kind} = external global ptr" for kind in raised),
         argument_text.TEXT, bind_text.TEXT, array_text.TEXT, buffer_text.TEXT,
         missing_text(level.features), *kernels, *functions,
-        _definition(made, name, level), _initialise(objects, name),
+        _definition(made, name, level, objects), _initialise(objects, name),
     ])
 
 
-def _definition(made: Sequence[Compiled], name: str, level: Level) -> str:
+def _definition(made: Sequence[Compiled], name: str, level: Level, objects: Objects) -> str:
     """The module's name, texts and table of functions."""
     graphs = "\n\n".join(show(m.function.graph) for m in made)
     head = f"Compiled functions, written by pullback for {level.name} processors."
@@ -155,11 +157,14 @@ def _definition(made: Sequence[Compiled], name: str, level: Level) -> str:
     rows.append("{ ptr, ptr, i32, ptr } zeroinitializer")
     # A PyModuleDef: the head of an object, which never dies, four words of the interpreter's, then ours.
     head_fields = "i64 1, ptr null, ptr null, i64 0, ptr null"
-    fields = "ptr @module.name, ptr @module.doc, i64 -1, ptr @.functions, ptr null, ptr null, ptr null, ptr null"
+    fields = (f"ptr @module.name, ptr @module.doc, i64 {objects.size}, ptr @.functions, ptr @.slots, ptr null, "
+              "ptr null, ptr @.free")
     return "\n".join([
         *(text_constant(*pair) for pair in texts.items()),
         bytes_constant("module.carried", pack([m.function for m in made])),
         f"@.functions = internal global [{len(rows)} x {{ ptr, ptr, i32, ptr }}] [{', '.join(rows)}]",
+        f"@.slots = internal global [3 x {{ i32, ptr }}] [{{ i32, ptr }} {{ i32 {_EXECUTE}, ptr @.execute }}, "
+        "{ i32, ptr } zeroinitializer, { i32, ptr } zeroinitializer]",
         "@.module = internal global { i64, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, ptr } "
         f"{{ {head_fields}, {fields} }}",
     ])
@@ -171,7 +176,7 @@ def _plain(text: str) -> str:
 
 
 def _initialise(objects: Objects, name: str) -> str:
-    """What the interpreter calls when the module is imported."""
+    """What the interpreter calls: when the module is imported, when an instance of it is filled, when it goes."""
     lines, constants = [], []
     for k, value in enumerate(objects.values):
         data = str(value)
@@ -182,14 +187,14 @@ def _initialise(objects: Objects, name: str) -> str:
             make = f"@PyFloat_FromDouble(double {literal(value, 'f64').text})"
         else:
             make = f"@PyLong_FromString(ptr @.object{k}, ptr null, i32 10)"
-        slot = objects.slot(value)
         lines += [
             f"  %object{k} = call ptr {make}",
             f"  %absent{k} = icmp eq ptr %object{k}, null",
             f"  br i1 %absent{k}, label %failed, label %made{k}",
             f"made{k}:",
-            f"  store ptr %object{k}, ptr {slot}",
-            *([f"  call void @PyUnicode_InternInPlace(ptr {slot})"] if isinstance(value, str) else []),
+            f"  %slot{k} = getelementptr i8, ptr %state, i64 {objects.offset(value)}",
+            f"  store ptr %object{k}, ptr %slot{k}",
+            *([f"  call void @PyUnicode_InternInPlace(ptr %slot{k})"] if isinstance(value, str) else []),
         ]
     for attribute in ("graph", "cpu"):
         lines += [
@@ -199,34 +204,66 @@ def _initialise(objects: Objects, name: str) -> str:
             f"  br i1 %has_{attribute}, label %with_{attribute}, label %failed",
             f"with_{attribute}:",
         ]
-    return "\n".join([
-        *constants,
-        f"@.objects = internal global [{len(objects.values)} x ptr] zeroinitializer",
-        _INITIALISE.replace("NAME", name).replace("OBJECTS", "\n".join(lines)),
-    ])
+    filled = _INITIALISE.replace("NAME", name).replace("OBJECTS", "\n".join(lines))
+    return "\n".join([*constants, filled.replace("COUNT", str(objects.size // 8))])
 
 
+# NumPy's type of arrays lives as long as its module, which is never unloaded; its dtypes are references of our own.
 _INITIALISE = f"""
 define ptr @PyInit_NAME() nounwind {{
 entry:
   %missing = call ptr @.missing()
   %has_all = icmp eq ptr %missing, null
-  br i1 %has_all, label %create, label %lacks
+  br i1 %has_all, label %slots, label %lacks
 lacks:
   %error = load ptr, ptr @PyExc_ImportError
   call ptr (ptr, ptr, ...) @PyErr_Format(ptr %error, ptr @.no_feature, ptr @module.name, ptr @module.cpu, ptr %missing)
   ret ptr null
+slots:
+  %version = load i32, ptr @Py_Version
+  %knows = icmp uge i32 %version, {_KNOWS_INTERPRETERS}
+  br i1 %knows, label %say, label %create
+say:
+  %place = getelementptr [3 x {{ i32, ptr }}], ptr @.slots, i32 0, i32 1, i32 1
+  store ptr inttoptr (i64 {_OWN_LOCKS} to ptr), ptr %place
+  %kind = getelementptr [3 x {{ i32, ptr }}], ptr @.slots, i32 0, i32 1, i32 0
+  store i32 {_INTERPRETERS}, ptr %kind
+  br label %create
 create:
-  %module = call ptr @PyModule_Create2(ptr @.module, i32 {_ABI_VERSION})
-  %is_made = icmp ne ptr %module, null
-  br i1 %is_made, label %fill, label %none
-fill:
-OBJECTS
+  %module = call ptr @PyModuleDef_Init(ptr @.module)
   ret ptr %module
+}}
+
+define internal i32 @.execute(ptr %module) nounwind {{
+entry:
+  %state = call ptr @PyModule_GetState(ptr %module)
+OBJECTS
+  ret i32 0
 failed:
-  call void @Py_DecRef(ptr %module)
-  br label %none
-none:
-  ret ptr null
+  ret i32 -1
+}}
+
+define internal void @.free(ptr %module) nounwind {{
+entry:
+  %state = call ptr @PyModule_GetState(ptr %module)
+  %none = icmp eq ptr %state, null
+  br i1 %none, label %leave, label %next
+next:
+  %index = phi i64 [ {_FIRST_OWNED}, %entry ], [ %after, %dropped ]
+  %end = icmp eq i64 %index, COUNT
+  br i1 %end, label %leave, label %look
+look:
+  %slot = getelementptr ptr, ptr %state, i64 %index
+  %reference = load ptr, ptr %slot
+  %absent = icmp eq ptr %reference, null
+  br i1 %absent, label %dropped, label %drop
+drop:
+  call void @Py_DecRef(ptr %reference)
+  br label %dropped
+dropped:
+  %after = add i64 %index, 1
+  br label %next
+leave:
+  ret void
 }}
 """
