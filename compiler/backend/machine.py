@@ -78,7 +78,7 @@ def compile_object(llvm_text: str, level: int = 2, cpu: str = "") -> bytes:
     return _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
 
 
-def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any]) -> bytes:
+def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any], cpu: str = "") -> bytes:
     """The same in a thread of its own, which keeps no other from compiling; `busy` is held while LLVM works.
 
     llvmlite lets one thread at a time call LLVM. LLVM itself wants only that threads share no context and no
@@ -98,7 +98,7 @@ def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any])
         finally:
             llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
-    return _generate(llvm_text, _machine(level, ""), emit)
+    return _generate(llvm_text, _machine(level, cpu), emit)
 
 
 def assembly(llvm_text: str, level: int = 2) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.backend.entries import specs
-from ...compiler.backend.extension import FIXED, Function, level_named, write
+from ...compiler.backend.extension import FIXED, Function, levels_named, write
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
@@ -45,7 +45,7 @@ def build(
     *,
     name: str,
     out: str | os.PathLike[str] = ".",
-    cpu: str = "host",
+    cpu: str = "native",
 ) -> Path:
     """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
 
@@ -53,9 +53,11 @@ def build(
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
                   arguments of their dtypes, shapes and structure, by position or by name
-    cpu           x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: which processors may run it. "host" is the highest of
-                  these levels that this machine has. On a lesser machine the import is an ImportError that says what
-                  is missing.
+    cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
+                  x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
+                  highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
+                  that this machine has. On a machine without the lowest of them the import is an ImportError that
+                  says what is missing.
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -64,22 +66,24 @@ def build(
     ['circle.abi3.so', 'circle.h', 'circle.o', 'circle.pyi']
 
     The module needs CPython 3.11 or later (not a free-threaded build) on Linux, and neither pullback, llvmlite nor
-    NumPy. It has the functions, `graph` (the text of their graphs) and `cpu`. Numbers may be anything that converts to
-    a float or int; arrays may be any object with a buffer of the right dtype and shape: NumPy arrays, array.array,
-    memoryview. Those that are strided are copied. Numbers come back as floats, ints or bools; arrays as numpy.ndarray
-    if NumPy can be imported, else as memoryviews of the same format and shape (one row if there are no elements).
+    NumPy. It has the functions, `graph` (the text of their graphs) and `cpu` (the level it has chosen). Numbers may be
+    anything that converts to a float or int; arrays may be any object with a buffer of the right dtype and shape:
+    NumPy arrays, array.array, memoryview. Those that are strided are copied. Numbers come back as floats, ints or bools;
+    arrays as numpy.ndarray if NumPy can be imported, else as memoryviews of the same format and shape (one row if there
+    are no elements).
     namedtuples are taken and returned as tuples; strings, None, bools and static ints are fixed, and compared at each
     call. Numbers and arrays that the function reads from outside become part of the module.
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
     of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
-    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads run.
+    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads
+    run.
 
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
     compiler: `cc`, `gcc` or `clang` on PATH.
     """
     _check_name(name, "name")
-    level = level_named(cpu)
+    levels = levels_named(cpu)
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
     if not isinstance(examples, Mapping) or set(examples) != set(several):
@@ -89,7 +93,7 @@ def build(
     made = [_described(called, each, examples[called]) for called, each in several.items()]
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
-    return write(made, name, Path(out), level)
+    return write(made, name, Path(out), levels)
 
 
 def _own_name(fn: Any) -> str:

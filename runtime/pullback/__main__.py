@@ -81,7 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--with", dest="wanted", default="value,grad", metavar="KIND,...",
                        help=f"what the module has of it, by its first argument: {', '.join(KINDS)} (value,grad)")
     build.add_argument("-o", dest="out", required=True, metavar="FOLDER/NAME", help="the module's name, and its place")
-    build.add_argument("--cpu", default="host", help="which processors may run it, as build's cpu=")
+    build.add_argument("--cpu", default="native", metavar="LEVEL,...",
+                       help="which processors may run it: native or some of baseline, avx2, avx512 (native)")
     _add_arguments(build)
     build.set_defaults(run=_build)
     explore = commands.add_parser("explore", help="write a page with all stages of a function, and print its path")

@@ -2,7 +2,7 @@
 
 This package knows graphs, the stable interface of Python and the linker; it does not know how functions are traced.
 
-    write([Function("loss", ...)], name="kernels", out=Path("."), level=level_named("host"))
+    write([Function("loss", ...)], name="kernels", out=Path("."), levels=levels_named("native"))
         kernels.abi3.so   the module: kernels.loss(...), kernels.graph, kernels.cpu
         kernels.o         the kernels alone, C functions without Python
         kernels.h         their declarations
@@ -11,8 +11,8 @@ This package knows graphs, the stable interface of Python and the linker; it doe
 """
 
 from .carried import MAGIC, KernelError, seal, unpack
-from .cpu import level_named
+from .cpu import levels_named
 from .describe import FIXED, Function
 from .module import write
 
-__all__ = ["FIXED", "MAGIC", "Function", "KernelError", "level_named", "seal", "unpack", "write"]
+__all__ = ["FIXED", "MAGIC", "Function", "KernelError", "levels_named", "seal", "unpack", "write"]

@@ -48,11 +48,13 @@ class Native:
     """What a function runs.
 
     kernel    its C function
+    extras    constants of the module, the arrays that are fixed
     failures  for each status from 1 on: the exception, and its text with a %lld for the report
     long      whether other threads may run Python code meanwhile
     """
 
     kernel: str
+    extras: tuple[str, ...]
     failures: tuple[tuple[str, str], ...]
     long: bool
 
@@ -60,7 +62,7 @@ class Native:
 def function_text(function: Function, native: Native, objects: Objects) -> str:
     """The text of a function and of its constants."""
     w = FunctionWriter(function.name, objects)
-    inputs = [*_Arguments(w).read(function), *_extras(w, function)]
+    inputs = [*_Arguments(w).read(function), *native.extras]
     results = _Results(w, function)
     results.prepare()
     _run(w, native, [*inputs, *results.outputs])
@@ -77,15 +79,6 @@ def _array(w: FunctionWriter, dtype: str, shape: tuple[int, ...], at: str = "nul
         f"%Array {{ ptr {at}, ptr {expected}, ptr {sizes}, ptr {w.text(FORMATS[k][0])}, "
         f"i64 {math.prod(shape) * SIZES[k]}, i32 {len(shape)}, i32 {k}, i32 {SIZES[k]}, "
         f"i32 {NUMPY_NUMBERS[k]}, i8 {first}, i8 {second} }}")
-
-
-def _extras(w: FunctionWriter, function: Function) -> list[str]:
-    """Pointers to the arrays that are fixed."""
-    made = []
-    for array in function.extras:
-        data = "".join(f"\\{byte:02X}" for byte in array.tobytes())
-        made.append(w.constant(f'[{array.nbytes} x i8] c"{data}", align 64'))
-    return made
 
 
 class _Arguments:

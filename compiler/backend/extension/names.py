@@ -90,10 +90,10 @@ def text_constant(name: str, text: str) -> str:
     return bytes_constant(name, text.encode() + b"\0")
 
 
-def bytes_constant(name: str, data: bytes) -> str:
+def bytes_constant(name: str, data: bytes, align: int = 1) -> str:
     """A variable that holds these bytes."""
     spelled = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
-    return f'@{name} = private constant [{len(data)} x i8] c"{spelled}"'
+    return f'@{name} = private constant [{len(data)} x i8] c"{spelled}", align {align}'
 
 
 def declarations() -> str:
