@@ -103,6 +103,21 @@ def _in_c(folder: Path, name: str) -> list[str]:
     return subprocess.run([str(folder / "main")], capture_output=True, text=True, check=True).stdout.split()
 
 
+def test_a_function_that_serves_many_sizes_is_built_for_that_of_the_example(tmp_path: Path) -> None:
+    fn = value_and_grad(wide)
+    for n in (40, 50, 60):
+        fn(np.ones(n))
+    if made(tmp_path, fn, (np.ones(50),), name="fifty"):
+        told = alone(tmp_path, """
+            import fifty
+            print(sum(fifty.wide(array.array("d", [1.0]) * 50)[1]))
+            print(raised(lambda: fifty.wide(array.array("d", [1.0]) * 60)))
+        """)
+        number, error = told.splitlines()
+        np.testing.assert_allclose(float(number), fn(np.ones(50))[1].sum())
+        assert error == "ValueError: wide: argument x has shape (60,), expected an array of float64, shape (50,)"
+
+
 # ---- bad builds
 
 
@@ -144,6 +159,8 @@ def _bad_builds() -> list[tuple[Any, Any, str, type[Exception], str]]:
         ({}, {}, "k", ValueError, "fn is an empty dict"),
         ({"a b": slope}, {"a b": one}, "k", ValueError, "the name of a function is 'a b'"),
         (slope, (1.0, 2.0), "k", TypeError, "too many positional arguments"),
+        (jit(slope, sizes={"x": ("n",)}), (np.ones(20),), "k", TypeError, r"sizes known by name \(n of x\)"),
+        (value_and_grad(slope, sizes={"x": ("n", 3)}), (np.ones((20, 3)),), "k", TypeError, "build a function for each"),
         (keyed, one, "k", TypeError, "keyed returns a dict whose keys are not strings"),
         (named_only, one, "k", TypeError, "missing a required argument: 'k'"),
         (returns_object, one, "k", TypeError, "returns_object returns <class 'object'>: a module can return only"),

@@ -52,7 +52,8 @@ def build(
     fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
-                  arguments of their dtypes, shapes and structure, by position or by name
+                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are fixed: a function
+                  for several is built once for each, under several names
     cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
                   x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
@@ -68,9 +69,9 @@ def build(
     The module needs CPython 3.11 or later (not a free-threaded build) on Linux, and neither pullback, llvmlite nor
     NumPy. It has the functions, `graph` (the text of their graphs) and `cpu` (the level it has chosen). Numbers may be
     anything that converts to a float or int; arrays may be any object with a buffer of the right dtype and shape:
-    NumPy arrays, array.array, memoryview. Those that are strided are copied. Numbers come back as floats, ints or bools;
-    arrays as numpy.ndarray if NumPy can be imported, else as memoryviews of the same format and shape (one row if there
-    are no elements).
+    NumPy arrays, array.array, memoryview. Those that are strided are copied. Numbers come back as floats, ints or
+    bools; arrays as numpy.ndarray if NumPy can be imported, else as memoryviews of the same format and shape (one row
+    if there are no elements).
     namedtuples are taken and returned as tuples; strings, None, bools and static ints are fixed, and compared at each
     call. Numbers and arrays that the function reads from outside become part of the module.
 
@@ -122,6 +123,12 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if tracing.current() is not None:
         raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
     owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)
+    named = owner.naming.rule if isinstance(owner.naming.rule, Mapping) else {}
+    sizes = {d: path for path, shape in named.items() for d in shape if isinstance(d, str)}
+    if sizes:
+        told = ", ".join(f"{d} of {path}" for d, path in sizes.items())
+        raise TypeError(f"{name} has sizes known by name ({told}), and a module has those of its example: leave "
+                        "sizes= out, and build a function for each size, as build({'f10': f, 'f20': f}, ...)")
     signature, _ = owner.flatten(example, {})
     compiled = owner.compiled(signature)
     *args, keywords = signature[1]

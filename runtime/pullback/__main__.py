@@ -34,6 +34,7 @@ SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
 MAX_EXAMPLE = 10**8
 KINDS = {"value": "jit", "grad": "grad", "value_and_grad": "value_and_grad", "hvp": "hvp"}
 SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
+NAMED_SIZES = re.compile(r"(?:\w+=)?(?:bool|[if](?:32|64))\[[\w ,]*\]")
 
 Argument = tuple[str | None, object]
 
@@ -237,6 +238,9 @@ def _load(target: str) -> Callable[..., object]:
 def _argument(text: str) -> Argument:
     """A name, if there is one, and an example of what the spec describes."""
     match = SPEC.fullmatch(text.strip())
+    if match is None and NAMED_SIZES.fullmatch(text.strip()):
+        raise argparse.ArgumentTypeError(f"expected numbers for all sizes, as f64[3,25], got {text!r}: what is written "
+                                         "or printed here is for given sizes; ask once for each")
     if match is None:
         raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text!r}")
     name, dtype, shape = match.groups()
