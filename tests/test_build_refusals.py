@@ -160,7 +160,7 @@ def _bad_builds() -> list[tuple[Any, Any, str, type[Exception], str]]:
         ({"a b": slope}, {"a b": one}, "k", ValueError, "the name of a function is 'a b'"),
         (slope, (1.0, 2.0), "k", TypeError, "too many positional arguments"),
         (jit(slope, sizes={"x": ("n",)}), (np.ones(20),), "k", TypeError, r"sizes known by name \(n of x\)"),
-        (value_and_grad(slope, sizes={"x": ("n", 3)}), (np.ones((20, 3)),), "k", TypeError, "build a function for each"),
+        (value_and_grad(slope, sizes={"x": ("n", 3)}), (np.ones((20, 3)),), "k", TypeError, "a function for each"),
         (keyed, one, "k", TypeError, "keyed returns a dict whose keys are not strings"),
         (named_only, one, "k", TypeError, "missing a required argument: 'k'"),
         (returns_object, one, "k", TypeError, "returns_object returns <class 'object'>: a module can return only"),

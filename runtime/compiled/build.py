@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.backend.entries import specs
-from ...compiler.backend.extension import FIXED, Function, levels_named, write
+from ...compiler.backend.extension import FIXED, Function, levels_named, target_named, write, write_for
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
@@ -46,6 +46,7 @@ def build(
     name: str,
     out: str | os.PathLike[str] = ".",
     cpu: str = "native",
+    target: str = "",
 ) -> Path:
     """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
 
@@ -59,6 +60,8 @@ def build(
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
                   that this machine has. On a machine without the lowest of them the import is an ImportError that
                   says what is missing.
+
+    target        another kind of machine: C functions for it instead of a module (see below)
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -80,11 +83,28 @@ def build(
     long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads
     run.
 
+    With a target, what is written is an object file for C programs and its header, and no Python module:
+
+        x86_64-linux, aarch64-linux, riscv64-linux, x86_64-macos, aarch64-macos, x86_64-windows, aarch64-windows
+        x86_64-none, aarch64-none, riscv32-none, thumbv7em-none (microcontrollers: temporaries are static, nothing is
+            called but functions of <math.h>)
+        wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
+
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
     compiler: `cc`, `gcc` or `clang` on PATH.
     """
     _check_name(name, "name")
+    if target:
+        target_named(target)
+        if cpu != "native":
+            raise ValueError(f"cpu is {cpu!r} and target {target!r}: levels of processors are for Python modules")
+        return write_for(_all_described(fn, example_args), name, Path(out), target)
     levels = levels_named(cpu)
+    return write(_all_described(fn, example_args), name, Path(out), levels)
+
+
+def _all_described(fn: Any, example_args: Any) -> list[Function]:
+    """The functions that `build` is given, under their names."""
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
     if not isinstance(examples, Mapping) or set(examples) != set(several):
@@ -94,7 +114,7 @@ def build(
     made = [_described(called, each, examples[called]) for called, each in several.items()]
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
-    return write(made, name, Path(out), levels)
+    return made
 
 
 def _own_name(fn: Any) -> str:

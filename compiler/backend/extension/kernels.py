@@ -18,7 +18,7 @@ from ...lowering.nests.roots import is_long
 from ...lowering.program import Program
 from ...passes import optimize
 from ...settings import settings
-from ..emit import emit
+from ..emit import EmittedKernel, emit
 from ..machine import CompilerError, compile_aside
 from ..tiers import BETTER
 from .cpu import Level
@@ -47,19 +47,25 @@ class Kernels:
 def kernels(function: Function, module: str, levels: Sequence[Level]) -> Kernels:
     """The kernels of a function of a module."""
     graph, name = optimize(function.graph), f"{module}_{function.name}"
-    texts, told = [], []
+    texts, programs = [], []
     for level in levels:
-        program = lower(graph, level.vector_bits, called=0)
+        programs.append(lower(graph, level.vector_bits, called=0))
         made = kernel_of(name, level)
-        text = emit(program, made, level.fma).text.replace(f"define i64 @{made}(", f"define hidden i64 @{made}(")
-        for declared, defined in _ALONE.items():
-            text = text.replace(declared, defined)
-        texts.append(text)
-        told.append((_failures(program), is_long(program)))
-    if any(failures != told[0][0] for failures, _ in told):
+        emitted = emit(programs[-1], made, level.fma)
+        texts.append(alone(emitted).replace(f"define i64 @{made}(", f"define hidden i64 @{made}("))
+    told = [failures(program) for program in programs]
+    if any(each != told[0] for each in told):
         raise CompilerError(f"the kernels of {function.name} fail differently. This is a bug in pullback")
     pointers = len(graph.params) + len(graph.results) + 1
-    return Kernels(name, pointers, told[0][0], any(long for _, long in told), tuple(texts))
+    return Kernels(name, pointers, told[0], any(map(is_long, programs)), tuple(texts))
+
+
+def alone(emitted: EmittedKernel) -> str:
+    """The text of a kernel that runs without this compiler's threads, and keeps its memory to itself."""
+    text = emitted.text.replace(f"@{emitted.name}.arena = global", f"@{emitted.name}.arena = internal global")
+    for declared, defined in _ALONE.items():
+        text = text.replace(declared, defined)
+    return text
 
 
 def compile_all(jobs: Sequence[tuple[str, int, str]]) -> list[bytes]:
@@ -100,7 +106,7 @@ end:
 and nobody looks for signals."""
 
 
-def _failures(program: Program) -> tuple[tuple[str, str], ...]:
+def failures(program: Program) -> tuple[tuple[str, str], ...]:
     """What each site of a program raises, as an exception's name and a format for PyErr_Format."""
     made = []
     for site in program.sites:

@@ -19,7 +19,7 @@ from .cpu import LEVELS, Level
 from .describe import Function, doc
 from .dispatch import dispatch_text
 from .function import Native, function_text
-from .header import header, stub
+from .header import header, on_levels, stub
 from .kernels import Kernels, compile_all, jobs_of, kernels
 from .names import EXCEPTIONS, bytes_constant, declarations, text_constant
 from .writer import Objects
@@ -51,7 +51,8 @@ def write(functions: Sequence[Function], name: str, out: Path, levels: Sequence[
         joined, module = Path(folder, f"{name}.o"), Path(folder, f"{name}{SUFFIX}")
         linker.join_objects(program, parts[1:], joined)
         linker.link_module(program, [parts[0], joined], module)
-        told = header([(f, m.failures) for f, m in zip(functions, made, strict=True)], name, levels)
+        failed = [(f, m.failures) for f, m in zip(functions, made, strict=True)]
+        told = header(failed, name, on_levels(levels), f"{name}.o")
         Path(folder, f"{name}.h").write_text(told, encoding="utf-8")
         Path(folder, f"{name}.pyi").write_text(stub(functions), encoding="utf-8")
         for suffix in (".h", ".pyi", ".o", SUFFIX):
