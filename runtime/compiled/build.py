@@ -94,13 +94,19 @@ def build(
     compiler: `cc`, `gcc` or `clang` on PATH.
     """
     _check_name(name, "name")
-    if target:
-        target_named(target)
-        if cpu != "native":
-            raise ValueError(f"cpu is {cpu!r} and target {target!r}: levels of processors are for Python modules")
-        return write_for(_all_described(fn, example_args), name, Path(out), target)
-    levels = levels_named(cpu)
-    return write(_all_described(fn, example_args), name, Path(out), levels)
+    levels = _levels(cpu, target)
+    made = _all_described(fn, example_args)
+    return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
+
+
+def _levels(cpu: str, target: str) -> Any:
+    """The levels of processors that are asked for; none for a target, which is checked instead."""
+    if not target:
+        return levels_named(cpu)
+    target_named(target)
+    if cpu != "native":
+        raise ValueError(f"cpu is {cpu!r} and target {target!r}: levels of processors are for Python modules")
+    return ()
 
 
 def _all_described(fn: Any, example_args: Any) -> list[Function]:

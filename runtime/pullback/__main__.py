@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("-o", dest="out", required=True, metavar="FOLDER/NAME", help="the module's name, and its place")
     build.add_argument("--cpu", default="native", metavar="LEVEL,...",
                        help="which processors may run it: native or some of baseline, avx2, avx512 (native)")
-    build.add_argument("--target", default="", metavar="MACHINE",
+    build.add_argument("--target", dest="machine", default="", metavar="MACHINE",
                        help="C functions for another kind of machine, such as aarch64-linux, wasm32 or thumbv7em-none")
     _add_arguments(build)
     build.set_defaults(run=_build)
@@ -203,7 +203,7 @@ def _build(options: argparse.Namespace) -> str:
         examples[title] = (*args, args[0]) if kind == "hvp" else args
     out = Path(options.out)
     return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu,
-                              target=options.target))
+                              target=options.machine))
 
 
 def _run(options: argparse.Namespace) -> str:

@@ -111,7 +111,7 @@ def _told(functions: Sequence[Function], made: Sequence[BareKernel], target: Tar
     told = [f"They run on {target.name} ({target.triple}, {target.cpu}{target.features.replace('+', ' +')})."]
     if not target.static:
         return [*told, "A kernel returns -1 if there is no memory for its temporaries; those of more than 16 KiB are",
-                "kept for the next call.  Any number of threads may call a kernel.  Link with the library of mathematics."]
+                "kept for the next call.  Any number of threads may call a kernel.  Link with -lm."]
     sizes = [f"{f.name}: {m.workspace} bytes" for f, m in zip(functions, made, strict=True) if m.workspace]
     return [*told, "Nothing is called but functions of <math.h>, and what the compiler has for arithmetic that the",
             f"machine lacks.  Temporaries are in static memory ({', '.join(sizes) or 'there are none'}).",
