@@ -228,7 +228,7 @@ def test_only_the_stable_interface_is_used() -> None:
     stable = set(STABLE.split())
     data = (folder / "kernels.abi3.so").read_bytes()
     names = {word.decode() for word in data.split(b"\0") if re.fullmatch(rb"_?Py\w+", word)}
-    assert "PyModule_Create2" in names and "PyErr_Format" in names
+    assert "PyModuleDef_Init" in names and "PyErr_Format" in names
     assert names - stable == {"PyInit_kernels"}
 
 
@@ -239,10 +239,10 @@ PyDict_New PyDict_SetItem PyDict_Size PyDict_Type PyErr_Clear PyErr_ExceptionMat
 PyErr_Occurred PyEval_RestoreThread PyEval_SaveThread PyExc_ImportError PyExc_IndexError PyExc_OverflowError
 PyExc_TypeError PyExc_ValueError PyFloat_AsDouble PyFloat_FromDouble PyImport_GetModuleDict PyImport_ImportModule
 PyList_GetItem PyList_New PyList_SetItem PyList_Size PyList_Type PyLong_AsLongLong PyLong_FromLongLong
-PyLong_FromString PyMemoryView_FromObject PyModule_AddStringConstant PyModule_Create2 PyObject_CallMethod
-PyObject_GetAttrString PyObject_GetBuffer PyObject_RichCompareBool PyTuple_GetItem PyTuple_New PyTuple_SetItem
-PyTuple_Size PyTuple_Type PyType_GetName PyType_IsSubtype PyUnicode_Compare PyUnicode_FromStringAndSize
-PyUnicode_InternInPlace Py_DecRef Py_IncRef _Py_FalseStruct _Py_NoneStruct _Py_TrueStruct
+PyLong_FromString PyMemoryView_FromObject PyModule_AddStringConstant PyModule_GetState PyModuleDef_Init
+PyObject_CallMethod PyObject_GetAttrString PyObject_GetBuffer PyObject_RichCompareBool PyTuple_GetItem PyTuple_New
+PyTuple_SetItem PyTuple_Size PyTuple_Type PyType_GetName PyType_IsSubtype PyUnicode_Compare PyUnicode_FromStringAndSize
+PyUnicode_InternInPlace Py_DecRef Py_IncRef Py_Version _Py_FalseStruct _Py_NoneStruct _Py_TrueStruct
 """  # all of them in CPython's Misc/stable_abi.toml with `added` of at most 3.11
 
 

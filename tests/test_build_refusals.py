@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from pullback.compiler.backend.extension import cpu
 from pullback.runtime.compiled.build import build
 from pullback.runtime.transforms import grad, jit, value_and_grad
-from tests.built import alone, made, slope, wide
+from tests.built import LINKER, alone, made, slope, wide
 
 # ---- processors
 
@@ -46,8 +47,75 @@ def test_a_machine_that_lacks_a_feature(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_unknown_levels_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cpu is 'z80', expected 'host' or one of x86-64, x86-64-v2"):
-        build(grad(slope), (1.0,), name="k", out=tmp_path, cpu="z80")
+    for wrong in ("z80", "", "avx2;avx512", "native,", 3):
+        with pytest.raises(ValueError, match=rf"cpu is {wrong!r}, expected one or several, .*native, baseline, avx2"):
+            build(grad(slope), (1.0,), name="k", out=tmp_path, cpu=wrong)  # type: ignore[arg-type]
+
+
+BEYOND = cpu.Feature("mind reading", "leaf1", 16)
+CHOSEN = r"""
+#include <stdio.h>
+#include "KERNELS.h"
+int main(void) {
+    double x = 0.5, out = 7.0;
+    int64_t report[4];
+    int64_t status = KERNELS_slope(&x, &out, report);
+    printf("%lld %a ", (long long)status, out);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("highest", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_the_highest_level_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, highest: str) -> None:
+    """Of several levels in one file, in Python and in C; what is above `highest` no processor has."""
+    host = cpu.host_level()
+    for name, level in list(cpu.LEVELS.items())[1:]:
+        if name > highest:
+            monkeypatch.setitem(cpu.LEVELS, name, dataclasses.replace(level, below=None, added=(BEYOND,)))
+    able = [each.name for each in cpu.LEVELS.values() if set(each.features) <= set(host.features)]
+    chosen = [name for name in able if name in ("x86-64", "x86-64-v3", "x86-64-v4")][-1]
+    if not made(tmp_path, grad(slope), (1.0,), name="fat", cpu="avx512, baseline,avx2"):
+        return
+    told = alone(tmp_path, "import fat; print(fat.cpu, fat.slope(0.5).hex(), fat.__doc__.splitlines()[0])")
+    name, number, *doc = told.split()
+    assert name == chosen and doc[-4:] == ["x86-64,", "x86-64-v3,", "x86-64-v4", "processors."]
+    np.testing.assert_allclose(float.fromhex(number), grad(slope)(0.5), rtol=1e-15 * (chosen != host.name))
+    assert float.fromhex(_in_c(tmp_path, "fat")[1]) == float.fromhex(number)
+
+
+def test_c_on_a_machine_that_lacks_a_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("x86-64-v3", "x86-64-v4"):
+        monkeypatch.setitem(cpu.LEVELS, name, dataclasses.replace(cpu.LEVELS[name], below=None, added=(BEYOND,)))
+    if made(tmp_path, grad(slope), (1.0,), name="thin", cpu="avx2,avx512"):
+        told = alone(tmp_path, "print(raised(lambda: __import__('thin')))")
+        assert told.startswith("ImportError: thin was built for the processor level x86-64-v3, and this machine lacks")
+        status, untouched = _in_c(tmp_path, "thin")
+        assert status == "-2" and float.fromhex(untouched) == 7.0
+
+
+def _in_c(folder: Path, name: str) -> list[str]:
+    """Status and result of the slope at 0.5."""
+    (folder / "main.c").write_text(CHOSEN.replace("KERNELS", name))
+    assert LINKER
+    sources = [str(folder / "main.c"), str(folder / f"{name}.o")]
+    subprocess.run([LINKER, *sources, f"-I{folder}", "-lm", "-o", str(folder / "main")], check=True, timeout=60)
+    return subprocess.run([str(folder / "main")], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_function_that_serves_many_sizes_is_built_for_that_of_the_example(tmp_path: Path) -> None:
+    fn = value_and_grad(wide)
+    for n in (40, 50, 60):
+        fn(np.ones(n))
+    if made(tmp_path, fn, (np.ones(50),), name="fifty"):
+        told = alone(tmp_path, """
+            import fifty
+            print(sum(fifty.wide(array.array("d", [1.0]) * 50)[1]))
+            print(raised(lambda: fifty.wide(array.array("d", [1.0]) * 60)))
+        """)
+        number, error = told.splitlines()
+        np.testing.assert_allclose(float(number), fn(np.ones(50))[1].sum())
+        assert error == "ValueError: wide: argument x has shape (60,), expected an array of float64, shape (50,)"
 
 
 # ---- bad builds
@@ -91,6 +159,8 @@ def _bad_builds() -> list[tuple[Any, Any, str, type[Exception], str]]:
         ({}, {}, "k", ValueError, "fn is an empty dict"),
         ({"a b": slope}, {"a b": one}, "k", ValueError, "the name of a function is 'a b'"),
         (slope, (1.0, 2.0), "k", TypeError, "too many positional arguments"),
+        (jit(slope, sizes={"x": ("n",)}), (np.ones(20),), "k", TypeError, r"sizes known by name \(n of x\)"),
+        (value_and_grad(slope, sizes={"x": ("n", 3)}), (np.ones((20, 3)),), "k", TypeError, "a function for each"),
         (keyed, one, "k", TypeError, "keyed returns a dict whose keys are not strings"),
         (named_only, one, "k", TypeError, "missing a required argument: 'k'"),
         (returns_object, one, "k", TypeError, "returns_object returns <class 'object'>: a module can return only"),

@@ -18,7 +18,8 @@ from pullback.compiler.ir.text import show
 from tests import built
 from tests.fuzz import inputs
 
-GOLDEN = Path(__file__).parent / "golden" / "kernels-format-1.bin"
+GOLDENS = [Path(__file__).parent / "golden" / f"kernels-format-{k}.bin" for k in (1, 2)]
+GOLDEN = GOLDENS[0]
 CHUNK = 20_000
 
 
@@ -95,8 +96,8 @@ def test_odd_files(tmp_path: Path) -> None:
 
 
 def test_a_later_format_is_named(tmp_path: Path) -> None:
-    later = MAGIC + b"2 0 0 " + b"0" * 64 + b"\n"
-    with pytest.raises(KernelError, match="its format is 2, and this version reads 1 to 1: take a later pullback"):
+    later = MAGIC + b"3 0 0 " + b"0" * 64 + b"\n"
+    with pytest.raises(KernelError, match="its format is 3, and this version reads 1 to 2: take a later pullback"):
         unpack(later)
     (tmp_path / "twice").write_bytes(later + inputs.carried())
     with pytest.raises(KernelError, match="twice': it carries functions at two places"):
@@ -106,17 +107,18 @@ def test_a_later_format_is_named(tmp_path: Path) -> None:
 # ---- what is loaded is what was built
 
 
-def test_a_module_of_the_first_format_is_read_for_ever() -> None:
-    f = load_kernel(GOLDEN, "fit")
+@pytest.mark.parametrize("path", GOLDENS)
+def test_a_module_of_each_format_is_read_for_ever(path: Path) -> None:
+    f = load_kernel(path, "fit")
     value, slopes = f(*built.FIT)
     wanted, slopes_wanted = built.FUNCTIONS["fit"](*built.FIT)
     np.testing.assert_allclose(value, wanted, rtol=1e-14)
     np.testing.assert_allclose(slopes["w"], slopes_wanted["w"], rtol=1e-13)
-    assert load_kernel(GOLDEN, "shifted")(built.X)[0] == 17.0, "arrays from outside are in it"
+    assert load_kernel(path, "shifted")(built.X)[0] == 17.0, "arrays from outside are in it"
     with pytest.raises(ValueError, match=r"has the functions .*: say which, by name="):
-        load_kernel(GOLDEN)
+        load_kernel(path)
     with pytest.raises(ValueError, match="has no function 'fits', but"):
-        load_kernel(GOLDEN, "fits")
+        load_kernel(path, "fits")
 
 
 def _path() -> Path:

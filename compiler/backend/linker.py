@@ -31,7 +31,9 @@ def join_objects(linker: str, parts: Sequence[Path], made: Path) -> None:
 
 def link_module(linker: str, parts: Sequence[Path], made: Path) -> None:
     """An extension module of object files; the interpreter's names stay open until it is imported."""
-    _run([linker, "-shared", "-s", "-o", str(made), *map(str, parts), "-Wl,-Bsymbolic", "-Wl,--as-needed", "-lm"])
+    # Without the parts for C programs that have constructors, and without pages that separate code from constants.
+    options = ["-Wl,-Bsymbolic", "-Wl,-z,noseparate-code", "-Wl,--as-needed"]
+    _run([linker, "-shared", "-s", "-nostartfiles", "-o", str(made), *map(str, parts), *options, "-lm"])
 
 
 def _run(command: list[str]) -> None:

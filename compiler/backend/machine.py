@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -78,7 +78,7 @@ def compile_object(llvm_text: str, level: int = 2, cpu: str = "") -> bytes:
     return _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
 
 
-def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any]) -> bytes:
+def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any], cpu: str = "") -> bytes:
     """The same in a thread of its own, which keeps no other from compiling; `busy` is held while LLVM works.
 
     llvmlite lets one thread at a time call LLVM. LLVM itself wants only that threads share no context and no
@@ -98,7 +98,21 @@ def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any])
         finally:
             llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
-    return _generate(llvm_text, _machine(level, ""), emit)
+    return _generate(llvm_text, _machine(level, cpu), emit)
+
+
+def compile_for(llvm_texts: Sequence[str], triple: str, cpu: str, features: str, static: bool, level: int) -> bytes:
+    """One object file of several modules of LLVM text for another kind of machine; `static` if nothing moves it."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise NotImplementedError(f"the installed llvmlite makes no code for {triple}: {error}") from None
+    machine = target.create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="static" if static else "pic", codemodel="small")
+    first, *more = llvm_texts
+    return _generate(first, machine, llvm.TargetMachine.emit_object, triple, more)
 
 
 def assembly(llvm_text: str, level: int = 2) -> str:
@@ -116,9 +130,9 @@ def _feature_text() -> str:
 
 
 def _generate(llvm_text: str, machine: llvm.TargetMachine,
-              emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], T]) -> T:
-    with _module(llvm_text) as module:
-        module.triple = llvm.get_process_triple()
+              emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], T], triple: str = "", more: Sequence[str] = ()) -> T:
+    with _module(llvm_text, more) as module:
+        module.triple = triple or llvm.get_process_triple()
         module.data_layout = str(machine.target_data)
         if "alwaysinline" in llvm_text:
             _inline(module, machine)
@@ -134,11 +148,13 @@ def _inline(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 
 
 @contextmanager
-def _module(llvm_text: str) -> Iterator[llvm.ModuleRef]:
-    """The verified module of a text, in a context of its own: the global one grows for ever."""
+def _module(llvm_text: str, more: Sequence[str]) -> Iterator[llvm.ModuleRef]:
+    """The verified module of a text and of `more`, in a context of its own: the global one grows for ever."""
     with llvm.create_context() as context:
         try:
             module = llvm.parse_assembly(llvm_text, context=context)
+            for each in more:
+                module.link_in(llvm.parse_assembly(each, context=context))
         except RuntimeError as error:
             raise _rejected(error) from None
         with module:

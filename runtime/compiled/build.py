@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.backend.entries import specs
-from ...compiler.backend.extension import FIXED, Function, level_named, write
+from ...compiler.backend.extension import FIXED, Function, levels_named, target_named, write, write_for
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
@@ -45,17 +45,23 @@ def build(
     *,
     name: str,
     out: str | os.PathLike[str] = ".",
-    cpu: str = "host",
+    cpu: str = "native",
+    target: str = "",
 ) -> Path:
     """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
 
     fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
-                  arguments of their dtypes, shapes and structure, by position or by name
-    cpu           x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: which processors may run it. "host" is the highest of
-                  these levels that this machine has. On a lesser machine the import is an ImportError that says what
-                  is missing.
+                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are fixed: a function
+                  for several is built once for each, under several names
+    cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
+                  x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
+                  highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
+                  that this machine has. On a machine without the lowest of them the import is an ImportError that
+                  says what is missing.
+
+    target        another kind of machine: C functions for it instead of a module (see below)
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -64,22 +70,47 @@ def build(
     ['circle.abi3.so', 'circle.h', 'circle.o', 'circle.pyi']
 
     The module needs CPython 3.11 or later (not a free-threaded build) on Linux, and neither pullback, llvmlite nor
-    NumPy. It has the functions, `graph` (the text of their graphs) and `cpu`. Numbers may be anything that converts to
-    a float or int; arrays may be any object with a buffer of the right dtype and shape: NumPy arrays, array.array,
-    memoryview. Those that are strided are copied. Numbers come back as floats, ints or bools; arrays as numpy.ndarray
-    if NumPy can be imported, else as memoryviews of the same format and shape (one row if there are no elements).
+    NumPy. It has the functions, `graph` (the text of their graphs) and `cpu` (the level it has chosen). Numbers may be
+    anything that converts to a float or int; arrays may be any object with a buffer of the right dtype and shape:
+    NumPy arrays, array.array, memoryview. Those that are strided are copied. Numbers come back as floats, ints or
+    bools; arrays as numpy.ndarray if NumPy can be imported, else as memoryviews of the same format and shape (one row
+    if there are no elements).
     namedtuples are taken and returned as tuples; strings, None, bools and static ints are fixed, and compared at each
     call. Numbers and arrays that the function reads from outside become part of the module.
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
     of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
-    long as the process lives. Calls from several threads are safe, and long ones let the other threads run.
+    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads
+    run.
+
+    With a target, what is written is an object file for C programs and its header, and no Python module:
+
+        x86_64-linux, aarch64-linux, riscv64-linux, x86_64-macos, aarch64-macos, x86_64-windows, aarch64-windows
+        x86_64-none, aarch64-none, riscv32-none, thumbv7em-none (microcontrollers: temporaries are static, nothing is
+            called but functions of <math.h>)
+        wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
 
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
     compiler: `cc`, `gcc` or `clang` on PATH.
     """
     _check_name(name, "name")
-    level = level_named(cpu)
+    levels = _levels(cpu, target)
+    made = _all_described(fn, example_args)
+    return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
+
+
+def _levels(cpu: str, target: str) -> Any:
+    """The levels of processors that are asked for; none for a target, which is checked instead."""
+    if not target:
+        return levels_named(cpu)
+    target_named(target)
+    if cpu != "native":
+        raise ValueError(f"cpu is {cpu!r} and target {target!r}: levels of processors are for Python modules")
+    return ()
+
+
+def _all_described(fn: Any, example_args: Any) -> list[Function]:
+    """The functions that `build` is given, under their names."""
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
     if not isinstance(examples, Mapping) or set(examples) != set(several):
@@ -89,7 +120,7 @@ def build(
     made = [_described(called, each, examples[called]) for called, each in several.items()]
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
-    return write(made, name, Path(out), level)
+    return made
 
 
 def _own_name(fn: Any) -> str:
@@ -118,6 +149,12 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if tracing.current() is not None:
         raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
     owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)
+    named = owner.naming.rule if isinstance(owner.naming.rule, Mapping) else {}
+    sizes = {d: path for path, shape in named.items() for d in shape if isinstance(d, str)}
+    if sizes:
+        told = ", ".join(f"{d} of {path}" for d, path in sizes.items())
+        raise TypeError(f"{name} has sizes known by name ({told}), and a module has those of its example: leave "
+                        "sizes= out, and build a function for each size, as build({'f10': f, 'f20': f}, ...)")
     signature, _ = owner.flatten(example, {})
     compiled = owner.compiled(signature)
     *args, keywords = signature[1]

@@ -34,6 +34,7 @@ SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
 MAX_EXAMPLE = 10**8
 KINDS = {"value": "jit", "grad": "grad", "value_and_grad": "value_and_grad", "hvp": "hvp"}
 SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
+NAMED_SIZES = re.compile(r"(?:\w+=)?(?:bool|[if](?:32|64))\[[\w ,]*\]")
 
 Argument = tuple[str | None, object]
 
@@ -81,7 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--with", dest="wanted", default="value,grad", metavar="KIND,...",
                        help=f"what the module has of it, by its first argument: {', '.join(KINDS)} (value,grad)")
     build.add_argument("-o", dest="out", required=True, metavar="FOLDER/NAME", help="the module's name, and its place")
-    build.add_argument("--cpu", default="host", help="which processors may run it, as build's cpu=")
+    build.add_argument("--cpu", default="native", metavar="LEVEL,...",
+                       help="which processors may run it: native or some of baseline, avx2, avx512 (native)")
+    build.add_argument("--target", dest="machine", default="", metavar="MACHINE",
+                       help="C functions for another kind of machine, such as aarch64-linux, wasm32 or thumbv7em-none")
     _add_arguments(build)
     build.set_defaults(run=_build)
     explore = commands.add_parser("explore", help="write a page with all stages of a function, and print its path")
@@ -198,7 +202,8 @@ def _build(options: argparse.Namespace) -> str:
         made[title] = getattr(pullback, KINDS[kind])(function)
         examples[title] = (*args, args[0]) if kind == "hvp" else args
     out = Path(options.out)
-    return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu))
+    return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu,
+                              target=options.machine))
 
 
 def _run(options: argparse.Namespace) -> str:
@@ -236,6 +241,9 @@ def _load(target: str) -> Callable[..., object]:
 def _argument(text: str) -> Argument:
     """A name, if there is one, and an example of what the spec describes."""
     match = SPEC.fullmatch(text.strip())
+    if match is None and NAMED_SIZES.fullmatch(text.strip()):
+        raise argparse.ArgumentTypeError(f"expected numbers for all sizes, as f64[3,25], got {text!r}: what is written "
+                                         "or printed here is for given sizes; ask once for each")
     if match is None:
         raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text!r}")
     name, dtype, shape = match.groups()

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def carried() -> bytes:
         results = [specs.ArrayResult(j, r.type.dtype, r.type.static_shape()) for j, r in enumerate(graph.results)]
         names = tuple([f"a{j}" for j in range(len(args))])
         made.append(Function(f"g{k}", names, args, specs.ListResult(tuple(results)), "", graph))
-    return pack(made)
+    return pack(made).data
 
 
 _PLAIN = """graph @f(%w: f64[3], %c: f64[], %k: f64[3], %on: bool[2]) {
@@ -134,14 +135,28 @@ def spoilt_module(draw: random.Random) -> bytes:
     told, arrays = rest[:length], rest[length:]
     if draw.random() < 0.3:
         functions = json.loads(told)
-        one = draw.choice(functions["functions"])
-        one["graph"] = mutant(draw) if draw.random() < 0.5 else one["graph"].replace(*draw.choice(_CHANGES))
-        told = json.dumps(functions).encode()
+        texts = graphs(functions, arrays)
+        k = draw.randrange(len(texts))
+        text = mutant(draw) if draw.random() < 0.5 else texts[k].decode().replace(*draw.choice(_CHANGES))
+        before = len(arrays) - len(b"\n\n".join(texts)) - 1
+        texts[k] = text.encode(errors="surrogatepass")
+        functions["functions"][k]["graph"] = len(texts[k])
+        told, arrays = json.dumps(functions).encode(), arrays[:before] + b"\n\n".join(texts) + b"\0"
     else:
         told = spoilt_text(draw, told.decode()).encode(errors="surrogatepass")
     if draw.random() < 0.1:
         arrays = arrays[:draw.randrange(len(arrays))] + bytes(draw.randrange(9))
     return seal(told, arrays)
+
+
+def graphs(functions: Any, rest: bytes) -> list[bytes]:
+    """The texts of graphs that stand behind the json."""
+    made: list[bytes] = []
+    end = len(rest) - 1
+    for each in reversed(functions["functions"]):
+        made.insert(0, rest[end - each["graph"]:end])
+        end -= each["graph"] + 2
+    return made
 
 
 _CHANGES = [

@@ -48,15 +48,18 @@ class EmittedKernel:
     calls: tuple[str, ...]
 
 
-def emit(program: Program, name: str, fma: bool, sizes: Told | None = None) -> EmittedKernel:
-    """The LLVM text of `program` as the function `name`; `sizes` are those of its numbers that it is told."""
-    return _Kernel(program, name, fma, sizes).emit()
+def emit(program: Program, name: str, fma: bool, sizes: Told | None = None, on_stack: int = ON_STACK) -> EmittedKernel:
+    """The LLVM text of `program` as the function `name`; `sizes` are those of its numbers that it is told.
+
+    on_stack  bytes of temporaries up to which they are on the stack
+    """
+    return _Kernel(program, name, fma, sizes, on_stack).emit()
 
 
 class _Kernel:
     """One kernel under construction; `functions` are the statements that have become functions, by their text."""
 
-    def __init__(self, program: Program, name: str, fma: bool, sizes: Told | None) -> None:
+    def __init__(self, program: Program, name: str, fma: bool, sizes: Told | None, on_stack: int) -> None:
         self.program, self.name, self.fma, self.sizes = program, name, fma, sizes
         self.w = LevelWriter(fma)
         self.pointers = {b: f"%in{k}" for k, b in enumerate(program.inputs)}
@@ -68,7 +71,7 @@ class _Kernel:
         self.apart = Apart(name, fma, sizes, self.order, lambda b: self._alone(b, "noalias "))
         self.calls: set[str] = set()
         placed, size = plan(program.scratch, program.body) if sizes is None else sizes.arena
-        self.kept = size if size > ON_STACK else 0
+        self.kept = size if size > on_stack else 0
         if size:
             take_arena(self.w, name, size, self.kept)
         for buffer, offset in placed.items():

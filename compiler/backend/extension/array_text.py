@@ -3,7 +3,9 @@
 NumPy's arrays are made through its own table of functions, whose order and structures it keeps from 1.x on.
 
     %Array = at, expected, shape, format, bytes, rank, dtype, size, NumPy's number, two letters of formats
-    @.numpy = 0 not looked for, 1 found, 2 absent
+    %Numpy = 0 not looked for, 1 found, 2 absent; the type of arrays, the function that makes one, the dtypes
+
+A `%Numpy` is at the head of the state that each instance of a module has: interpreters in one process share nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +16,12 @@ DTYPES = ("bool", "i32", "i64", "f32", "f64")
 NUMPY_NUMBERS = (0, 5, 7, 11, 12)
 FORMATS = ("??", "il", "ql", "ff", "dd")  # letters of a dtype in the notation of struct; the first is ours
 SIZES = (1, 4, 8, 4, 8)
+NUMPY_STATE = 8 * (3 + len(DTYPES))  # bytes of a %Numpy
 TABLE_TYPE, TABLE_DTYPE, TABLE_NEW = 2 * 8, 45 * 8, 93 * 8
 
 TYPES = f"""
 %Array = type {{ ptr, ptr, ptr, ptr, i64, i32, i32, i32, i32, i8, i8 }}
-@.numpy = internal global i32 0
-@.numpy_type = internal global ptr null
-@.numpy_new = internal global ptr null
-@.numpy_dtypes = internal global [{len(DTYPES)} x ptr] zeroinitializer
+%Numpy = type {{ i32, ptr, ptr, [{len(DTYPES)} x ptr] }}
 @.numpy_numbers = private constant [{len(DTYPES)} x i32] [{", ".join(f"i32 {n}" for n in NUMPY_NUMBERS)}]
 """
 
@@ -57,7 +57,7 @@ leave:
 }}
 
 ; Fill the table of NumPy's functions from an imported module; whether it is a version that is known.
-define internal i1 @.numpy_table(ptr %module) nounwind {{
+define internal i1 @.numpy_table(ptr %module, ptr %numpy) nounwind {{
 entry:
   %capsule = call ptr @PyObject_GetAttrString(ptr %module, ptr @.table_name)
   %no_capsule = icmp eq ptr %capsule, null
@@ -90,14 +90,16 @@ dtype:
   %number_place = getelementptr i32, ptr @.numpy_numbers, i64 %index
   %number = load i32, ptr %number_place
   %made = call ptr %dtype_function(i32 %number)
-  %into = getelementptr ptr, ptr @.numpy_dtypes, i64 %index
+  %into = getelementptr %Numpy, ptr %numpy, i32 0, i32 3, i64 %index
   store ptr %made, ptr %into
   %index_next = add i64 %index, 1
   br label %next
 ready:
-  store ptr %new, ptr @.numpy_new
-  store ptr %type, ptr @.numpy_type
-  store i32 1, ptr @.numpy
+  %its_new = getelementptr %Numpy, ptr %numpy, i32 0, i32 2
+  store ptr %new, ptr %its_new
+  %its_type = getelementptr %Numpy, ptr %numpy, i32 0, i32 1
+  store ptr %type, ptr %its_type
+  store i32 1, ptr %numpy
   ret i1 true
 unknown:
   call void @PyErr_Clear()
@@ -105,7 +107,7 @@ unknown:
 }}
 
 ; Import NumPy, once; false if something other than its absence was raised.
-define internal i1 @.find_numpy() nounwind noinline {{
+define internal i1 @.find_numpy(ptr %numpy) nounwind noinline {{
 entry:
   %module = call ptr @PyImport_ImportModule(ptr @.new_numpy)
   %found = icmp ne ptr %module, null
@@ -126,12 +128,12 @@ old_why:
   br i1 %is_old_absent, label %none, label %other
 open:
   %taken = phi ptr [ %module, %entry ], [ %old, %older ]
-  %known = call i1 @.numpy_table(ptr %taken)
+  %known = call i1 @.numpy_table(ptr %taken, ptr %numpy)
   call void @Py_DecRef(ptr %taken)
   br i1 %known, label %leave, label %none
 none:
   call void @PyErr_Clear()
-  store i32 2, ptr @.numpy
+  store i32 2, ptr %numpy
   br label %leave
 leave:
   ret i1 true
@@ -140,9 +142,9 @@ other:
 }}
 
 ; If someone has imported NumPy, its arrays can be read the short way from now on.
-define internal void @.notice_numpy() nounwind {{
+define internal void @.notice_numpy(ptr %numpy) nounwind {{
 entry:
-  %state = load i32, ptr @.numpy
+  %state = load i32, ptr %numpy
   %unknown = icmp eq i32 %state, 0
   br i1 %unknown, label %look, label %leave
 look:
@@ -151,37 +153,39 @@ look:
   %is_there = icmp ne ptr %module, null
   br i1 %is_there, label %open, label %leave
 open:
-  %known = call i1 @.numpy_table(ptr %module)
+  %known = call i1 @.numpy_table(ptr %module, ptr %numpy)
   br label %leave
 leave:
   ret void
 }}
 
 ; A fresh array, and where its elements are.
-define internal ptr @.new_array(ptr %array, ptr %data) nounwind {{
+define internal ptr @.new_array(ptr %array, ptr %data, ptr %numpy) nounwind {{
 entry:
   %shape_place = getelementptr %Array, ptr %array, i32 0, i32 2
   %shape = load ptr, ptr %shape_place
   %rank_place = getelementptr %Array, ptr %array, i32 0, i32 5
   %rank = load i32, ptr %rank_place
-  %state = load i32, ptr @.numpy
+  %state = load i32, ptr %numpy
   %known = icmp eq i32 %state, 1
-  br i1 %known, label %numpy, label %look
+  br i1 %known, label %of_numpy, label %look
 look:
   %unknown = icmp eq i32 %state, 0
   br i1 %unknown, label %find, label %plain
 find:
-  %well = call i1 @.find_numpy()
+  %well = call i1 @.find_numpy(ptr %numpy)
   br i1 %well, label %again, label %failed
 again:
-  %now = load i32, ptr @.numpy
+  %now = load i32, ptr %numpy
   %found = icmp eq i32 %now, 1
-  br i1 %found, label %numpy, label %plain
-numpy:
+  br i1 %found, label %of_numpy, label %plain
+of_numpy:
   %number_place = getelementptr %Array, ptr %array, i32 0, i32 8
   %number = load i32, ptr %number_place
-  %type = load ptr, ptr @.numpy_type
-  %new = load ptr, ptr @.numpy_new
+  %type_place = getelementptr %Numpy, ptr %numpy, i32 0, i32 1
+  %type = load ptr, ptr %type_place
+  %new_place = getelementptr %Numpy, ptr %numpy, i32 0, i32 2
+  %new = load ptr, ptr %new_place
   %made = call ptr %new(ptr %type, i32 %rank, ptr %shape, i32 %number, ptr null, ptr null, i32 0, i32 0, ptr null)
   %no_array = icmp eq ptr %made, null
   br i1 %no_array, label %failed, label %filled

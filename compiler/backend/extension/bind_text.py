@@ -6,9 +6,9 @@ A call with as many positional arguments as the function has never comes here.
 from __future__ import annotations
 
 TEXT = """
-; Arguments by position and by name, in the order of the names, which are slots of objects.
+; Arguments by position and by name, in the order of the names, which are said by the places of their objects.
 define internal i1 @.bind(ptr %args, i64 %count, ptr %kwnames, ptr %names, i64 %wanted, ptr %bound, ptr %function,
-                         ptr %signature) nounwind noinline {
+                         ptr %signature, ptr %state) nounwind noinline {
 entry:
   %plain = icmp eq ptr %kwnames, null
   br i1 %plain, label %counted, label %ask
@@ -49,8 +49,9 @@ find:
   %past = icmp eq i64 %at, %wanted
   br i1 %past, label %unknown, label %compare
 compare:
-  %known_place = getelementptr ptr, ptr %names, i64 %at
-  %known_slot = load ptr, ptr %known_place
+  %known_place = getelementptr i64, ptr %names, i64 %at
+  %known_offset = load i64, ptr %known_place
+  %known_slot = getelementptr i8, ptr %state, i64 %known_offset
   %known = load ptr, ptr %known_slot
   %order = call i32 @PyUnicode_Compare(ptr %text, ptr %known)
   %same = icmp eq i32 %order, 0
@@ -89,8 +90,9 @@ present_or_not:
 present:
   br label %check
 lacking:
-  %lacking_place = getelementptr ptr, ptr %names, i64 %last
-  %lacking_slot = load ptr, ptr %lacking_place
+  %lacking_place = getelementptr i64, ptr %names, i64 %last
+  %lacking_offset = load i64, ptr %lacking_place
+  %lacking_slot = getelementptr i8, ptr %state, i64 %lacking_offset
   %lacking_name = load ptr, ptr %lacking_slot
   call ptr (ptr, ptr, ...) @PyErr_Format(ptr %type_error, ptr @.lacking, ptr %function, ptr %signature,
                                          ptr %lacking_name)

@@ -13,17 +13,18 @@ CONTIGUOUS, ANY_LAYOUT = 0x3C, 0x11C  # PyBUF_FORMAT with PyBUF_C_CONTIGUOUS or 
 
 TEXT = f"""
 ; The elements of a NumPy array of the right type, dtype, shape and layout; null for all else.
-define internal ptr @.numpy_data(ptr %object, ptr %array) nounwind {{
+define internal ptr @.numpy_data(ptr %object, ptr %array, ptr %numpy) nounwind {{
 entry:
   %type_place = getelementptr i8, ptr %object, i64 {TYPE}
   %type = load ptr, ptr %type_place
-  %wanted = load ptr, ptr @.numpy_type
+  %wanted_type_place = getelementptr %Numpy, ptr %numpy, i32 0, i32 1
+  %wanted = load ptr, ptr %wanted_type_place
   %is_array = icmp eq ptr %type, %wanted
   br i1 %is_array, label %header, label %other
 header:
   %index_place = getelementptr %Array, ptr %array, i32 0, i32 6
   %index = load i32, ptr %index_place
-  %wanted_dtype_place = getelementptr ptr, ptr @.numpy_dtypes, i32 %index
+  %wanted_dtype_place = getelementptr %Numpy, ptr %numpy, i32 0, i32 3, i32 %index
   %wanted_dtype = load ptr, ptr %wanted_dtype_place
   %dtype_place = getelementptr i8, ptr %object, i64 {ARRAY_DTYPE}
   %dtype = load ptr, ptr %dtype_place
@@ -165,9 +166,9 @@ yes:
 @.bytes_format = private constant [2 x i8] c"B\\00"
 
 ; The elements of an argument; null, with an exception, if it is no such array.
-define internal ptr @.read_array(ptr %object, ptr %view, ptr %array) nounwind {{
+define internal ptr @.read_array(ptr %object, ptr %view, ptr %array, ptr %numpy) nounwind {{
 entry:
-  %quick = call ptr @.numpy_data(ptr %object, ptr %array)
+  %quick = call ptr @.numpy_data(ptr %object, ptr %array, ptr %numpy)
   %is_quick = icmp ne ptr %quick, null
   br i1 %is_quick, label %done, label %buffer
 done:
@@ -201,7 +202,7 @@ place:
   %rest = and i64 %address, %mask
   %unaligned = icmp ne i64 %rest, 0
   %copy = or i1 %unaligned, %copied
-  call void @.notice_numpy()
+  call void @.notice_numpy(ptr %numpy)
   br i1 %copy, label %contiguous, label %plain
 plain:
   %is_nowhere = icmp eq ptr %data, null ; an empty buffer may be
@@ -243,7 +244,7 @@ failed:
 }}
 
 ; A truth value: one of Python's, or an array without axes.
-define internal ptr @.read_bool(ptr %object, ptr %view, ptr %array) nounwind {{
+define internal ptr @.read_bool(ptr %object, ptr %view, ptr %array, ptr %numpy) nounwind {{
 entry:
   %is_true = icmp eq ptr %object, @_Py_TrueStruct
   br i1 %is_true, label %yes, label %look
@@ -255,7 +256,7 @@ yes:
 no:
   ret ptr @.falsehood
 other:
-  %data = call ptr @.read_array(ptr %object, ptr %view, ptr %array)
+  %data = call ptr @.read_array(ptr %object, ptr %view, ptr %array, ptr %numpy)
   ret ptr %data
 }}
 

@@ -20,6 +20,7 @@ import keyword
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,17 @@ from .array_text import DTYPES
 from .describe import FIXED, NUMPY_NAMES, Function
 
 MAGIC = b"\0pullback functions\0"
-FORMAT = 1
+FORMAT = 2
 """The number of what is written here; what an earlier number meant stays readable."""
 
 MOST_JSON = 16 * 2**20
-MOST_ARRAYS = 2**30
+MOST_REST = 2**30
 """Bytes that are read of a file; no more than a few times as much is made of them."""
 
 _HEAD = re.compile(rb"(\d{1,9}) (\d{1,12}) (\d{1,12}) ([0-9a-f]{64})\n")
+_HEAD_LENGTH = 3 + 1 + 12 + 1 + 12 + 1 + 64 + 1  # as it is written now, so that it does not depend on what it says
+_LINE = 64  # bytes of a line of the processor's memory, at whose beginning arrays are
+_BETWEEN = b"\n\n"
 _MOST_NAME = 255
 _CONTAINERS = {"list": (specs.ListSpec, specs.ListResult), "tuple": (specs.TupleSpec, specs.TupleResult),
                "dict": (specs.DictSpec, specs.DictResult)}
@@ -54,21 +58,47 @@ class KernelError(ValueError):
 # ---- writing
 
 
-def pack(functions: Sequence[Function]) -> bytes:
+@dataclass(frozen=True)
+class Packed:
+    """What a module carries, and where in it the texts of the graphs are and the arrays of each function."""
+
+    data: bytes
+    graphs: int
+    arrays: tuple[tuple[int, ...], ...]
+
+
+def pack(functions: Sequence[Function]) -> Packed:
     """What a module carries of these functions."""
+    rest, places = bytearray(), []
+    for f in functions:
+        places.append([])
+        for each in f.extras:
+            rest += bytes(_to_line(len(rest)))
+            places[-1].append(len(rest))
+            rest += each.tobytes()
+    texts = [show(f.graph).encode() for f in functions]
+    graphs = len(rest)
+    rest += _BETWEEN.join(texts) + b"\0"
     told = [
         {"name": f.name, "names": f.names, "args": [_nodes(each) for each in f.args], "result": _nodes(f.result),
-         "doc": f.doc, "graph": show(f.graph), "extras": [[_dtype(a), a.shape] for a in f.extras]}
-        for f in functions
+         "doc": f.doc, "graph": len(text), "extras": [[_dtype(a), a.shape] for a in f.extras]}
+        for f, text in zip(functions, texts, strict=True)
     ]
-    return seal(json.dumps({"functions": told}, separators=(",", ":")).encode(),
-                b"".join(a.tobytes() for f in functions for a in f.extras))
+    data = seal(json.dumps({"functions": told}, separators=(",", ":")).encode(), bytes(rest))
+    start = len(data) - len(rest)
+    return Packed(data, start + graphs, tuple([tuple([start + at for at in row]) for row in places]))
 
 
-def seal(told: bytes, arrays: bytes) -> bytes:
-    """Both parts behind a head that says their lengths and their checksum."""
-    head = f"{FORMAT} {len(told)} {len(arrays)} {hashlib.sha256(told + arrays).hexdigest()}\n"
-    return MAGIC + head.encode() + told + arrays
+def _to_line(at: int) -> int:
+    """Bytes to the next multiple of 64."""
+    return -at % _LINE
+
+
+def seal(told: bytes, rest: bytes, format: int = FORMAT) -> bytes:
+    """Both parts behind a head that says their lengths and their checksum; the second begins at a multiple of 64."""
+    told += b" " * _to_line(len(MAGIC) + _HEAD_LENGTH + len(told))
+    head = f"{format:03} {len(told):012} {len(rest):012} {hashlib.sha256(told + rest).hexdigest()}\n"
+    return MAGIC + head.encode() + told + rest
 
 
 def _nodes(root: Any) -> list[Any]:
@@ -124,17 +154,17 @@ def unpack(data: bytes) -> list[Function]:
     head = _HEAD.match(data, at + len(MAGIC))
     if head is None:
         raise KernelError("what says how long its functions are is damaged: build it again")
-    format_, told, arrays = (int(head[k]) for k in (1, 2, 3))
+    format_, told, rest = (int(head[k]) for k in (1, 2, 3))
     if not 1 <= format_ <= FORMAT:
         raise KernelError(f"its format is {format_}, and this version reads 1 to {FORMAT}: take a later pullback")
-    if told > MOST_JSON or arrays > MOST_ARRAYS:
-        raise KernelError(f"its functions are {told} and their arrays {arrays} bytes long, expected at most {MOST_JSON}"
-                          f" and {MOST_ARRAYS}")
-    kept = data[head.end():head.end() + told + arrays]
-    if len(kept) != told + arrays or hashlib.sha256(kept).hexdigest().encode() != head[4]:
+    if told > MOST_JSON or rest > MOST_REST:
+        raise KernelError(f"its functions are {told} and what belongs to them {rest} bytes long, expected at most "
+                          f"{MOST_JSON} and {MOST_REST}")
+    kept = data[head.end():head.end() + told + rest]
+    if len(kept) != told + rest or hashlib.sha256(kept).hexdigest().encode() != head[4]:
         raise KernelError("its functions are damaged: build it again")
     try:
-        return _functions(json.loads(kept[:told]), kept[told:])
+        return _functions(json.loads(kept[:told]), kept[told:], _LINE if format_ > 1 else 1)
     except KernelError:
         raise
     except ParseError as error:
@@ -143,20 +173,31 @@ def unpack(data: bytes) -> list[Function]:
         raise KernelError(f"its functions are not what pullback.build writes: {str(error)[:400]}") from None
 
 
-def _functions(told: Any, arrays: bytes) -> list[Function]:
-    made: list[Function] = []
-    at = 0
-    for each in _list(told["functions"]):
-        extras = []
+def _functions(told: Any, rest: bytes, line: int) -> list[Function]:
+    """The functions of json and what stands behind it, where arrays begin at multiples of `line`."""
+    given, extras, at = _list(told["functions"]), [], 0
+    for each in given:
+        row = []
         for dtype, shape in _list(each["extras"]):
             spec = specs.ArraySpec(_text(dtype), tuple(_list(shape)))
-            if len(spec.shape) > 32 or spec.nbytes > len(arrays) - at:
+            at += -at % line
+            if len(spec.shape) > 32 or spec.nbytes > len(rest) - at:
                 raise KernelError("its arrays are cut off: build it again")
-            extras.append(_array(spec, arrays[at:at + spec.nbytes]))
+            row.append(_array(spec, rest[at:at + spec.nbytes]))
             at += spec.nbytes
-        made.append(_function(each, tuple(extras)))
-    if at != len(arrays) or not made or len({f.name for f in made}) != len(made):
-        raise ValueError("expected functions of distinct names, and no arrays but theirs")
+        extras.append(tuple(row))
+    made = []
+    for each, row in zip(given, extras, strict=True):
+        if line > 1:
+            length = _count(each["graph"])
+            graph = rest[at:at + length].decode()
+            at += length + len(_BETWEEN)
+        else:
+            graph = _text(each["graph"])
+        made.append(_function(each, graph, row))
+    end = at + (1 - len(_BETWEEN)) * (line > 1)  # of the text with its last byte
+    if end != len(rest) or not made or len({f.name for f in made}) != len(made):
+        raise ValueError("expected functions of distinct names, and no arrays and texts but theirs")
     return made
 
 
@@ -168,11 +209,11 @@ def _array(spec: specs.ArraySpec, data: bytes) -> np.ndarray:
     return made
 
 
-def _function(told: Any, extras: tuple[np.ndarray, ...]) -> Function:
+def _function(told: Any, text: str, extras: tuple[np.ndarray, ...]) -> Function:
     names = tuple([_name(each) for each in _list(told["names"])])
     args = tuple([_tree(nodes, _spec, 0) for nodes in _list(told["args"])])
     result = _tree(told["result"], _result, 1)
-    graph = parse(_text(told["graph"]), checked=True)
+    graph = parse(text, checked=True)
     if len(set(names)) != len(names) or len(args) != len(names):
         raise ValueError(f"{len(names)} names for {len(args)} arguments, expected one for each")
     made = Function(_name(told["name"]), names, args, result, _text(told["doc"]), graph, extras)

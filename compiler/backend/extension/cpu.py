@@ -1,8 +1,8 @@
 """Levels of processors that a file can be built for, and native code that asks a processor for them.
 
-A file on disk meets other machines than the one that wrote it. So it is built for one of four levels, sets of features
-that the x86-64 psABI names, and not for the very processor at hand; and before anything else it asks the processor it
-is loaded on for every feature of its level.
+A file on disk meets other machines than the one that wrote it. So it is built for one or several of four levels, sets
+of features that the x86-64 psABI names, and not for the very processor at hand; and before anything else it asks the
+processor it is loaded on for every feature of these levels, and takes the highest that is there.
 
 Sources: the x86-64 psABI, section 3.1.1 (levels); Intel's manual, volume 2, CPUID and XGETBV (registers and bits).
 """
@@ -10,6 +10,7 @@ Sources: the x86-64 psABI, section 3.1.1 (levels); Intel's manual, volume 2, CPU
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..machine import cpu_features
@@ -41,7 +42,7 @@ class Level:
         return (*(self.below.features if self.below else ()), *self.added)
 
 
-#: what `MISSING` reads: registers of CPUID leaves 1, 7 and 0x80000001, and the state the system saves
+#: what is read of the processor: registers of CPUID leaves 1, 7 and 0x80000001, and the state the system saves
 WORDS = ("leaf1", "leaf7", "extended", "state")
 
 _V1 = Level("x86-64", 128, False, None, ())
@@ -70,38 +71,69 @@ def host_level() -> Level:
     return next(level for level in reversed(LEVELS.values()) if _llvm_names(level) <= has)
 
 
-def level_named(name: str) -> Level:
-    """The level a user asked for; "host" is that of this machine."""
-    if name == "host":
-        return host_level()
-    if name not in LEVELS:
-        raise ValueError(f"cpu is {name!r}, expected 'host' or one of {', '.join(LEVELS)}")
-    return LEVELS[name]
+ALIASES = {"baseline": "x86-64", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
+
+
+def levels_named(names: str) -> tuple[Level, ...]:
+    """The levels a user asked for, lowest first; "native" is that of this machine."""
+    chosen = set()
+    for name in names.split(",") if isinstance(names, str) else [names]:
+        plain = name.strip() if isinstance(name, str) else name
+        found = host_level() if plain == "native" else LEVELS.get(ALIASES.get(plain, plain))
+        if found is None:
+            allowed = ", ".join(["native", *ALIASES, *LEVELS])
+            raise ValueError(f"cpu is {names!r}, expected one or several, with commas between them, of {allowed}")
+        chosen.add(found.name)
+    return tuple([level for name, level in LEVELS.items() if name in chosen])
 
 
 def _llvm_names(level: Level) -> set[str]:
     return {f.name for f in level.features if f.word != "state"}
 
 
-def missing_text(features: tuple[Feature, ...]) -> str:
-    """`ptr @.missing()`: the name of the first of these features that the processor lacks, or null."""
-    names, lines = [text_constant(f".feature{k}", f.name) for k, f in enumerate(features)], []
-    for k, f in enumerate(features):
-        lines += [
-            f"  %bit{k} = and i32 %{f.word}, {1 << f.bit if f.bit < 31 else -(1 << 31)}",
-            f"  %has{k} = icmp ne i32 %bit{k}, 0",
-            f"  br i1 %has{k}, label %next{k}, label %lacks{k}",
-            f"lacks{k}:",
-            f"  ret ptr @.feature{k}",
-            f"next{k}:",
+def choice_text(levels: Sequence[Level], prefix: str) -> str:
+    """Two functions of the C program or module that this is linked into, and of no other.
+
+    i32 @PREFIX.level()     which of these levels, by its place, is the highest that the processor has; -1 for none
+    ptr @PREFIX.missing()   the name of the first feature of the lowest level that it lacks, or null
+    """
+    named: dict[str, str] = {}
+    functions = []
+    for k, level in enumerate(levels):
+        lines = []
+        for j, f in enumerate(level.features):
+            constant = named.setdefault(f.name, f".feature{len(named)}")
+            lines += [
+                f"  %bit{j} = and i32 %{f.word}, {1 << f.bit if f.bit < 31 else -(1 << 31)}",
+                f"  %has{j} = icmp ne i32 %bit{j}, 0",
+                f"  br i1 %has{j}, label %next{j}, label %lacks{j}",
+                f"lacks{j}:",
+                f"  ret ptr @{constant}",
+                f"next{j}:",
+            ]
+        functions += [_WORDS.replace("LEVEL", str(k)), *lines, "  ret ptr null", "}"]
+    tries = ["  br label %try0"]
+    for j, k in enumerate(reversed(range(len(levels)))):
+        tries += [
+            f"try{j}:",
+            f"  %lacking{j} = call ptr @.missing{k}()",
+            f"  %all{j} = icmp eq ptr %lacking{j}, null",
+            f"  br i1 %all{j}, label %has{j}, label %try{j + 1}",
+            f"has{j}:",
+            f"  ret i32 {k}",
         ]
-    return "\n".join([*names, _QUESTIONS, *lines, "  ret ptr null", "}", ""])
+    return "\n".join([
+        *(text_constant(constant, name) for name, constant in named.items()), _ASK, *functions,
+        f"define hidden i32 @{prefix}.level() nounwind {{", "entry:", *tries, f"try{len(levels)}:", "  ret i32 -1", "}",
+        f"define hidden ptr @{prefix}.missing() nounwind {{", "entry:", "  %name = call ptr @.missing0()",
+        "  ret ptr %name", "}", "",
+    ])
 
 
 _CPUID = 'call {i32, i32, i32, i32} asm "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx}"'
 
 # Leaf 7 and the extended leaf are there if the greatest leaf says so, and XGETBV if bit 27 (OSXSAVE) of leaf 1 does.
-_QUESTIONS = f"""
+_ASK = f"""
 define internal i32 @.cpuid(i32 %leaf, i32 %greatest_of, i32 %register) nounwind noinline {{
 entry:
   %range = {_CPUID}(i32 %greatest_of, i32 0)
@@ -118,8 +150,10 @@ ask:
 absent:
   ret i32 0
 }}
+"""
 
-define internal ptr @.missing() nounwind {{
+_WORDS = f"""
+define internal ptr @.missingLEVEL() nounwind noinline {{
 entry:
   %leaf1 = call i32 @.cpuid(i32 1, i32 0, i32 2)
   %leaf7 = call i32 @.cpuid(i32 7, i32 0, i32 1)

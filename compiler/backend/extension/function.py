@@ -48,11 +48,13 @@ class Native:
     """What a function runs.
 
     kernel    its C function
+    extras    constants of the module, the arrays that are fixed
     failures  for each status from 1 on: the exception, and its text with a %lld for the report
     long      whether other threads may run Python code meanwhile
     """
 
     kernel: str
+    extras: tuple[str, ...]
     failures: tuple[tuple[str, str], ...]
     long: bool
 
@@ -60,7 +62,7 @@ class Native:
 def function_text(function: Function, native: Native, objects: Objects) -> str:
     """The text of a function and of its constants."""
     w = FunctionWriter(function.name, objects)
-    inputs = [*_Arguments(w).read(function), *_extras(w, function)]
+    inputs = [*_Arguments(w).read(function), *native.extras]
     results = _Results(w, function)
     results.prepare()
     _run(w, native, [*inputs, *results.outputs])
@@ -77,15 +79,6 @@ def _array(w: FunctionWriter, dtype: str, shape: tuple[int, ...], at: str = "nul
         f"%Array {{ ptr {at}, ptr {expected}, ptr {sizes}, ptr {w.text(FORMATS[k][0])}, "
         f"i64 {math.prod(shape) * SIZES[k]}, i32 {len(shape)}, i32 {k}, i32 {SIZES[k]}, "
         f"i32 {NUMPY_NUMBERS[k]}, i8 {first}, i8 {second} }}")
-
-
-def _extras(w: FunctionWriter, function: Function) -> list[str]:
-    """Pointers to the arrays that are fixed."""
-    made = []
-    for array in function.extras:
-        data = "".join(f"\\{byte:02X}" for byte in array.tobytes())
-        made.append(w.constant(f'[{array.nbytes} x i8] c"{data}", align 64'))
-    return made
 
 
 class _Arguments:
@@ -147,7 +140,7 @@ class _Arguments:
             assert isinstance(spec, ArraySpec)
             view, array = w.view(), _array(w, spec.dtype, spec.shape, at, w.text(words(spec)))
             reader = "read_bool" if dtype else "read_array"
-            return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array})"))
+            return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array}, ptr %state)"))
         told = f"ptr {at}, ptr {w.text(NUMBERS[dtype])}"
         if dtype in ("i32", "i64"):
             slot, bits = w.slot("i64"), 8 * SIZES[DTYPES.index(dtype)] - 1
@@ -197,7 +190,7 @@ class _Results:
         for node in kernel_results(self._tree):
             if isinstance(node, ArrayResult):
                 data, array = w.slot("ptr"), _array(w, node.dtype, node.shape)
-                made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data})"))
+                made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data}, ptr %state)"))
                 w.hold(made)
                 self._arrays[node.index] = made
                 self.outputs.append(w.load("ptr", data))

@@ -35,17 +35,17 @@ _PYTHON_TYPES = {"bool": "bool", "i32": "int", "i64": "int", "f32": "float", "f6
 # ---- the C header
 
 
-def header(functions: Sequence[tuple[Function, Failures]], module: str, level: Level) -> str:
-    """The declarations of the kernels, which `module`.o has."""
+def header(functions: Sequence[tuple[Function, Failures]], module: str, told: Sequence[str], file: str) -> str:
+    """The declarations of the kernels, which `file` has; `told` are lines about where and how they run."""
     guard = f"{module.upper()}_H"
     return "\n".join([
-        f"/* The kernels of {module}: plain C functions, in {module}.o, for {level.name} processors.",
-        "   Link with -lm.  Arrays are contiguous in row-major order and aligned to their elements; results may not",
-        "   overlap anything.  A kernel returns 0 when it has written its results, -1 if there is no memory for its",
-        "   temporaries, and k > 0 where the Python function raises: an index out of range, an assert, a raise.  Which",
-        "   k means what stands above each declaration; %lld stands for report[0], such as the index.  The results are",
-        "   undefined then.  Temporaries of more than 16 KiB are kept for the next call.  Any number of threads may",
-        "   call a kernel. */",
+        f"/* The kernels of {module}: plain C functions, in {file}.",
+        "   Arrays are contiguous in row-major order and aligned to their elements; results may not overlap anything.",
+        "   A kernel returns 0 when it has written its results, and k > 0 where the Python function raises: an index",
+        "   out of range, an assert, a raise.  Which k means what stands above each declaration; %lld stands for",
+        "   report[0], such as the index.  The results are undefined then.",
+        *(f"   {each}" for each in told),
+        "*/",
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
@@ -63,6 +63,16 @@ def header(functions: Sequence[tuple[Function, Failures]], module: str, level: L
         f"#endif /* {guard} */",
         "",
     ])
+
+
+def on_levels(levels: Sequence[Level]) -> list[str]:
+    """What `header` is told of kernels beside a module."""
+    return [
+        f"Processors of the levels {', '.join(level.name for level in levels)} are served, by code for the",
+        "highest that there is; on others a kernel returns -2 and has done nothing.  It returns -1 if there is no",
+        "memory for its temporaries; those of more than 16 KiB are kept for the next call.  Any",
+        "number of threads may call a kernel.  Link with -lm.",
+    ]
 
 
 def _declaration(function: Function, failures: Failures, module: str) -> str:

@@ -40,7 +40,8 @@ FUNCTIONS = {
     "PyLong_FromString": "ptr (ptr, ptr, i32)",
     "PyMemoryView_FromObject": "ptr (ptr)",
     "PyModule_AddStringConstant": "i32 (ptr, ptr, ptr)",
-    "PyModule_Create2": "ptr (ptr, i32)",
+    "PyModuleDef_Init": "ptr (ptr)",
+    "PyModule_GetState": "ptr (ptr)",
     "PyObject_CallMethod": "ptr (ptr, ptr, ptr, ...)",
     "PyObject_GetAttrString": "ptr (ptr, ptr)",
     "PyObject_GetBuffer": "i32 (ptr, ptr, i32)",
@@ -58,8 +59,8 @@ FUNCTIONS = {
     "Py_IncRef": "void (ptr)",
 }
 EXCEPTIONS = ("ImportError", "IndexError", "MemoryError", "OverflowError", "TypeError", "ValueError")
-VARIABLES = ("PyDict_Type", "PyFloat_Type", "PyList_Type", "PyTuple_Type", "_Py_NoneStruct", "_Py_TrueStruct",
-             "_Py_FalseStruct", *(f"PyExc_{name}" for name in EXCEPTIONS))
+VARIABLES = ("Py_Version", "PyDict_Type", "PyFloat_Type", "PyList_Type", "PyTuple_Type", "_Py_NoneStruct",
+             "_Py_TrueStruct", "_Py_FalseStruct", *(f"PyExc_{name}" for name in EXCEPTIONS))
 
 MESSAGES = {
     "wrong_type": "%s is of type %S, expected %s",
@@ -89,10 +90,10 @@ def text_constant(name: str, text: str) -> str:
     return bytes_constant(name, text.encode() + b"\0")
 
 
-def bytes_constant(name: str, data: bytes) -> str:
+def bytes_constant(name: str, data: bytes, align: int = 1) -> str:
     """A variable that holds these bytes."""
     spelled = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
-    return f'@{name} = private constant [{len(data)} x i8] c"{spelled}"'
+    return f'@{name} = private constant [{len(data)} x i8] c"{spelled}", align {align}'
 
 
 def declarations() -> str:

@@ -7,23 +7,29 @@ the block `leave` gives all of it back and returns `%result`, which is null unti
 from __future__ import annotations
 
 from .argument_text import VIEW_OBJECT, VIEW_SIZE
+from .array_text import NUMPY_STATE
 from .names import text_constant
 
 
 class Objects:
-    """Python objects that the module makes when it is imported, as slots of one table."""
+    """Python objects that each instance of the module makes when it is imported, in its state behind NumPy's."""
 
     def __init__(self) -> None:
         self.values: list[float | str] = []
         self._known: dict[tuple[type, str], int] = {}
 
-    def slot(self, value: float | str) -> str:
-        """The address of the slot of a string or number."""
+    @property
+    def size(self) -> int:
+        """Bytes of the state of a module."""
+        return NUMPY_STATE + 8 * len(self.values)
+
+    def offset(self, value: float | str) -> int:
+        """Where in the state a string or number is."""
         key = (type(value), str(value))  # 0.0 and -0.0 are equal
         if key not in self._known:
             self._known[key] = len(self.values)
             self.values.append(value)
-        return f"getelementptr (ptr, ptr @.objects, i64 {self._known[key]})"
+        return NUMPY_STATE + 8 * self._known[key]
 
 
 class FunctionWriter:
@@ -92,7 +98,7 @@ class FunctionWriter:
         if value is None or isinstance(value, bool):
             return f"@_Py_{'None' if value is None else str(value)}Struct"
         assert isinstance(value, int | float | str)
-        return self.load("ptr", self.objects.slot(value))
+        return self.load("ptr", self.value(f"getelementptr i8, ptr %state, i64 {self.objects.offset(value)}"))
 
     # ---- what the call owns
 
@@ -115,13 +121,14 @@ class FunctionWriter:
     def function(self, names: tuple[str, ...], signature: str) -> str:
         """The function that binds its arguments to `%given` and then does what has been written."""
         count, title, shown = len(names), self.text(f"{self.name}()"), self.text(signature)
-        slots = ", ".join(f"ptr {self.objects.slot(name)}" for name in names)
-        known = self.constant(f"[{count} x ptr] [{slots}]")
+        places = ", ".join(f"i64 {self.objects.offset(name)}" for name in names)
+        known = self.constant(f"[{count} x i64] [{places}]")
         empty = []
         for k in range(self._views):
             empty.append(f"  %empty{k} = getelementptr i8, ptr %views, i64 {k * VIEW_SIZE + VIEW_OBJECT}")
             empty.append(f"  store ptr null, ptr %empty{k}")
         binding = f"ptr %args, i64 %count, ptr %kwnames, ptr {known}, i64 {count}, ptr %bound, ptr {title}, ptr {shown}"
+        binding += ", ptr %state"
         return "\n".join([
             *self.constants,
             f"define internal ptr @.call_{self.name}(ptr %module, ptr %args, i64 %count, ptr %kwnames) nounwind {{",
@@ -132,6 +139,7 @@ class FunctionWriter:
             f"  %views = alloca [{self._views * VIEW_SIZE} x i8], align 16",
             f"  %bound = alloca [{count} x ptr]",
             *self.frame,
+            "  %state = call ptr @PyModule_GetState(ptr %module)",
             *empty,
             "  store i64 0, ptr %depth",
             "  store ptr null, ptr %result",

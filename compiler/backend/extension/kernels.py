@@ -1,0 +1,119 @@
+"""Functions as object files: each kernel for each level of processors, and the C functions that choose among them.
+
+LLVM makes them at the same time, on as many threads as there are processors.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from ...ir.primitive import REGISTRY
+from ...lowering import lower
+from ...lowering.nests.roots import is_long
+from ...lowering.program import Program
+from ...passes import optimize
+from ...settings import settings
+from ..emit import EmittedKernel, emit
+from ..machine import CompilerError, compile_aside
+from ..tiers import BETTER
+from .cpu import Level
+from .describe import Function
+from .dispatch import kernel_of
+
+_ANY_NUMBER = -7_777_777_777_777_777_777  # where a failure's text has a number known only when it happens
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels of one function as texts for the levels, lowest first.
+
+    name      of the C function that runs one of them, which takes so many `pointers`
+    failures  what its statuses from 1 on mean: exceptions' names, and formats for PyErr_Format
+    long      whether other threads may run Python code meanwhile
+    """
+
+    name: str
+    pointers: int
+    failures: tuple[tuple[str, str], ...]
+    long: bool
+    texts: tuple[str, ...]
+
+
+def kernels(function: Function, module: str, levels: Sequence[Level]) -> Kernels:
+    """The kernels of a function of a module."""
+    graph, name = optimize(function.graph), f"{module}_{function.name}"
+    texts, programs = [], []
+    for level in levels:
+        programs.append(lower(graph, level.vector_bits, called=0))
+        made = kernel_of(name, level)
+        emitted = emit(programs[-1], made, level.fma)
+        texts.append(alone(emitted).replace(f"define i64 @{made}(", f"define hidden i64 @{made}("))
+    told = [failures(program) for program in programs]
+    if any(each != told[0] for each in told):
+        raise CompilerError(f"the kernels of {function.name} fail differently. This is a bug in pullback")
+    pointers = len(graph.params) + len(graph.results) + 1
+    return Kernels(name, pointers, told[0], any(map(is_long, programs)), tuple(texts))
+
+
+def alone(emitted: EmittedKernel) -> str:
+    """The text of a kernel that runs without this compiler's threads, and keeps its memory to itself."""
+    text = emitted.text.replace(f"@{emitted.name}.arena = global", f"@{emitted.name}.arena = internal global")
+    for declared, defined in _ALONE.items():
+        text = text.replace(declared, defined)
+    return text
+
+
+def compile_all(jobs: Sequence[tuple[str, int, str]]) -> list[bytes]:
+    """Object files of LLVM texts, each with its level of code generation and LLVM's name of a processor."""
+    with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda job: compile_aside(job[0], job[1], nullcontext(), job[2]), jobs))
+
+
+def jobs_of(made: Sequence[Kernels], levels: Sequence[Level]) -> Iterator[tuple[str, int, str]]:
+    """What `compile_all` makes objects of kernels from."""
+    quality = BETTER if settings.level is None else settings.level
+    for each in made:
+        for text, level in zip(each.texts, levels, strict=True):
+            yield text, quality, level.name
+
+
+_ALONE = {
+    "declare i64 @pullback_poll()": "define internal i64 @pullback_poll() nounwind {\n  ret i64 0\n}",
+    "declare i64 @pullback_parallel(ptr, ptr, i64, i64, ptr)": """\
+define internal i64 @pullback_parallel(ptr %body, ptr %frame, i64 %chunks, i64 %work, ptr %report) nounwind {
+entry:
+  br label %next
+next:
+  %chunk = phi i64 [0, %entry], [%after, %done]
+  %status = call i64 %body(ptr %frame, i64 %chunk, ptr %report)
+  %failed = icmp ne i64 %status, 0
+  br i1 %failed, label %end, label %done
+done:
+  %after = add i64 %chunk, 1
+  %more = icmp ult i64 %after, %chunks
+  br i1 %more, label %next, label %end
+end:
+  ret i64 %status
+}
+""",
+}
+"""What kernels call, in a module without threads, of which C may call functions too: chunks run one after the other,
+and nobody looks for signals."""
+
+
+def failures(program: Program) -> tuple[tuple[str, str], ...]:
+    """What each site of a program raises, as an exception's name and a format for PyErr_Format."""
+    made = []
+    for site in program.sites:
+        error = REGISTRY[site.kind].error(_ANY_NUMBER, *site.facts)  # type: ignore[attr-defined]
+        place = f" (in {site.where})" if site.where else ""
+        text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
+        kind = type(error).__name__
+        known = getattr(builtins, kind, None) is type(error)
+        made.append((kind, text) if known else ("RuntimeError", f"{kind}: {text}"))
+    return tuple(made)
