@@ -58,7 +58,7 @@ def test_wrong_counts_and_names(call: Callable[[Any], Any], words: str) -> None:
     [
         (np.array([1, None]), "loss: argument w is an array of dtype object; accepted are bool, int32, int64"),
         (np.ones(2, np.float16), "loss: argument w is an array of dtype float16"),
-        (np.ones(2, np.uint8), "loss: argument w is an array of dtype uint8"),
+        (np.ones(2, np.longdouble), "loss: argument w is an array of dtype float128"),
         (np.array(["a"]), "loss: argument w is an array of dtype <U1"),
         (2**70, "loss: argument w is the int 1180591620717411303424, which needs more than 64 bits"),
         ({"a": [1.0, np.ones(2, np.float16)]}, "loss: argument w['a'][1] is an array of dtype float16"),
@@ -143,7 +143,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("integer or boolean type, got float64", lambda x: x[np.ones(2)], "integer arrays"),
     ("meets a traced array", lambda x: np.add(x, "text"), "NumPy arrays"),
     ("an array of dtype object", lambda x: x + np.array([1, None, 2]), "known are bool"),
-    ("an array of dtype uint8", lambda x: x + np.ones(3, np.uint8), ".astype(float)"),
+    ("an array of dtype float16", lambda x: x + np.ones(3, np.float16), ".astype(float)"),
     ("returned an array of dtype <U1", lambda x: np.array(["a"]), "return NumPy arrays"),
     ("float16 in NumPy", lambda x: np.sin(x > 0), "x.astype(float)"),
     ("does not take", lambda x: x << 1, "x.astype(float)"),

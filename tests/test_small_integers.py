@@ -6,7 +6,7 @@ import pytest
 import pullback as torch
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, evaluate
-from pullback.compiler.ir.types import SMALL, STORED, Type, parse_type
+from pullback.compiler.ir.types import CARRIED, STORED, Type, parse_type
 from pullback.compiler.ops.elementwise import cast, select
 from pullback.compiler.ops.external import Function, external, numbered
 from pullback.compiler.ops.index import scatter_add, take
@@ -31,7 +31,7 @@ def test_casts_are_numpys(source: str, target: str, size: int) -> None:
         assert made.tolist() == array.astype(np.int64).astype(STORED[target]).tolist()
 
 
-@pytest.mark.parametrize("dtype", SMALL)
+@pytest.mark.parametrize("dtype", CARRIED)
 def test_they_are_moved(dtype: str) -> None:
     array = VALUES[:12].astype(STORED[dtype]).reshape(3, 4)
     places = np.array([2, 0, 1, 1])
@@ -49,7 +49,7 @@ def test_they_are_moved(dtype: str) -> None:
         assert mine.dtype == array.dtype and mine.tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize("dtype", SMALL)
+@pytest.mark.parametrize("dtype", CARRIED)
 def test_their_types_have_names(dtype: str) -> None:
     assert parse_type(f"{dtype}[2,3]") == Type(dtype, (2, 3)) and Type(dtype).numpy == STORED[dtype]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.types import CARRIER
 from .instructions import Instructions, agree
 from .registers import (
     BITS,
@@ -169,11 +170,15 @@ class Arithmetic(Instructions):
         fraction, and what no integer holds becomes the least one."""
         if x.dtype == dtype:
             return x
-        if x.dtype in BITS and BITS[x.dtype] in (8, 16):  # a small integer, by way of i32
-            wide = self._convert("zext" if x.dtype == "u8" else "sext", x, "i32")
-            return self.cast(wide, dtype)
-        if BITS[dtype] in (8, 16):
-            return self._convert("trunc", self.cast(x, "i32"), dtype)
+        if x.dtype == "u64" and dtype in FLOATS:
+            return self._convert("uitofp", x, dtype)
+        if x.dtype in CARRIER:
+            return self.cast(self._carried(x), dtype)
+        if dtype == "u64" and x.dtype in FLOATS:
+            return self._float_to_largest(x)
+        if dtype in CARRIER:
+            wide = self.cast(x, CARRIER[dtype])
+            return self._convert("trunc", wide, dtype) if BITS[dtype] < BITS[wide.dtype] else wide._replace(dtype=dtype)
         if dtype == "bool":
             return self.ne(x, self.like(0, x))
         if x.dtype in FLOATS and dtype in INTEGERS:
@@ -185,6 +190,21 @@ class Arithmetic(Instructions):
         if x.dtype == "bool":
             return self._convert("zext", x, dtype)
         return self._convert("sext" if dtype == "i64" else "trunc", x, dtype)
+
+    def _carried(self, x: Reg) -> Reg:
+        """A number in the integer that carries it; u64 has the bits of its carrier."""
+        carrier = CARRIER[x.dtype]
+        if BITS[x.dtype] == BITS[carrier]:
+            return x._replace(dtype=carrier)
+        return self._convert("zext" if x.dtype.startswith("u") else "sext", x, carrier)
+
+    def _float_to_largest(self, x: Reg) -> Reg:
+        """u64 of a float: what i64 doesn't hold is that of the rest above 2**63, with the upper bit."""
+        top = self.like(2.0**63, x)
+        near = self._float_to_integer(x, "i64")
+        far = self._float_to_integer(self.sub(x, top), "i64")
+        far = self.xor(far, self.like(-(2**63), far))
+        return self.select(self.lt(x, top), near, far)._replace(dtype="u64")
 
     def _float_to_integer(self, x: Reg, dtype: str) -> Reg:
         """LLVM's conversion is poison out of range, so such values become -2**(bits - 1) first.

@@ -75,7 +75,8 @@ _NUMPY_TABLE = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Sca
 
 DTYPES: dict[str, np.dtype] = {
     "bool": np.dtype(np.bool_), "i32": np.dtype(np.int32), "i64": np.dtype(np.int64),
-    "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+    "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8),
+    "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16), "u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64)}
 
 
 def symbol(name: str) -> int:

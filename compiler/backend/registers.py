@@ -7,13 +7,13 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-_SMALL = {"u8": "i8", "i8": "i8", "i16": "i16"}
-_SCALARS = _SMALL | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double", "ptr": "ptr"}
-_SUFFIXES = _SMALL | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
-_IN_MEMORY = _SMALL | {"bool": "i8", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
+_CARRIED = {"u8": "i8", "i8": "i8", "i16": "i16", "u16": "i16", "u32": "i32", "u64": "i64"}
+_SCALARS = _CARRIED | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double", "ptr": "ptr"}
+_SUFFIXES = _CARRIED | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
+_IN_MEMORY = _CARRIED | {"bool": "i8", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 
-BITS = {"bool": 1, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
-BYTES = {"bool": 1, "u8": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
+BITS = {"bool": 1, "i32": 32, "i64": 64, "f32": 32, "f64": 64} | {d: int(t[1:]) for d, t in _CARRIED.items()}
+BYTES = {dtype: max(bits // 8, 1) for dtype, bits in BITS.items()}
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 
@@ -88,7 +88,7 @@ def literal(value: bool | float, dtype: str, width: int = 1) -> Reg:
 def _literal(value: bool | float, dtype: str, width: int) -> Reg:
     if dtype == "bool":
         text = "true" if value else "false"
-    elif dtype in INTEGERS or dtype in _SMALL:
+    elif dtype in INTEGERS or dtype in _CARRIED:
         text = str(wrap(int(value), dtype))
     else:
         number = float(value) if dtype == "f64" else round_to_single(float(value))
@@ -107,7 +107,7 @@ def literal_value(reg: Reg) -> bool | int | float | None:
         text = text[text.index(" ", 7) + 1 : -1]
     if reg.dtype == "bool":
         return {"true": True, "false": False}.get(text)
-    if reg.dtype in INTEGERS or reg.dtype in _SMALL:
+    if reg.dtype in INTEGERS or reg.dtype in _CARRIED:
         return int(text) if text.lstrip("-").isdigit() else None
     if not text.startswith("0x"):
         return None

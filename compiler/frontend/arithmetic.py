@@ -90,7 +90,7 @@ def arithmetic(ufunc: np.ufunc, *operands: Any) -> Any:
     operands = tuple(map(as_operand, operands))
     weak = all(map(_is_python, operands))
     made: Any = _power(operands[0], operands[1], weak) if ufunc is np.power else elementwise(ufunc, *operands)
-    made.weak = weak and made.dtype.kind in "fic"
+    made.weak = weak and made.dtype.kind in "fiuc"
     if weak:
         check_fits(made.tracing, ufunc, operands, made)
     return made

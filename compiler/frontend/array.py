@@ -280,7 +280,7 @@ class Array(Refusals):
 
     def rounded(self, what: str, rounding: np.ufunc) -> Any:
         """The integer that Python's math module makes of a number, for the values of one call."""
-        if self.dtype.kind == "i":
+        if self.dtype.kind in "iu":
             return self
         return int(HOOKS["operate"](rounding, self).number(what, "use NumPy's functions in place of math's"))
 

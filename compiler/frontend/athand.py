@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, Where
-from ..ir.types import Type
+from ..ir.types import CARRIED, Type
 from ..ops.complex.complexes import imag, real, whole
 from ..ops.elementwise import and_, cast, div, eq, ge, lt, ne, not_, or_
 from ..ops.guard import guard
@@ -35,7 +35,7 @@ from ..ops.index import check_indices
 from ..ops.reduce import max_
 from ..ops.shape import reshape
 from ..ops.source import number
-from .complexes import without_complex
+from .complexes import as_computed
 from .tracing import Tracing, enclosing, is_library, user_line
 
 Execute = Callable[[Op, Sequence[np.ndarray]], Sequence[np.ndarray]]
@@ -99,7 +99,7 @@ class AtHand:
 
     def _run(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         try:
-            if any(v.type.is_complex for v in (*op.args, *op.results)):
+            if any(v.type.is_complex or v.type.dtype in CARRIED for v in (*op.args, *op.results)):
                 return self._run_parts(op, given)
             return self.execute(op, given)
         except IndexError as error:
@@ -108,9 +108,9 @@ class AtHand:
             raise
 
     def _run_parts(self, op: Op, given: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """An operation on complex numbers: those that it becomes on their parts."""
+        """An operation on complex numbers or narrow integers: those that it becomes on parts or wider ones."""
         arrays = dict(zip(op.args, given, strict=True))
-        graph = without_complex(Graph(op.prim.name, tuple(arrays), (op,), op.results))
+        graph = as_computed(Graph(op.prim.name, tuple(arrays), (op,), op.results))
         parts = [part for a in arrays.values() for part in ((np.real(a), np.imag(a)) if a.dtype.kind == "c" else (a,))]
         env = dict(zip(graph.params, parts, strict=True))
         for each in graph.body:

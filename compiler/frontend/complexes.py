@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.graph import Graph
 from ..ops.complex.complexes import complex_, whole
+from ..passes.carried import NotOfIntegers, without_carried
 from ..passes.complexes import NotOfComplex, split_complex
 from .array import Array
 from .errors import TraceError, message
@@ -42,14 +43,15 @@ def parts_of(x: Any) -> tuple[Any, Any] | None:
     return (x.real, x.imag) if is_complex else None
 
 
-def without_complex(graph: Graph) -> Graph:
-    """The graph with complex values taken apart, if there are any."""
-    if not _has_complex(graph):
-        return graph
+def as_computed(graph: Graph) -> Graph:
+    """The graph with complex values taken apart and narrow integers carried by wider ones, if there are any."""
     try:
-        return split_complex(graph)
+        return without_carried(split_complex(graph) if _has_complex(graph) else graph)
     except NotOfComplex as error:
         fix = "work on np.real(z) and np.imag(z)"
+        raise TraceError(message(str(error), error.where, fix)) from None
+    except NotOfIntegers as error:
+        fix = "convert it: x.astype(np.int64), or .astype(float)"
         raise TraceError(message(str(error), error.where, fix)) from None
 
 
@@ -60,4 +62,4 @@ def _has_complex(graph: Graph) -> bool:
     )
 
 
-__all__ = ["Parts", "parts_of", "without_complex"]
+__all__ = ["Parts", "as_computed", "parts_of"]

@@ -33,7 +33,7 @@ def _never(x: Any) -> bool:
 
 def times(self: Any, other: Any) -> Any:
     """self * other; a sequence is repeated, as it is by Python's and NumPy's integers."""
-    if isinstance(other, (list, tuple, str)) and not self.shape and self.dtype.kind == "i":
+    if isinstance(other, (list, tuple, str)) and not self.shape and self.dtype.kind in "iu":
         return other * self.__index__()
     return HOOKS["operate"](np.multiply, self, other) if operand(other) else NotImplemented
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Value
-from ..ir.types import DTYPES, PARTS, TRACED
+from ..ir.types import PARTS, STORED, TRACED
 from ..ops import elementwise, reduce, shape, source
 from ..ops.complex.complexes import imag, real
 from .array import Array, find, here, value_of
@@ -76,7 +76,7 @@ def result_dtype(*operands: Any) -> np.dtype:
 def _known(dtype: Any) -> np.dtype:
     made = np.dtype(dtype)
     if made not in TRACED:
-        known = ", ".join(map(str, DTYPES.values()))
+        known = ", ".join(map(str, STORED.values()))
         raise TraceError(message(f"dtype {made} is not supported", user_line(), f"use {known}"))
     return made
 
@@ -168,7 +168,7 @@ def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[Any, ...]) -> V
     """A number in every element."""
     if _known(dtype).kind == "c":
         return now.emit(source.const, type=typed(TRACED[dtype], shape), value=dtype.type(x).item())
-    if _known(dtype).kind == "i" and isinstance(x, int):
+    if _known(dtype).kind in "iu" and isinstance(x, int):
         info = np.iinfo(dtype)
         if not info.min <= x <= info.max:
             raise OverflowError(f"Python integer {x} out of bounds for {dtype}")

@@ -25,7 +25,7 @@ from .array import Array
 from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture import needs_walk, walk
 from .capture.source import code_of
-from .complexes import without_complex
+from .complexes import as_computed
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .patched.patches import patched
 from .patched.recoded import recoded
@@ -220,7 +220,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
         results: list[Value] = []
         result = Outputs(now, signature, results, outside.seen).spec(returned)
     now.builder.where = None
-    graph = without_complex(now.builder.finish(results))
+    graph = as_computed(now.builder.finish(results))
     extras = tuple(given for _, given in now.extras)
     now.athand = None
     apart = not any(isinstance(each, Array) for each in (*(values[0] if values else ()), *extras))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.containers import Structure, apart, is_declared, is_record
-from ..ir.types import COMPLEX, DTYPES, MAX_RANK, NAMES
+from ..ir.types import COMPLEX, MAX_RANK, NAMES, STORED
 from .array import Array
 from .complexes import Parts, parts_of
 from .static_keys import Still, static_key, static_value
@@ -226,7 +226,7 @@ def canonical(array: np.ndarray) -> np.ndarray:
     if dtype not in NAMES:
         native = dtype.newbyteorder("=")
         if native not in NAMES:
-            known = ", ".join(map(str, [*DTYPES.values(), *COMPLEX.values()]))
+            known = ", ".join(map(str, [*STORED.values(), *COMPLEX.values()]))
             fix = f"accepted are {known}: convert it with .astype(float)"
             raise BadLeaf(f"is an array of dtype {dtype}", fix)
         array = array.astype(native)
@@ -304,7 +304,7 @@ def spelled(node: Signature) -> str:
         return f"a Python {kind}"
     if kind == "static":
         return repr(static_value(node[1]))
-    dtype = DTYPES[dtype_of(node)]
+    dtype = STORED[dtype_of(node)]
     if kind == "traced" and node[1] and not node[3]:
         return "a Python float" if dtype.kind == "f" else "a Python int"
     return f"a NumPy scalar of {dtype}" if kind == "scalar" else f"an array of {dtype}, shape {shape_of(node)}"

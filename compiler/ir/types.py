@@ -18,9 +18,14 @@ DTYPES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
 }
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
-SMALL: dict[str, np.dtype] = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16)}
-"""Integers that are only stored, moved and cast: arithmetic is that of i32, to and from which they are converted."""
+CARRIED: dict[str, np.dtype] = {
+    "u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64),
+}  # fmt: skip
+"""Integers that native code only stores, moves and casts: a wider one carries them (`passes.carried`)."""
+
+CARRIER = {"u8": "i32", "i8": "i32", "i16": "i32", "u16": "i32", "u32": "i64", "u64": "i64"}
+"""The dtype in which they are computed with; i64 has the bits of u64."""
 
 COMPLEX: dict[str, np.dtype] = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
 """Only of values that are being traced: a finished trace has pairs of real values in their place (`passes.complex`)."""
@@ -28,10 +33,11 @@ COMPLEX: dict[str, np.dtype] = {"c64": np.dtype(np.complex64), "c128": np.dtype(
 PARTS = {"c64": "f32", "c128": "f64"}
 """The dtype of the real and of the imaginary parts."""
 
+STORED = DTYPES | CARRIED
+NAMES = {dtype: name for name, dtype in STORED.items()}
 TRACED = NAMES | {dtype: name for name, dtype in COMPLEX.items()}
 """Names of the dtypes that traced values can have."""
 
-STORED = DTYPES | SMALL
 _ALL = STORED | COMPLEX
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
@@ -150,7 +156,7 @@ class Type:
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
         if dtype not in _ALL and (dtype != "tape" or shape):
-            raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(DTYPES)}")
+            raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(STORED)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
         elements = 1
@@ -232,7 +238,7 @@ def type_of(array: object) -> Type:
     a = np.asarray(array)
     name = NAMES.get(a.dtype)
     if name is None:
-        raise TypeError(f"arrays of dtype {a.dtype} are not supported; use {', '.join(DTYPES)}")
+        raise TypeError(f"arrays of dtype {a.dtype} are not supported; use {', '.join(STORED)}")
     return Type(name, a.shape)
 
 

@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ir.primitive import ALWAYS, NEVER, VECTORS, Primitive
-from ..ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, SMALL, STORED
+from ..ir.types import CARRIER, COMPLEX, DTYPES, FLOATS, INTEGERS, STORED
 from ..loops import Apply, Map
 from .partials import PARTIALS
 from .term import Terms
+from .truncated import truncated
 
 KINDS = {
     "float": FLOATS,
@@ -81,7 +82,7 @@ class Elementwise(Primitive):
             given = ", ".join(map(str, types))
             raise TypeError(f"{self.name} takes {self.arity} arguments of one type, got {given}")
         first = types[0]
-        if first.dtype not in self.kinds:
+        if CARRIER.get(first.dtype, first.dtype) not in self.kinds:
             raise TypeError(f"{self.name} takes {', '.join(self.kinds)}, got {first}")
         return (first.with_dtype(self.result) if self.result else first,)
 
@@ -307,7 +308,7 @@ select = Select("select")
 
 
 class Cast(Primitive):
-    """Another element kind, as astype; floats out of range give the least integer, small ones i32's low bits."""
+    """Another element kind, as astype; floats out of range give the least integer, carried ones its low bits."""
 
     arity = 1
     attributes: ClassVar = {"dtype": "word"}
@@ -320,14 +321,8 @@ class Cast(Primitive):
         return (types[0].with_dtype(attrs["dtype"]),)
 
     def evaluate(self, args, attrs, regions):
-        (x,), to = args, (STORED | COMPLEX)[attrs["dtype"]]
-        if x.dtype.kind == "f" and attrs["dtype"] in SMALL:
-            (x,) = self.evaluate([x], {"dtype": "i32"}, ())
-        if x.dtype.kind == "f" and to.kind == "i":
-            info = np.iinfo(to)
-            ok = (x >= info.min) & (x < -float(info.min))
-            return [np.where(ok, np.where(ok, x, 0).astype(to), info.min).astype(to)]
-        return [x.astype(to)]
+        (x,), dtype = args, attrs["dtype"]
+        return [(truncated(x, dtype) if x.dtype.kind == "f" else x).astype((STORED | COMPLEX)[dtype])]
 
     def define(self, op, reads):
         dtype = op.attrs["dtype"]

@@ -30,6 +30,7 @@ from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import Structure
 from ...compiler.ir.graph import Graph
+from ...compiler.ir.types import CARRIED
 from ...compiler.ops.external import calls_of
 from ..transforms import jit
 from . import function as functions
@@ -166,6 +167,10 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if opaque is not None:
         what = f"{name} calls external {opaque}, which is Python of this process"
         raise TypeError(f"{what}: a module can hold no such call")
+    narrow = next((v.type for v in (*compiled.graph.params, *compiled.graph.results) if v.type.dtype in CARRIED), None)
+    if narrow is not None:
+        what = f"{name} takes, reads or returns numbers of dtype {narrow.numpy}"
+        raise TypeError(f"{what}: a module has bool, int32, int64, float32 and float64; convert with .astype")
     names = _plain_names(owner.argument_names(len(args)))
     taken = tuple([_taken(each, f"{name}: argument {path}") for each, path in zip(args, names, strict=True)])
     extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in compiled.traced.extras])

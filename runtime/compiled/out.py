@@ -23,7 +23,7 @@ from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import LeafResult, from_arrays, items_of
 from ...compiler.frontend.tree import container
 from ...compiler.ir.containers import Structure, apart
-from ...compiler.ir.types import DTYPES
+from ...compiler.ir.types import STORED
 from . import kernels
 
 NAME = "out"
@@ -114,7 +114,7 @@ class Places:
 
     def _array(self, result: Any, out: Any, place: str) -> Any:
         dtype, shape = _NUMBERS.get(type(result)) or result.dtype, getattr(result, "shape", ())
-        _check(self._title, place, out, DTYPES[dtype], shape)
+        _check(self._title, place, out, STORED[dtype], shape)
         twice = any(k == result.index for k, _, _ in self.arrays)
         self.arrays.append((result.index, np.asarray(out), place))
         return None if twice or type(out) is not np.ndarray else specs.ArraySpec(dtype, shape)

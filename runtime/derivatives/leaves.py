@@ -17,7 +17,7 @@ from ...compiler.frontend.array import Array
 from ...compiler.frontend.errors import message
 from ...compiler.frontend.static_keys import is_still, static_key
 from ...compiler.ir.graph import Where
-from ...compiler.ir.types import DTYPES
+from ...compiler.ir.types import STORED
 
 NONE = ("static", static_key(None))
 
@@ -105,7 +105,7 @@ def size_of(x: Any) -> int:
 
 
 def dtype_of(x: Any) -> np.dtype:
-    return DTYPES[x.type.dtype] if isinstance(x, Array) else np.asarray(x).dtype
+    return STORED[x.type.dtype] if isinstance(x, Array) else np.asarray(x).dtype
 
 
 __all__ = ["Floats", "dtype_of", "floats", "leaf", "shape_of", "size_of", "without_numbers"]

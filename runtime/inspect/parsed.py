@@ -19,7 +19,7 @@ from ...compiler.ir.graph import Graph, Op, Value, inline, sized
 from ...compiler.ir.measure import names_in
 from ...compiler.ir.text import ParseError, show
 from ...compiler.ir.text import parse as graph_of
-from ...compiler.ir.types import COMPLEX, SMALL, Size, Type
+from ...compiler.ir.types import CARRIED, COMPLEX, Size, Type
 from ...compiler.ops.external import external
 from ..compiled.derive import Jit
 from ..compiled.function import Function
@@ -57,7 +57,7 @@ def parse(text: str) -> Function:
     graph = graph_of(text, checked=True)
     _refuse(graph, graph)
     for p in graph.params:
-        if p.type.is_tape or p.type.dtype in COMPLEX or p.type.dtype in SMALL:
+        if p.type.is_tape or p.type.dtype in COMPLEX or p.type.dtype in CARRIED:
             raise ParseError(f"line 1, column 1: a parameter of a graph that is run cannot be {p.type}", 1, 1)
     if not graph.results or any(r.type.is_tape for r in graph.results):
         raise ParseError(f"line 1, column 1: @{graph.name} returns no arrays, so it cannot be run", 1, 1)

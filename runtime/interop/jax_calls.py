@@ -21,7 +21,7 @@ import numpy as np
 from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.static_keys import static_key, static_value
-from ...compiler.ir.types import NAMES
+from ...compiler.ir.types import DTYPES, NAMES
 from ..compiled.function import Function
 from ..transforms import jit
 from . import packages
@@ -219,8 +219,8 @@ class InJax:
             return None
         aval = jax.typeof(jax.numpy.asarray(x))
         name = NAMES.get(np.dtype(aval.dtype)) if aval.dtype != jax.dtypes.float0 else None
-        if name is None:
-            known = ", ".join(str(d) for d in NAMES)
+        if name not in DTYPES:
+            known = ", ".join(map(str, DTYPES.values()))
             raise TypeError(f"{self.__name__} in JAX: an argument has dtype {aval.dtype}; supported are {known}")
         if getattr(aval, "weak_type", False) and not aval.shape and name in ("f64", "i64"):
             return tree.FLOAT if name == "f64" else tree.INT

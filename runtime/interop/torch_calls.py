@@ -21,7 +21,7 @@ import numpy as np
 from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.static_keys import static_key, static_value
-from ...compiler.ir.types import DTYPES, Type
+from ...compiler.ir.types import STORED, Type
 from ..compiled.function import Function
 from ..transforms import jit
 from . import packages
@@ -117,7 +117,7 @@ def eager() -> Callable[[Sequence[Any], int], Any]:
 def torch_dtypes() -> dict[str, Any]:
     """PyTorch's dtypes by our names."""
     torch = packages.torch()
-    return {name: getattr(torch, str(dtype)) for name, dtype in DTYPES.items() if hasattr(torch, str(dtype))}
+    return {name: getattr(torch, str(dtype)) for name, dtype in STORED.items() if hasattr(torch, str(dtype))}
 
 
 def _run(flat: Flat, inputs: Sequence[Any]) -> list[Any]:

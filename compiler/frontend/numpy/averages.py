@@ -36,7 +36,7 @@ def _count(x: Array, axis: Axis, mask: Any, keepdims: bool, less: Any = 0) -> An
 
 
 def _divided(x: Array, dtype: Any) -> Any:
-    return np.float64 if dtype is None and x.dtype.kind in "bi" else dtype
+    return np.float64 if dtype is None and x.dtype.kind in "biu" else dtype
 
 
 @implements(np.mean)
@@ -83,7 +83,7 @@ def average(
     _now, w = traced(weights)
     if w.shape != x.shape:
         w = _spread_weights(w, x, axis)
-    kind = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "bi" else []))
+    kind = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
     x, w = x.astype(kind), w.astype(kind)
     total = sum_(w, axis, None, keepdims)
     holds(elementwise(np.not_equal, total, 0).all(), "Weights sum to zero, can't be normalized", ZeroDivisionError)
@@ -126,7 +126,7 @@ def _checked_weights(name: str, w: Any, observations: int) -> Any:
     if shape != (observations,):
         raise RuntimeError(f"incompatible numbers of samples and {name}")
     _now, weights = traced(w)
-    if name == "fweights" and weights.dtype.kind != "i":
+    if name == "fweights" and weights.dtype.kind not in "iu":
         raise TypeError("fweights must be integer")
     holds(elementwise(np.greater_equal, weights, 0).all(), f"{name} cannot be negative")
     return weights.astype(np.float64)

@@ -44,7 +44,7 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> Array:
     given = [as_operand(c) for c in rows]
     kind = result_dtype(*given)
     _now, at = traced(a)
-    if at.dtype.kind not in "bi":
+    if at.dtype.kind not in "biu":
         raise TypeError(f"np.choose wants whole numbers that say which, got {at.type}")
     shape = common_shape("choose", at, *given)
     n, at = len(given), broadcast_to(at.astype(np.int64), shape)

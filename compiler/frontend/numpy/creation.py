@@ -61,7 +61,7 @@ def linspace(
     if endpoint and num > 1:
         made = where(elementwise(np.equal, count, num - 1), b, made)
     wanted = kind if dtype is None else np.dtype(dtype)
-    if wanted.kind == "i":
+    if wanted.kind in "iu":
         made = elementwise(np.floor, made)
     made = moveaxis(made, 0, axis).astype(wanted)
     if not retstep:

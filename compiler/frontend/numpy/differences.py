@@ -60,7 +60,7 @@ def _spacings(given: tuple[Any, ...], x: Array, axes: tuple[int, ...]) -> list[A
             raise ValueError("distances must be either scalars or 1d")
         if shape and shape[0] != x.shape[axis]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        steps = np.diff(h.astype(np.float64) if shape and h.dtype.kind in "bi" else h) if shape else h
+        steps = np.diff(h.astype(np.float64) if shape and h.dtype.kind in "biu" else h) if shape else h
         even = shape and not isinstance(steps, Array) and (steps == steps[0]).all()
         found.append(steps[0] if even else steps)
     return found
@@ -156,7 +156,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     front = [slice(None)] * place
     steps = diff(x, axis=place)
     kind = result_dtype(steps, period)
-    whole = kind.kind == "i"
+    whole = kind.kind in "iu"
     high, ambiguous = (period // 2, period % 2 == 0) if whole else (period / 2, True)
     jump = period / 2 if discont is None else discont
     folded = (steps + high) % period - high

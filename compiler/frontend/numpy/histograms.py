@@ -41,7 +41,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         fix = "use np.histogram(x, bins=n, range=(0, n)), whose size is known"
         x = selected("np.bincount", x, fix)
     x = np.asarray(x, np.int64 if np.size(x) == 0 else None)
-    if x.dtype.kind not in "bi" or x.ndim != 1:
+    if x.dtype.kind not in "biu" or x.ndim != 1:
         raise TypeError(f"np.bincount takes whole numbers along one axis, got {x.dtype} of {x.ndim} axes")
     if x.size and x.min() < 0:
         raise ValueError("'list' argument must have no negative elements")

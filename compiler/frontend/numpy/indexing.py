@@ -155,7 +155,7 @@ def _entry(e: Any, x: Array) -> list[Any]:
     if isinstance(e, Array) and e.dtype == bool:
         fix = "use np.where(mask, x, 0), which keeps the shape"
         raise _refused("x[mask] with a traced mask has a size that depends on values", x, fix)
-    if isinstance(e, Array) and e.dtype.kind == "i":
+    if isinstance(e, Array) and e.dtype.kind in "iu":
         return [e]
     kind = e.type if isinstance(e, Array) else getattr(e, "dtype", type(e).__name__)
     raise _refused(f"arrays used as indices must be of integer or boolean type, got {kind}", x)

@@ -18,7 +18,7 @@ from .ufuncs import elementwise
 
 def _whole(x: Any, name: str) -> Array:
     _now, y = traced(x)
-    if y.dtype.kind != "i":
+    if y.dtype.kind not in "iu":
         raise TraceError(message(f"{name}: only int indices permitted", user_line(), "cast them: i.astype(int)"))
     return y.astype(np.int64)
 

@@ -60,7 +60,7 @@ def keep(now: Tracing, value: Value, x: Array, axes: tuple[int, ...], keepdims: 
 def _sum_dtype(x: Array, dtype: Any) -> np.dtype:
     if dtype is not None:
         return np.dtype(dtype)
-    return np.dtype(np.int64) if x.dtype.kind in "bi" else x.dtype
+    return np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
 def only(x: Array, mask: Any, unit: Any) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.elementwise import cast
 from ...ops.scipy import inverses
 from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
@@ -160,8 +161,19 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
-    made: Any = formula(m, *terms)
+    signed = {d.name for d in dtypes[: len(terms)]} == {"int64", "uint64"}
+    made: Any = _signed(m, formula, terms) if signed else formula(m, *terms)
     return tuple([Array(now, each.value) for each in made]) if isinstance(made, tuple) else Array(now, made.value, weak)
+
+
+def _signed(m: Terms, formula: Callable[..., Any], terms: list[Term]) -> Term:
+    """A comparison of i64 with u64, which have no dtype in common: what is negative is less than all."""
+    k = next(k for k, t in enumerate(terms) if t.value.type.dtype == "i64")
+    signed, kind = terms[k], terms[k].value.type
+    below = formula(m, *[m.number(-1 if k == place else 0, kind) for place in (0, 1)])
+    both = list(terms)
+    both[k] = m(m.b.emit(cast, signed.value, dtype="u64")[0])
+    return m.select(m.lt(signed, 0), below, formula(m, *both))
 
 
 def spelled(ufunc: np.ufunc) -> str:
@@ -176,7 +188,7 @@ def power(x: Any, y: Any) -> Array:
     dtype = loop_here(np.power, (x, y))[0]
     if dtype.kind == "c":
         return _complex_power(x, y, exponent, dtype)
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         if isinstance(y, Array) and not y.shape and not y.weak and y.has_numbers():
             exponent = int(y.number("an exponent", ""))
         if exponent is None:

@@ -112,7 +112,7 @@ def _making(value: float) -> Meaning:
     def made(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
         now = current()
         ours = now is None or not now.stores or is_library(sys._getframe(CALLER).f_code.co_filename)
-        if ours or more or np.dtype(dtype).kind not in "fi":
+        if ours or more or np.dtype(dtype).kind not in "fiu":
             return NOT_MINE
         return Array(here(), conform(here(), as_operand(value), np.dtype(dtype), sizes(shape)))
 
@@ -185,7 +185,7 @@ def store(x: Array, key: Any, value: Any) -> None:
 
 
 def _is_whole(e: Any) -> bool:
-    return isinstance(e, (int, np.integer)) or (isinstance(e, Array) and not e.shape and e.dtype.kind == "i")
+    return isinstance(e, (int, np.integer)) or (isinstance(e, Array) and not e.shape and e.dtype.kind in "iu")
 
 
 HOOKS["store"] = store

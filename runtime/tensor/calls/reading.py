@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import INTEGERS, SMALL, STORED
+from ....compiler.ir.types import CARRIED, INTEGERS, STORED
 from ..trace.crowd import crowd
 from ..trace.fragments import Operation
 from ..trace.states import NUMBER, SEQUENCE, STATIC, TENSOR, Template, forest
@@ -239,7 +239,7 @@ def enter(tape: Tape, t: Any, place: Any, cell: Any, n: int) -> None:
 
 def fits(value: Any, dtype: str) -> bool:
     """Whether a number is one of these."""
-    if dtype in INTEGERS or dtype in SMALL:
+    if dtype in INTEGERS or dtype in CARRIED:
         info = np.iinfo(STORED[dtype])
         return info.min <= value <= info.max
     return dtype != "f32" or type(value) is not float or not FLOAT_MAX < abs(value) < inf

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ....compiler.ir.types import SMALL, Type
+from ....compiler.ir.types import CARRIED, Type
 from ....compiler.ops.elementwise import cast
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Term
@@ -179,9 +179,9 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     small = small_result(kinds, dtype, attributes)
     if small:
         refuse_numbers(further)
-        values = [cast(b, v, dtype="i32") if v.type.dtype in SMALL else v for v in values]
-        dtype = "i32" if dtype in SMALL else dtype
-        attributes = tuple(["i32" if isinstance(a, str) and a in SMALL else a for a in attributes])
+        values = [cast(b, v, dtype="i32") if v.type.dtype in CARRIED else v for v in values]
+        dtype = "i32" if dtype in CARRIED else dtype
+        attributes = tuple(["i32" if isinstance(a, str) and a in CARRIED else a for a in attributes])
     if dtype is not None:
         values = [v if v.type.dtype == dtype else cast(b, v, dtype=dtype) for v in values]
     if operation.spreads:

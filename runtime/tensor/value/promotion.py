@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....compiler.ir.graph import Builder, Value
-from ....compiler.ir.types import FLOATS, SMALL
+from ....compiler.ir.types import CARRIED, FLOATS
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape
 from .cells import Kind
@@ -116,10 +116,10 @@ def small_result(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any
     It is the dtype among the attributes, or that in which all is computed, or that of the first argument that has one;
     "i32" where that is asked for.
     """
-    asked = [a for a in attributes if isinstance(a, str) and (a in SMALL or a == "i32")]
+    asked = [a for a in attributes if isinstance(a, str) and (a in CARRIED or a == "i32")]
     found = [*asked, *([dtype] if dtype else [k.dtype for k in kinds])]
-    chosen = next((d for d in found if d in SMALL or d == "i32"), "")
-    return chosen if chosen in SMALL or any(k.dtype in SMALL for k in kinds) else ""
+    chosen = next((d for d in found if d in CARRIED or d == "i32"), "")
+    return chosen if chosen in CARRIED or any(k.dtype in CARRIED for k in kinds) else ""
 
 
 def c_name(dtype: str) -> str:
