@@ -143,6 +143,8 @@ def _rewind(tape: Tape, calls: Sequence[Call]) -> None:
             t._cell = tape.cell_at(tape.origin(n), t._kind)
             t._cell.stale = 0
             t._written -= 1
+            if t._storage is not None:  # another thread shares it since, who has counted the write
+                t._storage.version -= 1
 
 
 def _forget(tape: Tape, calls: Sequence[Call]) -> None:
