@@ -215,7 +215,7 @@ def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
     tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
     path, array, requires_grad = x._path, x._array(), x.requires_grad
     if x._storage is not None:
-        return _sharing, (type(x), x._storage, path, requires_grad)
+        return sharing, (type(x), x._storage, path, requires_grad)
     return _restored, (type(x), np.array(array), requires_grad)
 
 
@@ -230,7 +230,7 @@ def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tens
     return made
 
 
-def _sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
+def sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
     made = _restored(cls, np.array(part_of(storage.value(), path), order="C"), requires_grad)
     made._storage, made._path, made._seen = storage, path, storage.edition
     return made
