@@ -267,7 +267,8 @@ def changed(data: bytes, draw: random.Random) -> bytes:
 
 def test_ten_thousand_damaged_files() -> None:
     base = torch.arange(6.0)
-    value: Any = OrderedDict(w=base.reshape(2, 3), v=base[1:4], p=nn.Parameter(torch.ones(3)), b=[torch.tensor([True]), {1}])
+    value: Any = OrderedDict(w=base.reshape(2, 3), v=base[1:4], p=nn.Parameter(torch.ones(3)))
+    value["b"] = [torch.tensor([True]), {1}]
     value["n"] = {"x": (1, 2.5, None, "text", b"x", 1j), 3: torch.Size([2]), "d": torch.float32}
     whole = saved(value)
     kept = zipfile.ZipFile(io.BytesIO(whole))

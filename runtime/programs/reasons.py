@@ -49,7 +49,6 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("torch.optim", "Adafactor", "Adam and RMSprop are there"),
     ("torch.distributions", ".*", "this family is not written yet; the others are in pullback.distributions"),
     ("torch.utils.data", ".*[dD]ata[pP]ipe.*|DataChunk|.*validation.*|.*determinis.*", "PyTorch gave data pipes up"),
-    ("torch.utils.data", "DistributedSampler", MANY),
     ("torch|torch.Tensor", "sym_.*|Sym.*", SHAPES),
     (
         "torch|torch.Tensor", "(?i).*sparse.*|.*_indices.*|indices|values(_copy)?|is_coalesced|coalesce|hsmm|s?spaddmm"

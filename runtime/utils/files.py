@@ -76,11 +76,12 @@ def load(
         raise AttributeError(f"load(f): expected a path or a file to read from, got {type(f).__name__}")
     if mmap and not named:
         raise ValueError("f must be a file path in order to use the mmap argument")
+    reader: Any = f
     try:
         if named:
             with named.open("rb") as file:
                 return _value(file, named, map_location, bool(mmap))
-        return _value(io.BytesIO(f.read()), None, map_location, False)
+        return _value(io.BytesIO(reader.read()), None, map_location, False)
     except EOFError:
         raise EOFError(f"load: {_name(f)} is empty") from None
     except Damaged as error:
