@@ -1,5 +1,6 @@
 """Files in PyTorch's format: memory stays shared, and hostile or damaged ones give one error or a value, in bounds."""
 
+import gzip
 import io
 import pickle
 import random
@@ -35,6 +36,14 @@ def archive(stream: bytes, *arrays: Any, more: Any = ()) -> bytes:
     file = io.BytesIO()
     archives.write(file, [("data.pkl", stream), *((f"data/{k}", a) for k, a in enumerate(arrays)), *more])
     return file.getvalue()
+
+
+def old(stream: bytes, *arrays: Any) -> bytes:
+    """A file as it was before version 1.6."""
+    facts = (0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True})
+    keys = pickle.dumps([str(k) for k in range(len(arrays))], 2)
+    parts = [struct.pack("<q", len(a) // 4 if len(a) > 8 else len(a)) + bytes(a) for a in arrays]
+    return b"".join([*(pickle.dumps(fact, 2) for fact in facts), stream, keys, *parts])
 
 
 def op(module: str, name: str) -> bytes:
@@ -97,6 +106,13 @@ def test_attributes_and_turned_views() -> None:
     y = torch.from_numpy(np.asfortranarray(np.arange(6.0).reshape(2, 3)))
     first, second, third = loaded(saved([x, p, y]))
     assert first.note == {"a": [1]} and second.note == "b" and third.tolist() == y.tolist()
+
+
+def test_files_that_are_streams(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "x.gz", "wb") as file:
+        torch.save([torch.ones(2)], file)
+    with gzip.open(tmp_path / "x.gz", "rb") as file:
+        assert torch.load(file)[0].tolist() == [1, 1]
 
 
 def test_equal_values_give_equal_files() -> None:
@@ -273,10 +289,16 @@ def test_ten_thousand_damaged_files() -> None:
     whole = saved(value)
     kept = zipfile.ZipFile(io.BytesIO(whole))
     stream, arrays = kept.read("archive/data.pkl"), [kept.read(f"archive/data/{k}") for k in range(3)]
+    before = old(stream, *arrays)
+    assert loaded(before)["v"].tolist() == [1, 2, 3]
     draw, read, slowest = random.Random(5), 0, 0.0
     with memory(3 << 29):
         for k in range(10_000):
-            data = changed(whole, draw) if k % 3 == 0 else archive(changed(stream, draw), *arrays)
+            kind = k % 4
+            if kind < 2:
+                data = archive(changed(stream, draw), *arrays)
+            else:
+                data = changed(whole if kind == 2 else before, draw)
             start = time.perf_counter()
             try:
                 loaded(data)

@@ -232,12 +232,13 @@ def test_tensors_of_workers_are_tensors() -> None:
 
 
 def test_what_a_loader_refuses() -> None:
-    for error, words, options in (
+    cases: tuple[tuple[type[Exception], str, dict[str, Any]], ...] = (
         (ValueError, "start method", {"num_workers": 1, "multiprocessing_context": "thread"}),
         (TypeError, "context object", {"num_workers": 1, "multiprocessing_context": 3}),
         (ValueError, "num_workers > 0", {"multiprocessing_context": "fork"}),
         (ValueError, "num_workers > 0", {"persistent_workers": True}),
-    ):
+    )
+    for error, words, options in cases:
         with pytest.raises(error, match=words):
             D.DataLoader([1], **options)
     with pytest.raises(AssertionError, match="prefetch_factor"):

@@ -103,9 +103,16 @@ class Archive:
             raise Damaged(f"its record {name[:80]!r} has other bytes than were written (the checksum differs)")
 
 
+class _Stream:
+    """A file that is written from the beginning to the end, as pipes and packed files must be."""
+
+    def __init__(self, file: Any) -> None:
+        self.write, self.flush = file.write, getattr(file, "flush", lambda: None)
+
+
 def write(file: Any, records: Iterable[tuple[str, Any]]) -> None:
     """Write records, (name, bytes or array) each, so that equal ones give equal files."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as made:
+    with zipfile.ZipFile(_Stream(file), "w", zipfile.ZIP_STORED) as made:  # type: ignore[arg-type]
         for name, data in records:
             view = data if isinstance(data, bytes) else data.reshape(-1).view(np.uint8).data if data.size else b""
             entry = zipfile.ZipInfo(f"archive/{name}")

@@ -68,10 +68,11 @@ class _Outgoing(ForkingPickler):
                 "a DataLoader's worker cannot send a tensor that has a history: no gradient flows from one process to"
                 " another. Call detach() on it in the dataset or in collate_fn, or use num_workers=0"
             )
-        array, storage = obj._array(), obj._storage
+        tensor: Any = obj
+        array, storage = tensor._array(), tensor._storage
         if storage is None or math.prod(storage.shape()) <= array.size:
             return NotImplemented
-        return restored, (type(obj), np.array(array, order="C"), obj.requires_grad), hung_on(obj) or None
+        return restored, (type(obj), np.array(array, order="C"), obj.requires_grad), hung_on(tensor) or None
 
 
 class _Failure:
