@@ -1,7 +1,8 @@
 """Processes that load batches ahead: lists of examples' numbers go in, and batches come out in order.
 
 Each worker has a pipe of its own: the program writes tasks to it, which a thread of the worker always takes, so that
-neither side waits for the other to read, and reads batches from it when their turn comes.
+neither side waits for the other to read, and reads batches from it when their turn comes. What goes through the pipes
+is pickled as `multiprocessing` pickles it; nobody else has their ends.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import pickle
 import queue
 import random
 import threading
@@ -102,13 +102,13 @@ def _packed(epoch: int, kind: int, value: Any, number: int) -> Any:
     """An answer's bytes; where it cannot be pickled, those of the error."""
     try:
         made = BytesIO()
-        _Outgoing(made, pickle.HIGHEST_PROTOCOL).dump((epoch, kind, value))
+        _Outgoing(made).dump((epoch, kind, value))
         return made.getbuffer()
     except Exception as error:
         failure = _Failure(number, error)
         if kind == FAILURE:  # of a class that only this process knows
             failure.kind, failure.text = RuntimeError, value.text
-        return pickle.dumps((epoch, FAILURE, failure))
+        return ForkingPickler.dumps((epoch, FAILURE, failure))
 
 
 def _seed(base: int, number: int) -> None:
@@ -215,7 +215,7 @@ class Crew:
             raise RuntimeError(
                 f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode})"
             ) from None
-        return k, *pickle.loads(data)
+        return k, *ForkingPickler.loads(data)
 
     def close(self) -> None:
         """Tell all to stop, read what they still write, and end those that take long."""
