@@ -14,7 +14,7 @@ HALF = "there are no elements of this kind; float32, float64 and whole numbers u
 SHAPES = "sizes are Python's ints and never symbols"
 EXPORT = "programs are not exported to files for other runtimes; pullback.build makes an extension module of a function"
 MANY = "there is one process; collectives of one are there, others need another package"
-FETCHED = "nothing is fetched from the net or run from there; load a state_dict from a safetensors file"
+FETCHED = "nothing is fetched from the net or run from there; load a state_dict from a file"
 PROCESSES = "tensors are not shared with other processes; threads share them, and pickles copy them"
 INSIDE = "it belongs to PyTorch's own machinery"
 MEASURED = "nothing is measured: operations share kernels; pullback.explain() says what is compiled"
@@ -49,7 +49,6 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("torch.optim", "Adafactor", "Adam and RMSprop are there"),
     ("torch.distributions", ".*", "this family is not written yet; the others are in pullback.distributions"),
     ("torch.utils.data", ".*[dD]ata[pP]ipe.*|DataChunk|.*validation.*|.*determinis.*", "PyTorch gave data pipes up"),
-    ("torch.utils.data", "DistributedSampler", MANY),
     ("torch|torch.Tensor", "sym_.*|Sym.*", SHAPES),
     (
         "torch|torch.Tensor", "(?i).*sparse.*|.*_indices.*|indices|values(_copy)?|is_coalesced|coalesce|hsmm|s?spaddmm"

@@ -1,62 +1,50 @@
-"""Tensors in files: `save` and `load`, in the format of the safetensors library, an extra of this package.
-
-A file is a header in JSON, checked by the library, and the tensors' bytes: nothing in it can run. What holds the
-tensors, dicts, lists and numbers, stands in the header's metadata; a file without that gives a dict of tensors, so
-files of other programs can be loaded, and a saved state_dict can be read by any of them.
-"""
+"""Tensors in files: `save` and `load`, in PyTorch's format and in that of safetensors. Nothing in them is executed."""
 
 from __future__ import annotations
 
-import json
+import io
 import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..tensor.ops.arranging.creation import finished
 from ..tensor.value.dtypes import device
-from .structure import Damaged, Reader, Writer
+from . import archives, legacy_files, safetensors_files
+from .pickle_reader import PickleReader
+from .pickle_writer import PickleWriter
+from .structure import Damaged
+from .weights import Weights
 
-KEY = "pullback"
-LONGEST = 100_000_008
-"""Where the library ends a header."""
-PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-"""How the files of torch.save begin, new ones and old ones."""
-DTYPES = {
-    "BOOL": np.uint8, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
-    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
-}  # fmt: skip
-"""The format's dtypes that NumPy and tensors have, as NumPy reads them."""
-
-
-def _library() -> Any:
-    try:
-        import safetensors
-        import safetensors.numpy
-    except ImportError:
-        raise ImportError("save() and load() need the safetensors package: pip install 'pullback[files]'") from None
-    return safetensors
+SAFETENSORS = ".safetensors"
 
 
 def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
-    """Write tensors, numbers, strings, None, and dicts, lists and tuples of these to a path or a binary file.
+    """Write tensors, numbers, strings, None, and dicts, lists, tuples and sets of these to a path or a binary file.
 
-    A tensor that occurs twice is written once; other tensors that share memory are written apart. Raises TypeError
-    for anything else. Nothing is pickled, so the pickle arguments are ignored.
+    Names that end in .safetensors get a file of that format (an extra: `pip install 'pullback[files]'`), all others
+    the zip file that PyTorch's `torch.load` reads with `weights_only=True`. There, tensors that share memory share it
+    again when they are loaded, and a view takes the whole memory along, as in PyTorch. Raises TypeError for anything
+    else, a model included: `save(model.state_dict(), f)`. No object is pickled, so `pickle_module` and
+    `pickle_protocol` change nothing.
+
+        pullback.save({"model": model.state_dict(), "epoch": 3}, "state.pt")
     """
-    library, writer = _library(), Writer()
-    metadata = {KEY: writer.text(obj)}
-    try:
-        data = library.numpy.save(writer.arrays, metadata)
-    except (library.SafetensorError, KeyError) as error:
-        raise TypeError(f"save: the format cannot hold one of the tensors ({error})") from error
-    if isinstance(f, (str, os.PathLike)):
-        Path(f).write_bytes(data)
-    elif hasattr(f, "write"):
-        f.write(data)
-    else:
+    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
         raise AttributeError(f"save(f): expected a path or a file to write to, got {type(f).__name__}")
+    if _name(f).endswith(SAFETENSORS):
+        data = safetensors_files.written(obj)
+        Path(f).write_bytes(data) if isinstance(f, (str, os.PathLike)) else f.write(data)
+        return
+    writer = PickleWriter()
+    records = [
+        ("data.pkl", writer.pickle(obj)), (".format_version", b"1"), (".storage_alignment", b"64"),
+        ("byteorder", b"little"), ("version", b"3\n"),
+    ]  # fmt: skip
+    records += [(f"data/{k}", array) for k, array in enumerate(writer.arrays)]  # type: ignore[misc]
+    if isinstance(f, (str, os.PathLike)):
+        with Path(f).open("wb") as file:
+            archives.write(file, records)
+    else:
+        archives.write(f, records)
 
 
 def load(
@@ -64,89 +52,71 @@ def load(
     map_location: Any = None,
     pickle_module: Any = None,
     *,
-    weights_only: bool = True,
+    weights_only: bool | None = True,
     mmap: bool | None = None,
     **_: Any,
 ) -> Any:
-    """Read what `save` wrote, or any safetensors file, from a path or a binary file.
+    """Read what `save` or PyTorch's `torch.save` wrote, or any safetensors file, from a path or a binary file.
 
-    `map_location` may name the CPU. Raises RuntimeError for a file that is damaged or none of this format, EOFError
-    for an empty one; a file of torch.save holds pickled objects and is never opened.
+    Of pickles, tensors, parameters, numbers, strings and containers are read, the rest is refused: `weights_only` is
+    always True here. `map_location` says where tensors of other devices go: a name, a dict of names, or a function
+    of a storage, which is a tensor of one axis, and its location; the CPU is all there is. With `mmap=True` the file
+    of a path is mapped, so that tensors are read from the disk when they are used, and must not be shortened
+    meanwhile.
+
+    Raises RuntimeError for a file that is damaged, of no such format or with other objects, and says what to do;
+    EOFError for an empty one.
+
+        state = pullback.load("state.pt", map_location="cpu")
     """
-    library = _library()
     if map_location is not None and not callable(map_location) and not isinstance(map_location, dict):
         device(map_location)
-    named = isinstance(f, (str, os.PathLike))
+    named = Path(f) if isinstance(f, (str, os.PathLike)) else None
     if not named and not hasattr(f, "read"):
         raise AttributeError(f"load(f): expected a path or a file to read from, got {type(f).__name__}")
-    name = os.fspath(f) if named else getattr(f, "name", "the given file")
+    if mmap and not named:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    reader: Any = f
     try:
-        data = _read(Path(f)) if named else f.read()
-        if not data:
-            raise EOFError(f"load: {name} is empty")
-        return _value(library, bytes(data))
+        if named:
+            with named.open("rb") as file:
+                return _value(file, named, map_location, bool(mmap))
+        return _value(io.BytesIO(reader.read()), None, map_location, False)
+    except EOFError:
+        raise EOFError(f"load: {_name(f)} is empty") from None
     except Damaged as error:
-        raise RuntimeError(f"load: {name} cannot be read: {error}") from None
+        raise RuntimeError(f"load: {_name(f)} cannot be read: {error}") from None
 
 
-def _read(path: Path) -> bytes:
-    """The file's bytes, if it is as long as its header says: a file may claim more than there is memory for."""
-    with path.open("rb") as file:
-        size, head = os.fstat(file.fileno()).st_size, file.read(8)
-        _check_no_pickle(head)
-        length = int.from_bytes(head, "little")
-        if size and not 8 < 8 + length <= min(size, LONGEST):
-            raise Damaged(f"it is no safetensors file (a header of {length:,} bytes in {size:,})")
-        header = _header(file.read(length)) if size else {}
-        try:
-            ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
-            end = 8 + length + max(ends, default=0)
-        except (TypeError, KeyError, IndexError):
-            raise Damaged("its header has an entry that is no tensor's") from None
-        if size and end != size:
-            raise Damaged(f"its tensors end at byte {end:,} of {size:,}")
-        file.seek(0)
-        return file.read()
+def _name(f: Any) -> str:
+    return os.fspath(f) if isinstance(f, (str, os.PathLike)) else str(getattr(f, "name", "the given file"))
 
 
-def _header(text: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"its header is no JSON that can be read ({error})") from None
-    if not isinstance(found, dict):
-        raise Damaged("its header names no tensors")
-    return found
+def _value(file: Any, path: Path | None, map_location: Any, mapped: bool) -> Any:
+    """What a file holds, whose first bytes tell the format."""
+    head = file.read(9)
+    if not head:
+        raise EOFError
+    file.seek(0)
+    if head[8:] != b"{":  # as the header of a safetensors file begins, after its length, which may be any 8 bytes
+        if head.startswith(archives.START):
+            return _archived(archives.Archive(file, mapped), map_location)
+        if head.startswith(b"\x80"):
+            if mapped:
+                raise Damaged("a file of PyTorch's old format cannot be mapped; with torch, load it and save it again")
+            return legacy_files.read(file.read(), map_location)
+    return safetensors_files.read(safetensors_files.contents(path) if path else file.read())
 
 
-def _check_no_pickle(data: bytes) -> None:
-    if data.startswith(PICKLES):
-        raise Damaged(
-            "it looks like one of torch.save, which holds pickled objects; with torch, load it and write its tensors"
-            " with safetensors.torch.save_file"
-        )
+def _archived(archive: archives.Archive, map_location: Any) -> Any:
+    if "constants.pkl" in archive:
+        raise Damaged("it is a TorchScript archive, which holds a program; with torch, save its state_dict alone")
+    swapped = "byteorder" in archive and archive.read("byteorder") != b"little"
+    pickle = archive.read("data.pkl")
 
+    def stored(key: str, dtype: Any, count: int) -> Any:
+        array = archive.array(f"data/{key}", dtype.numpy, count)
+        return array.byteswap() if swapped else array
 
-def _value(library: Any, data: bytes) -> Any:
-    _check_no_pickle(data)
-    try:
-        parts = library.deserialize(data)
-    except (library.SafetensorError, ValueError, MemoryError, OverflowError) as error:
-        raise Damaged(f"it is no intact safetensors file ({error})") from None
-    metadata = _header(data[8 : 8 + int.from_bytes(data[:8], "little")]).get("__metadata__") or {}
-    tensors = {name: _tensor(name, part) for name, part in parts}
-    text = metadata.get(KEY)
-    return tensors if text is None else Reader(tensors).value(text)
-
-
-def _tensor(name: str, part: Any) -> Any:
-    """A tensor with memory of its own."""
-    dtype = DTYPES.get(part["dtype"])
-    try:
-        if dtype is None:
-            raise TypeError("there is no such dtype here")
-        array = np.frombuffer(part["data"], dtype).reshape(part["shape"])
-        return finished(array != 0 if part["dtype"] == "BOOL" else array.copy())
-    except (TypeError, ValueError, KeyError) as error:
-        shape = "x".join(map(str, part["shape"]))
-        raise Damaged(f"its tensor {name[:80]!r} of {part['dtype']} and shape {shape or '()'}: {error}") from None
+    weights = Weights(stored, archive.size, map_location)
+    return PickleReader(pickle, weights.find, weights.persistent).value()

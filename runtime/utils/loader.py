@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import repeat
+from multiprocessing.context import BaseContext
 from typing import Any, Generic
 
-from ..tensor.face.functions import randint, tensor
-from ..tensor.value.dtypes import int64
+from ..tensor.face.functions import randint
 from .collate import default_collate, default_convert
-from .datasets import Example, IterableDataset, examples, rows_of
+from .datasets import Example, IterableDataset
+from .loading import Fetcher, Loading, LoadingAhead
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from .workers import END, WorkerInfo, loaded
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -26,11 +27,17 @@ class _Endless(Sampler[None]):
 class DataLoader(Generic[Example]):
     """Iterate over it to get batches, made of examples by `collate_fn`; every iteration begins anew.
 
-    With `num_workers` that many threads load ahead. Pinned memory, process contexts and persistence have no meaning for
-    them and are ignored.
+    With `num_workers` that many processes load ahead, each with a copy of the dataset and `prefetch_factor` batches
+    under way; batches come in order unless `in_order=False`. Processes start as `multiprocessing` starts them, or by
+    `multiprocessing_context`; where that is not "fork", what they are given is pickled. Their seeds and random
+    numbers are PyTorch's. An error in a worker is raised here, with the worker's traceback in its text. Memory is not
+    pinned, since there is no device to copy to.
+
+        loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=2, persistent_workers=True)
     """
 
     _ready = False
+    _kept: LoadingAhead | None = None
 
     def __init__(
         self,
@@ -58,7 +65,8 @@ class DataLoader(Generic[Example]):
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
         self.worker_init_fn, self.generator = worker_init_fn, generator
-        self.multiprocessing_context, self.persistent_workers = multiprocessing_context, persistent_workers
+        self.multiprocessing_context = multiprocessing_context
+        self.persistent_workers = persistent_workers
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler), ("shuffle", shuffle or None)):
@@ -106,7 +114,7 @@ class DataLoader(Generic[Example]):
     def __setattr__(self, name: str, value: Any) -> None:
         if self._ready and name in FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
-        object.__setattr__(self, name, value)
+        object.__setattr__(self, name, _context(value) if name == "multiprocessing_context" else value)
 
     def __len__(self) -> int:
         if not self._iterable:
@@ -119,48 +127,41 @@ class DataLoader(Generic[Example]):
     # ---- iterating
 
     def __iter__(self) -> Iterator[Any]:
+        if self._kept is not None:
+            return self._kept.begin(self._numbers())
+        numbers = self._numbers()  # of a sampler that draws at once, before the seed is drawn
         seed = int(randint(0, 2**63, (), generator=self.generator).item())  # PyTorch's loaders draw one in any case
-        if self.num_workers:
-            return self._by_workers(seed)
-        return self._stream(iter(self.dataset)) if self._iterable else map(self._batch, self._numbers())
+        fetcher = Fetcher(
+            self.dataset, self._iterable, self.batch_sampler is not None, self.batch_size, self.collate_fn,
+            self.drop_last,
+        )  # fmt: skip
+        if not self.num_workers:
+            return Loading(fetcher, numbers)
+        made = LoadingAhead(self, fetcher, seed)
+        if self.persistent_workers:
+            self._kept = made
+        return made.begin(self._numbers())  # a second time, as in PyTorch
 
     def _numbers(self) -> Iterator[Any]:
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
-    def _batch(self, numbers: Any) -> Any:
-        """What the loader gives for a list of examples' numbers, or for one."""
-        if self.batch_sampler is None:
-            return self.collate_fn(self.dataset[numbers])
-        if self.collate_fn is default_collate and (found := rows_of(self.dataset, numbers)):
-            rows, index = found[0], tensor(list(found[1]), dtype=int64)
-            return [t[index] for t in rows]
-        return self.collate_fn(examples(self.dataset, numbers))
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
 
-    def _stream(self, source: Iterator[Any]) -> Iterator[Any]:
-        """Batches of what an iterable dataset gives."""
-        if self.batch_size is None:
-            yield from map(self.collate_fn, source)
-            return
-        while batch := list(islice(source, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate_fn(batch)
 
-    def _by_workers(self, seed: int) -> Iterator[Any]:
-        count = self.num_workers
-        infos = [WorkerInfo(k, count, seed + k, self.dataset) for k in range(count)]
-        tasks = self._pulls() if self._iterable else map(self._task, self._numbers())
-        return loaded(tasks, infos, self.worker_init_fn, self.prefetch_factor or 1, self.timeout)
-
-    def _task(self, numbers: Any) -> Callable[[WorkerInfo], Any]:
-        return lambda info: self._batch(numbers)
-
-    def _pulls(self) -> Iterator[Callable[[WorkerInfo], Any]]:
-        """Tasks that take the next batch of the worker's own iteration over the dataset."""
-        streams: dict[int, Iterator[Any]] = {}
-
-        def pull(info: WorkerInfo) -> Any:
-            if info.id not in streams:
-                streams[info.id] = self._stream(iter(self.dataset))
-            return next(streams[info.id], END)
-
-        return repeat(pull)
+def _context(given: Any) -> Any:
+    """How processes are started, by its name or as an object of multiprocessing's."""
+    known = multiprocessing.get_all_start_methods()
+    if isinstance(given, str) and given in known:
+        return multiprocessing.get_context(given)
+    if isinstance(given, str):
+        raise ValueError(
+            f"multiprocessing_context option should specify a valid start method in {known}, but got"
+            f" multiprocessing_context={given!r}"
+        )
+    if given is not None and not isinstance(given, BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method,"
+            f" but got multiprocessing_context={given}"
+        )
+    return given

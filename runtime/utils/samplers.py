@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ..programs.distributed import get_rank, get_world_size
 from ..tensor.face.functions import Generator, as_tensor, multinomial, randint, randperm
 from ..tensor.value.dtypes import float64
 
@@ -104,7 +105,7 @@ class WeightedRandomSampler(Sampler[int]):
         if not self.replacement and self.num_samples > len(weights):
             raise RuntimeError(f"cannot draw {self.num_samples} different examples of {len(weights)}")
         drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
-        return iter(drawn.tolist())
+        yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
@@ -128,6 +129,43 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class DistributedSampler(Sampler[int]):
+    """Every `num_replicas`th example, from number `rank` on: the share of one of several processes.
+
+    The order is drawn from `seed` and the epoch, which `set_epoch` tells, so that all processes have the same. Shares
+    are equally long: the first examples come again at the end, or with `drop_last` the last ones are left out. Without
+    `num_replicas` and `rank` there is the group of one process, from `distributed.init_process_group`.
+    """
+
+    def __init__(
+        self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+        seed: int = 0, drop_last: bool = False,
+    ) -> None:  # fmt: skip
+        num_replicas = get_world_size() if num_replicas is None else num_replicas
+        rank = get_rank() if rank is None else rank
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
+        self.num_samples = len(dataset) // num_replicas if drop_last else -(-len(dataset) // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        order: Sequence[int] = range(count)
+        if self.shuffle:
+            order = randperm(count, generator=Generator().manual_seed(self.seed + self.epoch)).tolist()
+        for k in range(self.rank, self.total_size, self.num_replicas):
+            yield order[k % count]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say in which epoch this is, for an order of its own."""
+        self.epoch = epoch
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -56,7 +56,7 @@ class Writer:
             return ["dtype", value.code]
         if isinstance(value, device):
             return ["device", str(value)]
-        raise TypeError(_refusal(value, path))
+        raise TypeError(refusal(value, path))
 
     def pair(self, key: Any, value: Any, path: str, level: int) -> list[Any]:
         if not (key is None or type(key) in (bool, int, float, str)):
@@ -78,7 +78,7 @@ class Writer:
         return ["tensor", name, kind, bool(value.requires_grad)]
 
 
-def _refusal(value: Any, path: str) -> str:
+def refusal(value: Any, path: str) -> str:
     where, kind = f"at {path}" if path else "given", type(value).__name__
     if isinstance(value, np.ndarray):
         return f"save: NumPy array {where}; make a tensor of it with from_numpy()"

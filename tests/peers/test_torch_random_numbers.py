@@ -3,7 +3,9 @@
 import contextlib
 import copy
 import io
+import itertools
 import pickle
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -246,6 +248,59 @@ def test_orders_of_examples() -> None:
     mine, yours = pullback.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     assert batches(pullback, shuffle=True, generator=mine) == batches(torch, shuffle=True, generator=yours)
     assert same(mine.get_state(), yours.get_state()) and same_state()
+
+
+def drawn_by_workers(t: Any, iterable: bool, generator: Any, **options: Any) -> list[Any]:
+    """What examples, `worker_init_fn` and the program draw, from three sources."""
+    data = t.utils.data
+
+    def one(k: int) -> Any:
+        return t.tensor([float(k)]), t.rand(2), random.random(), np.random.rand(), t.initial_seed() % 1000
+
+    class Numbered(data.Dataset):
+        def __len__(self) -> int:
+            return 11
+
+        def __getitem__(self, k: int) -> Any:
+            return one(k)
+
+    class Streamed(data.IterableDataset):
+        def __iter__(self) -> Any:
+            info = data.get_worker_info()
+            return map(one, range(info.id, 11, info.num_workers))
+
+    t.manual_seed(4)
+    loader = data.DataLoader(
+        Streamed() if iterable else Numbered(), 2, None if iterable else True, num_workers=2, generator=generator,
+        worker_init_fn=lambda k: t.rand(k + 1), **options,
+    )  # fmt: skip
+    found = [[part.tolist() for part in batch] for _ in range(2) for batch in loader]
+    return [*found, t.rand(3).tolist()]
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+def test_workers_draw_the_same(iterable: bool) -> None:
+    for kept in (False, True):
+        assert drawn_by_workers(pullback, iterable, None, persistent_workers=kept) == drawn_by_workers(
+            torch, iterable, None, persistent_workers=kept
+        )
+    mine, yours = pullback.Generator().manual_seed(3), torch.Generator().manual_seed(3)
+    assert drawn_by_workers(pullback, iterable, mine) == drawn_by_workers(torch, iterable, yours)
+    assert same(mine.get_state(), yours.get_state()) and same_state()
+
+
+def test_shares_of_processes() -> None:
+    for count, parts, drop, shuffle in itertools.product((10, 2, 9), (3, 4), (True, False), (True, False)):
+        for rank in range(parts):
+            mine, yours = (
+                t.utils.data.distributed.DistributedSampler(range(count), parts, rank, shuffle, 7, drop)
+                for t in (pullback, torch)
+            )
+            for epoch in range(2):
+                mine.set_epoch(epoch)
+                yours.set_epoch(epoch)
+                assert list(mine) == list(yours) and len(mine) == len(yours)
+                assert (mine.total_size, mine.num_samples) == (yours.total_size, yours.num_samples)
 
 
 def test_samplers_and_splits() -> None:

@@ -215,8 +215,8 @@ def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
     tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
     path, array, requires_grad = x._path, x._array(), x.requires_grad
     if x._storage is not None:
-        return _sharing, (type(x), x._storage, path, requires_grad)
-    return _restored, (type(x), np.array(array), requires_grad)
+        return sharing, (type(x), x._storage, path, requires_grad)
+    return restored, (type(x), np.array(array), requires_grad)
 
 
 def hung_on(x: Tensor) -> dict[str, Any]:
@@ -224,14 +224,14 @@ def hung_on(x: Tensor) -> dict[str, Any]:
     return {name: value for name, value in x.__dict__.items() if not hasattr(type(x), name)}
 
 
-def _restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
+def restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
     made = cls.__new__(cls)
     made._cell, made._requires = cell_of(array), requires_grad
     return made
 
 
-def _sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
-    made = _restored(cls, np.array(part_of(storage.value(), path), order="C"), requires_grad)
+def sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool) -> Tensor:
+    made = restored(cls, np.array(part_of(storage.value(), path), order="C"), requires_grad)
     made._storage, made._path, made._seen = storage, path, storage.edition
     return made
 
