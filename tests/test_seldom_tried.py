@@ -10,10 +10,13 @@ import pytest
 import pullback as torch
 from pullback import jit
 from pullback.compiler.backend.cache import key_of
+from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, evaluate
 from pullback.compiler.ir.primitive import REGISTRY, VECTORS
 from pullback.compiler.ir.types import Type
+from pullback.compiler.ops.contract import contract
 from pullback.compiler.ops.shape import transpose
+from pullback.compiler.ops.source import number
 from pullback.compiler.passes.algebra import algebra
 from pullback.compiler.passes.cut import recomputable
 from pullback.compiler.settings import settings
@@ -32,6 +35,22 @@ def test_transposed_twice_is_transposed_once() -> None:
     made, x = algebra(graph), np.arange(24.0).reshape(2, 3, 4)
     assert [op.prim.name for op in made.body if op.results[0] in made.results] == ["transpose"]
     np.testing.assert_array_equal(evaluate(made, [x])[0], evaluate(graph, [x])[0])
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "i64"])
+@pytest.mark.parametrize("known", [None, 1, 3, -1])
+def test_a_product_with_a_number_is_elementwise(dtype: str, known: float | None) -> None:
+    x = np.array([0.0, -0.0, 1.5, np.inf, -np.inf, -7e-5, 1e30]) if dtype != "i64" else np.arange(-3, 4)
+    b = Builder("scaled", [Type(dtype, (7,)), Type(dtype)])
+    factor = b.params[1] if known is None else number(b, known, Type(dtype))
+    made = [contract(b, *pair, left=(), right=()) for pair in ((b.params[0], factor), (factor, b.params[0]))]
+    graph = algebra(b.finish(made))
+    assert not any(op.prim is contract for op in graph.body if op.results[0] in graph.results)
+    given = [x.astype(Type(dtype).numpy, copy=False), np.array(known or 2, Type(dtype).numpy)]
+    with np.errstate(all="ignore"):
+        wanted = given[0] * given[1]
+        for found in (*evaluate(graph, given), *compile_graph(graph).run(given)):
+            np.testing.assert_array_equal(found.view(np.uint8), np.asarray(wanted).view(np.uint8))
 
 
 @pytest.mark.parametrize("count", [3, 6, 20])

@@ -198,6 +198,21 @@ def _contract_of_transpose(b, op, args, made):
     return C.contract(b, *new, **attrs)
 
 
+def _by_number(b, op, args, made):
+    """A product with a number is elementwise."""
+    for number_, x in (args, args[::-1]):
+        if not number_.type.shape:
+            source = made.get(number_)
+            if source is None or source.prim is not const:
+                every = spread(b, number_, shape=x.type.shape, axes=())
+            elif _same_number(source.attrs["value"], 1):
+                return x
+            else:
+                every = number(b, source.attrs["value"], x.type)
+            return E.mul(b, every, x) if number_ is args[0] else E.mul(b, x, every)
+    return None
+
+
 def _reciprocal(b, op, args, made):
     """Division by a power of two is multiplication by another, exact as long as both are ordinary numbers."""
     divisor = made.get(args[1])
@@ -222,7 +237,7 @@ MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
     S.pad: (_same_type,),
     E.cast: (_same_type,),
     E.div: (_reciprocal,),
-    C.contract: (_contract_of_transpose,),
+    C.contract: (_by_number, _contract_of_transpose),
     sum_: (_no_axes,),
     max_: (_no_axes,),
     min_: (_no_axes,),

@@ -37,6 +37,9 @@ from . import function as functions
 from .compiled import warns
 
 _IN_RESULTS = (*FIXED, float)
+PARTS = "__pullback_parts__"
+"""The method by which an object says of what functions it is built: (name, function, example) for each."""
+
 _TAKEN = ("graph", "cpu")  # attributes of every module
 
 
@@ -91,6 +94,10 @@ def build(
             called but functions of <math.h>)
         wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
 
+    A sparse Jacobian or Hessian `f` becomes two functions: `f`, which returns the entries row by row, and `f_pattern`,
+    which returns (indices, indptr, shape), so that SciPy's csr_array((f(x), *f_pattern()[:2]), f_pattern()[2]) is the
+    matrix. The pattern is that of the example.
+
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
     compiler: `cc`, `gcc` or `clang` on PATH.
     """
@@ -118,10 +125,23 @@ def _all_described(fn: Any, example_args: Any) -> list[Function]:
         given = sorted(examples) if isinstance(examples, Mapping) else f"a {type(examples).__name__}"
         wanted = f"expected a dict with a tuple of arguments for each of {sorted(several)}"
         raise TypeError(f"example_args is {given}, {wanted}")
-    made = [_described(called, each, examples[called]) for called, each in several.items()]
+    made = []
+    for called, each in several.items():
+        for own, part, example in _parts(called, each, examples[called]):
+            if own != called and own in several:
+                raise ValueError(f"fn has {own!r}, which is what the pattern of {called!r} is called: rename one")
+            made.append(_described(own, part, example))
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
     return made
+
+
+def _parts(name: str, fn: Any, example: Any) -> list[tuple[str, Any, Any]]:
+    """The functions that are built for one, with their names and examples: for a sparse derivative two."""
+    if not hasattr(type(fn), PARTS) or not isinstance(example, tuple):
+        return [(name, fn, example)]
+    _check_name(name, "the name of a function")
+    return getattr(fn, PARTS)(name, example)
 
 
 def _own_name(fn: Any) -> str:

@@ -18,6 +18,7 @@ from ...compiler.backend.code import Beside
 from ...compiler.backend.entries.hidden import Guard
 from ...compiler.backend.entries.native import NativeFunction, install
 from ...compiler.backend.entries.text import Named, entry_text
+from ...compiler.backend.entries.walked import Walk
 from ...compiler.backend.kernel import Kernel, compile_graph
 from ...compiler.backend.python_abi import SUPPORTED
 from ...compiler.backend.shared import Shared
@@ -156,8 +157,15 @@ def install_entry(
     if walk is not None and named is not None and named.out is not None:
         return  # results go by way of the vectors, from Python
     named = named and replace(named, aliases=aliases(kernel))
-    kernel = native(kernel)
-    assert kernel is not None
+    machine = native(kernel)
+    assert machine is not None
+    _install(function, machine, number, args, result, guards, named, retries, walk)
+
+
+def _install(
+    function: NativeFunction, kernel: Kernel, number: int, args: tuple[Any, ...], result: Any,
+    guards: tuple[Guard, ...], named: Named | None, retries: bool, walk: Walk | None,
+) -> None:
     shim = f"{kernel.name}.numbered{number}"
     with watch.timed("entry", kernel.title, kernel.times):
         entry = entry_text(
@@ -192,7 +200,7 @@ def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> 
     """What to raise when an entry of one of the numbered `kernels` returned `status`."""
     number = status >> 32 if status > 0 else 0
     kernel = native(kernels[number])
-    assert kernel is not None
+    assert kernel is not None, "entries are of machine code"
     return kernel.error(status & 0xFFFFFFFF if status > 0 else status, report)
 
 

@@ -71,9 +71,11 @@ def static_places(
 
 
 def _set_of(option: str, given: Any, kind: type, expected: str) -> set[Any]:
-    alone = isinstance(given, (int, np.integer, str)) or not isinstance(given, Iterable)
+    several: Iterable[Any] = (given,)
+    if isinstance(given, Iterable) and not isinstance(given, (np.integer, str)):
+        several = given
     made = set()
-    for each in (given,) if alone else given:
+    for each in several:
         plain = int(each) if isinstance(each, np.integer) else each
         if type(plain) is not kind:
             raise TypeError(f"{option} has {each!r}, expected {expected}")

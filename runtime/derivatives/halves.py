@@ -158,7 +158,7 @@ def _made(form: Compiled, has_aux: bool) -> Halves | bool:
     whole = items_of(form.result)
     assert whole is not None, "a value and a derivative are returned"
     (both, aux) = whole if has_aux else (form.result, specs.ConstantResult(None))
-    value, along = items_of(both) or ()
+    value, along = both.items
     moving = range(first, first + tree.count(node))
     given, wanted = [*_numbers((value, aux))], [*_numbers((along,))]
     parts = parts_of(optimize(form.graph), moving, given, wanted)

@@ -102,6 +102,24 @@ class Sparse(ByName):
         """How many products a call makes: the number of groups."""
         return sum(self._plan(args, kwargs).products.counts)
 
+    def __pullback_parts__(self, name: str, example: tuple[Any, ...]) -> list[tuple[str, Any, Any]]:
+        """What `build` makes of it: the entries as a function of the arguments, and the pattern of the example."""
+        plan = self._plan(example, {})
+        if not plan.fixed:
+            said = f"sparse {self._title} of {self._owner.__name__} has whole numbers among its arguments"
+            raise TypeError(f"{said}, on which its pattern may depend: fix them with functools.partial before building")
+        run, arrays = plan.run, plan.arrays
+        shape, indices, starts = plan.matrix.shape, plan.matrix.indices.copy(), plan.matrix.indptr.copy()
+
+        @functools.wraps(self._function, updated=())
+        def entries_of(*args: Any) -> Any:
+            return run(*args, *arrays)
+
+        def pattern() -> Any:
+            return indices, starts, shape
+
+        return [(name, entries_of, example), (f"{name}_pattern", pattern, ())]
+
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Plan, Any, Any]:
         """The plan for a call, the entries and what the function returned beside its value."""
         plan = self._latest
