@@ -187,6 +187,8 @@ def test_inputs_must_be_of_the_kind_and_class_and_computed(bench):
     assert not bench.hits(x)
     x._node = None
     x._flags = LEAF | HOOKED
+    assert not bench.hits(x)
+    x._flags = LEAF
     assert bench.hits(x)
     cell = x._cell
     del x._cell

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .layout import HISTORY, LEAF, OPEN, PART, SHARED, SPECIAL, VIEWED, Search, Tensor
+from .layout import HISTORY, HOOKED, LEAF, OPEN, PART, SHARED, SPECIAL, VIEWED, Search, Tensor
 from .snippets import get, put
 
 TEXT = f"""
-; The class of a tensor: whether it is a leaf that requires a gradient, has history, may share its memory, with NumPy.
+; The class of a tensor: whether it is a leaf that requires a gradient, has hooks, history, may share memory with NumPy.
 define internal i64 @class_of(ptr %tensor) nounwind alwaysinline {{
 entry:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
@@ -20,7 +20,7 @@ entry:
   %viewed = icmp ne i64 %some_views, 0
   %shares = or i1 %special, %viewed
   %shared = select i1 %shares, i64 {SHARED}, i64 0
-  %plain = and i64 %flags, {LEAF | HISTORY | OPEN}
+  %plain = and i64 %flags, {LEAF | HISTORY | OPEN | HOOKED}
   %with_node = or i64 %plain, %known
   %class = or i64 %with_node, %shared
   ret i64 %class

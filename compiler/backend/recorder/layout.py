@@ -95,8 +95,8 @@ LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, SHARED, OPEN, DENSE = 1, 2, 4, 8, 
 """Bits of a tensor's flags: it requires a gradient of its own; there is more to it than these fields; hooks wait for
 its gradient; it has a node, which is late; there may be views of it; it is a view of memory that only it has seen;
 NumPy may write to its memory; it was made as a late view whose elements follow each other in memory. SHARED stands in
-descriptors only: others may have its memory. What a call needs to know of a tensor are LEAF, HISTORY, SHARED and OPEN,
-its *class*."""
+descriptors only: others may have its memory. What a call needs to know of a tensor are LEAF, HOOKED, HISTORY, SHARED
+and OPEN, its *class*."""
 
 BOUND = 8192
 """A trace with so many values is run, so that memory stays bounded."""
@@ -116,7 +116,8 @@ class Need:
                                            a number; it becomes value a
     SEQUENCE  a = address of a type, b = length
                                            a tuple, list or slice; descriptors of the items follow
-    GRAD      a                            the gradient that value a holds is what the next descriptor says
+    GRAD      a, b = HOOKED or 0           the gradient that value a holds is what the next descriptor says, and
+                                           whether hooks wait for it
     ALIAS     a, b, c = class              another tensor with the cell of value b; it becomes value a
     CHECK     a, b = address of an object  the cell of value a has been checked for this
 

@@ -217,7 +217,7 @@ owner:
 hooks:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
   %hooked = and i64 %flags, {HOOKED}
-  %free = icmp eq i64 %hooked, 0
+  %free = icmp eq i64 %hooked, %b
   br i1 %free, label %gradient, label %no
 gradient:
 {get("set", "%tensor", Tensor.GRAD)}

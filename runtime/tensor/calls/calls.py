@@ -42,14 +42,16 @@ class Recorded:
     numbers   names of parameters whose numbers are inputs: what the function does must not depend on their values
     exact     what it does depends on the whole trace
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
+    parts     of one that is exact: (tape, args, kwargs) -> whether it was done in several parts, each `in_parts`
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
     def __init__(
         self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
-        ahead: Any = None,
+        ahead: Any = None, parts: Any = None, in_parts: bool = False,
     ) -> None:
+        self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead = exact, cuts, ahead
         code = getattr(function, "__code__", None)
@@ -81,6 +83,8 @@ class Recorded:
             wait_for(tape)
         if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
             return self.function(*args, **kwargs)
+        if self.parts is not None and self.parts(tape, args, kwargs):
+            return None
         with tape.lock:
             if tape.count >= BOUND:
                 tape.flush()
@@ -304,13 +308,13 @@ def take_over(tape: Any) -> None:
 
 def recorded(
     function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
-    ahead: Any = None,
+    ahead: Any = None, parts: Any = None, in_parts: bool = False,
 ) -> Callable[..., Any]:
     """`function`, whose calls are events."""
     known = _known.get(function)
     if known is not None:
         return known
-    made = Recorded(function, numbers, exact, cuts, ahead)
+    made = Recorded(function, numbers, exact, cuts, ahead, parts, in_parts)
     slow = made.slow
     if recorder.SUPPORTED:
         native: Any = update_wrapper(NativeCall(function, slow), function)

@@ -74,6 +74,7 @@ class FirstRun:
         self.leaves: list[tuple[Any, Any]] = []
         self.checks: list[tuple[int, Any]] = []
         self.frees: tuple[int, ...] = ()
+        self.pause: tuple[int, str] | None = None
         self.has_nodes = False
         self.nodes: list[tuple[int, Any]] = []
         self.owned: set[int] = set()
@@ -116,7 +117,8 @@ class FirstRun:
     def adds(self, leaf: Any) -> None:
         """Note that the gradient of a leaf is about to be added to."""
         tape, have = self.tape, leaf._grad
-        if leaf._hooks or leaf._posts or leaf._serial != tape.serial or any(x is leaf for x, _ in self.leaves):
+        hooks = (leaf._hooks or leaf._posts) and not self.reading.recorded.in_parts
+        if hooks or leaf._serial != tape.serial or any(x is leaf for x, _ in self.leaves):
             self.refuse("adds to a gradient in an unusual way")
             return
         number = None
@@ -137,7 +139,9 @@ class FirstRun:
         if any(node.hooks is not None or (node.fragment is not None and node.serial != tape.serial) for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
-        if any(node.fragment is None and not hasattr(node, "variable") for node in order):
+        leaves = [node.variable for node in order if hasattr(node, "variable")]
+        hooks = not self.reading.recorded.in_parts and any(leaf._hooks or leaf._posts for leaf in leaves)
+        if hooks or any(node.fragment is None and not hasattr(node, "variable") for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
         gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]
@@ -146,6 +150,12 @@ class FirstRun:
             node = values[n]._node if values[n]._number == n else None
             if node is not None and (node in gone or used_up(node, gone, known)):
                 self.frees += (n,)
+
+    def pauses_at(self, leaf: Any, where: str) -> None:
+        """Note that a backward pauses before or after the hooks of a leaf."""
+        if leaf._serial != self.tape.serial or self.tape.value(leaf._number) is not leaf:
+            self.refuse("adds to a gradient in an unusual way")
+        self.pause = leaf._number, where
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""
@@ -196,7 +206,7 @@ class FirstRun:
             raise Unknown("has an argument that must be looked at each time")
         if not all(self._is_same(*before) for before in self.before):
             raise Unknown("changes an argument")
-        t.bounds = self.numbers.regions()
+        t.bounds, t.pause = self.numbers.regions(), self.pause
         t.gives = self._given(made, 0)  # NotImplemented for an operand that is refused, whose numbers nobody has used
         if None in self.numbers.dtypes:
             recorded.forget_numbers()
@@ -210,7 +220,7 @@ class FirstRun:
                 raise Unknown("leaves no gradient")
             ref = self._result(now) if id(now) not in self.written else self._ref(now._number)
             t.grads.append((self._ref(leaf._number), None if before is None else self._ref(before), ref))
-        if t.gives == (NOTHING,) and not t.assigns and not t.grads:
+        if t.gives == (NOTHING,) and not t.assigns and not t.grads and not recorded.in_parts:
             raise Unknown("returns what is not computed from its arguments")
         t.viewed = tuple(
             -1 - k

@@ -42,7 +42,8 @@ def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
         at = call.number(leaf_ref)
         leaf = given[at] if at in given else tape.value(at)
         have = leaf._grad
-        if leaf._hooks or leaf._posts or (have is None) != (before is None):
+        hooks = (leaf._hooks or leaf._posts) and not call.template.call.in_parts
+        if hooks or (have is None) != (before is None):
             return False
         if have is not None:
             leave(have, tape)

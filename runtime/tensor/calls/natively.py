@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ....compiler.backend import recorder
 from ....compiler.backend.recorder import Give, Need, Range, words
 from ..value.cells import Cell
-from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, VIEWED
+from ..value.slots import HISTORY, HOOKED, LEAF, OPEN, SPECIAL, VIEWED
 
 if TYPE_CHECKING:
     from ..trace.states import Call, State
@@ -162,7 +162,9 @@ class Needs:
         """What the leaves' gradients must be."""
         call = self.call
         for leaf, before, _ in call.template.grads:
-            self.words.append((Need.GRAD, call.number(leaf)))
+            n = call.number(leaf)
+            hooked = self.reading.tape.value(n)._flags & HOOKED if call.template.call.in_parts else 0
+            self.words.append((Need.GRAD, n, hooked))
             if before is None:
                 self.words.append((Need.STATIC, id(None)))
             else:
@@ -219,7 +221,7 @@ def class_of(t: Any) -> int:
     """What native code compares of a tensor's flags."""
     history = HISTORY if t._flags & HISTORY or t._node is not None else 0
     shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
-    return t._flags & (LEAF | OPEN) | history | shared
+    return t._flags & (LEAF | OPEN | HOOKED) | history | shared
 
 
 NativeCall: Any = None

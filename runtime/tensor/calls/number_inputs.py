@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from weakref import proxy
 
 from ..trace.states import NUMBER, SEQUENCE
 from ..value.cells import Cell
@@ -22,9 +23,9 @@ class CallNumbers:
     """
 
     def __init__(self, run: Any) -> None:
-        self.run, reading = run, run.reading
+        self.run, reading = proxy(run), run.reading  # without circles, so that what a call was given dies with it
         self.dtypes: list[str | None] = [None] * len(reading.numbers)
-        self.given = {k: Given(reading.numbers[k], partial(self.link, k)) for k in reading.given}
+        self.given = {k: Given(reading.numbers[k], partial(CallNumbers.link, proxy(self), k)) for k in reading.given}
 
     def place(self, k: int) -> int:
         """The number that it has on the tape, as a value."""
@@ -33,8 +34,7 @@ class CallNumbers:
     def link(self, k: int, given: Given, dtype: str) -> Cell | None:
         """The cell of a number that is an argument, as an operation reads it."""
         run, tape, n = self.run, self.run.tape, self.place(k)
-        if not run.open or tape.call is not run:
-            given.ask()
+        if not run.open or tape.call is None or tape.call.numbers.given.get(k) is not given:  # it is no event any more
             return None
         known = tape.cell(n)
         if known is None:

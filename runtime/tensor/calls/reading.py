@@ -15,12 +15,13 @@ import numpy as np
 from ....compiler.ir.types import CARRIED, INTEGERS, STORED
 from ..trace.crowd import crowd
 from ..trace.fragments import Operation
+from ..trace.peeking import peek
 from ..trace.states import NUMBER, SEQUENCE, STATIC, TENSOR, Template, forest
 from ..trace.tape import Tape
 from ..value.cells import Kind
 from ..value.dtypes import DType, device
 from ..value.memory import has_history, layout_of, leave, tensor_types, usable
-from ..value.slots import LEAF, OPEN, PART, SPECIAL, VIEWED
+from ..value.slots import HOOKED, LEAF, OPEN, PART, SPECIAL, VIEWED
 
 SHARED = 64
 """Added to the flags of an argument whose memory others may share."""
@@ -166,7 +167,7 @@ class Reading:
                 raise Unknown(CHANGING)
             kind, place, cell = place_of(t, tape)
             shared = SHARED if t._storage is not None or t._flags & (SPECIAL | VIEWED) else 0
-            what = t._flags & (LEAF | OPEN) | has_history(t) | shared
+            what = t._flags & (LEAF | OPEN | HOOKED) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
                 self.key.append(layout_of(t, tape))
@@ -253,7 +254,11 @@ def check(template: Template, reading: Reading) -> None:
     for k, test in template.checks:
         t = reading.tensors[k]
         if t._is_late or t._cell.array is None:
-            raise Unknown(CHANGING)
+            array = peek(t)
+            if array is None:
+                raise Unknown(CHANGING)
+            test(array)
+            continue
         cell = t._cell
         if cell.checked is not test:
             test(cell.array)

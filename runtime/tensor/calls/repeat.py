@@ -158,6 +158,8 @@ def _forget(tape: Tape, calls: Sequence[Call]) -> None:
 
 def _matters(call: Call) -> bool:
     t = call.template
+    if t.call.in_parts:  # the next part goes on from there
+        return True
     return bool(t.has_nodes or t.assigns or t.grads or any(flags & (SPECIAL | HISTORY) for _, _, flags in t.results))
 
 

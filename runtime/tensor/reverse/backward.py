@@ -6,7 +6,7 @@ nodes of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -19,9 +19,10 @@ from ..trace.tape import tapes
 from ..transforms.crossings import settled
 from ..value.cells import Cell, Kind
 from ..value.core import Core, requires, wrap
+from ..value.slots import HOOKED
 from .accumulate import accumulate, tensor_of
 from .anomaly import check_nan
-from .hooks import NodeHooks, Table
+from .hook_calls import after_node, before_node, call_posts, call_tensor_hooks, hooked_flow
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, added, reachable, zeros
 from .ready import Ready
@@ -40,6 +41,44 @@ def run_backward(
 
     fill   add to the `grad` of what is at `inputs`, too
     """
+    found: dict[Edge, Flow] = {}
+    task: set[Node] = set()
+    steps = walk(roots, retain, create, inputs, fill, found, task)
+    before, outer, mode.enabled, mode.task = mode.enabled, mode.task, create, task
+    try:
+        pause = next(steps, None)
+        while pause is not None:
+            leaf, flow = pause
+            if flow is None:
+                call_posts(leaf)
+            pause = go_on(steps, flow and hooked_flow(leaf._hooks or {}, flow, "register_hook"))
+    finally:
+        mode.enabled, mode.task = before, outer
+    return found
+
+
+Pause = tuple[Core, Flow | None]
+"""Where hooks of a leaf are to run: before its gradient is added to, with what is to be added, and after."""
+
+Walk = Generator[Pause, Flow | None, None]
+
+
+def go_on(steps: Walk, flow: Flow | None) -> Pause | None:
+    """Where a walk pauses next, None at its end; the gradient that it paused with is another one."""
+    try:
+        return steps.send(flow)
+    except StopIteration:
+        return None
+
+
+def walk(
+    roots: Sequence[tuple[Edge, Flow]], retain: bool, create: bool, inputs: Sequence[Edge] | None, fill: bool,
+    found: dict[Edge, Flow], task: set[Node],
+) -> Walk:  # fmt: skip
+    """The same, which pauses where hooks of leaves are to run, and goes on with what they give.
+
+    found, task   are filled with what it finds, and with the nodes that it comes to
+    """
     wanted: Wanted = {}
     for node, index in inputs or ():
         wanted.setdefault(node, set()).add(index)
@@ -48,43 +87,45 @@ def run_backward(
     if begins:
         went_on(begins[0])
     useful = None if inputs is None else _useful(order, wanted)
+    task.update(order if useful is None else useful)
     ready = Ready(order, begins)
     held: Held = {}
     for edge, flow in roots:
         _give(held, edge, flow, create)
-    found: dict[Edge, Flow] = {}
     freed: list[Node] = []
-    before, mode.enabled = mode.enabled, create
-    outer, mode.task = mode.task, set(order) if useful is None else useful
-    try:
-        while ready.heap:
-            node = ready.pop()
-            flows = held.pop(node, None)
-            if flows is None or (useful is not None and node not in useful):
-                ready.passed(node)
-                continue
-            hooks = node.hooks
-            if hooks is not None:
-                _call_tensor_hooks(node, hooks, flows, create)
-            elif isinstance(node, AccumulateGrad) and node.variable._hooks:
-                flows[0] = _hooked(node.variable._hooks, flows[0], "register_hook")
-            for index in wanted.get(node, ()):
-                flow = flows[index]
-                if flow is not None:
-                    found[node, index] = flow
-            if useful is None or fill or any(e and e[0] in useful for e in node.edges):
-                for edge, flow in _run(node, flows, create):
-                    _give(held, edge, flow, create)
-                if not retain:
-                    node.free()
-                    freed.append(node)
+    while ready.heap:
+        node = ready.pop()
+        flows = held.pop(node, None)
+        if flows is None or (useful is not None and node not in useful):
             ready.passed(node)
-    finally:
-        mode.enabled, mode.task = before, outer
+            continue
+        hooks, leaf = node.hooks, _hooked_leaf(node, flows)
+        if hooks is not None:
+            call_tensor_hooks(node, hooks, flows, create)
+        elif leaf is not None:
+            flows[0] = yield leaf, flows[0]
+        for index in wanted.get(node, ()):
+            flow = flows[index]
+            if flow is not None:
+                found[node, index] = flow
+        if useful is None or fill or any(e and e[0] in useful for e in node.edges):
+            for edge, flow in _run(node, flows, create):
+                _give(held, edge, flow, create)
+            if leaf is not None and hooks is None:
+                yield leaf, None
+            if not retain:
+                node.free()
+                freed.append(node)
+        ready.passed(node)
     call = tapes.tape.call
     if call is not None:
         call.walked(order, freed)
-    return found
+
+
+def _hooked_leaf(node: Node, flows: Flows) -> Core | None:
+    """The leaf whose gradient arrives at a node, if it has hooks, or had."""
+    hooked = isinstance(node, AccumulateGrad) and node.variable._flags & HOOKED and flows[0] is not None
+    return node.variable if hooked and node.variable._requires else None  # type: ignore[attr-defined]
 
 
 def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
@@ -100,97 +141,20 @@ def _run(node: Node, flows: Flows, create: bool) -> list[tuple[Edge, Flow]]:
     """Run one node between its own hooks: the cotangents of its inputs, and where they go."""
     hooks = node.hooks
     if hooks is not None and hooks.before:
-        flows = _before(hooks, flows)
+        flows = before_node(hooks, flows)
     if isinstance(node, AccumulateGrad):
         if flows[0] is not None and node.variable._requires:
             accumulate(node.variable, flows[0], create)
-            for hook in list((node.variable._posts or {}).values()):
-                hook(node.variable)
+            if hooks is not None:  # after which there may be hooks of the node
+                call_posts(node.variable)
         pulled = []
     else:
         pulled = node.pull_back(flows, create)
         if watch.anomaly and watch.check_nan:
             check_nan(node, pulled)
     if hooks is not None and hooks.after:
-        pulled = _after(node, hooks, flows, pulled)
+        pulled = after_node(node, hooks, flows, pulled)
     return [(edge, flow) for k, flow in pulled if (edge := node.edges[k]) is not None]
-
-
-# ---- hooks
-
-
-def _call_tensor_hooks(node: Node, hooks: NodeHooks, flows: Flows, create: bool) -> None:
-    """Hooks of results, in the order in which they were attached; then the `grad` of those that keep it."""
-    for index, table in hooks.tensors.items():
-        flows[index] = _hooked(table, flows[index], "register_hook")
-    if isinstance(node, AccumulateGrad) and node.variable._hooks:
-        flows[0] = _hooked(node.variable._hooks, flows[0], "register_hook")
-    for index, kept in hooks.retained.items():
-        tensor, flow = kept(), flows[index]
-        if tensor is not None and flow is not None:
-            accumulate(tensor, flow, create)
-
-
-def _hooked(table: Table, flow: Flow | None, name: str) -> Flow | None:
-    if flow is None:
-        return None
-    for hook in list(table.values()):
-        made = hook(tensor_of(flow))
-        if made is not None:
-            flow = _checked(made, flow, name)
-    return flow
-
-
-def _checked(made: Any, flow: Flow, name: str) -> Flow:
-    """What a hook returned, if it can stand for the gradient."""
-    if not isinstance(made, Core):
-        raise TypeError(f"expected Variable, but hook returned {type(made).__name__} ({name})")
-    have, kind = made._read().kind, flow[0].kind
-    if have.shape != kind.shape:
-        raise RuntimeError(f"hook has changed the size of value: {list(kind.shape)} became {list(have.shape)}")
-    if have.dtype != kind.dtype:
-        raise RuntimeError(f"hook has changed the type of value: {kind.dtype} became {have.dtype}")
-    return made._read(), made._edge() if requires(made) else None
-
-
-def _tensors(flows: Iterable[Flow | None]) -> tuple[Core | None, ...]:
-    return tuple([flow and tensor_of(flow) for flow in flows])
-
-
-def _before(hooks: NodeHooks, flows: Flows) -> Flows:
-    for hook in list(hooks.before.values()):
-        made = hook(_tensors(flows))
-        if made is not None:
-            flows = _replaced(made, flows, "register_prehook")
-    return flows
-
-
-def _after(
-    node: Node, hooks: NodeHooks, flows: Flows, pulled: list[tuple[int, Flow]]
-) -> list[tuple[int, Flow]]:
-    given: Flows = [None] * len(node.edges)
-    for k, flow in pulled:
-        given[k] = flow
-    shown = node.shown()
-    for hook in list(hooks.after.values()):
-        inputs = [given[k] for k in shown]
-        made = hook(_tensors(inputs), _tensors(flows))
-        if made is not None:
-            for k, flow in zip(shown, _replaced(made, inputs, "register_hook"), strict=True):
-                given[k] = flow
-    return [(k, flow) for k, flow in enumerate(given) if flow is not None]
-
-
-def _replaced(made: Any, flows: Flows, name: str) -> Flows:
-    values = (made,) if isinstance(made, Core) else tuple(made)
-    if len(values) != len(flows):
-        raise RuntimeError(f"hook has returned an incorrect number of values ({len(values)} instead of {len(flows)})")
-    return [
-        (m._read(), m._edge() if requires(m) else None) if isinstance(m, Core) and f is None
-        else None if m is None or f is None
-        else _checked(m, f, name)
-        for m, f in zip(values, flows, strict=True)
-    ]  # fmt: skip
 
 
 # ---- gradients of leaves
@@ -216,7 +180,7 @@ def backward(
     inputs: Sequence[Core] | None = None,
 ) -> None:
     """Add the gradients of `tensors`, weighted with `gradients`, to the `grad` of the leaves or of `inputs`."""
-    roots = _roots(tensors, gradients, create_graph)
+    roots = roots_of(tensors, gradients, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         run_backward(roots, retain, create_graph, None)
@@ -240,7 +204,7 @@ def gradients(
     materialize: bool,
 ) -> list[Core | None]:
     """The gradients of `outputs`, weighted, with respect to `inputs`, without touching any `grad`."""
-    roots = _roots(outputs, weights, create_graph)
+    roots = roots_of(outputs, weights, create_graph)
     edges = _input_edges(inputs)
     retain = create_graph if retain_graph is None else retain_graph
     found = run_backward(roots, retain, create_graph, edges)
@@ -278,7 +242,7 @@ def _edge_of(tensor: Any) -> Edge | None:
     return tensor[0], tensor[1]
 
 
-def _roots(
+def roots_of(
     tensors: Sequence[Core], weights: Sequence[Any], create: bool
 ) -> list[tuple[Edge, Flow]]:
     roots = []

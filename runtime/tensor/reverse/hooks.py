@@ -30,6 +30,10 @@ class RemovableHandle:
     def __init__(self, *tables: Table, ids: Sequence[int] = ()) -> None:
         self.id = next(_numbers)
         self._tables, self._ids = tables, ids or [self.id] * len(tables)
+        self._then: Callable[[], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_then": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -38,6 +42,8 @@ class RemovableHandle:
     def remove(self) -> None:
         for table, number in zip(self._tables, self._ids, strict=True):
             table.pop(number, None)
+        if self._then is not None:
+            self._then()
 
     def __enter__(self) -> Self:
         return self

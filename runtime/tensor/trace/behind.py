@@ -24,6 +24,8 @@ def is_behind(tape: Any, live: bytes) -> bool:
         return False
     left = [s.event for s in events(tape.state, tape.caught) if s not in tape.done]
     calls = [event for event in left if isinstance(event, Call)]
+    if tape.parts is not None and tape.parts.level and any(call.template.call.in_parts for call in calls):
+        return True  # the next part goes on from there
     if not tape.noded:
         return needs_nodes(tape.state, live)
     if any(_has_views(tape, call) for call in calls):

@@ -49,19 +49,25 @@ def went_on(node: Any) -> None:
         lone.add(key)
 
 
-def peek(t: Any) -> np.ndarray | None:
-    """The value of a late tensor that shares memory with nobody, or None if its trace is to be run."""
+def peek(t: Any, call: Any = None) -> np.ndarray | None:
+    """The value, still to be computed, of a tensor that shares memory with nobody; None if its trace is to be run.
+
+    call  the one that is being recorded, if the tensor was there before it
+    """
     tape = tapes.tape
     with tape.lock:  # another thread may run the trace, and holds it meanwhile
-        if t._storage is not None or t._flags & (SPECIAL | PART | VIEWED) or not t._is_late:
+        if t._storage is not None or t._flags & (SPECIAL | PART | VIEWED):
             return None
-        if t._serial != tape.serial or tape.noded or tape.goes_on or tape.depth or tape.count > SHORT:
+        n = (t._number if t._serial == tape.serial else None) if t._is_late else tape.number_of(t._cell)
+        if n is None or (tape.noded and call is None) or tape.goes_on or tape.count > SHORT:
             return None
-        if tape.call is not None or tape.again is not None:
+        if tape.call is not call or tape.depth != (call is not None) or tape.again is not None:
+            return None
+        if n >= tape.state.values:
             return None
         tape.depth += 1  # so that whoever records meanwhile waits for the lock
         try:
-            return _value(tape, t._number)
+            return _value(tape, n)
         finally:
             tape.depth -= 1
 
@@ -89,9 +95,8 @@ def _value(tape: Tape, n: int) -> np.ndarray | None:
 
 def _are_others(tape: Tape, n: int) -> bool:
     """Whether somebody holds another value with a history, which it may go on from."""
-    live = bytearray(tape.live())
-    live[n // 8] &= ~(1 << n % 8)
-    return needs_nodes(tape.state, bytes(live))
+    live = int.from_bytes(tape.live(), "little") & ((1 << tape.state.values) - 1) & ~(1 << n)
+    return needs_nodes(tape.state, live.to_bytes(tape.state.values // 8 + 1, "little"))
 
 
 def _computed(plan: Plan, tape: Tape) -> np.ndarray:

@@ -73,6 +73,7 @@ class Template:
     plain      it makes no more than values and nodes
     size       how many elements its values have in all
     dense      results that are views whose elements follow each other in memory
+    pause      of a part of a backward, the number of the leaf whose hooks are next, and whether that is before or after
     views      results that are late views, and parts whose memory they share, by ref
     within     saved values that are parts of an argument's memory: which one's
     pulls      its pullbacks, by which of its ends have a cotangent, and those ends; whole its steps as one fragment
@@ -81,7 +82,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views", "renewed", "bounds",
+        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause",
     )  # fmt: skip
 
     call: Any
@@ -93,6 +94,7 @@ class Template:
     constants: list[tuple[int, Cell]]
     dtypes: list[str]
     bounds: list[Any]
+    pause: tuple[int, str] | None
     aliases: list[tuple[int, int]]
     gives: Any
     results: list[tuple[int, Kind, int]]
@@ -117,7 +119,7 @@ class Template:
     def __init__(self) -> None:
         self.pulls = self.whole = None
         self.views = ()
-        self.renewed, self.bounds = {}, []
+        self.renewed, self.bounds, self.pause = {}, [], None
 
 
 class Call(NamedTuple):

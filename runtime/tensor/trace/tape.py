@@ -52,13 +52,15 @@ class Tape(TapeBase):
     failed   the trace that could not be run once
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
-    busy     its thread makes nodes, and must find the trace as it was if it lets go of the lock
+    parts    backwards that are done in part, see reverse/in_parts.py
+    busy     its thread makes nodes, and must find the trace as it was when it lets go of the lock
 
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
 
     catch_up: Callable[[], None]
     remember: Callable[[Any], list[Any]]
+    parts: Any
     recall: Callable[[list[Any]], Any]
 
     def __init__(self, records: bool = True) -> None:
@@ -68,15 +70,13 @@ class Tape(TapeBase):
         self.visits, self.busy, self.peeked, self.alone = 0, False, (0, list[int]()), (-1, 0)
         self.owner = threading.get_ident()
         self.ages = count().__next__
-        self.journal: list[Any] = []
-        self.failed = 0
+        self.journal, self.storages = list[Any](), list[Any]()
+        self.failed, self.parts = 0, None
         self.call: Any = None
         self.again: Any = None
         self.looked: Any = NOT_LOOKED
         self.place: Place | None = None
-        self.storages: list[Any] = []
-        self.serial = serials()
-        self.mode = 1 | is_irregular()
+        self.serial, self.mode = serials(), 1 | is_irregular()
         if records:
             enrol(self)
             self.begin()

@@ -12,6 +12,7 @@ from ..calls.calls import recorded
 from ..face.operators import Operators
 from ..reverse.backward import backward
 from ..reverse.hooks import Hook, RemovableHandle, attach
+from ..reverse.in_parts import back_in_parts, note_hooks
 from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import Node
@@ -23,7 +24,7 @@ from .cells import Cell, DualCell
 from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .promotion import c_name
-from .slots import HISTORY, HOOKED, SPECIAL
+from .slots import HISTORY
 from .views import alias
 from .writing import check_writable, overwrite_whole
 
@@ -152,12 +153,6 @@ class History(Operators):
 
     # ---- hooks
 
-    def _unusual(self, handle: RemovableHandle) -> RemovableHandle:
-        """Let no call be recognised that depends on this tensor, which has a hook, until it has none (see `usable`)."""
-        self._flags |= SPECIAL | HOOKED
-        tapes.tape.blur()
-        return handle
-
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces it."""
         if not requires(self):
@@ -168,7 +163,9 @@ class History(Operators):
         tapes.tape.catch_up()
         if self._hooks is None:
             self._hooks = {}
-        return self._unusual(attach(self._hooks, hook))
+        handle = attach(self._hooks, hook)
+        note_hooks(self, handle)
+        return handle
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(self)` each time that something has been added to the `grad` of this leaf."""
@@ -179,11 +176,13 @@ class History(Operators):
         tapes.tape.catch_up()  # no backward that has been called before calls it
         if self._posts is None:
             self._posts = {}
-        return self._unusual(attach(self._posts, hook))
+        handle = attach(self._posts, hook)
+        note_hooks(self, handle)
+        return handle
 
     # ---- backward
 
-    @partial(recorded, exact=True, ahead=follow_back)
+    @partial(recorded, exact=True, ahead=follow_back, parts=back_in_parts)
     def backward(
         self,
         gradient: Any = None,

@@ -11,7 +11,7 @@ from ..trace.locks import Locked
 from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
-from .slots import HISTORY, HOOKED, LEAF, OPEN, PART, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
 
 tensor_types: list[type] = []
 """The classes whose instances a call may be described by; others may have a will of their own."""
@@ -32,11 +32,9 @@ def usable(t: Any, tape: Tape) -> bool:
     if t._flags & PART:
         t._tell()
     end = t._accumulator and t._accumulator()
-    flags = t._flags  # from here on no call: another thread may attach a hook
-    if t._inference or t._hooks or t._posts or (end and end.hooks):
+    flags = t._flags
+    if t._inference or (end and end.hooks):
         return False
-    if flags & HOOKED:  # by hooks that were removed, all
-        flags = t._flags = flags & ~(HOOKED | SPECIAL)
     steps = t._steps
     if not steps and t._storage is not None:
         if t._seen != t._storage.edition and t._base is None and t._storage.array is None and not crowd.on:

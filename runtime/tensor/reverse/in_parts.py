@@ -1,0 +1,155 @@
+"""Backward where leaves have hooks: it is recorded in parts, between which the hooks run.
+
+    loss.backward()      carry(loss)       down to the first leaf with hooks: what its gradient will be
+                         hook(gradient)    Python code, whose calls are recorded like any other
+                         carry_on(made)    adds that to the leaf's gradient
+                         carry_on(None)    down to the next such leaf, or the end
+
+Each part is a call that is an event, so a step with hooks is still one trace.  Where a part is new, nodes are walked;
+where all are known, there are none.  What a part that has run left for the next one is a walk that pauses; where the
+parts before were only recognised, catching up runs them again, which makes it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from weakref import WeakValueDictionary, ref
+
+from ..calls.calls import recorded
+from ..trace.tape import Tape, tapes
+from ..value.cells import Cell
+from ..value.core import Core
+from ..value.slots import HOOKED
+from .accumulate import tensor_of
+from .backward import Walk, go_on, roots_of, walk
+from .hook_calls import call_posts, checked
+from .hooks import RemovableHandle
+from .modes import mode
+from .nodes import Node
+
+_hooked: WeakValueDictionary[int, Core] = WeakValueDictionary()
+"""Leaves that have hooks."""
+
+
+def note_hooks(leaf: Core, handle: RemovableHandle) -> None:
+    """Note that a leaf has hooks, until the last is removed. A trace in which that changes is recognised no more."""
+    leaf._flags |= HOOKED
+    _hooked[id(leaf)] = leaf
+    tapes.tape.blur()
+    handle._then = partial(_look_again, ref(leaf))
+
+
+def _look_again(known: ref[Core]) -> None:
+    leaf = known()
+    if leaf is not None and not leaf._hooks and not leaf._posts:
+        tapes.tape.catch_up()  # which may run parts again that have paused there
+        leaf._flags &= ~HOOKED
+        _hooked.pop(id(leaf), None)
+        tapes.tape.blur()
+
+BEFORE, AFTER = "before", "after"
+
+
+class Parts:
+    """Walks under way: of the backward at each level, one inside of another's hooks, and the nodes that it comes to.
+
+    level    how many are under way
+    paused   where the part that ran last has paused
+    """
+
+    def __init__(self) -> None:
+        self.walks: list[tuple[Walk, set[Node]]] = []
+        self.level, self.paused = 0, NOT_RUN
+
+
+NOT_RUN: Any = object()
+
+
+def _carry(root: Any, level: int) -> Any:
+    """Carry the cotangent of a scalar back until hooks of a leaf are to run; the gradient that arrives there."""
+    parts, task = _parts(), set[Node]()
+    parts.walks[level:] = [(walk(roots_of([root], [None], False), False, False, None, False, {}, task), task)]
+    return _until_pause(parts, level, None)
+
+
+def _carry_on(made: Any, level: int) -> Any:
+    """Go on after a pause, with the gradient that hooks have made of what arrived at the leaf; None after its hooks."""
+    tape = tapes.tape
+    if tape.call is None and tape.again is None:
+        tape.catch_up()
+    return _until_pause(_parts(), level, None if made is None else (made._read(), None))
+
+
+def _parts() -> Parts:
+    tape: Any = tapes.tape
+    if tape.parts is None:
+        tape.parts = Parts()
+    return tape.parts
+
+
+def _until_pause(parts: Parts, level: int, flow: tuple[Cell, None] | None) -> Any:
+    steps, task = parts.walks[level]
+    before, outer, mode.enabled, mode.task = mode.enabled, mode.task, False, task
+    try:
+        pause = go_on(steps, flow)
+    finally:
+        mode.enabled, mode.task = before, outer
+    call = tapes.tape.call
+    if call is not None and pause is not None:
+        call.pauses_at(pause[0], BEFORE if pause[1] is not None else AFTER)
+    parts.paused = pause and (pause[0], BEFORE if pause[1] is not None else AFTER)
+    return None if pause is None or pause[1] is None else tensor_of(pause[1])
+
+
+CARRY, CARRY_ON = (recorded(part, exact=True, in_parts=True) for part in (_carry, _carry_on))
+
+
+def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a backward could be done in parts, and has been: of a scalar, once, where there are leaves with hooks."""
+    if not _hooked or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
+        return False
+    if not any(t._serial == tape.serial for t in list(_hooked.values())):
+        return False
+    root = args[0]
+    kind = root._kind_of()
+    if kind.size != 1 or not kind.is_float or kind.is_complex:
+        return False
+    parts = _parts()
+    level, serial, before, task = parts.level, tape.serial, mode.enabled, mode.task
+    parts.level, mode.enabled = level + 1, False
+    try:
+        _run(tape, parts, root, level, serial)
+    except BaseException:
+        tape.catch_up()  # what was done is done, and its nodes are used up
+        raise
+    finally:
+        parts.level, mode.enabled, mode.task = level, before, task
+    return True
+
+
+def _run(tape: Tape, parts: Parts, root: Core, level: int, serial: int) -> None:
+    parts.paused = NOT_RUN
+    made = CARRY(root, level)
+    while (pause := _pause_of(tape, parts)) is not None:
+        leaf, where = pause
+        if where is BEFORE:
+            for hook in list((leaf._hooks or {}).values()):
+                new = hook(made)
+                made = made if new is None else checked(new, made._kind_of(), "register_hook")
+        else:
+            call_posts(leaf)
+            made = None
+        parts.paused = NOT_RUN
+        made = (CARRY_ON if tape.serial == serial else _carry_on)(made, level)
+
+
+def _pause_of(tape: Tape, parts: Parts) -> Any:
+    """Where the last part has paused: the leaf, and whether before its hooks or after."""
+    if parts.paused is not NOT_RUN:
+        return parts.paused
+    n, where = tape.state.event.template.pause or (None, None)
+    return None if n is None else (tape.value(n), where)
+
+
+__all__ = ["back_in_parts", "note_hooks"]
