@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
+from . import progress
 from .settings import STAGES, settings
 
 
@@ -48,6 +49,7 @@ class timed:
         self.stage, self.of, self.into = stage, of, into
 
     def __enter__(self) -> None:
+        progress.at(self.stage)
         self.start = perf_counter()
 
     def __exit__(self, *error: object) -> None:
