@@ -10,7 +10,7 @@ from contextlib import redirect_stderr
 import numpy as np
 import pytest
 
-from pullback.compiler import progress
+from pullback.compiler import watch
 from pullback.compiler.settings import settings
 from pullback.runtime.transforms import grad
 
@@ -22,8 +22,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.05)
-    monkeypatch.setattr(progress, "PERIOD", 0.01)
+    monkeypatch.setattr(watch, "PATIENCE", 0.05)
+    monkeypatch.setattr(watch, "PERIOD", 0.01)
 
 
 def slow(x):
@@ -62,25 +62,25 @@ def test_nothing_is_written() -> None:
     """Of what is quick, if the setting says so, from another thread, and where there is no terminal."""
 
     def work() -> None:
-        with progress.shown("elsewhere"):
+        with watch.progress("elsewhere"):
             time.sleep(0.1)
 
     with redirect_stderr(terminal := Terminal()):
-        with progress.shown("quick"):
+        with watch.progress("quick"):
             pass
-        with settings.override(progress=False), progress.shown("unwanted"):
+        with settings.override(progress=False), watch.progress("unwanted"):
             time.sleep(0.1)
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
     assert terminal.getvalue() == ""
     for stream in (io.StringIO(), None):
-        with redirect_stderr(stream), progress.shown("file"):
+        with redirect_stderr(stream), watch.progress("file"):
             time.sleep(0.08)
         assert stream is None or stream.getvalue() == ""
 
 
 def test_the_outermost_name_stays() -> None:
-    with redirect_stderr(terminal := Terminal()), progress.shown("outer"), progress.shown("inner"):
+    with redirect_stderr(terminal := Terminal()), watch.progress("outer"), watch.progress("inner"):
         time.sleep(0.1)
     assert "outer" in terminal.getvalue() and "inner" not in terminal.getvalue()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import progress, watch
+from .. import watch
 from ..ir.graph import Graph, Op, evaluate
 from ..ir.key import key_text
 from ..ir.primitive import REGISTRY
@@ -228,7 +228,7 @@ def site_error(sites: Sequence[Site], status: int, report: Sequence[int]) -> Bas
 
 def compile_graph(graph: Graph, name: str = "", load: bool = True) -> Kernel:
     """Optimise `graph`, lower it, and link it into the process, at once or when it is first called."""
-    with process.uncollected(), progress.shown(name or graph.name):
+    with process.uncollected(), watch.progress(name or graph.name):
         kernel = Kernel(graph, name or graph.name)
         if load:
             kernel.code.load()

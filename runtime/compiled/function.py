@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...compiler import progress, watch
+from ...compiler import watch
 from ...compiler.backend import process
 from ...compiler.backend.entries.native import NativeFunction
 from ...compiler.frontend import tracing, tree
@@ -220,7 +220,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         key, arrays = ((), []) if group is None else group.hidden.read()
         found = group and group.variants.get(key)
         if found is None or (found.contents and not found.unchanged(arrays)) or (found.variants and leaves is None):
-            with self._lock, process.uncollected(), progress.shown(self.__name__):
+            with self._lock, process.uncollected(), watch.progress(self.__name__):
                 found = self._compile(signature, enters, leaves)
         elif found.waiting and enters:
             self._await(found)
