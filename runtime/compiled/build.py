@@ -91,7 +91,7 @@ def build(
         wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
 
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
-    compiler: `cc`, `gcc` or `clang` on PATH.
+    compiler: `cc`, `gcc` or `clang` on PATH, or the package ziglang (`pip install pullback[build]`).
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)
