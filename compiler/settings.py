@@ -139,6 +139,10 @@ class Settings:
         "PULLBACK_TIME", "0", _switch, "0 or 1",
         "print the time of every stage to standard error",
     )
+    progress = Setting(
+        "PULLBACK_PROGRESS", "1", _switch, "0 or 1",
+        "show on a terminal what is being compiled when that takes longer than a second",
+    )
     vector_bits = Setting(
         "PULLBACK_VECTOR_BITS", "0", _one_of(0, 128, 256, 512), "0, 128, 256 or 512",
         "width of the vectors in generated code; 0 is what this processor does best",

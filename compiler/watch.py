@@ -1,7 +1,9 @@
-"""What can be seen between stages: dumps of each stage, and the time it took.
+"""What can be seen between stages: dumps of each stage, the time it took, and a line on the terminal if that is long.
 
 `PULLBACK_DUMP` says what to print, `PULLBACK_DUMP_TO` where to keep it, `PULLBACK_TIME` whether to
 print times. Nothing is made into text unless it is wanted.
+
+    pullback: compiling loss: lowering, 3 s
 
     -- adjoint of loss --
     graph @loss_adjoint(%x: f64[], %c: f64[]) {
@@ -10,7 +12,9 @@ print times. Nothing is made into text unless it is wanted.
 
 import re
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -48,6 +52,7 @@ class timed:
         self.stage, self.of, self.into = stage, of, into
 
     def __enter__(self) -> None:
+        _at(self.stage)
         self.start = perf_counter()
 
     def __exit__(self, *error: object) -> None:
@@ -84,3 +89,71 @@ def _write(folder: Path, stage: str, of: str, text: str) -> None:
             return
         except FileExistsError:
             continue
+
+
+# ---- progress
+
+PATIENCE = 1.0
+"""Seconds after which the line appears."""
+
+PERIOD = 0.25
+"""Seconds after which it is written again."""
+
+_ERASE = "\r\x1b[K"
+_MOST = 60
+"""Letters of a function's name, so that the line stays one."""
+
+
+class _Now:
+    """What is being done, in the main thread."""
+
+    stage = ""
+    shown = False
+
+
+def _at(stage: str) -> None:
+    """Tell what is being done now."""
+    if _Now.shown:
+        _Now.stage = stage
+
+
+@contextmanager
+def progress(name: str) -> Iterator[None]:
+    """Show which function is compiled, at which stage and for how long, for as long as the body of a `with` takes.
+
+    The line appears after a second on a terminal, is rewritten in its place and taken away at the end. Elsewhere, and
+    with `PULLBACK_PROGRESS=0`, nothing is written; nor is anything from threads beside the main one, which nobody
+    waits for, or inside of another such `with`.
+    """
+    if _Now.shown or threading.current_thread() is not threading.main_thread() or not _wanted():
+        yield
+        return
+    done = threading.Event()
+    writer = threading.Thread(target=_write_line, args=(name[:_MOST], done), name="pullback progress", daemon=True)
+    _Now.shown, _Now.stage = True, ""
+    try:
+        writer.start()
+        yield
+    finally:
+        done.set()
+        writer.join()
+        _Now.shown = False
+
+
+def _wanted() -> bool:
+    return settings.progress and sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+
+
+def _write_line(name: str, done: threading.Event) -> None:
+    began = perf_counter()
+    if done.wait(PATIENCE):
+        return
+    try:
+        while not done.wait(PERIOD):
+            stage = f": {_Now.stage}" if _Now.stage else ""
+            sys.stderr.write(f"{_ERASE}pullback: compiling {name}{stage}, {perf_counter() - began:.0f} s")
+            sys.stderr.flush()
+        sys.stderr.write(_ERASE)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # the terminal has gone

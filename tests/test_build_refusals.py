@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -123,9 +124,29 @@ def test_a_function_that_serves_many_sizes_is_built_for_that_of_the_example(tmp_
 
 def test_without_a_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="no cc, gcc or clang on PATH: install"):
+    with pytest.raises(FileNotFoundError, match=r"no cc, gcc or clang on PATH: install one .*ziglang.*target="):
         build(grad(slope), (1.0,), name="k", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_package_ziglang_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no compiler on PATH. The package is played here by one that calls the compiler there is."""
+    if LINKER is None:
+        pytest.skip("there is no linker")
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    told = tmp_path / "told"
+    (package / "__main__.py").write_text(
+        f"import os, sys, pathlib\npathlib.Path({str(told)!r}).write_text(' '.join(sys.argv[1:]))\n"
+        f"os.environ['PATH'] = {os.environ['PATH']!r}\nos.execv({LINKER!r}, [{LINKER!r}, *sys.argv[2:]])\n"
+    )
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    build(grad(slope), (1.0,), name="zigged", out=tmp_path / "out")
+    assert told.read_text().startswith("cc -shared -s ") and "noseparate-code" not in told.read_text()
+    assert float(alone(tmp_path / "out", "import zigged; print(zigged.slope(0.5))")) == grad(slope)(0.5)
 
 
 def test_a_linker_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

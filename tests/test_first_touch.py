@@ -83,3 +83,25 @@ def test_a_module_of_the_face_loads_nothing_besides_its_parts(package: str) -> N
     assert done.stdout + done.stderr == ""
     first = next(line for line in (FACE / package / "__init__.py").read_text().splitlines() if "import" in line)
     assert first == f"from pullback import _{package} as _loaded  # noqa: F401"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_loading_leaves_the_collector_as_it_was(collects: bool) -> None:
+    """Nothing is collected while parts of the package are loaded; afterwards it is as the program had it."""
+    code = f"""
+import gc
+gc.{"enable" if collects else "disable"}()
+import pullback
+found = []
+gc.callbacks.append(lambda phase, info: found.append(info["generation"]))
+pullback.grad, pullback.nn
+assert gc.isenabled() is {collects}, "the collector"
+assert found.count(2) == 0, found
+try:
+    pullback.compiled_by_nobody
+except AttributeError:
+    pass
+assert gc.isenabled() is {collects}
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not done.returncode, done.stderr

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph, Op, evaluate
+from ..ir.key import key_text
 from ..ir.primitive import REGISTRY
 from ..ir.text import show
 from ..ir.types import Type
@@ -51,7 +52,7 @@ class Stages:
 
     def key(self) -> tuple[str, ...]:
         """What the text depends on, settings and machine aside."""
-        return "kernel", str(self._bits), str(self._called), self.name, show(self.source, bare=True)
+        return "kernel", str(self._bits), str(self._called), self.name, key_text(self.source)
 
     @functools.cached_property
     def graph(self) -> Graph:
@@ -227,7 +228,7 @@ def site_error(sites: Sequence[Site], status: int, report: Sequence[int]) -> Bas
 
 def compile_graph(graph: Graph, name: str = "", load: bool = True) -> Kernel:
     """Optimise `graph`, lower it, and link it into the process, at once or when it is first called."""
-    with process.uncollected():
+    with process.uncollected(), watch.progress(name or graph.name):
         kernel = Kernel(graph, name or graph.name)
         if load:
             kernel.code.load()

@@ -7,7 +7,7 @@
 
 Blank lines, and lines that begin with #, are passed over, so a graph can be edited and annotated.
 
-Written without hints and lines (`show(graph, bare=True)`) it is the key under which kernels are kept.
+Written without hints and lines (`show(graph, bare=True)`) equal graphs have equal texts.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def build(
     matrix. The pattern is that of the example.
 
     Beside the module stand `name`.pyi for type checkers, and for C programs `name`.h and `name`.o. Linking takes a C
-    compiler: `cc`, `gcc` or `clang` on PATH.
+    compiler: `cc`, `gcc` or `clang` on PATH, or the package ziglang (`pip install pullback[build]`).
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)

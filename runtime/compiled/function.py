@@ -220,7 +220,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         key, arrays = ((), []) if group is None else group.hidden.read()
         found = group and group.variants.get(key)
         if found is None or (found.contents and not found.unchanged(arrays)) or (found.variants and leaves is None):
-            with self._lock, process.uncollected():
+            with self._lock, process.uncollected(), watch.progress(self.__name__):
                 found = self._compile(signature, enters, leaves)
         elif found.waiting and enters:
             self._await(found)

@@ -227,10 +227,18 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     _LOCK = RLock()
 
     def _load(where):
+        import gc
         from importlib import import_module
 
         with _LOCK:
-            return import_module(f"{__name__}.{where}")
+            # What an import makes stays, and a collection amid it reads everything and frees nothing.
+            collects = gc.isenabled()
+            gc.disable()
+            try:
+                return import_module(f"{__name__}.{where}")
+            finally:
+                if collects:
+                    gc.enable()
 
     def __getattr__(name):
         if name in _PARTS:

@@ -195,6 +195,10 @@ _WRITES = {getattr(each, "__name__", each) for each in WRITES} - {"sort", "parti
 """Names of what puts values into its first argument, or into its own array."""
 
 
+_STORES = {dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap}
+_OPERATOR, _IN_PLACE = dis.opmap["BINARY_OP"], frozenset(range(13, 26))  # NB_INPLACE_ADD to NB_INPLACE_XOR
+
+
 def _stores(function: Any) -> bool:
     """Whether a function, or one that is defined in it, puts items into something."""
     pending = [getattr(function, "__code__", None)]
@@ -204,14 +208,13 @@ def _stores(function: Any) -> bool:
             continue
         if not _WRITES.isdisjoint(code.co_names):
             return True
-        if any(i.opname in ("STORE_SUBSCR", "STORE_SLICE") or _is_in_place(i) for i in dis.get_instructions(code)):
+        steps = code.co_code[::2]  # of instructions two bytes long; what is cached between them reads as 0 here
+        if not _STORES.isdisjoint(steps):
+            return True
+        if not _IN_PLACE.isdisjoint([k for op, k in zip(steps, code.co_code[1::2], strict=True) if op == _OPERATOR]):
             return True
         pending.extend(code.co_consts)
     return False
-
-
-def _is_in_place(i: dis.Instruction) -> bool:
-    return i.opname == "BINARY_OP" and i.argrepr.endswith("=")
 
 
 __all__ = ["replaced"]

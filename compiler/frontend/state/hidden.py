@@ -309,7 +309,7 @@ def loaded(code: types.CodeType) -> Loaded:
 def _imported(code: types.CodeType) -> Iterator[tuple[str, ...]]:
     """Attributes in a row of what code imports: (datetime, datetime, now), under whatever names."""
     for each in codes(code):
-        if not any(i.opname == "IMPORT_NAME" for i in dis.get_instructions(each)):
+        if dis.opmap["IMPORT_NAME"] not in each.co_code[::2]:
             continue
         known: dict[str, tuple[str, ...]] = {}
         module, row = "", ()
