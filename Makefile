@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs test lint demo test-peers fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint demo test-peers test-array-api fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -38,6 +38,17 @@ fuzz: .venv/.ready-test
 # Texts of graphs and bytes of modules, spoilt: the declared error, soon, or what is well typed.
 fuzz-inputs: .venv/.ready-test
 	$(BIN)/python -m tests.fuzz.inputs $(or $(COUNT),1000000) $(SEED)
+
+# The array API's own suite, from its repository; ARRAY_API_TESTS=folder takes one that is there. MODULE=numpy for another.
+ARRAY_API_TESTS ?= build/array-api-tests
+
+test-array-api: .venv/.ready-test
+	test -d $(ARRAY_API_TESTS) || git clone --quiet --depth 1 --recurse-submodules --shallow-submodules \
+		https://github.com/data-apis/array-api-tests $(ARRAY_API_TESTS)
+	$(PIP) --requirement $(ARRAY_API_TESTS)/requirements.txt
+	cd $(ARRAY_API_TESTS) && ARRAY_API_TESTS_VERSION=2024.12 ARRAY_API_TESTS_MODULE=$(or $(MODULE),pullback.array_api) \
+		$(abspath $(BIN))/python -m pytest array_api_tests -n auto --max-examples 100 \
+		--xfails-file $(abspath tests/array_api_xfails.txt)
 
 fuzz-peers: .venv/.ready-peers
 	$(BIN)/python -m tests.fuzz tensors $(or $(COUNT),10000) $(SEED)

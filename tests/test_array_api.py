@@ -18,10 +18,6 @@ ITS_OWN = {"ArrayAPIStrictFlags", "Device", "ModuleType", "get_array_api_strict_
            "set_array_api_strict_flags"}  # fmt: skip
 """What array-api-strict has beside the standard."""
 
-WITHOUT = {"uint16", "uint32", "uint64"}
-"""What Tensors do not have."""
-
-
 def _functions() -> dict[str, Any]:
     """The standard's functions by name."""
     found = {}
@@ -43,7 +39,7 @@ def _ours(name: str) -> Any:
     return at
 
 
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - WITHOUT))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_everything_is_there_with_its_arguments(name: str) -> None:
     ours, theirs = _ours(name), FUNCTIONS[name]
     if not inspect.isfunction(theirs):
@@ -72,6 +68,7 @@ OTHER = RNG.normal(size=(3, 4))
 COMPLEX = REAL + 1j * OTHER
 WHOLE = RNG.integers(-5, 6, size=(3, 4))
 SMALL = RNG.integers(1, 5, size=(3, 4))
+LARGE = RNG.integers(2**63, 2**63 + 2**40, size=(3, 4), dtype=np.uint64)
 TRUTH = RNG.normal(size=(3, 4)) > 0
 SQUARE = RNG.normal(size=(2, 3, 3)) + 3 * np.eye(3)
 SYMMETRIC = SQUARE @ SQUARE.swapaxes(-1, -2)
@@ -83,6 +80,7 @@ UNARY = """abs acos acosh asin asinh atan atanh ceil conj cos cosh exp expm1 flo
 BINARY = """add atan2 copysign divide equal floor_divide greater greater_equal hypot less less_equal logaddexp maximum
     minimum multiply nextafter not_equal pow remainder subtract"""
 BITS = "bitwise_and bitwise_or bitwise_xor"
+UNSIGNED = "add multiply floor_divide remainder less maximum bitwise_xor"
 SHIFTS = "bitwise_left_shift bitwise_right_shift"
 ONLY_REAL = "acosh ceil floor round trunc signbit"
 ONLY_COMPLEX = "conj imag real"
@@ -114,6 +112,16 @@ def _cases() -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
             add(name, WHOLE, 3)
     add("pow", POSITIVE, OTHER)
     add("pow", WHOLE, SMALL)
+    for name in (*UNSIGNED.split(), "bitwise_right_shift"):
+        for kind in ("uint16", "uint32", "uint64"):
+            add(name, LARGE.astype(kind), SMALL.astype(kind))
+            add(name, SMALL.astype(kind), np.uint8(3))
+    for name in ["sum", "prod", "cumulative_sum", "max", "argmin", "sort", "unique_counts"]:
+        for kind in ("uint8", "uint16", "uint32", "uint64"):
+            more = {"axis": 0} if name == "cumulative_sum" else {}
+            add(name, LARGE.astype(kind), **more)
+    for name in ["sum", "prod", "std", "all", "count_nonzero"]:
+        add(name, TRUTH if name == "all" else REAL, axis=())
     for name in BITS.split():
         add(name, WHOLE, SMALL)
         add(name, TRUTH, ~TRUTH)
@@ -331,7 +339,9 @@ def test_dtypes() -> None:
     assert xp.result_type(xp.int8, xp.float32) is xp.float32
     assert xp.result_type(xp.asarray(REAL, dtype=xp.float32), 2.0) is xp.float32
     assert xp.finfo(x).eps == np.finfo(np.float64).eps and xp.finfo(xp.float32).smallest_normal > 0
-    assert xp.iinfo(xp.int8).max == 127
+    assert xp.iinfo(xp.int8).max == 127 and xp.iinfo(xp.uint64).max == 2**64 - 1
+    assert xp.finfo(xp.complex64).dtype is xp.float32 and xp.iinfo(x.to(xp.uint16)).dtype is xp.uint16
+    assert xp.result_type(xp.uint16, xp.int8) is xp.int32 and xp.result_type(xp.uint8, xp.uint32) is xp.uint32
     assert xp.broadcast_shapes((2, 1), (3,)) == (2, 3)
     assert xp.empty((2, 3)).shape == (2, 3) and xp.empty_like(x).shape == x.shape
     shared = REAL.copy()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..tensor.face import functions as T
+from ..tensor.value.dtypes import ALL, DType
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
@@ -14,7 +15,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return T.cat([x.reshape(-1) for x in parts] if axis is None else parts, 0 if axis is None else axis)
 
 
-def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
+def expand_dims(x: Any, /, axis: int = 0) -> Any:
     """With an axis of size one."""
     return T.unsqueeze(x, axis)
 
@@ -124,7 +125,7 @@ def _position(function: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements are not zero."""
-    return T.sum(T.ne(x, 0), _axes(axis, x.ndim), keepdims)
+    return sum(T.ne(x, 0).to(_INDEX), axis=axis, keepdims=keepdims)
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:
@@ -223,12 +224,12 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether all elements are true."""
-    return _folded(T.all, x, axis, keepdims)
+    return _folded(T.all, x.to(_TRUTH), axis, keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether an element is true."""
-    return _folded(T.any, x, axis, keepdims)
+    return _folded(T.any, x.to(_TRUTH), axis, keepdims)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -247,34 +248,43 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum; whole numbers add up in int64."""
-    made = _folded(T.sum, x if dtype is None else x.to(dtype), axis, keepdims)
-    return made if dtype is None else made.to(dtype)
+    """The sum; whole numbers add up in int64, those without a sign in uint64."""
+    kind = _added(x) if dtype is None else dtype
+    return _folded(T.sum, x.to(kind), axis, keepdims).to(kind)
+
+
+def _added(x: Any) -> DType:
+    """The dtype in which elements are added and multiplied."""
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        return x.dtype
+    return ALL["u64"] if x.dtype.numpy.kind == "u" else _INDEX
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product; that of whole numbers is an int64."""
-    made = x if dtype is None else x.to(dtype)
+    """The product; that of whole numbers is an int64, or a uint64."""
+    kind = _added(x) if dtype is None else dtype
+    made = x.to(kind)
     if axis is None:
         made, axis = T.prod(made.reshape(-1), 0), ()
         made = made.reshape((1,) * x.ndim) if keepdims else made
     for each in sorted(_axes(axis, x.ndim), reverse=True):
         made = T.prod(made, each, keepdims)
-    return made if dtype is None else made.to(dtype)
+    return made.to(kind)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation; the divisor is the number of elements less the correction."""
-    return T.std(x, _axes(axis, x.ndim), correction=correction, keepdim=keepdims) if x.ndim else _spread(x, correction)
+    return _varied(T.std, x, axis, correction, keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance; the divisor is the number of elements less the correction."""
-    return T.var(x, _axes(axis, x.ndim), correction=correction, keepdim=keepdims) if x.ndim else _spread(x, correction)
+    return _varied(T.var, x, axis, correction, keepdims)
 
 
-def _spread(x: Any, correction: float) -> Any:
-    return (x - x) / (1.0 - correction)
+def _varied(function: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    axes = _axes(axis, x.ndim)
+    return function(x, axes, correction=correction, keepdim=keepdims) if axes else (x - x) / (1.0 - correction)
 
 
 def _folded(function: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -296,7 +306,7 @@ def _running(function: Any, x: Any, axis: int | None, dtype: Any, initial: int |
     if axis is None and x.ndim != 1:
         raise ValueError(f"say along which axis; the tensor has {x.ndim}")
     at = 0 if axis is None else axis
-    made = function(x, at, dtype=dtype)
+    made = function(x, at, dtype=_added(x) if dtype is None else dtype)
     if initial is None:
         return made
     shape = list(made.shape)

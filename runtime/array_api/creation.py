@@ -16,13 +16,13 @@ from ..tensor.value.dtypes import ALL, DType, get_default_dtype
 KINDS = {
     "bool": ("bool",),
     "signed integer": ("i8", "i16", "i32", "i64"),
-    "unsigned integer": ("u8",),
+    "unsigned integer": ("u8", "u16", "u32", "u64"),
     "real floating": ("f32", "f64"),
     "complex floating": ("c64", "c128"),
 }
 KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
-"""The dtypes of each kind of the standard's; whole numbers without a sign have 8 bits only."""
+"""The dtypes of each kind of the standard's."""
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: builtins.bool | None = None) -> Any:
@@ -187,12 +187,20 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def finfo(type: Any, /) -> Any:
     """What floats of a dtype, or of a tensor's, can tell apart: eps, max, min, smallest_normal, bits."""
-    return Q.finfo(type.dtype if isinstance(type, Core) else type)
+    dtype = type.dtype if isinstance(type, Core) else type
+    return _told(Q.finfo(dtype), dtype.to_real())
 
 
 def iinfo(type: Any, /) -> Any:
     """Between which numbers those of a whole dtype are: min, max, bits."""
-    return Q.iinfo(type.dtype if isinstance(type, Core) else type)
+    dtype = type.dtype if isinstance(type, Core) else type
+    return _told(Q.iinfo(dtype), dtype)
+
+
+def _told(info: Any, dtype: DType) -> Any:
+    """With a dtype that compares, where PyTorch has its name."""
+    info.dtype = dtype
+    return info
 
 
 # ---- what the namespace can do
@@ -231,8 +239,8 @@ class Info:
 
 _NAMED = {
     "bool": ALL["bool"], "int8": ALL["i8"], "int16": ALL["i16"], "int32": ALL["i32"], "int64": ALL["i64"],
-    "uint8": ALL["u8"], "float32": ALL["f32"], "float64": ALL["f64"], "complex64": ALL["c64"],
-    "complex128": ALL["c128"],
+    "uint8": ALL["u8"], "uint16": ALL["u16"], "uint32": ALL["u32"], "uint64": ALL["u64"], "float32": ALL["f32"],
+    "float64": ALL["f64"], "complex64": ALL["c64"], "complex128": ALL["c128"],
 }  # fmt: skip
 
 
@@ -241,7 +249,8 @@ def __array_namespace_info__() -> Info:
     return Info()
 
 
-bool, int8, int16, int32, int64, uint8, float32, float64, complex64, complex128 = _NAMED.values()
+bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, *_floats = _NAMED.values()
+float32, float64, complex64, complex128 = _floats
 
 __all__ = [
     "Info",
@@ -279,6 +288,9 @@ __all__ = [
     "tril",
     "triu",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "zeros",
     "zeros_like",
 ]  # fmt: skip

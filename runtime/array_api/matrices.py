@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..tensor.face import functions as T
 from ..tensor.face import linalg_functions as L
 from ..tensor.value.dtypes import DType
+from . import arranging
 
 
 class EigResult(NamedTuple):
@@ -62,7 +63,10 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Sums of products of vectors along an axis, the first conjugated."""
-    return L.vecdot(x1, x2, dim=axis)
+    if x1.dtype.is_floating_point or x1.dtype.is_complex or x2.dtype.is_floating_point or x2.dtype.is_complex:
+        return L.vecdot(x1, x2, dim=axis)
+    made = x1 * x2
+    return T.sum(made, axis, dtype=made.dtype)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
@@ -162,7 +166,7 @@ def svdvals(x: Any, /) -> Any:
 
 def trace(x: Any, /, *, offset: int = 0, dtype: DType | None = None) -> Any:
     """The sum of a diagonal."""
-    return T.sum(diagonal(x, offset=offset), -1, dtype=dtype)
+    return arranging.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def vector_norm(

@@ -123,9 +123,10 @@ if TYPE_CHECKING:
         slice_scatter, softmax, sort, split, split_copy, split_with_sizes, split_with_sizes_copy, sqrt, square, squeeze,
         squeeze_copy, stack, std, std_mean, strided, sub, subtract, swapaxes, swapdims, t, t_copy, take, take_along_dim,
         tan, tanh, tensor, tensor_split, tensordot, tile, topk, transpose, transpose_copy, trapezoid, trapz, tril,
-        tril_indices, triu, triu_indices, true_divide, trunc, typename, uint8, unbind, unbind_copy, unflatten,
-        unfold_copy, unique, unique_consecutive, unravel_index, unsafe_chunk, unsafe_split, unsafe_split_with_sizes,
-        unsqueeze, unsqueeze_copy, vander, var, var_mean, vdot, view_copy, vsplit, vstack, where, zeros, zeros_like,
+        tril_indices, triu, triu_indices, true_divide, trunc, typename, uint8, uint16, uint32, uint64, unbind,
+        unbind_copy, unflatten, unfold_copy, unique, unique_consecutive, unravel_index, unsafe_chunk, unsafe_split,
+        unsafe_split_with_sizes, unsqueeze, unsqueeze_copy, vander, var, var_mean, vdot, view_copy, vsplit, vstack,
+        where, zeros, zeros_like,
     )
     # Python's own names are not in __all__: after `import *` sum and range are still Python's.
     from pullback.runtime.tensor.face.complex_functions import complex as complex
@@ -207,11 +208,11 @@ __all__ = [
     "tan_", "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile", "to_jax",
     "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map",
     "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
-    "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive",
-    "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy",
-    "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean", "vdot", "version",
-    "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop",
-    "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "trunc_", "typename", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var",
+    "var_mean", "vdot", "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack",
+    "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker

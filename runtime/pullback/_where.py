@@ -66,7 +66,7 @@ NAMES_OF = {
     " squeeze_copy stack std std_mean strided sub subtract sum swapaxes swapdims t"
     " t_copy take take_along_dim tan tanh tensor tensor_split tensordot tile topk"
     " transpose transpose_copy trapezoid trapz tril tril_indices triu triu_indices"
-    " true_divide trunc typename uint8 unbind unbind_copy unflatten unfold_copy"
+    " true_divide trunc typename uint16 uint32 uint64 uint8 unbind unbind_copy unflatten unfold_copy"
     " unique unique_consecutive unravel_index unsafe_chunk unsafe_split"
     " unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var var_mean vdot"
     " view_copy vsplit vstack where zeros zeros_like",

@@ -22,6 +22,7 @@ LONGEST = 100_000_008
 """Where the library ends a header."""
 DTYPES = {
     "BOOL": np.uint8, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
+    "U16": np.uint16, "U32": np.uint32, "U64": np.uint64,
     "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
 """The format's dtypes that NumPy and tensors have, as NumPy reads them."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..custom import stop_gradient
+from . import ends
+from .ends import infinite as _infinite
 from .pair import Pair
 
 
@@ -24,10 +26,6 @@ def _abs(m: Any, z: Pair) -> Any:
     x, y = r.select(special, 1, z.re / scale), r.select(special, 0, z.im / scale)
     one = r.or_(_infinite(r, z.re), _infinite(r, z.im))
     return r.select(one, math.inf, r.select(special, size, r.sqrt(x * x + y * y) * scale))
-
-
-def _infinite(r: Any, x: Any) -> Any:
-    return r.eq(r.abs(x), math.inf)
 
 
 def _wild(r: Any, x: Any) -> Any:
@@ -76,10 +74,14 @@ def _sqrt(m: Any, z: Pair) -> Pair:
     r, zero, whole = m.real, _is_zero(z), z
     still = r(stop_gradient(r.b, z.im.value))
     z = m.select(zero, m.pair(1.0, z), z)
-    main = r.sqrt((_abs(m, z) + r.abs(z.re)) * 0.5)
+    right, below = r.ge(z.re, 0), r.lt(1.0 / z.im, 0)  # -0.0 is below, too
+    main = r.sqrt((_abs(m, z) + r.select(right, z.re, -z.re)) * 0.5)  # no abs: its slope on the axes is none of these
     other = z.im / (main * 2.0)
-    right, turned = r.ge(z.re, 0), r.select(r.lt(1.0 / z.im, 0), -main, main)  # of -0.0, too
-    made = Pair(m, r.select(right, main, r.abs(other)), r.select(right, other, turned))
+    made = Pair(
+        m,
+        r.select(right, main, r.select(below, -other, other)),
+        r.select(right, other, r.select(below, -main, main)),
+    )
     return _sqrt_ends(m, whole, m.select(zero, Pair(m, m.number(0.0, whole.value.type).re, still), made))
 
 
@@ -134,7 +136,8 @@ def _pow(m: Any, x: Any, y: Any) -> Pair:
 
 def _log1p(m: Any, z: Pair) -> Pair:
     r, x, y = m.real, z.re, z.im
-    return Pair(m, 0.5 * r.log1p(x * (2.0 + x) + y * y), r.arctan2(y, 1.0 + x))
+    along = r.select(r.or_(_infinite(r, x), _infinite(r, y)), math.inf, 0.5 * r.log1p(x * (2.0 + x) + y * y))
+    return Pair(m, along, r.arctan2(y, 1.0 + x))
 
 
 def _expm1(m: Any, z: Pair) -> Pair:
@@ -154,25 +157,26 @@ def _roots(m: Any, z: Pair) -> tuple[Pair, Pair]:
 def _arcsin(m: Any, z: Pair) -> Pair:
     below, above = _roots(m, z)
     side = m.real.arcsinh(below.re * above.im - below.im * above.re)
-    return Pair(m, m.real.arctan2(z.re, below.re * above.re - below.im * above.im), side)
+    along = m.real.arctan2(z.re, below.re * above.re - below.im * above.im)
+    return ends.of_arcsin(m, z, Pair(m, along, side))
 
 
 def _arccos(m: Any, z: Pair) -> Pair:
     below, above = _roots(m, z)
     side = m.real.arcsinh(above.re * below.im - above.im * below.re)
-    return Pair(m, 2.0 * m.real.arctan2(below.re, above.re), side)
+    return ends.of_arccos(m, z, Pair(m, 2.0 * m.real.arctan2(below.re, above.re), side))
 
 
 def _arccosh(m: Any, z: Pair) -> Pair:
     below, above = (_sqrt(m, Pair(m, z.re + by, z.im)) for by in (-1.0, 1.0))
     along = m.real.arcsinh(below.re * above.re + below.im * above.im)
-    return Pair(m, along, 2.0 * m.real.arctan2(below.im, above.re))
+    return ends.of_arccosh(m, z, Pair(m, along, 2.0 * m.real.arctan2(below.im, above.re)))
 
 
 def _arctanh(m: Any, z: Pair) -> Pair:
     r, x, y = m.real, z.re, z.im
     along = 0.25 * r.log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + y * y))
-    return Pair(m, along, 0.5 * r.arctan2(2.0 * y, (1.0 - x) * (1.0 + x) - y * y))
+    return ends.of_arctanh(m, z, Pair(m, along, 0.5 * r.arctan2(2.0 * y, (1.0 - x) * (1.0 + x) - y * y)))
 
 
 def _along_minus_i(function: Callable[[Any, Pair], Pair]) -> Callable[[Any, Pair], Pair]:

@@ -20,15 +20,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ....compiler.ir.types import CARRIED, Type
+from ....compiler.ir.types import Type
 from ....compiler.ops.elementwise import cast
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Term
 from ....compiler.passes import common, dead
 from ....compiler.passes.adjoint import pull_back
+from ....compiler.passes.carried import without_carried
 from ..ops.elementwise.meanings import is_complex, results_of
 from ..value.cells import Kind, kind_of
-from ..value.promotion import Argument, common_dtype, common_shape, float_dtype, own_dtype, small_result, widen
+from ..value.promotion import (
+    NARROW,
+    UNSIGNED,
+    Argument,
+    common_dtype,
+    common_shape,
+    float_dtype,
+    own_dtype,
+    small_result,
+    widen,
+)
 from .changing import refuse_numbers, with_scalars
 from .engine import Alone, is_exact
 
@@ -115,9 +126,10 @@ class Fragment:
         self.graph, self.numbers = graph, tuple(numbers)
         self.operation, self.attributes = operation, attributes
         self.has_numbers = any(numbers)
-        self.inputs, self.results = kinds or (
-            tuple([_kind(p) for p in graph.params]), tuple([_kind(r) for r in graph.results])
-        )  # fmt: skip
+        self.inputs, self.results = kinds or [
+            tuple([kind_of(v.type.dtype, v.type.static_shape()) for v in each])
+            for each in (graph.params, graph.results)
+        ]
         self.exact = is_exact(graph)
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
@@ -179,9 +191,9 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     small = small_result(kinds, dtype, attributes)
     if small:
         refuse_numbers(further)
-        values = [cast(b, v, dtype="i32") if v.type.dtype in CARRIED else v for v in values]
-        dtype = "i32" if dtype in CARRIED else dtype
-        attributes = tuple(["i32" if isinstance(a, str) and a in CARRIED else a for a in attributes])
+        values = [cast(b, v, dtype="i32") if v.type.dtype in NARROW else v for v in values]
+        dtype = "i32" if dtype in NARROW else dtype
+        attributes = tuple(["i32" if isinstance(a, str) and a in NARROW else a for a in attributes])
     if dtype is not None:
         values = [v if v.type.dtype == dtype else cast(b, v, dtype=dtype) for v in values]
     if operation.spreads:
@@ -191,7 +203,9 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     made = operation.emit(m, *map(m, values), *attributes)
     results = [made] if isinstance(made, Term) else made
     ends = [cast(b, r.value, dtype=small) if small and r.value.type.dtype == "i32" else r.value for r in results]
-    return _keep(key, Fragment(common(b.finish(ends)), [*numbers, *["f64"] * further], operation, key[1]))
+    graph = common(b.finish(ends))
+    graph = without_carried(graph) if any(v.type.dtype in UNSIGNED for v in (*b.params, *ends)) else graph
+    return _keep(key, Fragment(graph, [*numbers, *["f64"] * further], operation, key[1]))
 
 
 def _complex_fragment(
@@ -332,18 +346,4 @@ def _pulled_name(node: str) -> str:
     return f"{node.rstrip('0123456789')}Backward0" if node else ""
 
 
-def _kind(value: Value) -> Kind:
-    return kind_of(value.type.dtype, value.type.static_shape())
-
-
-__all__ = [
-    "COTANGENT",
-    "INPUT",
-    "RESULT",
-    "Fragment",
-    "Operation",
-    "Pull",
-    "forget_fragments",
-    "fragment_for",
-    "widen",
-]
+__all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "forget_fragments", "fragment_for", "widen"]

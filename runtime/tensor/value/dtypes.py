@@ -55,11 +55,16 @@ class DType:
 
 bool_ = DType("bool", "bool")
 uint8, int8, int16 = DType("uint8", "u8"), DType("int8", "i8"), DType("int16", "i16")
+uint16, uint32, uint64 = DType("uint16", "u16"), DType("uint32", "u32"), DType("uint64", "u64")
 int32, int64 = DType("int32", "i32"), DType("int64", "i64")
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
 complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 
-ALL = {d.code: d for d in (bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128)}
+ALL = {
+    d.code: d for d in (
+        bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128, uint16, uint32, uint64,
+    )
+}  # fmt: skip
 
 
 

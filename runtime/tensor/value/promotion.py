@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ....compiler.ir.graph import Builder, Value
-from ....compiler.ir.types import CARRIED, FLOATS
+from ....compiler.ir.types import FLOATS, NAMES, STORED
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape
 from .cells import Kind
@@ -19,6 +21,13 @@ from .dtypes import COMPLEX, default_complex, get_default_dtype
 ORDER = ("bool", "u8", "i8", "i16", "i32", "i64", "f32", "f64", "c64", "c128")
 Argument = Kind | type
 """The kind of a tensor, or the class of a Python number."""
+
+
+NARROW = ("u8", "i8", "i16")
+"""Integers for which operations compute in i32."""
+
+UNSIGNED = ("u16", "u32", "u64")
+"""Integers that operations keep, for which `passes.carried` puts wider ones in the end."""
 
 
 def number_dtype(number: type) -> str:
@@ -41,8 +50,19 @@ def wider(a: str, b: str) -> str:
     """The smallest dtype that holds both."""
     if {a, b} == {"u8", "i8"}:
         return "i16"
+    if a in UNSIGNED or b in UNSIGNED:
+        return _wider_unsigned(a, b)
     widest = ORDER[max(ORDER.index(a), ORDER.index(b))]
     return "c128" if widest == "c64" and "f64" in (a, b) else widest
+
+
+def _wider_unsigned(a: str, b: str) -> str:
+    """NumPy's choice and the array API's, where PyTorch has none; integers that hold both are not always there."""
+    floating = next((each for each in (a, b) if each in FLOATS or each in COMPLEX), None)
+    found = floating or NAMES.get(np.promote_types(STORED[a], STORED[b]), "")
+    if found in FLOATS and floating is None:
+        raise RuntimeError(f"no integers hold those of {c_name(a)} and of {c_name(b)}: convert one of them with .to()")
+    return found
 
 
 def common_dtype(arguments: Iterable[Argument]) -> str:
@@ -116,10 +136,10 @@ def small_result(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any
     It is the dtype among the attributes, or that in which all is computed, or that of the first argument that has one;
     "i32" where that is asked for.
     """
-    asked = [a for a in attributes if isinstance(a, str) and (a in CARRIED or a == "i32")]
+    asked = [a for a in attributes if isinstance(a, str) and (a in NARROW or a == "i32")]
     found = [*asked, *([dtype] if dtype else [k.dtype for k in kinds])]
-    chosen = next((d for d in found if d in CARRIED or d == "i32"), "")
-    return chosen if chosen in CARRIED or any(k.dtype in CARRIED for k in kinds) else ""
+    chosen = next((d for d in found if d in NARROW or d == "i32"), "")
+    return chosen if chosen in NARROW or any(k.dtype in NARROW for k in kinds) else ""
 
 
 def c_name(dtype: str) -> str:
@@ -129,5 +149,5 @@ def c_name(dtype: str) -> str:
 
 C_NAMES = {
     "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "f32": "Float",
-    "f64": "Double", "c64": "ComplexFloat", "c128": "ComplexDouble",
+    "f64": "Double", "c64": "ComplexFloat", "c128": "ComplexDouble", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
 }  # fmt: skip
