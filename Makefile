@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs test lint demo test-peers test-array-api fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint demo test-peers test-array-api accuracy fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -49,6 +49,10 @@ test-array-api: .venv/.ready-test
 	cd $(ARRAY_API_TESTS) && ARRAY_API_TESTS_VERSION=2024.12 ARRAY_API_TESTS_MODULE=$(or $(MODULE),pullback.array_api) \
 		$(abspath $(BIN))/python -m pytest array_api_tests -n auto --max-examples 100 \
 		--xfails-file $(abspath tests/array_api_xfails.txt)
+
+# Functions of one argument against mpmath, at many points each: how far values and slopes are off.
+accuracy: .venv/.ready-test
+	$(BIN)/python -m tests.accuracy $(or $(COUNT),400)
 
 fuzz-peers: .venv/.ready-peers
 	$(BIN)/python -m tests.fuzz tensors $(or $(COUNT),10000) $(SEED)

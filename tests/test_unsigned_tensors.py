@@ -76,7 +76,7 @@ def test_promotion_is_numpys_where_integers_hold_both() -> None:
         found = torch.promote_types(getattr(torch, a), getattr(torch, b))
         assert found.numpy == np.promote_types(a, b)
     with pytest.raises(RuntimeError, match="no integers hold those of UInt64 and of Long: convert"):
-        torch.ones(2, dtype=torch.uint64) + torch.ones(2, dtype=torch.int64)
+        _ = torch.ones(2, dtype=torch.uint64) + torch.ones(2, dtype=torch.int64)
     assert (torch.ones(2, dtype=torch.uint64) + torch.ones(2)).dtype is torch.float32
 
 
