@@ -170,7 +170,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a module": (b"(" + text("module") + text("x") + b"tQ.", "holds a module"),
     "half precision": (storage(kind="HalfStorage") + b".", r"float16.*t\.float\(\)"),
     "bfloat16": (storage(kind="BFloat16Storage") + b".", r"bfloat16.*t\.float\(\)"),
-    "unsigned numbers": (op("torch", "uint16") + b".", "uint16"),
+    "small floats": (op("torch", "float8_e5m2") + b".", "float8"),
+    "a dtype of its own": (
+        op("torch._utils", "_rebuild_tensor_v3") + b"(" + storage() + b"K\0(K\2t(K\1t\x89N" + op("torch", "uint16")
+        + b"tR.", "does not lie in bytes"
+    ),
     "a path as key": (storage(key="../../etc/passwd") + b".", "no record"),
     "a storage of another size": (storage(5) + b".", "16 bytes for 5 elements"),
     "a storage of a terabyte": (storage(2**40) + b".", "16 bytes for"),

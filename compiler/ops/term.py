@@ -66,6 +66,10 @@ class Terms:
         """`value` in every element of an array of `type`."""
         return Term(self, self.b.emit(REGISTRY["const"], value=value, type=type)[0])
 
+    def zeros(self, type: Type) -> Term:
+        """The zero of its dtype in every element of an array of `type`."""
+        return self.number(False if type.dtype == "bool" else 0.0 if type.is_float else 0, type)
+
     def select(self, p: Term, a: Any, b: Any) -> Term:
         if not isinstance(a, Term) and not isinstance(b, Term):
             a = self.number(float(a), p.value.type.with_dtype("f64"))

@@ -19,9 +19,9 @@ from ..tensor.value.core import Core
 from ..tensor.value.dtypes import ALL, DType, Lacking, Size, device
 from ..tensor.value.paths import part_of
 from .structure import LEVELS, refusal
-from .weights import SAVED_AS
+from .weights import SAVED_AS, UNTYPED
 
-OF_CODE = {d.code: SAVED_AS[d.name] for d in ALL.values()}
+OF_CODE = {d.code: SAVED_AS[d.name] for d in ALL.values() if d.name not in UNTYPED}
 """PyTorch's class of storages for each dtype."""
 
 
@@ -187,7 +187,7 @@ class PickleWriter:
             )  # fmt: skip
         elif state:
             self.call(
-                "torch._tensor", "_rebuild_from_type_v2", lambda: self.name("torch._utils", "_rebuild_tensor_v2"),
+                "torch._tensor", "_rebuild_from_type_v2", lambda: self.maker(x),
                 lambda: self.name("torch", "Tensor"), lambda: self.parts(x, bool(x.requires_grad)), state,
                 path=path, level=level + 1,
             )  # fmt: skip
@@ -195,9 +195,13 @@ class PickleWriter:
             self.plain(x, bool(x.requires_grad))
 
     def plain(self, x: Any, requires_grad: bool) -> None:
-        self.name("torch._utils", "_rebuild_tensor_v2")
+        self.maker(x)
         self.parts(x, requires_grad)
         self.made += b"R"
+
+    def maker(self, x: Any) -> None:
+        """The function that makes the tensor of its parts."""
+        self.name("torch._utils", "_rebuild_tensor_v3" if x.dtype.name in UNTYPED else "_rebuild_tensor_v2")
 
     def parts(self, x: Any, requires_grad: bool) -> None:
         """The storage, and where the elements lie in it."""
@@ -213,17 +217,21 @@ class PickleWriter:
             self.arrays.append(memory)
         self.made += b"(("
         self.text("storage")
-        self.name("torch", OF_CODE[x.dtype.code])
+        untyped = x.dtype.name in UNTYPED
+        self.name(*("torch.storage", "UntypedStorage") if untyped else ("torch", OF_CODE[x.dtype.code]))
         self.text(str(key))
         self.text("cpu")
-        self.number(memory.size, "")
+        self.number(memory.nbytes if untyped else memory.size, "")
         self.made += b"tQ"
         self.number(offset, "")
         self.shape(part.shape)
         self.shape(strides)
         self.made += b"\x88" if requires_grad else b"\x89"
         self.name("collections", "OrderedDict")
-        self.made += b")Rt"
+        self.made += b")R"
+        if untyped:
+            self.name("torch", x.dtype.name)
+        self.made += b"t"
 
     def shape(self, numbers: Any) -> None:
         self.made += b"("

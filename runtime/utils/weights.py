@@ -31,6 +31,8 @@ STORAGES: dict[str, DType | Lacking] = {
     "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
 }  # fmt: skip
 SAVED_AS: dict[str, str] = {d.name: name for name, d in STORAGES.items()}
+UNTYPED = ("uint16", "uint32", "uint64")
+"""Dtypes without a class of storages: their tensors tell the dtype, and the storage is bytes."""
 COPIES = 1 << 27
 """How many bytes views of storages may take, apart from 16 times the file's."""
 OBJECTS = (
@@ -44,10 +46,11 @@ FLOATS = "with torch, save {name: t.float() for name, t in state_dict.items()}"
 class Stored:
     """A storage of a file: its elements, and the memory of tensors as soon as they share it."""
 
-    __slots__ = ("array", "dtype", "first", "storage")
+    __slots__ = ("array", "dtype", "first", "storage", "of_bytes")
 
     def __init__(self, array: np.ndarray, dtype: DType) -> None:
         self.array, self.dtype = array, dtype
+        self.of_bytes: Stored | None = None
         self.first: Tensor | None = None
         self.storage: Storage | None = None
 
@@ -66,7 +69,7 @@ class Weights:
         self.stored: dict[str, Stored] = {}
         self.names: dict[str, Any] = {
             "torch._utils._rebuild_tensor_v2": self.tensor, "torch._utils._rebuild_tensor": self.tensor,
-            "torch._utils._rebuild_parameter": parameter,
+            "torch._utils._rebuild_tensor_v3": self.tensor_of_bytes, "torch._utils._rebuild_parameter": parameter,
             "torch._utils._rebuild_parameter_with_state": parameter, "torch._tensor._rebuild_from_type_v2": typed,
             "torch.Size": size_of, "torch.device": self.located, "torch.serialization._get_layout": layout,
             "collections.OrderedDict": ordered, "collections.Counter": counted, "_codecs.encode": encoded,
@@ -85,8 +88,8 @@ class Weights:
             return Tensor if name == "Tensor" else Parameter
         if name in STORAGES and module in ("torch", "torch.cuda", "torch.storage"):
             return STORAGES[name]
-        if full == "torch._utils._rebuild_tensor_v3":
-            raise Damaged(f"it has elements of a dtype that there is none of here; {FLOATS}")
+        if full == "torch.storage.UntypedStorage":
+            return dtypes.uint8
         if module == "torch":
             for known in (*ALL.values(), *STORAGES.values()):
                 if known.name == name:
@@ -164,6 +167,23 @@ class Weights:
                 raise Damaged(f"it has a tensor of {made.dtype} that requires a gradient")
             made.requires_grad_()
         return made
+
+    def tensor_of_bytes(
+        self, stored: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any = False, hooks: Any = None,
+        dtype: Any = None, metadata: Any = None,
+    ) -> Tensor:  # fmt: skip
+        """A tensor of a dtype without a class of storages."""
+        if not isinstance(dtype, DType):
+            raise Damaged(f"it has elements of a dtype that there is none of here; {FLOATS}")
+        if not isinstance(stored, Stored) or stored.dtype is not dtypes.uint8 or dtype.name not in UNTYPED:
+            raise Damaged(f"it has a tensor of {dtype} that does not lie in bytes")
+        if stored.array.size % dtype.itemsize:
+            raise Damaged(f"it has {stored.array.size:,} bytes of elements of {dtype}, whose size does not divide that")
+        if stored.of_bytes is None:
+            stored.of_bytes = Stored(stored.array.view(dtype.numpy), dtype)
+        if stored.of_bytes.dtype is not dtype:
+            raise Damaged("it has a storage of two kinds")
+        return self.tensor(stored.of_bytes, offset, shape, strides, requires_grad, hooks, metadata)
 
     def part(self, stored: Stored, shape: tuple[int, ...], path: tuple[Any, ...]) -> Tensor:
         """The tensor to which a path leads from the elements in a row."""

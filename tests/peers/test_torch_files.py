@@ -93,7 +93,7 @@ def test_what_theirs_has_beyond_ours() -> None:
     with pytest.raises(RuntimeError, match=r"float16.*t\.float\(\)"):
         pullback.load(io.BytesIO(written(torch, torch.ones(2).half())))
     for new in (True, False):
-        for model in (torch.nn.Linear(2, 2), torch.ones(2).to_sparse(), torch.ones(2, dtype=torch.uint16)):
+        for model in (torch.nn.Linear(2, 2), torch.ones(2).to_sparse(), torch.ones(2).to(torch.float8_e5m2)):
             with pytest.raises(RuntimeError, match=r"cannot be read: .*with torch"):
                 pullback.load(io.BytesIO(written(torch, model, _use_new_zipfile_serialization=new)))
 
@@ -111,3 +111,19 @@ def test_a_generators_state_goes_over() -> None:
     torch.manual_seed(3)
     pullback.set_rng_state(pullback.load(io.BytesIO(written(torch, torch.get_rng_state()))))
     assert pullback.randn(20).tolist() == torch.randn(20).tolist()
+
+
+@pytest.mark.parametrize("new", [True, False])
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
+def test_dtypes_without_a_class_of_storages(name: str, new: bool) -> None:
+    x = torch.arange(6).to(getattr(torch, name)).reshape(2, 3)
+    got = pullback.load(io.BytesIO(written(torch, [x, x[1], x.T], _use_new_zipfile_serialization=new)))
+    assert [each.tolist() for each in got] == [x.tolist(), x[1].tolist(), x.T.tolist()]
+    assert str(got[0].dtype) == f"torch.{name}"
+    got[0].zero_()
+    assert got[1].tolist() == [0, 0, 0]
+    y = pullback.tensor(x.numpy())
+    back = torch.load(io.BytesIO(written(pullback, [y, y[1]])), weights_only=True)
+    assert back[0].dtype == x.dtype and torch.equal(back[0], x)
+    back[0].zero_()
+    assert back[1].tolist() == [0, 0, 0]

@@ -128,12 +128,8 @@ def _copy(m: Any, x: Any, source: Any) -> Any:
 
 
 FILL, FILL_TENSOR = Operation("fill", "FillBackward2", _fill), Operation("fill", "FillBackward3", _copy)
-ZERO = Operation("zero", "ZeroBackward0", lambda m, x: m.number(_zero(x), x.value.type))
+ZERO = Operation("zero", "ZeroBackward0", lambda m, x: m.zeros(x.value.type))
 COPY = Operation("copy", "CopyBackwards", _copy)
-
-
-def _zero(x: Any) -> Any:
-    return {"bool": False, "i32": 0, "i64": 0}.get(x.value.type.dtype, 0.0)
 
 
 def zero_(input: Tensor) -> Tensor:

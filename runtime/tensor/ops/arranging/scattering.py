@@ -81,14 +81,10 @@ SCATTER_NUMBER = Operation("scatter", "ScatterBackward1", _written)
 
 
 def _kept(m: Any, x: Any, mask: Any) -> Any:
-    return m.select(mask, x, _zero(x))
+    return m.select(mask, x, m.zeros(x.value.type))
 
 
 TRIL, TRIU = Operation("tril", "TrilBackward0", _kept), Operation("triu", "TriuBackward0", _kept)
-
-
-def _zero(x: Any) -> Any:
-    return x.m.number({"bool": False, "i32": 0, "i64": 0}.get(x.value.type.dtype, 0.0), x.value.type)
 
 
 def _same_dtype(name: str, input: Core, source: Core) -> None:

@@ -85,7 +85,7 @@ def _sign(m: Any, x: Any) -> Any:
     """0 for NaN, as PyTorch has it."""
     if x.value.type.dtype == "bool":
         return x
-    return m.select(m.gt(x, 0), 1, m.select(m.lt(x, 0), -1, m.number(_zero(x), x.value.type)))
+    return m.select(m.gt(x, 0), 1, m.select(m.lt(x, 0), -1, m.zeros(x.value.type)))
 
 
 def size_of_each(m: Any, x: Any) -> Any:
@@ -94,10 +94,6 @@ def size_of_each(m: Any, x: Any) -> Any:
         return m.abs(x)
     rest = m.stop_gradient(m.abs(x))
     return m.select(m.gt(x, 0), x, m.select(m.lt(x, 0), -x, rest))
-
-
-def _zero(x: Any) -> Any:
-    return 0.0 if x.value.type.is_float else 0
 
 
 def _relu(m: Any, x: Any) -> Any:

@@ -35,8 +35,7 @@ def _path(shape: tuple[int, ...], offset: int, axes: tuple[int, int]) -> Path:
 
 def _embedded(m: Any, x: Any, shape: tuple[int, ...], offset: int, axes: tuple[int, int]) -> Any:
     kind = x.value.type
-    zero = {"bool": False, "i32": 0, "i64": 0}.get(kind.dtype, 0.0)
-    return m(put(m.b, m.number(zero, kind.with_shape(shape)).value, x.value, _path(shape, offset, axes)))
+    return m(put(m.b, m.zeros(kind.with_shape(shape)).value, x.value, _path(shape, offset, axes)))
 
 
 EMBED = Operation("diag_embed", "DiagEmbedBackward0", _embedded)
@@ -128,8 +127,7 @@ def _blocks(m: Any, *parts: Any) -> Any:
     sizes = [_shape(p) for p in parts]
     rows, columns = sum(s[0] for s in sizes), sum(s[1] for s in sizes)
     kind = parts[0].value.type
-    zero = {"bool": False, "i32": 0, "i64": 0}.get(kind.dtype, 0.0)
-    made, top, left = m.number(zero, kind.with_shape((rows, columns))), 0, 0
+    made, top, left = m.zeros(kind.with_shape((rows, columns))), 0, 0
     for p, (n, k) in zip(parts, sizes, strict=True):
         if n and k:
             made = m(put(m.b, made.value, p.value, (("slice", (top, left), (1, 1), (n, k)),)))
