@@ -215,7 +215,7 @@ class Crew:
             raise RuntimeError(
                 f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode})"
             ) from None
-        return k, *ForkingPickler.loads(data)
+        return k, *ForkingPickler.loads(data)  # type: ignore[attr-defined]
 
     def close(self) -> None:
         """Tell all to stop, read what they still write, and end those that take long."""
