@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from pullback import grad, hessian, jacobian, jit, vmap
 
 ROWS = {"tiny": (200, 2_000), "quick": (1_000, 100_000), "full": (1_000, 100_000)}
 POINTS = {"tiny": 1_000, "quick": 100_000, "full": 100_000}
+LEAVES = {"tiny": 300, "quick": 20_000, "full": 20_000}
 STEPS = {"tiny": 10, "quick": 100, "full": 100}
 
 
@@ -77,6 +79,12 @@ def jax_weibull(jnp, theta, x, t):
     return jnp.sum(theta[4] - jnp.log(scale) + (shape - 1) * jnp.log(z) - z**shape)
 
 
+def of_numbers(p):
+    """Of numbers by their names."""
+    v = np.array(list(p.values()))
+    return np.sum(v * np.sin(v))
+
+
 def of_a_dict(p):
     return p["a"] * p["b"] + p["c"] * np.sum(p["d"])
 
@@ -126,6 +134,19 @@ def cases(size: str) -> Iterator[Case]:
     of_four = jacobian(of_a_dict)
     yield Case("Jacobian for a dict of 4 arrays", {"pullback": lambda: of_four(given)}, "ns", 1e9,
                (("at most", 2000.0),))  # fmt: skip
+
+    leaves = {f"w{k}": 0.1 + k / LEAVES[size] for k in range(LEAVES[size])}
+    known = grad(of_numbers)
+    yield Case(f"first gradient for a dict of {len(leaves):,} numbers", {"pullback": lambda: _first(leaves)}, "s", 1.0,
+               (("at most", 2.0),), seconds=True)  # fmt: skip
+    yield Case(f"gradient for a dict of {len(leaves):,} numbers", {"pullback": lambda: known(leaves)}, "µs")
+
+
+def _first(leaves: dict[str, float]) -> Any:
+    """The seconds until the first gradient of a function that is new."""
+    begin = time.process_time()
+    made = grad(lambda p: of_numbers(p))(leaves)
+    return [time.process_time() - begin, *made.values()]
 
 
 def _times(count: int, f: Any, x: np.ndarray) -> Any:
