@@ -156,6 +156,7 @@ def _any(tensors: Sequence[Core], fn: Callable[..., Any]) -> list[RemovableHandl
             last[0] = mode.task
             fn(grad)
 
+    hook.needs_nodes = True  # type: ignore[attr-defined]
     return [t.register_hook(hook) for t in tensors]  # type: ignore[attr-defined]
 
 
@@ -173,6 +174,7 @@ def _all(tensors: Sequence[Core], fn: Callable[..., Any]) -> list[RemovableHandl
             if state["left"] == 0:
                 fn(state["grads"])
 
+        hook.needs_nodes = True  # type: ignore[attr-defined]
         return hook
 
     return [t.register_hook(hook_of(k)) for k, t in enumerate(tensors)]  # type: ignore[attr-defined]

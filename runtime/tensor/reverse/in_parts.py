@@ -109,7 +109,9 @@ def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """Whether a backward could be done in parts, and has been: of a scalar, once, where there are leaves with hooks."""
     if not _hooked or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
         return False
-    if not any(t._serial == tape.serial for t in list(_hooked.values())):
+    here = [t for t in list(_hooked.values()) if t._serial == tape.serial]
+    hooks = [hook for t in here for hook in (t._hooks or {}).values()]
+    if not here or any(getattr(hook, "needs_nodes", False) for hook in hooks):  # such as ask which nodes it comes to
         return False
     root = args[0]
     kind = root._kind_of()

@@ -23,7 +23,7 @@ def number_of(value: Any) -> float | None:
     NumPy's truths and its longer floats are floats, as they are for PyTorch.
     """
     if type(value) in NUMBERS or type(value) is Given:
-        return value
+        return value  # type: ignore[return-value]  # which stands for a float
     if isinstance(value, FLOATS_TO_PYTORCH):
         return float(value)
     if isinstance(value, (np.generic, *NUMBERS)):
