@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any
 
-NAMES = ("pullback", "NumPy", "SymPy", "SymEngine", "torch", "jax", "C", "copying", "Python")
+NAMES = ("pullback", "NumPy", "SymPy", "SymEngine", "CasADi", "torch", "jax", "C", "copying", "Python")
 """Who is measured; copying and Python are what others are compared with."""
 
 _wanted: set[str] = set(NAMES)

@@ -97,8 +97,11 @@ def _arctan2_pulls(m, ct, y, x):
 
 
 def _gauss_x(m, ct, x, r):
-    """-2 x r; where r is nearly subnormal, or 0, by gauss(x) = gauss(x/2)^4, which keeps all digits."""
-    near = m.minimum(m.maximum(x, -40), 40)
+    """-2 x r; where r is nearly subnormal, or 0, by gauss(x) = gauss(x/2)^4, which keeps all digits.
+
+    x is bounded only where r is 0: as mathematics that is nowhere, and formulas that are read out show x.
+    """
+    near = m.select(m.eq(r, 0), m.minimum(m.maximum(x, -40), 40), x)
     h = m.gauss(0.5 * near)
     return ct * m.select(m.eq(r * r, 0), -2 * near * h * h * h * h, -2 * near * r)
 

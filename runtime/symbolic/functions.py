@@ -180,6 +180,18 @@ FIXED = {
 }
 """Functions of a first argument that is this whole number, as native code."""
 
+_COMPLEX, _MATHIEU = "has complex values", "is known to SciPy by its order only, not by its characteristic value"
+
+REFUSED = {
+    "hankel1": _COMPLEX, "hankel2": _COMPLEX,
+    "mathieuc": _MATHIEU, "mathieus": _MATHIEU, "mathieucprime": _MATHIEU, "mathieusprime": _MATHIEU,
+    "marcumq": "is 1 - chndtr(b**2, 2*m, a**2) in SciPy, whose digits are lost where it is small",
+    "lerchphi": "is no function of SciPy's", "appellf1": "is no function of SciPy's",
+    "meijerg": "is computed where hyperexpand finds a form only",
+    "stieltjes": "is no function of SciPy's", "bernoulli": "is computed for whole numbers only",
+}  # fmt: skip
+"""Why functions of SymPy's are not computed, by their names."""
+
 COMPLEX = {
     "re": lambda m, x: m.real(x),
     "im": lambda m, x: m.imag(x),
@@ -203,4 +215,4 @@ def _any(m: Any, ps: Any) -> Any:
     return made
 
 
-__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "SPECIAL"]
+__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REFUSED", "SPECIAL"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def rules() -> dict[type, Any]:
         ElementwiseApplyFunction: _by_element, E.Identity: _constant, E.ZeroMatrix: _constant,
         E.OneMatrix: _constant, A.ZeroArray: _constant, A.OneArray: _constant, A.ArraySymbol: _unknown,
         A.ArrayElement: _array_element, A.ArrayContraction: _contraction, A.PermuteDims: _permuted,
+        A.ArrayTensorProduct: _outer, A.ArrayDiagonal: _diagonal, A.Reshape: _reshaped,
+        A.ArrayElementwiseApplyFunc: _by_element,
         sympy.ImmutableDenseMatrix: _explicit, sympy.ImmutableSparseMatrix: _explicit,
         E.MatPow: _power,
     }  # fmt: skip
@@ -68,7 +71,6 @@ SIMPLE: dict[str, Callable[..., Any]] = {
     "DiagonalMatrix": _diagonal_matrix,
     "DiagonalOf": lambda m, x: np.diagonal(x, axis1=-2, axis2=-1)[..., :, None],
     "ArrayAdd": lambda m, *xs: reduce(np.add, xs),
-    "ArrayTensorProduct": lambda m, *xs: reduce(lambda a, b: np.tensordot(a, b, axes=0), xs),
 }
 """By the name of SymPy's class, what makes the array of the arrays of its parts."""
 
@@ -199,24 +201,78 @@ def _blocks(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(("blocks", rows, columns), [e.blocks[i, j] for i in range(rows) for j in range(columns)], join)
 
 
+# ---- array expressions: the axes of a batch stand in front of those that SymPy counts
+
+
+def _rank(e: Any) -> int:
+    """How many axes an array expression has; 0 of a number."""
+    from sympy.tensor.array.expressions.array_expressions import get_rank
+
+    return int(get_rank(e))
+
+
+def _outer(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """Each element by each: 1 x ... x 1 on the other's axes."""
+    ranks = tuple(map(_rank, e.args))
+
+    def join(m: Any, *terms: Any) -> Any:
+        made, before = None, 0
+        for x, rank in zip(_arrays(m, terms), ranks, strict=True):
+            batch = (slice(None),) * (np.ndim(x) - rank)
+            x = x[(*batch, *(None,) * before, Ellipsis)] if before else x
+            made = x if made is None else made[(Ellipsis, *(None,) * rank)] * x
+            before += rank
+        return made
+
+    return Plan(("outer", ranks), e.args, join)
+
+
 def _contraction(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
-    groups = tuple(tuple(map(int, each)) for each in e.contraction_indices)
+    return _along(e, tuple(tuple(map(int, each)) for each in e.contraction_indices), False)
+
+
+def _diagonal(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    return _along(e, tuple(tuple(map(int, each)) for each in e.diagonal_indices), True)
+
+
+def _along(e: Any, groups: tuple[tuple[int, ...], ...], kept: bool) -> Plan:
+    """The elements whose indices of each group are equal: with an axis for each group behind the others, or summed."""
+    rank = _rank(e.expr)
+    if rank > len(ascii_lowercase):
+        most = len(ascii_lowercase)
+        raise UnknownFunction(f"{type(e).__name__} of an array of {rank} axes: at most {most} are computed")
+    names = list(ascii_lowercase[:rank])
+    for group in groups:
+        for axis in group:
+            names[axis] = names[group[0]]
+    grouped = [axis for group in groups for axis in group]
+    rest = [names[k] for k in range(rank) if k not in grouped] + [names[group[0]] for group in groups if kept]
 
     def join(m: Any, x: Any) -> Any:
-        x = m.array(x)
-        names = list(range(np.ndim(x)))
-        for group in groups:
-            for axis in group:
-                names[axis] = group[0]
-        kept = [n for k, n in enumerate(names) if not any(k in group for group in groups)]
-        return np.einsum(x, names, kept)
+        batch = ascii_uppercase[: np.ndim(x := m.array(x)) - rank]
+        return np.einsum(f"{batch}{''.join(names)}->{batch}{''.join(rest)}", x)
 
-    return Plan(("contraction", groups), (e.expr,), join)
+    return Plan(("along", groups, kept), (e.expr,), join)
 
 
 def _permuted(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     axes = tuple(e.permutation.array_form)
-    return Plan(("permuted", axes), (e.expr,), lambda m, x: np.transpose(m.array(x), axes))
+
+    def join(m: Any, x: Any) -> Any:
+        batch = np.ndim(x := m.array(x)) - len(axes)
+        return np.transpose(x, (*range(batch), *(batch + axis for axis in axes)))
+
+    return Plan(("permuted", axes), (e.expr,), join)
+
+
+def _reshaped(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    rank = _rank(e.expr)
+
+    def join(m: Any, x: Any) -> Any:
+        batch = np.shape(x := m.array(x))
+        return np.reshape(x, (*batch[: len(batch) - rank], *[size_of(m, n) for n in e.shape]))
+
+    return Plan(("reshaped", e.shape), (e.expr,), join)
 
 
 # ---- elements by a formula

@@ -20,7 +20,7 @@ from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_al
 from . import calculus, matrices, sums
 from .algebras import Probe, load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, SPECIAL
+from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REFUSED, SPECIAL
 from .library import codegen_module, sympy_module
 from .vectorized import vectorized_sum
 
@@ -63,6 +63,8 @@ class ExpressionReader:
     def more(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         """How to read what is no elementary function of numbers; None for what is, and for what nobody knows."""
         kind = type(e)
+        if self.functions and e.is_Function and kind.__name__ in self.functions:
+            return self._theirs(e, self.functions[kind.__name__])
         if e.is_Add and not e.is_Matrix:
             return vectorized_sum(self, e, env)
         if kind in _elementary():
@@ -82,13 +84,23 @@ class ExpressionReader:
 
         function = self.function_of(e)
         if function is not None:
-            return Plan((kind_of(e), e.func), e.args, lambda m, *terms: m.term(function(*map(m.array, terms))))
+            return self._theirs(e, function)
         if e.is_Atom or isinstance(e, AppliedUndef):
             return None
         if isinstance(e, sympy.Expr) and e.is_number:
             value = e.evalf(20)
             return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
-        return rewritten(e)
+        made = rewritten(e)
+        if made is None and isinstance(e, sympy.Function):
+            name = kind_of(e)
+            fix = f"modules={{'{name}': function}} gives one, of NumPy or pullback.external(...) around any other"
+            why = REFUSED.get(name, "is computed by nothing known here")
+            raise UnknownFunction(f"{e}: {name} {why}: {fix}")
+        return made
+
+    def _theirs(self, e: Any, function: Callable[..., Any]) -> Plan:
+        """By a function of the user's, whether or not SymPy knows one of that name."""
+        return Plan((kind_of(e), e.func), e.args, lambda m, *terms: m.term(function(*map(m.array, terms))))
 
     def uses(self) -> Uses:
         """What functions are parts of, counted when it is first asked."""
@@ -173,7 +185,8 @@ def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], 
     for name in SPECIAL:
         made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
     made |= {getattr(sympy, name): _complex for name in COMPLEX}
-    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.hyper: _hyper, sympy.LambertW: _lambert}
+    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.polylog: _polylog}
+    made |= {sympy.hyper: _hyper, sympy.LambertW: _lambert}
     made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
     return made | sums.rules() | matrices.rules() | calculus.rules()
 
@@ -225,6 +238,19 @@ def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan
     return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
 
 
+def _polylog(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """The dilogarithm is Spence's function of 1 - z; of whole orders below 2 SymPy has closed forms."""
+    order, z = e.args
+    if order == 2:
+        load_scipy("spence", reader.complex)
+        return Plan(("dilogarithm",), (z,), lambda m, z: m.spence(1.0 - z))
+    made = sympy_module().expand_func(e)
+    if made.has(type(e)):
+        fix = "modules={'polylog': function} gives one for others"
+        raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to 2 are computed; {fix}")
+    return Plan(("rewritten", e), (made,), lambda m, term: term)
+
+
 def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     branch = e.args[1] if len(e.args) > 1 else 0
     if branch not in (0, -1):
@@ -235,11 +261,15 @@ def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
 
 def _hyper(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     size = len(e.ap), len(e.bq)
+    if size in ((0, 0), (1, 0)):  # the exponential and the binomial series
+        made = sympy_module().exp(e.argument) if size == (0, 0) else (1 - e.argument) ** -e.ap[0]
+        return Plan(("rewritten", e), (made,), lambda m, term: term)
     name = HYPERGEOMETRIC.get(size)
     if name is None:
         made = e.doit()
         if made == e or made.has(type(e)):
-            raise UnknownFunction(f"{e} has {size[0]} and {size[1]} parameters: 2F1, 1F1 and 0F1 are computed")
+            known = "2F1, 1F1, 0F1, 1F0 and 0F0 are computed, and what sympy.hyperexpand makes elementary"
+            raise UnknownFunction(f"{e}: hyper has {size[0]} and {size[1]} parameters, and {known}")
         return Plan(("rewritten", e), (made,), lambda m, term: term)
     return Plan((name,), (*e.ap, *e.bq, e.argument), lambda m, *terms: getattr(m, name)(*terms))
 
