@@ -207,3 +207,61 @@ def test_the_user_s_line_is_told() -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         jit(lambda x: 1 / x)(0.0)
     assert "test_python_numbers.py" in "".join(raised.value.__notes__)
+
+
+def _set(s: Any, a: Any) -> Any:
+    a = a.copy()
+    a[0] = s
+    return a
+
+
+WITH_INTS: dict[str, Callable[[Any, Any], Any]] = {
+    "times": lambda s, a: s * a,
+    "less": lambda s, a: a < s,
+    "more": lambda s, a: s > a,
+    "equal": lambda s, a: a == s,
+    "where": lambda s, a: np.where(a > 1, s, a),
+    "maximum": lambda s, a: np.maximum(a, s),
+    "full": lambda s, a: np.full(2, s, a.dtype),
+    "full_like": lambda s, a: np.full_like(a, s),
+    "clip": lambda s, a: np.clip(a, 0, s),
+    "setting": _set,
+    "a sum of ints": lambda s, a: a + (s + 1),
+    "a list": lambda s, a: np.array([s, 1], dtype=a.dtype),
+    "no Python int": lambda s, a: np.asarray(s).astype(a.dtype),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint64])
+@pytest.mark.parametrize("name", WITH_INTS)
+def test_ints_that_a_dtype_does_not_hold(name: str, dtype: Any) -> None:
+    function, a = WITH_INTS[name], np.arange(3).astype(dtype)
+    compiled = jit(function)
+    for s in (5, 2**40, -1, 300):
+        try:
+            want = np.asarray(function(s, a))
+        except OverflowError as error:
+            with pytest.raises(OverflowError, match=str(error)):
+                compiled(s, a)
+        else:
+            made = np.asarray(compiled(s, a))
+            assert made.dtype == want.dtype
+            np.testing.assert_array_equal(made, want)
+
+
+def test_constants_that_a_dtype_does_not_hold_are_compared() -> None:
+    a = np.arange(3, dtype=np.uint8)
+    for function in (lambda a: a < 2**70, lambda a: -1 >= a, lambda a: a != 300, lambda a: a == -1, lambda a: 256 > a):
+        np.testing.assert_array_equal(jit(function)(a), function(a))
+
+
+def test_an_int_that_does_not_fit_fails_under_transforms() -> None:
+    def f(x: Any, s: int, a: Any) -> Any:
+        return np.sum(x * (a * s))
+
+    x, a = np.arange(3.0), np.arange(3, dtype=np.int32)
+    np.testing.assert_array_equal(grad(f)(x, 3, a), a * 3.0)
+    np.testing.assert_array_equal(vmap(f, in_axes=(0, None, None))(np.stack([x, x]), 3, a), [15.0, 15.0])
+    for g in (grad(f), hessian(f)):
+        with pytest.raises(OverflowError, match="out of bounds for int32"):
+            g(x, 2**40, a)

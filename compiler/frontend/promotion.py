@@ -15,6 +15,7 @@ from ..ir.graph import Value
 from ..ir.types import PARTS, STORED, TRACED
 from ..ops import elementwise, reduce, shape, source
 from ..ops.complex.complexes import imag, real
+from ..ops.require import UNTOLD, require
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
 from .operators import is_array_like
@@ -153,15 +154,38 @@ def lift(now: Tracing, x: Any) -> Value:
     return constant(now, x, np.asarray(x).dtype, ())
 
 
-def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[Any, ...]) -> Value:
-    """An operand as a value of this dtype and shape, cast and repeated if need be."""
+def conform(now: Tracing, x: Any, dtype: np.dtype, to: tuple[Any, ...], wraps: bool = False) -> Value:
+    """An operand as a value of this dtype and shape, cast and repeated if need be.
+
+    A Python int must fit integers, as in NumPy, unless `wraps`: what the call gives is looked at when it runs.
+    """
     if isinstance(x, Array) and x.tracing is now and now.sizes is None:
         type = x.value.type
         if type.shape == to and type.numpy is dtype:
             return x.value
     if isinstance(x, (bool, int, float, complex, np.generic)):
         return constant(now, x, dtype, to)
+    if not wraps:
+        check_ints(now, x, dtype)
     return broadcast(now, cast(now, lift(now, x), dtype), to)
+
+
+def check_ints(now: Tracing, x: Any, dtype: Any) -> None:
+    """Let the call fail where a Python int, also one in lists, is no integer of a dtype."""
+    if isinstance(x, (list, tuple)):
+        for each in x:
+            check_ints(now, each, dtype)
+    if not isinstance(x, Array) or not x.weak or x.dtype.kind != "i" or dtype is None:
+        return
+    if np.dtype(dtype).kind not in "iu" or np.dtype(dtype) == x.dtype:
+        return
+    value, info, held = value_of(now, x), np.iinfo(dtype), np.iinfo(x.dtype)
+    bounds = [(elementwise.ge, info.min, held.min), (elementwise.le, info.max, held.max)]
+    for compare, bound, own in bounds:
+        if held.min < bound < held.max or bound == 0 > own:
+            limit = now.emit(source.const, type=value.type, value=int(bound))
+            holds, text = now.emit(compare, value, limit), f"Python integer out of bounds for {np.dtype(dtype)}"
+            now.emit(require, holds, error=f"{UNTOLD}OverflowError", text=text)
 
 
 def constant(now: Tracing, x: Any, dtype: np.dtype, shape: tuple[Any, ...]) -> Value:

@@ -19,7 +19,7 @@ from ...ir.types import TRACED, Type
 from ...ops import memory, shape
 from ..array import Array
 from ..numpy.indexing import get
-from ..promotion import as_operand, conform
+from ..promotion import as_operand, check_ints, conform
 from .machine import Machine
 from .parts import compose, native, part_of
 from .values import At, Grown, Part, Ref, Span, is_array, is_list, is_scalar
@@ -212,22 +212,23 @@ def _fits(have: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return all(a in (1, b) for a, b in zip(reversed(have), reversed(to), strict=False))
 
 
-def stacked(m: Machine, items: Any) -> Any:
-    """Items of a list as an array: traced if one of them is."""
+def stacked(m: Machine, items: Any, dtype: Any = None) -> Any:
+    """Items of a list as an array: traced if one of them is. Python ints among them must fit a dtype."""
     if isinstance(items, Grown):
         if not isinstance(items.count, int):
             m.refuse("a list whose length depends on traced values is made an array", "use an array and a count")
         buffer = Array(m.now, m.value(items.buffer))
         return buffer if items.count == items.room else get(buffer, slice(0, items.count))
-    made = [_item(m, i) for i in items]
+    made = [_item(m, i, dtype) for i in items]
+    check_ints(m.now, made, dtype)
     return as_operand(made) if made else np.asarray(made)
 
 
-def _item(m: Machine, x: Any) -> Any:
+def _item(m: Machine, x: Any, dtype: Any) -> Any:
     if is_array(x):
         return read(m, x)
     if is_list(x) or isinstance(x, tuple):
         held = m.content(x.box) if isinstance(x, Ref) else x
-        return stacked(m, held)
+        return stacked(m, held, dtype)
     return x
 

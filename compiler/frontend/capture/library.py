@@ -10,6 +10,7 @@ import numpy as np
 from ..array import FUNCTIONS, Array
 from ..numpy.writing import WRITES
 from ..patched.unasked import UNASKED
+from ..promotion import check_ints
 from ..state.impure import asked, refusal
 from . import calls
 from .arrays import get_array, read, set_array, shape_of, stacked, wrap
@@ -262,9 +263,10 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
             return x
         return method(m, x, "astype", [dtype], {})
     if is_list(x) or isinstance(x, tuple):
-        made = stacked(m, m.content(x.box) if is_list(x) else x)
+        made = stacked(m, m.content(x.box) if is_list(x) else x, dtype)
     else:
         made = x
+        check_ints(m.now, x, dtype)
     if not isinstance(made, Array):
         return m.adopt(native(m, lambda: np.array(made, dtype)))
     if dtype is not None:

@@ -17,7 +17,7 @@ from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from ..errors import NeedsValues, TraceError, message
 from ..operators import has_complex
-from ..promotion import as_operand, common_shape, conform, loop_here, result_dtype
+from ..promotion import as_operand, common_shape, conform, kind, loop_here, result_dtype
 from ..tracing import user_line
 
 LOG2 = math.log(2.0)
@@ -158,12 +158,35 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
         raise unknown(spelled(ufunc))
     now, dtypes = here(*operands), loop_here(ufunc, operands)
     shape = common_shape(ufunc.__name__, *operands)
+    if ufunc in COMPARISONS:
+        dtypes = _with_int(ufunc, operands, dtypes)
+        if isinstance(dtypes, bool):
+            return Array(now, conform(now, dtypes, np.dtype(bool), shape))
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
     signed = {d.name for d in dtypes[: len(terms)]} == {"int64", "uint64"}
     made: Any = _signed(m, formula, terms) if signed else formula(m, *terms)
     return tuple([Array(now, each.value) for each in made]) if isinstance(made, tuple) else Array(now, made.value, weak)
+
+
+COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+
+
+def _with_int(ufunc: np.ufunc, operands: tuple[Any, ...], dtypes: tuple[Any, ...]) -> bool | tuple[Any, ...]:
+    """The dtypes in which integers are compared with a Python int that theirs may not hold, as NumPy does.
+
+    One of the call is compared as int64; a constant beyond the dtype is to all its numbers as to zero: then a bool.
+    """
+    k = next((k for k, x in enumerate(operands) if kind(x) is int), None)
+    if k is None or dtypes[k].kind not in "iu":
+        return dtypes
+    x, info, whole = operands[k], np.iinfo(dtypes[k]), np.dtype(np.int64)
+    if not isinstance(x, Array):
+        return dtypes if info.min <= x <= info.max else bool(ufunc(0, x) if k else ufunc(x, 0))
+    pair = [dtypes[k] if dtypes[k] == np.uint64 else whole] * 2
+    pair[k] = whole
+    return *pair, *dtypes[2:]
 
 
 def _signed(m: Terms, formula: Callable[..., Any], terms: list[Term]) -> Term:
@@ -251,16 +274,27 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Array:
     elif not isinstance(c, Array) and np.asarray(c).dtype != np.bool:
         c = np.asarray(c) != 0
     m = Terms(now.builder)
-    p, a, b = (m(conform(now, v, d, shape)) for v, d in ((c, np.dtype(bool)), (x, dtype), (y, dtype)))
+    p, a, b = (m(conform(now, v, d, shape, wraps=True)) for v, d in ((c, np.dtype(bool)), (x, dtype), (y, dtype)))
     now.builder.where = user_line()
     return Array(now, m.select(p, a, b).value)
 
 
 @implements(np.clip)
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    low, high = a_min if min is None else min, a_max if max is None else max
+    low, high = _bound(a, a_min if min is None else min, 0), _bound(a, a_max if max is None else max, 1)
     made = a if low is None else elementwise(np.maximum, a, low)
     return made if high is None else elementwise(np.minimum, made, high)
+
+
+def _bound(a: Any, bound: Any, side: int) -> Any:
+    """A bound that is no tighter than the dtype's own."""
+    dtype = a.dtype if isinstance(a, (Array, np.ndarray, np.generic)) else np.dtype(float)
+    if bound is None or kind(as_operand(bound)) is not int or dtype.kind not in "iu":
+        return bound
+    own = int(np.iinfo(dtype).max if side else np.iinfo(dtype).min)
+    if not isinstance(bound, Array):
+        return min(bound, own) if side else max(bound, own)
+    return elementwise(np.minimum if side else np.maximum, bound, own, weak=True) if abs(own) < 2**63 - 1 else bound
 
 
 @implements(np.round, np.around)

@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.index import scatter_add
 from ..array import FUNCTIONS, Array, find, name_of
 from ..errors import TraceError, message
-from ..promotion import as_operand, cast, constant, positions, shape_of
+from ..promotion import as_operand, cast, check_ints, constant, positions, shape_of
 from ..sizes import product
 from ..tracing import user_line
 from .indexing import get
@@ -74,6 +74,7 @@ def _written(x: Array, places: Array, values: Array) -> Array:
 
 def _cast(values: Any, x: Array) -> Array:
     now, y = traced(values)
+    check_ints(now, values, x.dtype)
     return Array(now, cast(now, y.value, x.dtype))
 
 

@@ -23,7 +23,7 @@ from ..numpy.creation import arange
 from ..numpy.reductions import all_, traced
 from ..numpy.shaping import concatenate, reshape, transpose
 from ..numpy.ufuncs import elementwise
-from ..promotion import as_operand, result_dtype, shape_of
+from ..promotion import as_operand, check_ints, result_dtype, shape_of
 from ..tracing import is_foreign, user_line
 from .patches import NOT_MINE, Meaning, Patches, caller
 
@@ -86,6 +86,7 @@ def array(
 ) -> Any:  # fmt: skip
     """np.array, of traced numbers or lists of them."""
     made = as_operand(x)
+    check_ints(here(), x, dtype)
     made = made if isinstance(made, Array) else traced(made)[1]
     made = made if dtype is None or made.dtype == np.dtype(dtype) else made.astype(dtype)
     if made.ndim < ndmin:
