@@ -44,7 +44,7 @@ def test_functions_of_one(name: str) -> None:
         single, empty = function(x[1].reshape(())), function(x[:0].reshape(0, 2))
         made = [single, empty] if k == 0 else [single[0], empty[0]]
         assert np.shape(made[0]) == () and made[0].dtype == row.dtype
-        np.testing.assert_allclose(made[0], row[1], rtol=np.finfo(dtype).eps)
+        np.testing.assert_allclose(made[0], row[1], rtol=float(np.finfo(dtype).eps))
         assert made[1].shape == (0, 2) and made[1].dtype == row.dtype
 
 
