@@ -3,6 +3,7 @@
 from .adam import Adam, AdamW
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .averaged import ASGD, Rprop
+from .factored import Adafactor, Muon
 from .lbfgs import LBFGS
 from .moments import Adamax, NAdam, RAdam
 from .optimizer import Optimizer
@@ -13,10 +14,12 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.testing._internal.common_modules import module_db
+from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 
 import pullback
 from pullback.compiler.settings import settings
@@ -165,6 +165,31 @@ def test_module(info: Any, training: bool, dtype: Any) -> None:
             quiet(theirs, mine, training)
             with settings.override(reference=k >= NATIVE and name not in HEAVY):
                 compare(mine, theirs, sample.forward_input, dtype)
+
+
+def faults() -> Iterator[Any]:
+    """What torch's database has of wrong arguments."""
+    for info in module_db:
+        name = info.name.removeprefix("nn.")
+        if info.module_error_inputs_func is None or any(name.startswith(word) for word in LACKING):
+            continue
+        given = info.module_error_inputs_func(info, "cpu", torch.float32, requires_grad=False, training=True)
+        for k, fault in enumerate(given):
+            if not any(t.dtype is torch.float16 for t in tensors(fault.module_error_input.constructor_input.kwargs)):
+                yield pytest.param(name, fault, id=f"{name}-{k}")
+
+
+@pytest.mark.parametrize(("name", "fault"), list(faults()))
+def test_error_inputs(name: str, fault: Any) -> None:
+    given, called = fault.module_error_input.constructor_input, fault.module_error_input.forward_input
+    with warnings.catch_warnings(), pytest.raises(fault.error_type):
+        warnings.simplefilter("ignore")
+        made = getattr(pullback.nn, name)(*ours(given.args), **ours(given.kwargs))
+        if fault.error_on is not ModuleErrorEnum.CONSTRUCTION_ERROR:
+            made(*ours(called.args), **ours(called.kwargs))
+    if fault.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR:
+        with pytest.raises(fault.error_type):
+            getattr(pullback.nn, name)(*ours(given.args), **ours(given.kwargs))
 
 
 class Given:

@@ -115,7 +115,7 @@ def ours(value: Any, made: dict[int, Any]) -> Any:
         return type(value)([ours(v, made) for v in value])
     if type(value) is dict:
         return _options(value, made)
-    if isinstance(value, complex) or callable(value):
+    if callable(value):
         raise Unsupported(value)
     return value
 

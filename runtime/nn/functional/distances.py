@@ -88,7 +88,7 @@ def _apart(m: Any, x: Any, y: Any, p: float, eps: float, keepdim: bool) -> Any:
     return keep(m, length(m, x - y + eps, p, axes), shape, axes, keepdim)
 
 
-APART = Operation("pairwise_distance", "NormBackward1", _apart, "common", True)
+APART = Operation("pairwise_distance", "NormBackward1", _apart, "float", True)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

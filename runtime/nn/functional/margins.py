@@ -53,7 +53,9 @@ def _triplet(m: Any, near: Any, far: Any, margin: float) -> Any:
 HINGE = Loss("hinge_embedding_loss", {**FOLDS, "none": "AddBackward0"}, _hinge)
 RANKING = Loss("margin_ranking_loss", {**FOLDS, "none": "ClampMinBackward0"}, _ranking)
 SOFT_MARGIN = Loss("soft_margin_loss", "SoftMarginLossBackward0", _soft_margin)
-COSINE = {r: Operation("cosine_embedding_loss", n, _cosine) for r, n in {**FOLDS, "none": "AddBackward0"}.items()}
+COSINE = {
+    r: Operation("cosine_embedding_loss", n, _cosine, "float") for r, n in {**FOLDS, "none": "AddBackward0"}.items()
+}
 TRIPLET = Loss("triplet_margin_loss", {**FOLDS, "none": "ClampMinBackward0"}, _triplet)
 
 

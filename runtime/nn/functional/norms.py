@@ -134,6 +134,8 @@ def batch_norm(
             return mul(input, 1)
         raise RuntimeError(f"batch_norm: expected at least a 2D input, got {list(shape)}")
     count = prod(shape) // shape[1] if shape[1] else 0
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     names = ("running_mean", "running_var", "weight", "bias")
@@ -269,7 +271,7 @@ def _response(m: Any, x: Any, size: int, alpha: float, beta: float, k: float) ->
     return x / m.pow(base, m.number(float(beta), base.value.type))
 
 
-RESPONSE = Operation("local_response_norm", "DivBackward0", _response)
+RESPONSE = Operation("local_response_norm", "DivBackward0", _response, "float")
 
 
 def local_response_norm(

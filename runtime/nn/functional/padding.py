@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....compiler.ops.complex.pairs import Pair
 from ...tensor.face.tensor import Tensor
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply
@@ -36,6 +37,17 @@ def _constant(m: Any, x: Any, sides: Sides, value: Any) -> Any:
         return around
     inside = padded(m, m.number(True, x.value.type.with_dtype("bool")), tuple(start), tuple(shape))
     return m.select(inside, around, m.number(value, around.value.type))
+
+
+def _constant_complex(m: Any, x: Any, sides: Sides, value: Any) -> Any:
+    """Both parts; the number is the real part, if it is not complex."""
+    if isinstance(value, complex):
+        return Pair(m, _constant(m.real, x.re, sides, value.real), _constant(m.real, x.im, sides, value.imag))
+    return Pair(m, _constant(m.real, x.re, sides, value), _constant(m.real, x.im, sides, 0))
+
+
+def _any_constant(m: Any, x: Any, sides: Sides, value: Any) -> Any:
+    return (_constant_complex if isinstance(x, Pair) else _constant)(m, x, sides, value)
 
 
 def _mirrored(m: Any, x: Any, axis: int, low: int, high: int) -> tuple[Any, Any]:
@@ -77,13 +89,13 @@ def _edged(m: Any, x: Any, sides: Sides) -> Any:
     return x
 
 
-CONSTANT = Operation("pad", "ConstantPadNdBackward0", _constant)
+CONSTANT = Operation("constant_pad", "ConstantPadNdBackward0", _any_constant)
 MIRRORED = {n: Operation("pad", f"ReflectionPad{n}DBackward0", _around(_mirrored)) for n in (1, 2, 3)}
 EDGED = {n: Operation("pad", f"ReplicationPad{n}DBackward0", _edged) for n in (1, 2, 3)}
 WRAPPED = Operation("pad", "CatBackward0", _around(_wrapped))
 
 
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: complex | None = None) -> Tensor:
     """`pad` says how much is put before and after the last dimension, the one before it, and so on.
 
     mode   constant, reflect, replicate or circular; the last three pad the last one to three dimensions
@@ -118,10 +130,14 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return apply((MIRRORED if mode == "reflect" else EDGED)[len(sides)], (input,), (sides,))
 
 
-def _number(input: Tensor, value: float | None) -> Any:
+def _number(input: Tensor, value: complex | None) -> Any:
     kind = input._read().kind
     if not value:
         return 0
+    if isinstance(value, complex):
+        if not kind.is_complex:
+            raise RuntimeError(f"pad: a complex value cannot be put around {input.dtype} elements")
+        return value
     return bool(value) if kind.dtype == "bool" else float(value) if kind.is_float else int(value)
 
 

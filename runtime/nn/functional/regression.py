@@ -123,6 +123,8 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """Half squares below delta, and delta times absolute differences above."""
+    if isinstance(delta, complex):
+        raise TypeError("huber_loss(): argument 'delta' (position 4) must be float, not complex")
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     return _maybe_weighted(HUBER, input, target, weight, chosen(reduction), real(delta))

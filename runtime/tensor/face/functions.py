@@ -142,7 +142,7 @@ ger, (vdot,) = outer, written(CX.vdot)
 addmv, addr, addbmm, baddbmm = written(Q.addmv, Q.addr, Q.addbmm, Q.baddbmm)
 inner, tensordot, kron, chain_matmul = written(N.inner, N.tensordot, N.kron, N.chain_matmul)
 
-index_add, index_copy, scatter = written(K.index_add, K.index_copy, K.scatter)
+index_add, index_copy, scatter = written(K.index_add, K.index_copy, J.scatter)
 take, take_along_dim, select_scatter, slice_scatter = (
     *written(J.take, J.take_along_dim), J.select_scatter, *written(J.slice_scatter),
 )  # fmt: skip

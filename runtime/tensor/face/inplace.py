@@ -12,6 +12,7 @@ import numpy as np
 from ....compiler.ops.elementwise import cast
 from ..ops.arranging.shapes import shape_of
 from ..ops.elementwise.arithmetic import masked_fill
+from ..ops.elementwise.elementary import abs_ as absolute
 from ..reverse.modes import mode
 from ..reverse.nodes import node_class
 from ..trace.fragments import Operation, widen
@@ -71,6 +72,13 @@ def write(x: Any, new: Core) -> Any:
             f"output with shape {list(kind.shape)} doesn't match the broadcast shape {list(made.shape)}"
         )
     return overwrite(x, apply(CAST, (new,), (kind.dtype,)))
+
+
+def abs_(input: Any) -> Any:
+    """Write the absolute values, which of complex numbers are none."""
+    if input._read().kind.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return in_place(absolute)(input)
 
 
 def reshaping(function: Callable[..., Any], node: str, plain: str | None = None) -> Callable[..., Any]:

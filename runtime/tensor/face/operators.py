@@ -12,6 +12,7 @@ import numpy as np
 from ..ops.arranging import gathering as I
 from ..ops.arranging import indexing as G
 from ..ops.arranging import pieces as C
+from ..ops.arranging import placing as J
 from ..ops.arranging import scattering as K
 from ..ops.arranging import shapes as S
 from ..ops.arranging.creation import tensor
@@ -167,7 +168,7 @@ class InPlace(Elements):
     asin_, acos_, atan_ = in_place(E.asin), in_place(E.acos), in_place(E.atan)
     arcsin_, arccos_, arctan_ = asin_, acos_, atan_
     sigmoid_, relu_, erf_, sign_ = in_place(E.sigmoid), in_place(E.relu), in_place(E.erf), in_place(E.sign)
-    abs_ = absolute_ = in_place(E.abs_)
+    abs_ = absolute_ = W.abs_
     neg_ = negative_ = in_place(E.neg)
     floor_, ceil_, round_, trunc_ = in_place(E.floor), in_place(E.ceil), in_place(E.round_), in_place(E.trunc)
     cumsum_ = in_place(R.cumsum)
@@ -175,7 +176,7 @@ class InPlace(Elements):
     zero_, fill_, copy_ = W.zero_, W.fill_, W.copy_
     index_put_, fill_diagonal_ = G.index_put_, W.fill_diagonal_
     index_add_, index_copy_, index_fill_ = in_place(K.index_add), in_place(K.index_copy), in_place(K.index_fill)
-    scatter_, scatter_add_ = in_place(K.scatter), in_place(K.scatter_add)
+    scatter_, scatter_add_ = in_place(J.scatter), in_place(K.scatter_add)
     masked_scatter_, tril_, triu_ = in_place(K.masked_scatter), in_place(K.tril), in_place(K.triu)
     addmm_ = in_place(Q.addmm)
 
@@ -207,7 +208,7 @@ class Layout(Folds):
     select, index_select, gather = G.select, I.index_select, I.gather
     masked_select, diagonal, index_put = I.masked_select, S.diagonal, G.index_put
     index_add, index_copy, index_fill = K.index_add, K.index_copy, K.index_fill
-    scatter, scatter_add, masked_scatter = K.scatter, K.scatter_add, K.masked_scatter
+    scatter, scatter_add, masked_scatter = J.scatter, K.scatter_add, K.masked_scatter
     tril, triu, addmm = K.tril, K.triu, Q.addmm
 
     @property

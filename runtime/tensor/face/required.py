@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..value.core import Core
@@ -33,3 +35,20 @@ def check_list(name: str, tensors: Any, argument: str = "tensors") -> list[Any]:
         if not isinstance(each, Core):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(each).__name__}")
     return list(tensors)
+
+
+def older_order(function: Callable[..., Any], count: int, names: tuple[str, ...], *given: Any) -> Any:
+    """A call with numbers before the tensors that they scale, as PyTorch first had it: `x.add_(2, y)`.
+
+    count   how many tensors the function takes
+    names   what the numbers are, in their order
+    """
+    tensors, numbers = ([g for g in given if isinstance(g, Core) is wanted] for wanted in (True, False))
+    name = function.__name__
+    if len(tensors) != count or len(numbers) > len(names):
+        raise TypeError(f"{name}() takes {count} positional arguments but {len(given)} were given")
+    options = dict(zip(names, numbers, strict=False))
+    text = ", ".join(f"{n}={v}" for n, v in options.items())
+    said = f"{name}: numbers before tensors are an old order of arguments; write {text} at the end"
+    warnings.warn(said, stacklevel=3)
+    return function(*tensors, **options)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.elementwise.complexes import view_as_complex, view_as_real
 from ..ops.random.draws import default_generator
 from ..reverse import autograd
 from ..reverse.modes import enable_grad, no_grad
@@ -48,6 +49,7 @@ def gradcheck(
     given = (inputs,) if isinstance(inputs, Core) else tuple(inputs)
     try:
         _check_inputs(given)
+        func, given = _of_parts(func, given)
         _compare(func, given, eps, atol, rtol)
         _check_again(func, given, nondet_tol)
         if check_undefined_grad:
@@ -80,10 +82,12 @@ def gradgradcheck(
 ) -> bool:
     """`gradcheck` of the gradient of `func`, in its inputs and in the weights `grad_outputs` of its results."""
     given = (inputs,) if isinstance(inputs, Core) else tuple(inputs)
+    func, given = _of_parts(func, given)
     if grad_outputs is None:
         weights = tuple([_random_like(y) for y in _differentiable(func(*given))])
     else:
         weights = (grad_outputs,) if isinstance(grad_outputs, Core) else tuple(grad_outputs)
+        weights = tuple([_as_parts(w) for w in weights])
     count = len(given)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
@@ -96,6 +100,29 @@ def gradgradcheck(
         gradient, given + weights, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
     )  # fmt: skip
+
+
+def _of_parts(func: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The same as a function of real numbers: complex tensors, those that come out too, as pairs of parts."""
+    pairs = {k for k, x in enumerate(given) if isinstance(x, Core) and x._read().kind.is_complex}
+
+    def of_real(*args: Any) -> Any:
+        made = func(*[view_as_complex(a) if k in pairs else a for k, a in enumerate(args)])
+        return tuple(map(_real_view, made)) if isinstance(made, (tuple, list)) else _real_view(made)
+
+    return of_real, tuple([_as_parts(x) for x in given])
+
+
+def _real_view(y: Any) -> Any:
+    return view_as_real(y) if isinstance(y, Core) and y._read().kind.is_complex else y  # type: ignore[arg-type]
+
+
+def _as_parts(x: Any) -> Any:
+    """A complex tensor's parts as a leaf that requires a gradient if the tensor does."""
+    if not isinstance(x, Core) or not x._read().kind.is_complex:
+        return x
+    made: Any = _real_view(x.detach()).clone()  # type: ignore[attr-defined]
+    return made.requires_grad_(requires(x))
 
 
 def _random_like(y: Core) -> Any:
@@ -121,7 +148,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
     for k, x in enumerate(inputs):
         if not _moves(x):
             continue
-        if x._read().kind.dtype != "f64":
+        if x._read().kind.dtype not in ("f64", "c128"):
             warnings.warn(
                 f"Input #{k} requires gradient and is not a double precision floating point or complex. This check"
                 " will likely fail if all the inputs are not of double precision floating point or complex. ",

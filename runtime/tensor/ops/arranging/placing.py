@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops import reduce as R
+from .....compiler.ops.elementwise import cast
 from .....compiler.ops.index import take as take_rows
 from .....compiler.ops.shape import concatenate, reshape
 from ...calls.asking import check_values
 from ...trace.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import apply
+from ...value.core import apply, number_of
+from ...value.dtypes import ALL
 from ...value.promotion import common_shape
 from ..elementwise.arithmetic import add, lt, where
 from ..elementwise.elementary import clone
 from ..folds.reductions import multiplied, shape_of, total
 from ..matrices.diagonals import SELECT_SCATTER, SLICE_SCATTER
-from .creation import constant
+from .creation import constant, full
 from .elements import added, elements, from_start, placed
 from .gathering import check_elements, gather_along
 from .indexing import check_indices
 from .scattering import cropped, grid
+from .scattering import scatter as written
 from .shapes import as_scalar, broadcast_to, slice_step
 from .shapes import reshape as reshaped
 from .shapes import shape_of as sizes_of
@@ -167,6 +170,11 @@ def _met(m: Any, x: Any, source: Any, places: Any, counts: Any, reduce: str) -> 
     """For each element of x, what the elements that meet there give: a row of places among those of x, of `source`,
     and a last one that changes nothing."""
     kind = x.value.type
+    if kind.dtype == "bool":
+        if reduce == "mean":
+            raise NotImplementedError("mean of bools: scatter_reduce has no such reduction, as in PyTorch")
+        x, source = (m(cast(m.b, v.value, dtype="i64")) for v in (x, source))
+        return m.ne(_met(m, x, source, places, counts, reduce), 0)
     fill = {"prod": 1, "sum": 0, "mean": 0, "amax": -inf, "amin": inf}[reduce]
     if not kind.is_float and abs(fill) == inf:
         info = np.iinfo(kind.numpy)
@@ -209,6 +217,23 @@ def _meeting(
 
 
 REDUCES = ("sum", "prod", "mean", "amax", "amin")
+
+
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """input with the elements of `src`, or one number, written where `index` says along `dim`.
+
+    reduce   "add" or "multiply": what is there is kept, and these are added to it or multiplied with it
+    """
+    if reduce is None:
+        return written(input, dim, index, src, value=value)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    given = src if value is None else value
+    if number_of(given) is not None:
+        given = full(sizes_of(index), given, dtype=ALL[input._read().kind.dtype])
+    return scatter_reduce(input, dim, index, given, "sum" if reduce == "add" else "prod")
 
 
 def scatter_reduce(

@@ -65,6 +65,12 @@ def arange(
     kind = dtype_of(dtype) if dtype is not None else None
     if kind is None:
         kind = int64 if all(isinstance(b, int) for b in bounds) else get_default_dtype()
+    whole = not (kind.is_floating_point or kind.is_complex)
+    if whole:
+        first, stride = int(first), int(stride)
+        last = int(last) if kind == int64 else last  # PyTorch counts the others by what it was given
+        if stride == 0:
+            raise RuntimeError("step must be nonzero")
     n = max(0, ceil((last - first) / stride))
     values = first + stride * np.arange(n)
     return finished(values.astype(kind.numpy), requires_grad, device)
@@ -88,7 +94,7 @@ def _steps(name: str, start: Any, end: Any, steps: int, dtype: Any) -> tuple[np.
     first, last = _end(name, start), _end(name, end)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if kind.is_floating_point or name == "logspace":
+    if kind.is_floating_point or kind.is_complex:
         return np.linspace(first, last, steps, dtype=float64.numpy), kind.numpy
     first, last = int(first), int(last)
     stride = (last - first) / max(steps - 1, 1)

@@ -111,7 +111,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if lead < 0 or any(n not in (1, m) for n, m in zip(wanted, have[lead:], strict=True)):
         raise RuntimeError(f"size {list(wanted)} is not expandable to size {list(have)}.")
     axes = [a for a in range(len(have)) if a < lead or (wanted[a - lead] == 1 and have[a] != 1)]
-    made = sum_(input, axes, True) if axes else input
+    whole = not input._read().kind.is_float and not wanted  # which PyTorch sums all the same
+    made = sum_(input, axes, True) if axes or whole else input
     return view_as_shape(made, wanted) if lead else made
 
 

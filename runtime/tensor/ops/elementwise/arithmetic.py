@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.elementwise import cast
-from ...face.required import check_one_tensor
+from ...face.required import check_one_tensor, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import RESULT, Operation, Rule, widen
 from ...value.core import Core, apply, number_of
@@ -57,15 +57,19 @@ SCALED = Operation("add", "AddBackward0", lambda m, x, y, a: x + a * y, "common"
 SCALED_SUB = Operation("sub", "SubBackward0", lambda m, x, y, a: x - a * y, "common", True)
 
 
-def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor:
     """input + alpha * other."""
+    if older:
+        return older_order(add, 2, ("alpha",), input, other, *older)
     if alpha != 1:
         return apply(SCALED, (input, other, alpha))
     return apply(ADD, (input, other))
 
 
-def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+def sub(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor:
     """input - alpha * other."""
+    if older:
+        return older_order(sub, 2, ("alpha",), input, other, *older)
     if alpha != 1:
         return apply(SCALED_SUB, (input, other, alpha))
     return apply(SUB, (input, other))
@@ -237,6 +241,9 @@ def clamped(m: Any, x: Any, low: Any, high: Any) -> Any:
 
     A bound that is met lets the gradient pass. NaN among the arguments is the result, and then none has a gradient.
     """
+    if _is_bool(x):
+        x = x if low is None else m.or_(x, low)
+        return x if high is None else m.and_(x, high)
     if not _is_float(x):
         x = x if low is None else m.select(m.lt(x, low), low, x)
         return x if high is None else m.select(m.gt(x, high), high, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...face.required import check_tensors
+from ...face.required import check_tensors, older_order
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
 from ...value.promotion import c_name
@@ -36,12 +36,16 @@ ADDCMUL = Operation("addcmul", "AddcmulBackward0", lambda m, x, a, b, v: x + v *
 ADDCDIV = Operation("addcdiv", "AddcdivBackward0", lambda m, x, a, b, v: x + v * (a / b), "float", True)
 
 
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: float = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
+    if older:
+        return older_order(addcmul, 3, ("value",), input, tensor1, tensor2, *older)
     return apply(ADDCMUL, (input, tensor1, tensor2, value))
 
 
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: float = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
+    if older:
+        return older_order(addcdiv, 3, ("value",), input, tensor1, tensor2, *older)
     return apply(ADDCDIV, (input, tensor1, tensor2, value))
 

@@ -52,7 +52,14 @@ log1p = unary("log1p", "Log1PBackward0", lambda m, x: m.log1p(x))
 sqrt = unary("sqrt", "SqrtBackward0", lambda m, x: m.sqrt(x))
 rsqrt = unary("rsqrt", "RsqrtBackward0", lambda m, x: 1 / m.sqrt(x), loose=INPUT)
 reciprocal = unary("reciprocal", "ReciprocalBackward0", lambda m, x: 1 / x, loose=INPUT)
-square = unary("square", "PowBackward0", lambda m, x: x * x, "common")
+
+
+def _square(m: Any, x: Any) -> Any:
+    x = m(cast(m.b, x.value, dtype="i64")) if x.value.type.dtype == "bool" else x
+    return x * x
+
+
+square = unary("square", "PowBackward0", _square, "common")
 sin = unary("sin", "SinBackward0", lambda m, x: m.sin(x))
 cos = unary("cos", "CosBackward0", lambda m, x: m.cos(x))
 tan = unary("tan", "TanBackward0", lambda m, x: m.tan(x))

@@ -56,7 +56,8 @@ def results_of(
     except (NotImplementedError, TypeError, AttributeError) as error:
         raise NotImplementedError(refusal) from error
     results = list(made) if isinstance(made, (tuple, list)) else [made]
-    if any(isinstance(a, Shown) for op in b.body for a in op.args):
+    apart = any(isinstance(a, Shown) for op in b.body for a in op.args)
+    if apart or any(r.type.is_complex for op in b.body for r in op.results):  # and no pair
         raise NotImplementedError(refusal)
     values = [joined(r) if isinstance(r, Pair) else r.value for r in results]
     return values, tuple(_kind(v, isinstance(r, Pair)) for v, r in zip(values, results, strict=True))

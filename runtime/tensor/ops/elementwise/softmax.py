@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
+from .....compiler.ops.complex.pairs import Pair
+from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.shape import reshape
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
@@ -49,6 +51,8 @@ def _log_softmax_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[i
 
 def _logsumexp(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
     """An infinite maximum is not subtracted: the sum of exponentials is infinite, or zero, by itself."""
+    if isinstance(x, Pair):
+        return _complex_logsumexp(m, x, axes, keepdim)
     if not x.value.type.size:
         nothing = total(m, x, axes)
         return keep(m, m.log(nothing), shape_of(x), axes, keepdim)
@@ -57,6 +61,20 @@ def _logsumexp(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
     shape = shape_of(x)
     made = top + m.log(total(m, m.exp(x - back(m, top, shape, axes)), axes))
     return keep(m, made, shape, axes, keepdim)
+
+
+def _complex_logsumexp(m: Any, z: Pair, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """The largest real part is taken out; the imaginary part of the result is an angle."""
+    r, shape = m.real, shape_of(z)
+    top = z.re
+    if axes and z.re.value.type.size:
+        top = r(R.max_(r.b, top.value, axes=axes))
+    elif axes:
+        top = total(r, top, axes)
+    top = r(stop_gradient(r.b, r.select(r.lt(r.abs(top), float("inf")), top, 0).value))
+    e = m.exp(Pair(m, z.re - back(r, top, shape, axes), z.im))
+    made = m.log(Pair(m, total(r, e.re, axes), total(r, e.im, axes)))
+    return keep(m, Pair(m, made.re + top, made.im), shape, axes, keepdim)
 
 
 def _logsumexp_pull(

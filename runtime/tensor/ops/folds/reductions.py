@@ -148,6 +148,9 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 
 def _prod(m: Any, x: Any, axis: int | None, keepdim: bool, dtype: str) -> Any:
+    if dtype == "bool":
+        x = x if x.value.type.dtype == "bool" else m.ne(x, 0)
+        return m.ne(_prod(m, x, axis, keepdim, "i64"), 0)
     x = converted(m, x, dtype)
     if axis is None:
         size = product(shape_of(x))

@@ -8,6 +8,7 @@ from string import ascii_letters
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.contract import contract
+from .....compiler.ops.elementwise import cast
 from .....compiler.ops.reduce import sum_
 from .....compiler.ops.shape import reshape, transpose
 from ...face.required import check_list, check_tensors
@@ -260,7 +261,8 @@ def _kron(m: Any, x: Any, y: Any) -> Any:
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
     if x.value.type.dtype == "bool":
-        raise RuntimeError("kron: bool tensors are not supported; convert them first")
+        wide = (m(cast(m.b, v.value, dtype="i64")) for v in (x, y))
+        return m.gt(_kron(m, *wide), 0)
     made = contract(m.b, reshape(m.b, x.value, shape=a), reshape(m.b, y.value, shape=b), left=(), right=())
     order = tuple(k for n in range(rank) for k in (n, rank + n))
     return m(reshape(m.b, transpose(m.b, made, axes=order), shape=tuple(n * k for n, k in zip(a, b, strict=True))))

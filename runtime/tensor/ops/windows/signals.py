@@ -116,9 +116,9 @@ def istft(
     weights = _window("istft", window, width, n_fft, input)
     norm = "ortho" if normalized else None
     spectra = transpose(z, 1, 2)
+    if not half and not return_complex:  # as of a real signal, of which the first half of the spectrum tells all
+        spectra, half = narrow(spectra, -1, 0, n_fft // 2 + 1), True
     pieces = irfft(spectra, n_fft, norm=norm) if half else ifft(spectra, norm=norm)
-    if not half and not return_complex:
-        pieces = pieces.real
     count = shape_of(pieces)[1]
     whole = n_fft + hop * (count - 1)
     signal = _overlapped(mul(pieces, weights), whole, hop)

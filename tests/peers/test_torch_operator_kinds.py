@@ -1,0 +1,151 @@
+"""torch's database of operators, on whole numbers, bools and complex numbers: values, gradients, methods, `out`.
+
+What `test_torch_operators` does with floats is done with the other kinds of elements.  What is refused for complex
+numbers is listed apart: such an operator may raise NotImplementedError and nothing else, so nothing is silently wrong.
+
+    python -m tests.peers.test_torch_operator_kinds i64 add sub         shows what differs for these
+    python -m tests.peers.test_torch_operator_kinds c128                one line for every operator that differs
+    ... --all                                                           many samples, and all of them compiled
+"""
+
+import itertools
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from pullback.compiler.settings import settings
+from tests.peers import test_torch_operators as floats
+from tests.peers.test_torch_operators import HERE, RANDOM, SHAPES_ONLY, Unsupported, compared, label
+
+ALL = "--all" in sys.argv
+KINDS = {"i64": torch.int64, "bool": torch.bool, "c128": torch.complex128}
+MOST = 60 if ALL else 2
+"""How many samples of an operator are run at most."""
+
+TIES = "which of several equal elements comes first is nobody's promise"
+MEMORY = "samples are views, whose memory the harness does not hand over"
+ONE = "torch lets addbmm_ give a tensor of one element the shape of the result; we refuse"
+OTHER = "the operator is another function of its arguments"
+REPLACED = "torch gives the gradient to the elements that were replaced, not to those that stayed"
+
+KNOWN: dict[str, dict[str, str]] = {
+    "i64": {
+        "addbmm": ONE,
+        "kthvalue": TIES,
+        "topk": TIES,
+        "as_strided.partial_views": MEMORY,
+    },
+    "bool": {"as_strided.partial_views": MEMORY},
+    "c128": {
+        "addbmm": ONE,
+        "as_strided.partial_views": MEMORY,
+        "as_strided_scatter": REPLACED,
+        "svd_lowrank": OTHER,
+        "pca_lowrank": OTHER,
+        "linalg.lstsq.grad_oriented": OTHER,
+        "linalg.pinv.singular": OTHER,
+        "linalg.norm.subgradients_at_zero": "torch's second derivative at zero is NaN, ours 0",
+    },
+}
+"""By kind, the operators that are known to differ, and why."""
+
+NAMES = """
+    byte char cholesky cholesky_inverse cholesky_solve corrcoef cross dist geqrf linalg.cholesky linalg.cholesky_ex
+    linalg.cond linalg.cross linalg.det linalg.eigh linalg.eigvalsh linalg.householder_product linalg.inv
+    linalg.inv_ex linalg.lstsq linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.matrix_rank
+    linalg.matrix_rank.hermitian linalg.pinv linalg.pinv.hermitian linalg.qr linalg.slogdet linalg.solve
+    linalg.solve_ex linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve
+    log_softmax.with_dtype logaddexp logcumsumexp logdet lu lu_solve lu_unpack masked_scatter matrix_exp
+    nn.functional.channel_shuffle nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d
+    nn.functional.conv_transpose1d nn.functional.conv_transpose2d nn.functional.conv_transpose3d
+    nn.functional.l1_loss nn.functional.normalize nn.functional.pairwise_distance nn.functional.pixel_shuffle
+    nn.functional.pixel_unshuffle nn.functional.rms_norm nn.functional.softmin.with_dtype
+    nn.functional.triplet_margin_loss nn.functional.unfold nonzero_static norm.nuc normal.in_place ormqr pinverse qr
+    renorm short sinc softmax.with_dtype std std.unbiased std_mean std_mean.unbiased svd triangular_solve uniform
+    var var.unbiased var_mean var_mean.unbiased
+"""
+REFUSED = set(NAMES.split())
+"""Operators that are not written for complex numbers, and say so."""
+
+
+UNWRITTEN = {"fft.ihfft2", "fft.ihfftn"}
+"""Operators with which torch leaves some elements of `out` as they are."""
+
+
+def wanted(kind: str) -> list[Any]:
+    return [op for op in HERE if KINDS[kind] in op.dtypes]
+
+
+def samples(op: Any, kind: str) -> Iterator[tuple[Any, int, bool]]:
+    """Some samples from all over the list, the highest derivative, and whether all is compiled."""
+    dtype = KINDS[kind]
+    order = 0 if not (dtype.is_complex and op.supports_autograd) else 2 if op.supports_gradgrad else 1
+    torch.manual_seed(0)
+    made = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=bool(order)), 200)
+    fitting = [s for s in made if sum(t.numel() for t in floats._tensors_of(s)) <= (20_000 if ALL else 2_000)]
+    step = max(1.0, len(fitting) / MOST)
+    for k in range(min(MOST, len(fitting))):
+        yield fitting[int(k * step)], order, ALL
+
+
+def check(op: Any, kind: str) -> tuple[int, list[str], list[BaseException | None]]:
+    """How many samples were run, what was wrong, and the errors that ours raised where torch's did not."""
+    shapes_only, count, wrong, errors = op.name in SHAPES_ONLY or op.name in RANDOM, 0, [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample, order, native in samples(op, kind):
+            try:
+                with settings.override(reference=not native):
+                    mine, theirs = floats.sample_outcomes(op, sample, order)
+                    found = [compared(mine, theirs, shapes_only)]
+                    errors += [mine.error] if found[0] else []
+                    others = floats.check_variants(op, sample)
+                    found += [o for o in others if op.name not in UNWRITTEN or not o.startswith("out")]
+            except (Unsupported, floats._Default):
+                continue
+            count += 1
+            wrong += [f"{floats._described(sample)}: {f}" for f in found if f]
+    return count, wrong, errors
+
+
+CASES = [(kind, op) for kind in KINDS for op in wanted(kind)]
+
+
+@pytest.mark.parametrize(("kind", "op"), CASES, ids=lambda x: x if isinstance(x, str) else label(x))
+def test_operator(kind: str, op: Any) -> None:
+    count, wrong, errors = check(op, kind)
+    if kind == "c128" and label(op) in REFUSED:
+        assert wrong, f"{label(op)} agrees: strike it from REFUSED"
+        assert all(isinstance(e, NotImplementedError) for e in errors), wrong[:5]
+    elif label(op) in KNOWN[kind]:
+        assert wrong, f"{label(op)} agrees: strike it from KNOWN"
+    else:
+        assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:5])
+
+
+def main(names: list[str]) -> None:
+    """Print what differs."""
+    kinds = [n for n in names if n in KINDS] or list(KINDS)
+    chosen = [n for n in names if n not in KINDS and n != "--all"]
+    for kind in kinds:
+        agreeing = 0
+        for op in wanted(kind):
+            if chosen and op.name not in chosen and label(op) not in chosen:
+                continue
+            count, wrong, errors = check(op, kind)
+            agreeing += not wrong
+            refused = all(isinstance(e, NotImplementedError) for e in errors)
+            verdict = "refused" if refused else "known" if label(op) in KNOWN[kind] else "FAIL"
+            if wrong:
+                print(f"{verdict:8} {kind} {label(op)}: {len(wrong)} of {count}", flush=True)
+                for line in wrong[: 12 if chosen else 2]:
+                    print(f"         {line[:400]}")
+        print(f"{kind}: {agreeing} agree")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
