@@ -437,3 +437,16 @@ def test_functions_of_complex_tensors(name: str, dtype: str) -> None:
         assert want.dtype == got.dtype
         tolerance = {"rtol": 2e-3, "atol": 1e-5} if dtype == "complex64" else {"rtol": 1e-11, "atol": 1e-12}
         np.testing.assert_allclose(got, want, **tolerance)
+
+
+@pytest.mark.parametrize("eps", [1e-8, 1.0, 5.0])
+def test_cosines_of_lengths_below_the_bound_have_their_slope(eps: float) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3, 4))
+
+    def slopes(library: Any) -> np.ndarray:
+        x, y = (library.tensor(v, requires_grad=True) for v in (a, b))
+        library.nn.functional.cosine_similarity(x, y, dim=1, eps=eps).sum().backward()
+        return np.array([x.grad.tolist(), y.grad.tolist()])
+
+    np.testing.assert_allclose(slopes(pullback), slopes(torch), rtol=1e-12, atol=1e-14)

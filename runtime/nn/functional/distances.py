@@ -64,8 +64,13 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 def _cosine(m: Any, x: Any, y: Any, axis: int, eps: float) -> Any:
     shape = shape_of(x)
     axes = (axis,) if shape else ()
-    x, y = (v / back(m, m.maximum(length(m, v, 2, axes), eps), shape, axes) for v in (x, y))
+    x, y = (v / back(m, _at_least(m, length(m, v, 2, axes), eps), shape, axes) for v in (x, y))
     return total(m, x * y, axes)
+
+
+def _at_least(m: Any, size: Any, eps: float) -> Any:
+    """The larger one with the slope of `size`, as PyTorch has it: it bounds lengths without a gradient."""
+    return size + m.stop_gradient(m.maximum(size, eps) - size)
 
 
 COSINE = Operation("cosine_similarity", "SumBackward1", _cosine, "float", True)
