@@ -288,8 +288,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 def _bound(a: Any, bound: Any, side: int) -> Any:
     """A bound that is no tighter than the dtype's own."""
-    dtype: Any = a.dtype if isinstance(a, (Array, np.ndarray, np.generic)) else np.dtype(float)
-    if bound is None or kind(as_operand(bound)) is not int or dtype.kind not in "iu":
+    dtype = kind(as_operand(a))
+    if bound is None or kind(as_operand(bound)) is not int or isinstance(dtype, type) or dtype.kind not in "iu":
         return bound
     own = int(np.iinfo(dtype).max if side else np.iinfo(dtype).min)
     if not isinstance(bound, Array):
