@@ -62,7 +62,7 @@ NAMES = """
     log_softmax.with_dtype logaddexp logcumsumexp logdet lu lu_solve lu_unpack masked_scatter matrix_exp
     nn.functional.channel_shuffle nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d
     nn.functional.conv_transpose1d nn.functional.conv_transpose2d nn.functional.conv_transpose3d
-    nn.functional.l1_loss nn.functional.normalize nn.functional.pairwise_distance nn.functional.pixel_shuffle
+    nn.functional.l1_loss nn.functional.pairwise_distance nn.functional.pixel_shuffle
     nn.functional.pixel_unshuffle nn.functional.rms_norm nn.functional.softmin.with_dtype
     nn.functional.triplet_margin_loss nn.functional.unfold nonzero_static norm.nuc normal.in_place ormqr pinverse qr
     renorm short sinc softmax.with_dtype std std.unbiased std_mean std_mean.unbiased svd triangular_solve uniform
