@@ -56,7 +56,8 @@ KNOWN: dict[str, dict[str, str]] = {
 NAMES = """
     byte char cholesky cholesky_inverse cholesky_solve corrcoef cross dist geqrf linalg.cholesky linalg.cholesky_ex
     linalg.cond linalg.cross linalg.det linalg.eigh linalg.eigvalsh linalg.householder_product linalg.inv
-    linalg.inv_ex linalg.lstsq linalg.lu linalg.matrix_power linalg.norm linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.matrix_rank
+    linalg.inv_ex linalg.lstsq linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.matrix_power
+    linalg.matrix_rank linalg.norm
     linalg.matrix_rank.hermitian linalg.pinv linalg.pinv.hermitian linalg.qr linalg.slogdet linalg.solve
     linalg.solve_ex linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve
     log_softmax.with_dtype logaddexp logcumsumexp logdet lu lu_solve lu_unpack masked_scatter matrix_exp
