@@ -64,7 +64,6 @@ def build(
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
                   that this machine has. On a machine without the lowest of them the import is an ImportError that
                   says what is missing.
-
     target        another kind of machine: C functions for it instead of a module (see below)
 
     >>> def area(r):
@@ -78,9 +77,8 @@ def build(
     anything that converts to a float or int; arrays may be any object with a buffer of the right dtype and shape:
     NumPy arrays, array.array, memoryview. Those that are strided are copied. Numbers come back as floats, ints or
     bools; arrays as numpy.ndarray if NumPy can be imported, else as memoryviews of the same format and shape (one row
-    if there are no elements).
-    namedtuples are taken and returned as tuples; strings, None, bools and static ints are fixed, and compared at each
-    call. Numbers and arrays that the function reads from outside become part of the module.
+    if there are no elements). namedtuples are taken and returned as tuples; strings, None, bools and static ints are
+    fixed, and compared at each call. Numbers and arrays that the function reads from outside become part of the module.
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
     of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
