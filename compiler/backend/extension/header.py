@@ -69,8 +69,8 @@ def on_levels(levels: Sequence[Level]) -> list[str]:
     """What `header` is told of kernels beside a module."""
     return [
         f"Processors of the levels {', '.join(level.name for level in levels)} are served, by code for the",
-        "highest that there is; on others a kernel returns -2 and has done nothing.  It returns -1 if there is no",
-        "memory for its temporaries; those of more than 16 KiB are kept for the next call.  Any",
+        "highest that there is; on others a kernel returns -2 and has done nothing.  It returns",
+        "-1 if there is no memory for its temporaries; those of more than 16 KiB are kept for the next call.  Any",
         "number of threads may call a kernel.  Link with -lm.",
     ]
 
