@@ -36,6 +36,8 @@ def test_complex_numbers_are_padded_with_a_real_number() -> None:
     assert torch.nn.functional.pad(z, (0, 1), value=1j).tolist() == [1 + 2j, 3j, 1j]
     with pytest.raises(RuntimeError, match="complex value"):
         torch.nn.functional.pad(torch.ones(2), (0, 1), value=1j)
+    with pytest.raises(RuntimeError, match="cannot be converted"):
+        torch.masked_fill(torch.ones(2), torch.tensor([True, False]), 1j)
     assert torch.linspace(0.5, 0.7, 2, dtype=torch.complex128).tolist() == [0.5, 0.7]
 
 

@@ -222,7 +222,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
             f" {len(value._read().kind.shape)} dimension(s)."
         )
-    if isinstance(value, Core) and value._read().kind.is_complex and not input._read().kind.is_complex:
+    came = value._read().kind.is_complex if isinstance(value, Core) else isinstance(value, complex)
+    if came and not input._read().kind.is_complex:
         raise RuntimeError(f"value cannot be converted to {input.dtype} without overflow")
     if mask._read().kind.dtype != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
