@@ -69,6 +69,8 @@ def test_inputs(name: str, settings: dict[str, Any]) -> None:
         state = [] if name == "LBFGS" else optimizer.state_dict()
         return plain([losses, [p.detach() for p in params], state, repr(optimizer)], False)
 
+    if name == "Muon" and isinstance(settings.get("lr"), torch.Tensor):  # torch then reckons in the tensor's dtype
+        settings["lr"] = settings["lr"].double()
     if settings.pop("differentiable", False):
         pytest.fail("a differentiable optimiser is among torch's inputs now")
     # LBFGS solves for directions, so last bits count for more
