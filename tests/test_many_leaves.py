@@ -16,7 +16,7 @@ from pullback.compiler.backend.entries.native import entry_count
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.passes.packing import MANY, packed, together
-from pullback.runtime.compiled.packed import Packed
+from pullback.runtime.compiled.packed import PackedKernel
 
 N = 3 * MANY
 Pair = namedtuple("Pair", "a b")
@@ -38,7 +38,7 @@ def squares(p):
 
 
 def is_packed(f: Any) -> bool:
-    return isinstance(f._latest.kernel, Packed)
+    return isinstance(f._latest.kernel, PackedKernel)
 
 
 def test_the_gradient_of_many_numbers_and_of_the_next_ones():

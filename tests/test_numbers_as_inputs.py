@@ -12,7 +12,7 @@ import pytest
 import pullback as torch
 from pullback.runtime.tensor.calls import calls
 from pullback.runtime.tensor.trace.plans import explain
-from pullback.runtime.tensor.value.given import Given, lies_in
+from pullback.runtime.tensor.value.given import NumberInput, lies_in
 from tests.test_new_structures import unrecognised
 
 F = torch.nn.functional
@@ -27,13 +27,13 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_whoever_asks_gets_the_number_and_that_is_noted(name: str) -> None:
-    given = Given(0.5)
+    given = NumberInput(0.5)
     made, expected = QUESTIONS[name](given), QUESTIONS[name](0.5)
     assert given.asked and made == expected and type(made) is type(expected)
 
 
 def test_comparisons_tell_for_which_numbers_they_hold() -> None:
-    given = Given(0.5)
+    given = NumberInput(0.5)
     assert isinstance(given, float) and not given <= 0 and 0 <= given < 1 and given != 0.25 and given and not given > 3
     assert not given.asked
     low, high, apart = given.region()
@@ -41,8 +41,8 @@ def test_comparisons_tell_for_which_numbers_they_hold() -> None:
     assert [lies_in(x, given.region()) for x in (0.0, 0.25, 0.3, 0.999, 1.0, math.nan)] == [False] * 2 + [True] * 2 + [
         False
     ] * 2
-    assert Given(2.0) == 2 and max(Given(2.0), 1.0).region()[0] == 1.0  # type: ignore[union-attr]
-    assert Given(math.nan).asked
+    assert NumberInput(2.0) == 2 and max(NumberInput(2.0), 1.0).region()[0] == 1.0  # type: ignore[union-attr]
+    assert NumberInput(math.nan).asked
 
 
 LABELS = torch.tensor([0, 2, 1, 3])

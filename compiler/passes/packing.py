@@ -30,7 +30,7 @@ CHOSEN = 16
 """Parts up to which they are concatenated: an element of the result is looked for among all of them."""
 
 
-class Group(NamedTuple):
+class PackedGroup(NamedTuple):
     """Values that lie in one vector of a dtype, by their numbers, and where each begins."""
 
     dtype: str
@@ -39,14 +39,14 @@ class Group(NamedTuple):
     size: int
 
 
-class Layout(NamedTuple):
+class PackedLayout(NamedTuple):
     """How values are put together: a vector for each group, and the values that stay by themselves after them."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[PackedGroup, ...]
     rest: tuple[int, ...]
 
 
-def together(values: Sequence[Value]) -> Layout:
+def together(values: Sequence[Value]) -> PackedLayout:
     """Which of these values are put together."""
     found: dict[str, list[int]] = {}
     for k, value in enumerate(values):
@@ -60,17 +60,17 @@ def together(values: Sequence[Value]) -> Layout:
             for k in numbers:
                 starts.append(size)
                 size += math.prod(values[k].type.static_shape())
-            groups.append(Group(dtype, tuple(numbers), tuple(starts), size))
+            groups.append(PackedGroup(dtype, tuple(numbers), tuple(starts), size))
     within = {k for group in groups for k in group.numbers}
-    return Layout(tuple(groups), tuple([k for k in range(len(values)) if k not in within]))
+    return PackedLayout(tuple(groups), tuple([k for k in range(len(values)) if k not in within]))
 
 
-def packed(graph: Graph, params: Layout, results: Layout) -> Graph:
+def packed(graph: Graph, params: PackedLayout, results: PackedLayout) -> Graph:
     """The graph on packed parameters, with packed results."""
     return dead(_Packing(graph, params).finish(results))
 
 
-def apart(graph: Graph, layout: Layout, params: Sequence[Value]) -> Graph:
+def apart(graph: Graph, layout: PackedLayout, params: Sequence[Value]) -> Graph:
     """The graph of packed parameters on `params`; its parameters beyond the layout's follow as they are."""
     more = graph.params[len(layout.groups) + len(layout.rest) :]
     b = Builder(graph.name)
@@ -112,7 +112,7 @@ class _Run(NamedTuple):
 class _Packing:
     """A graph while its parameters are put together; `runs` knows of values what they are parts of."""
 
-    def __init__(self, graph: Graph, layout: Layout) -> None:
+    def __init__(self, graph: Graph, layout: PackedLayout) -> None:
         self.graph, self.b = graph, Builder(graph.name)
         self.env: dict[Value, Value] = {}
         self.runs: dict[Value, _Run] = {}
@@ -125,7 +125,7 @@ class _Packing:
                 self.runs[param] = _Run(vectors[-1], start, math.prod(param.type.static_shape()))
         self.b.params = (*vectors, *[graph.params[k] for k in layout.rest])
 
-    def finish(self, results: Layout) -> Graph:
+    def finish(self, results: PackedLayout) -> Graph:
         """The graph, with its results put together."""
         b = self.b
         for op in self.graph.body:
@@ -214,4 +214,4 @@ def _merged(runs: Sequence[_Run]) -> list[_Run]:
     return made
 
 
-__all__ = ["Group", "Layout", "apart", "packed", "together"]
+__all__ = ["PackedGroup", "PackedLayout", "apart", "packed", "together"]

@@ -18,7 +18,7 @@ from ...compiler.backend.code import Beside
 from ...compiler.backend.entries.hidden import Guard
 from ...compiler.backend.entries.native import NativeFunction, install
 from ...compiler.backend.entries.text import Named, entry_text
-from ...compiler.backend.entries.walked import Walk
+from ...compiler.backend.entries.walked import PackedWalk
 from ...compiler.backend.kernel import Kernel, compile_graph
 from ...compiler.backend.python_abi import SUPPORTED
 from ...compiler.backend.shared import Shared
@@ -27,7 +27,7 @@ from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
 from ...compiler.passes import optimize
 from ...compiler.settings import settings
-from .packed import Packed, packed, walk_of
+from .packed import PackedKernel, packed, walk_of
 
 MOST = 50_000
 """Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
@@ -99,19 +99,19 @@ def make(graph: Graph, name: str) -> Runnable:
     if operations > MOST:
         return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
     kernel = compile_graph(graph, name, load=False)
-    return kernel if walk is None else Packed(source, walk, kernel)
+    return kernel if walk is None else PackedKernel(source, walk, kernel)
 
 
 def native(kernel: Runnable) -> Kernel | None:
     """The machine code behind a runnable, if there is some."""
-    if isinstance(kernel, Packed):
+    if isinstance(kernel, PackedKernel):
         return kernel.kernel
     return kernel if isinstance(kernel, Kernel) else None
 
 
 def plain(kernel: Runnable) -> Kernel | None:
     """Machine code that takes arguments and gives results one by one, as the graph does."""
-    if isinstance(kernel, Packed):
+    if isinstance(kernel, PackedKernel):
         return kernel.plain
     return kernel if isinstance(kernel, Kernel) else None
 
@@ -153,7 +153,7 @@ def install_entry(
     `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call. With
     `retries` a call that fails goes on as if it had not come here.
     """
-    walk = kernel.walk if isinstance(kernel, Packed) else None
+    walk = kernel.walk if isinstance(kernel, PackedKernel) else None
     if walk is not None and named is not None and named.out is not None:
         return  # results go by way of the vectors, from Python
     named = named and replace(named, aliases=aliases(kernel))
@@ -164,7 +164,7 @@ def install_entry(
 
 def _install(
     function: NativeFunction, kernel: Kernel, number: int, args: tuple[Any, ...], result: Any,
-    guards: tuple[Guard, ...], named: Named | None, retries: bool, walk: Walk | None,
+    guards: tuple[Guard, ...], named: Named | None, retries: bool, walk: PackedWalk | None,
 ) -> None:
     shim = f"{kernel.name}.numbered{number}"
     with watch.timed("entry", kernel.title, kernel.times):

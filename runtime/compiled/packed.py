@@ -8,19 +8,19 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...compiler.backend.entries.walked import Walk
+from ...compiler.backend.entries.walked import PackedWalk
 from ...compiler.backend.kernel import Kernel, compile_graph
 from ...compiler.ir.graph import Graph
-from ...compiler.passes.packing import Layout, packed, together
+from ...compiler.passes.packing import PackedLayout, packed, together
 
 
-def walk_of(graph: Graph) -> Walk | None:
+def walk_of(graph: Graph) -> PackedWalk | None:
     """How the arguments and results of a graph are put together; None if they stay as they are."""
-    made = Walk(together(graph.params), together(graph.results))
+    made = PackedWalk(together(graph.params), together(graph.results))
     return made if made.params.groups or made.results.groups else None
 
 
-class Packed:
+class PackedKernel:
     """A kernel that is called as the graph is, and runs on vectors.
 
     source   the graph
@@ -30,7 +30,7 @@ class Packed:
 
     aliases: Mapping[int, int] = MappingProxyType({})
 
-    def __init__(self, source: Graph, walk: Walk, kernel: Kernel) -> None:
+    def __init__(self, source: Graph, walk: PackedWalk, kernel: Kernel) -> None:
         self.source, self.walk, self.kernel = source, walk, kernel
 
     @functools.cached_property
@@ -56,7 +56,7 @@ class Packed:
         return self.kernel.text(stage)
 
 
-def _apart(layout: Layout, made: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+def _apart(layout: PackedLayout, made: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """The values that lie in vectors, each by itself."""
     found = dict(zip(layout.rest, made[len(layout.groups) :], strict=True))
     for vector, group in zip(made, layout.groups, strict=False):
@@ -65,4 +65,4 @@ def _apart(layout: Layout, made: Sequence[np.ndarray], shapes: Sequence[tuple[in
     return [found[k] for k in range(len(shapes))]
 
 
-__all__ = ["Packed", "packed", "walk_of"]
+__all__ = ["PackedKernel", "packed", "walk_of"]

@@ -31,7 +31,7 @@ from ...compiler.ir.graph import Graph, Op
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.guard import Stale, guard
 from ...compiler.passes.loops.reroll import LEAST, reroll
-from ...compiler.passes.packing import Layout, apart, packed, together
+from ...compiler.passes.packing import PackedLayout, apart, packed, together
 from . import out
 from .kernels import Reference
 
@@ -232,7 +232,7 @@ def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
     """The graph with loops; where it has many small parameters, over these as elements of a vector if that helps."""
     layout = together(graph.params)
     if layout.groups and len(graph.body) >= LEAST:
-        rolled, tables = reroll(packed(graph, layout, Layout((), tuple(range(len(graph.results))))))
+        rolled, tables = reroll(packed(graph, layout, PackedLayout((), tuple(range(len(graph.results))))))
         if 2 * len(rolled.body) < len(graph.body):
             return apart(rolled, layout, graph.params), tables
     return reroll(graph)

@@ -27,14 +27,14 @@ from ..compiled.signatures import is_native, native_spec
 from .derived import Derived
 
 
-class Parts(NamedTuple):
+class GraphParts(NamedTuple):
     """What a derivative is cut into: of the primals, and of tangents and what is saved."""
 
     first: Graph
     second: Graph
 
 
-def parts_of(graph: Graph, moving: range, given: Sequence[int], wanted: Sequence[int]) -> Parts | None:
+def parts_of(graph: Graph, moving: range, given: Sequence[int], wanted: Sequence[int]) -> GraphParts | None:
     """The parts of a graph; None where a tape goes from one to the other.
 
     moving   the numbers of the parameters that are tangents
@@ -59,7 +59,7 @@ def parts_of(graph: Graph, moving: range, given: Sequence[int], wanted: Sequence
     primals = tuple([p for k, p in enumerate(graph.params) if k not in moving])
     early = tuple([op for op in graph.body if late.isdisjoint(op.results) and late.isdisjoint(op.args)])
     first = Graph(graph.name, primals, early, (*[graph.results[k] for k in given], *saved))
-    return Parts(dead(first), second)
+    return GraphParts(dead(first), second)
 
 
 def _closed(graph: Graph, params: Sequence[Value], results: Sequence[Value]) -> Graph | None:
@@ -76,7 +76,7 @@ def _closed(graph: Graph, params: Sequence[Value], results: Sequence[Value]) -> 
 class Halves:
     """The two parts, compiled; see `halves_of`."""
 
-    def __init__(self, form: Compiled, parts: Parts, results: tuple[Any, Any, Any], node: Any, first: int) -> None:
+    def __init__(self, form: Compiled, parts: GraphParts, results: tuple[Any, Any, Any], node: Any, first: int) -> None:
         value, along, aux = results
         self.form, self.node, self.moving = form, node, range(first, first + tree.count(node))
         given = _numbers((value, aux))
@@ -165,4 +165,4 @@ def _made(form: Compiled, has_aux: bool) -> Halves | bool:
     return False if parts is None else Halves(form, parts, (value, along, aux), node, first)
 
 
-__all__ = ["Halves", "Parts", "halves_of", "parts_of"]
+__all__ = ["GraphParts", "Halves", "halves_of", "parts_of"]

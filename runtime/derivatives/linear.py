@@ -21,7 +21,7 @@ from ..compiled.out import filled, named
 from ..transforms import grad
 from .derived import Derived, Site
 from .halves import halves_of
-from .products import NONE, Statics, given_places, into, made_once, pushed, statics_of
+from .products import NONE, Pushed, Statics, given_places, into, made_once, pushed, statics_of
 
 
 class Linear(Derived):
@@ -65,16 +65,10 @@ class Transposed(Derived):
         return grad(lambda x: inner(value(x), last[0]))(x)
 
 
-class Linearized(Derived):
-    """The value and the derivative along a direction, together."""
+class Linearized(Pushed):
+    """The value and the derivative along a direction, together, to be cut in two."""
 
-    title, trailing = "linearize", 1
-
-    @staticmethod
-    def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
-        site.given(x)
-        y = value(x)
-        return y, pushed(value, x, last[0], y)
+    title = "linearize"
 
 
 def linearize(

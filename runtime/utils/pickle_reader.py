@@ -35,7 +35,7 @@ COPIED = 1 << 20
 KEYS = (bool, float, str, bytes, DType, Lacking, device, type(None))
 
 
-class Known:
+class KnownName:
     """A name that a file may give, and what calls of it make here."""
 
     __slots__ = ("name", "make")
@@ -164,7 +164,7 @@ class PickleReader:
 
     def call(self) -> None:
         function, args = self.above(len(self.stack) - 2)
-        if not isinstance(function, Known) or type(args) is not tuple:
+        if not isinstance(function, KnownName) or type(args) is not tuple:
             raise Damaged(f"its pickle calls a value of type {type(function).__name__}")
         for each in args:
             if isinstance(each, (list, tuple, dict, set, str, bytes)):

@@ -21,7 +21,7 @@ from ..tensor.value.cells import cell_of
 from ..tensor.value.core import Core
 from ..tensor.value.dtypes import ALL, DType, Lacking, Size, device
 from ..tensor.value.storage import Storage
-from .pickle_reader import Known, check_key
+from .pickle_reader import KnownName, check_key
 from .structure import Damaged
 
 STORAGES: dict[str, DType | Lacking] = {
@@ -43,14 +43,14 @@ OBJECTS = (
 FLOATS = "with torch, save {name: t.float() for name, t in state_dict.items()}"
 
 
-class Stored:
+class FileStorage:
     """A storage of a file: its elements, and the memory of tensors as soon as they share it."""
 
     __slots__ = ("array", "dtype", "first", "storage", "of_bytes")
 
     def __init__(self, array: np.ndarray, dtype: DType) -> None:
         self.array, self.dtype = array, dtype
-        self.of_bytes: Stored | None = None
+        self.of_bytes: FileStorage | None = None
         self.first: Tensor | None = None
         self.storage: Storage | None = None
 
@@ -66,7 +66,7 @@ class Weights:
     def __init__(self, read: Callable[[str, DType, int], np.ndarray], size: int, map_location: Any) -> None:
         self.read, self.map_location = read, map_location
         self.left = COPIES + 16 * size
-        self.stored: dict[str, Stored] = {}
+        self.stored: dict[str, FileStorage] = {}
         self.names: dict[str, Any] = {
             "torch._utils._rebuild_tensor_v2": self.tensor, "torch._utils._rebuild_tensor": self.tensor,
             "torch._utils._rebuild_tensor_v3": self.tensor_of_bytes, "torch._utils._rebuild_parameter": parameter,
@@ -83,7 +83,7 @@ class Weights:
         """What a name of the pickle means here."""
         full = f"{module}.{name}"
         if full in self.names:
-            return Known(full, self.names[full])
+            return KnownName(full, self.names[full])
         if full in ("torch.Tensor", "torch.nn.parameter.Parameter"):
             return Tensor if name == "Tensor" else Parameter
         if name in STORAGES and module in ("torch", "torch.cuda", "torch.storage"):
@@ -98,7 +98,7 @@ class Weights:
                 raise Damaged(f"it has elements of dtype torch.{name[:40]}, which there are none of here; {FLOATS}")
         raise Damaged(f"it holds {full[:200]!r}, {OBJECTS}")
 
-    def persistent(self, found: Any) -> Stored:
+    def persistent(self, found: Any) -> FileStorage:
         """The storage that ("storage", dtype, key, location, count) is about, and None in the oldest files."""
         if type(found) is not tuple or len(found) not in (5, 6) or found[0] != "storage":
             raise Damaged(f"it holds a module or another object, {OBJECTS}")
@@ -115,7 +115,7 @@ class Weights:
         if known is None:
             array = self.read(key, dtype, count)
             array = array.view(np.uint8) != 0 if dtype is dtypes.bool_ else array
-            known = self.stored[key] = Stored(self.moved(array, location), dtype)
+            known = self.stored[key] = FileStorage(self.moved(array, location), dtype)
         if known.dtype is not dtype or known.array.size < count:
             raise Damaged(f"it has a storage {key[:40]!r} of two kinds")
         return known
@@ -149,7 +149,7 @@ class Weights:
         self, stored: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any = False, hooks: Any = None,
         metadata: Any = None,
     ) -> Tensor:  # fmt: skip
-        if not isinstance(stored, Stored):
+        if not isinstance(stored, FileStorage):
             raise Damaged("it has a tensor without a storage")
         shape, strides = size_of(shape), size_of(strides)
         limit = stored.array.size
@@ -175,17 +175,17 @@ class Weights:
         """A tensor of a dtype without a class of storages."""
         if not isinstance(dtype, DType):
             raise Damaged(f"it has elements of a dtype that there is none of here; {FLOATS}")
-        if not isinstance(stored, Stored) or stored.dtype is not dtypes.uint8 or dtype.name not in UNTYPED:
+        if not isinstance(stored, FileStorage) or stored.dtype is not dtypes.uint8 or dtype.name not in UNTYPED:
             raise Damaged(f"it has a tensor of {dtype} that does not lie in bytes")
         if stored.array.size % dtype.itemsize:
             raise Damaged(f"it has {stored.array.size:,} bytes of elements of {dtype}, whose size does not divide that")
         if stored.of_bytes is None:
-            stored.of_bytes = Stored(stored.array.view(dtype.numpy), dtype)
+            stored.of_bytes = FileStorage(stored.array.view(dtype.numpy), dtype)
         if stored.of_bytes.dtype is not dtype:
             raise Damaged("it has a storage of two kinds")
         return self.tensor(stored.of_bytes, offset, shape, strides, requires_grad, hooks, metadata)
 
-    def part(self, stored: Stored, shape: tuple[int, ...], path: tuple[Any, ...]) -> Tensor:
+    def part(self, stored: FileStorage, shape: tuple[int, ...], path: tuple[Any, ...]) -> Tensor:
         """The tensor to which a path leads from the elements in a row."""
         if path == (("reshape", shape),) and stored.first is None and stored.storage is None:
             stored.first = finished(stored.array.reshape(shape))
@@ -253,7 +253,7 @@ def parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> P
 
 def typed(function: Any, kind: Any, args: Any, state: Any) -> Tensor:
     """A tensor on which its user hung attributes."""
-    if not isinstance(function, Known) or kind not in (Tensor, Parameter) or type(args) is not tuple:
+    if not isinstance(function, KnownName) or kind not in (Tensor, Parameter) or type(args) is not tuple:
         raise Damaged(f"it holds a tensor of a class of its own, {OBJECTS}")
     made = function.make(*args)
     if type(made) is not kind:

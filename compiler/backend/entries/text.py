@@ -32,7 +32,7 @@ from .into import Into
 from .results import Results
 from .specs import Result, Spec, input_specs, kernel_results
 from .type_text import VECTORCALL
-from .walked import Walk, WalkedArguments, WalkedResults
+from .walked import PackedWalk, WalkedArguments, WalkedResults
 from .writer import LEAVE, MISS, UNDO, EntryWriter
 
 REPORT_WORDS = 4
@@ -91,7 +91,7 @@ class Named:
 
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
                release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None,
-               retries: bool = False, walk: Walk | None = None) -> EntryText:
+               retries: bool = False, walk: PackedWalk | None = None) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
 
     `guards` must hold beside those on the arguments. Without `named` all arguments are given by position. With
@@ -115,8 +115,10 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
-def _write_body(writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result,
-                release_gil: bool, guards: tuple[Guard, ...], named: Named, retries: bool, walk: Walk | None) -> None:
+def _write_body(
+    writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result, release_gil: bool,
+    guards: tuple[Guard, ...], named: Named, retries: bool, walk: PackedWalk | None,
+) -> None:  # fmt: skip
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
     writer.require_equal("i64", given, named.positional)
     _require_names(writer, named.names)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...passes.packing import Layout
+from ...passes.packing import PackedLayout
 from ..python_abi import ARRAY_DATA, BYTES_DATA, DTYPES
 from . import walk_text
 from .results import new_array
@@ -48,11 +48,11 @@ LINE = 64
 """Bytes to which vectors are aligned, within their memory."""
 
 
-class Walk(NamedTuple):
+class PackedWalk(NamedTuple):
     """How the kernel takes its parameters and gives its results."""
 
-    params: Layout
-    results: Layout
+    params: PackedLayout
+    results: PackedLayout
 
 
 class Room:
@@ -67,7 +67,7 @@ class Room:
         self.size += -(-max(size, 1) // LINE) * LINE
         return at
 
-    def of(self, layout: Layout) -> tuple[list[int], dict[int, int]]:
+    def of(self, layout: PackedLayout) -> tuple[list[int], dict[int, int]]:
         """The places of the vectors, and of the values in them by their numbers."""
         vectors, places = [], {}
         for group in layout.groups:
@@ -116,7 +116,7 @@ class WalkedArguments:
     `memory` is the bytes object, `data` the pointer to what is in it.
     """
 
-    def __init__(self, writer: EntryWriter, walk: Walk, result: Result) -> None:
+    def __init__(self, writer: EntryWriter, walk: PackedWalk, result: Result) -> None:
         self.inputs: list[str] = []
         self.nested: list[str] = []
         self.memory = self.data = ""
@@ -198,7 +198,7 @@ class WalkedArguments:
 class WalkedResults:
     """Like `Results`: after `prepare`, `outputs` are the kernel's pointers."""
 
-    def __init__(self, writer: EntryWriter, tree: Result, arguments: WalkedArguments, walk: Walk) -> None:
+    def __init__(self, writer: EntryWriter, tree: Result, arguments: WalkedArguments, walk: PackedWalk) -> None:
         self.outputs: list[str] = []
         self._writer, self._tree, self._arguments, self._walk = writer, tree, arguments, walk
         self._nodes = kernel_results(tree)
@@ -282,4 +282,4 @@ class WalkedResults:
                 program.do("scalar", at, id(DTYPES[node.dtype]))
 
 
-__all__ = ["Walk", "WalkedArguments", "WalkedResults"]
+__all__ = ["PackedWalk", "WalkedArguments", "WalkedResults"]

@@ -22,7 +22,7 @@ from ..tiers import BETTER
 from .describe import Function
 from .header import header
 from .kernels import alone, failures
-from .targets import VECTOR_BITS, Target
+from .targets import VECTOR_BITS, MachineTarget
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BareKernel:
     workspace: int
 
 
-def write_bare(functions: Sequence[Function], name: str, out: Path, target: Target) -> Path:
+def write_bare(functions: Sequence[Function], name: str, out: Path, target: MachineTarget) -> Path:
     """Write an object file and its header into the folder `out`; the path of the object."""
     made = [bare_kernel(f, f"{name}_{f.name}", target) for f in functions]
     file = name + target.suffix
@@ -43,7 +43,7 @@ def write_bare(functions: Sequence[Function], name: str, out: Path, target: Targ
     return put(out, {file: bare_object(made, target), f"{name}.h": told.encode()})
 
 
-def bare_object(made: Sequence[BareKernel], target: Target) -> bytes:
+def bare_object(made: Sequence[BareKernel], target: MachineTarget) -> bytes:
     """The object file of kernels."""
     quality = BETTER if settings.level is None else settings.level
     texts = [m.text for m in made]
@@ -61,7 +61,7 @@ def put(out: Path, files: dict[str, bytes]) -> Path:
     return out / next(iter(files))
 
 
-def bare_kernel(function: Function, name: str, target: Target) -> BareKernel:
+def bare_kernel(function: Function, name: str, target: MachineTarget) -> BareKernel:
     """The kernel of a function; a NotImplementedError if it calls more than the machine has."""
     program = lower(optimize(function.graph), VECTOR_BITS, called=0)
     emitted = emit(program, name, target.fma, on_stack=0 if target.static else ON_STACK)
@@ -84,7 +84,7 @@ _HEAP = ("malloc", "free", "realloc")
 _MATHEMATICS = re.compile(r"declare (?:double|float) @\w+\((?:double|float)(?:, (?:double|float))*\)")
 
 
-def _refusal(name: str, called: str, target: Target) -> str:
+def _refusal(name: str, called: str, target: MachineTarget) -> str:
     why = f"calls {called}"
     if called == "realloc":
         why = "keeps values of a loop whose number of rounds is known only when it runs, in memory that grows"
@@ -107,7 +107,7 @@ entry:
 }
 
 
-def _told(functions: Sequence[Function], made: Sequence[BareKernel], target: Target) -> list[str]:
+def _told(functions: Sequence[Function], made: Sequence[BareKernel], target: MachineTarget) -> list[str]:
     told = [f"They run on {target.name} ({target.triple}, {target.cpu}{target.features.replace('+', ' +')})."]
     if not target.static:
         return [*told, "A kernel returns -1 if there is no memory for its temporaries; those of more than 16 KiB are",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Target:
+class MachineTarget:
     """A kind of machine.
 
     static  whether temporaries are in static memory, for there is no malloc
@@ -34,22 +34,22 @@ VECTOR_BITS = 128
 """Of all these machines; where there are no vector registers LLVM writes out their elements."""
 
 TARGETS = {target.name: target for target in (
-    Target("x86_64-linux", "x86_64-unknown-linux-gnu", "x86-64", "", False),
-    Target("aarch64-linux", "aarch64-unknown-linux-gnu", "generic", "", True),
-    Target("riscv64-linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", True),
-    Target("x86_64-macos", "x86_64-apple-macosx10.15.0", "x86-64", "", False),
-    Target("aarch64-macos", "arm64-apple-macosx11.0.0", "apple-m1", "", True),
-    Target("x86_64-windows", "x86_64-pc-windows-msvc", "x86-64", "", False),
-    Target("aarch64-windows", "aarch64-pc-windows-msvc", "generic", "", True),
-    Target("wasm32", "wasm32-unknown-unknown", "generic", "+simd128", False, True),
-    Target("x86_64-none", "x86_64-unknown-none-elf", "x86-64", "", False, True),
-    Target("aarch64-none", "aarch64-unknown-none-elf", "generic", "", True, True),
-    Target("riscv32-none", "riscv32-unknown-none-elf", "generic-rv32", "+m,+a,+f,+d,+c", True, True),
-    Target("thumbv7em-none", "thumbv7em-none-eabihf", "cortex-m7", "", True, True),
+    MachineTarget("x86_64-linux", "x86_64-unknown-linux-gnu", "x86-64", "", False),
+    MachineTarget("aarch64-linux", "aarch64-unknown-linux-gnu", "generic", "", True),
+    MachineTarget("riscv64-linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", True),
+    MachineTarget("x86_64-macos", "x86_64-apple-macosx10.15.0", "x86-64", "", False),
+    MachineTarget("aarch64-macos", "arm64-apple-macosx11.0.0", "apple-m1", "", True),
+    MachineTarget("x86_64-windows", "x86_64-pc-windows-msvc", "x86-64", "", False),
+    MachineTarget("aarch64-windows", "aarch64-pc-windows-msvc", "generic", "", True),
+    MachineTarget("wasm32", "wasm32-unknown-unknown", "generic", "+simd128", False, True),
+    MachineTarget("x86_64-none", "x86_64-unknown-none-elf", "x86-64", "", False, True),
+    MachineTarget("aarch64-none", "aarch64-unknown-none-elf", "generic", "", True, True),
+    MachineTarget("riscv32-none", "riscv32-unknown-none-elf", "generic-rv32", "+m,+a,+f,+d,+c", True, True),
+    MachineTarget("thumbv7em-none", "thumbv7em-none-eabihf", "cortex-m7", "", True, True),
 )}
 
 
-def target_named(name: str) -> Target:
+def target_named(name: str) -> MachineTarget:
     """The target a user asked for."""
     if name not in TARGETS:
         raise ValueError(f"target is {name!r}, expected one of {', '.join(TARGETS)}")

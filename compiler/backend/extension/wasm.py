@@ -20,7 +20,7 @@ from ...ir.types import Type
 from .bare import bare_kernel, bare_object, put
 from .describe import Function, doc
 from .header import header
-from .targets import Target
+from .targets import MachineTarget
 
 _HEAD = b"\0asm\1\0\0\0"
 _CUSTOM, _EXPORT, _DATA_COUNT, _DATA = 0, 7, 12, 11
@@ -30,7 +30,7 @@ _CONSTANT, _END = 0x41, 0x0B  # i32.const, end
 _UNDEFINED, _NAMED, _LOCAL = 0x10, 0x40, 0x02
 
 
-def write_wasm(functions: Sequence[Function], name: str, out: Path, target: Target) -> Path:
+def write_wasm(functions: Sequence[Function], name: str, out: Path, target: MachineTarget) -> Path:
     """Write a module, the JavaScript that loads it, and the object it was made of; the path of the module."""
     made = [bare_kernel(f, f"{name}_{f.name}", target) for f in functions]
     code = bare_object(made, target)

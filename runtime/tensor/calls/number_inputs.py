@@ -8,7 +8,7 @@ from weakref import proxy
 
 from ..trace.states import NUMBER, SEQUENCE
 from ..value.cells import Cell
-from ..value.given import Given, Region
+from ..value.given import NumberInput, Region
 from ..value.numbers import cell_of_number
 from .follow import sequence_of
 from .reading import Unknown
@@ -25,13 +25,14 @@ class CallNumbers:
     def __init__(self, run: Any) -> None:
         self.run, reading = proxy(run), run.reading  # without circles, so that what a call was given dies with it
         self.dtypes: list[str | None] = [None] * len(reading.numbers)
-        self.given = {k: Given(reading.numbers[k], partial(CallNumbers.link, proxy(self), k)) for k in reading.given}
+        me = proxy(self)
+        self.given = {k: NumberInput(reading.numbers[k], partial(CallNumbers.link, me, k)) for k in reading.given}
 
     def place(self, k: int) -> int:
         """The number that it has on the tape, as a value."""
         return self.run.arguments[len(self.run.reading.tensors) + k]
 
-    def link(self, k: int, given: Given, dtype: str) -> Cell | None:
+    def link(self, k: int, given: NumberInput, dtype: str) -> Cell | None:
         """The cell of a number that is an argument, as an operation reads it."""
         run, tape, n = self.run, self.run.tape, self.place(k)
         if not run.open or tape.call is None or tape.call.numbers.given.get(k) is not given:  # it is no event any more

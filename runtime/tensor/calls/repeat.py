@@ -16,7 +16,7 @@ from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, even
 from ..trace.tape import Tape, tapes
 from ..value.cells import Cell
 from ..value.core import wrap
-from ..value.given import Given
+from ..value.given import NumberInput
 from ..value.memory import leave
 from ..value.slots import HISTORY, LEAF, SPECIAL, TensorBase
 from .call_nodes import Maker
@@ -225,7 +225,7 @@ def _argument(call: Call, form: Any, value: Any) -> Any:
         return value(call.arguments[form[1]])
     if what is NUMBER:
         number, bounds = value(call.arguments[form[1] - len(call.template.dtypes)]), call.template.bounds
-        return Given(number) if form[1] < len(bounds) and bounds[form[1]] is not None else number
+        return NumberInput(number) if form[1] < len(bounds) and bounds[form[1]] is not None else number
     if what is SEQUENCE:
         from_items = [_argument(call, f, value) for f in form[2]]
         return _sequence(form[1], from_items)

@@ -51,7 +51,7 @@ def _look_again(known: ref[Core]) -> None:
 BEFORE, AFTER = "before", "after"
 
 
-class Parts:
+class BackwardParts:
     """Walks under way: of the backward at each level, one inside of another's hooks, and the nodes that it comes to.
 
     level    how many are under way
@@ -81,14 +81,14 @@ def _carry_on(made: Any, level: int) -> Any:
     return _until_pause(_parts(), level, None if made is None else (made._read(), None))
 
 
-def _parts() -> Parts:
+def _parts() -> BackwardParts:
     tape: Any = tapes.tape
     if tape.parts is None:
-        tape.parts = Parts()
+        tape.parts = BackwardParts()
     return tape.parts
 
 
-def _until_pause(parts: Parts, level: int, flow: tuple[Cell, None] | None) -> Any:
+def _until_pause(parts: BackwardParts, level: int, flow: tuple[Cell, None] | None) -> Any:
     steps, task = parts.walks[level]
     before, outer, mode.enabled, mode.task = mode.enabled, mode.task, False, task
     try:
@@ -130,7 +130,7 @@ def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return True
 
 
-def _run(tape: Tape, parts: Parts, root: Core, level: int, serial: int) -> None:
+def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) -> None:
     parts.paused = NOT_RUN
     made = CARRY(root, level)
     while (pause := _pause_of(tape, parts)) is not None:
@@ -146,7 +146,7 @@ def _run(tape: Tape, parts: Parts, root: Core, level: int, serial: int) -> None:
         made = (CARRY_ON if tape.serial == serial else _carry_on)(made, level)
 
 
-def _pause_of(tape: Tape, parts: Parts) -> Any:
+def _pause_of(tape: Tape, parts: BackwardParts) -> Any:
     """Where the last part has paused: the leaf, and whether before its hooks or after."""
     if parts.paused is not NOT_RUN:
         return parts.paused

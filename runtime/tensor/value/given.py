@@ -1,6 +1,6 @@
 """A number that a recorded call was given and that may be another the next time: it stands in the number's place.
 
-    huber_loss(x, y, delta=Given(0.53))     `delta <= 0` is false wherever delta > 0: the call holds for those
+    huber_loss(x, y, delta=NumberInput(0.53))     `delta <= 0` is false wherever delta > 0: the call holds for those
                                             the operation gets delta as an input of its fragment
 
 What only hands the number on to operations has it as an input; what compares it with numbers tells for which others the
@@ -22,7 +22,7 @@ Region = tuple[float, float, tuple[float, ...]]
 """Numbers between two others, but for some."""
 
 
-class Given:
+class NumberInput:
     """A float among the arguments of a call. It is no instance of `float`, so that C code cannot read it unseen, though
     `isinstance` says so.
 
@@ -34,7 +34,7 @@ class Given:
 
     __slots__ = ("apart", "asked", "high", "link", "low", "value")
 
-    def __init__(self, value: float, link: Callable[[Given, str], Cell | None] | None = None) -> None:
+    def __init__(self, value: float, link: Callable[[NumberInput, str], Cell | None] | None = None) -> None:
         self.value, self.link = value, link
         self.low, self.high, self.asked = -inf, inf, value != value  # what is no number compares like none
         self.apart: set[float] = set()
@@ -117,8 +117,8 @@ class Given:
 def _asking(name: str) -> Callable[..., Any]:
     """The method of floats that has this name, which asks for the number."""
 
-    def method(self: Given, *args: Any) -> Any:
-        plain = [a.ask() if type(a) is Given else a for a in args]
+    def method(self: NumberInput, *args: Any) -> Any:
+        plain = [a.ask() if type(a) is NumberInput else a for a in args]
         return getattr(self.ask(), name)(*plain)
 
     return method
@@ -130,17 +130,17 @@ for _name in (
     "format", "reduce", "complex",
 ):  # fmt: skip
     if hasattr(float, f"__{_name}__"):
-        setattr(Given, f"__{_name}__", _asking(f"__{_name}__"))
+        setattr(NumberInput, f"__{_name}__", _asking(f"__{_name}__"))
 
 
 def real(value: Any) -> Any:
     """A number as a float, for an operation that it is handed on to."""
-    return value if type(value) is Given else float(value)
+    return value if type(value) is NumberInput else float(value)
 
 
 def asked(value: Any) -> Any:
     """What stands in the place of a number, or of some in tuples and lists, as the number."""
-    if type(value) is Given:
+    if type(value) is NumberInput:
         return value.ask()
     if type(value) in (tuple, list):
         return type(value)([asked(v) for v in value])
@@ -149,7 +149,7 @@ def asked(value: Any) -> Any:
 
 def holds_given(values: Any) -> bool:
     """Whether there is such a number within tuples or lists among these."""
-    return any(type(v) is Given or (type(v) in (tuple, list) and holds_given(v)) for v in values)
+    return any(type(v) is NumberInput or (type(v) in (tuple, list) and holds_given(v)) for v in values)
 
 
 def lies_in(x: float, region: Region) -> bool:
@@ -162,4 +162,4 @@ def lies_in(x: float, region: Region) -> bool:
     return low <= x <= high and x not in apart
 
 
-__all__ = ["Given", "Region", "asked", "holds_given", "lies_in", "real"]
+__all__ = ["NumberInput", "Region", "asked", "holds_given", "lies_in", "real"]

@@ -10,7 +10,7 @@ from ....compiler.ir.types import CARRIED, INTEGERS, STORED
 from ..trace.fragments import Fragment, Operation, fragment_for
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
-from .given import Given, asked, holds_given
+from .given import NumberInput, asked, holds_given
 
 NUMBERS = (int, float, bool, complex)
 FLOATS_TO_PYTORCH: tuple[type, ...] = (np.bool_, np.longdouble)
@@ -22,7 +22,7 @@ def number_of(value: Any) -> float | None:
 
     NumPy's truths and its longer floats are floats, as they are for PyTorch.
     """
-    if type(value) in NUMBERS or type(value) is Given:
+    if type(value) in NUMBERS or type(value) is NumberInput:
         return value  # type: ignore[return-value]  # which stands for a float
     if isinstance(value, FLOATS_TO_PYTORCH):
         return float(value)
@@ -42,7 +42,7 @@ def checked_number(operation: Operation, a: Any) -> float:
 
 def input_cell(value: Any, dtype: str) -> Cell:
     """A cell of a number that may be an argument of the call that is recorded."""
-    if type(value) is Given:
+    if type(value) is NumberInput:
         linked = value.link and value.link(value, dtype)
         return linked or cell_of_number(value.value, dtype)
     cell = cell_of_number(value, dtype)
@@ -88,8 +88,8 @@ def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[Any, ...
     """
     operation, attributes, *arguments = key
     if holds_given(attributes):
-        given = [a for a in attributes if type(a) is Given]
-        lifted = operation, tuple([float if type(a) is Given else asked(a) for a in attributes]), *arguments
+        given = [a for a in attributes if type(a) is NumberInput]
+        lifted = operation, tuple([float if type(a) is NumberInput else asked(a) for a in attributes]), *arguments
         fragment = _lifted(lifted)
         if fragment is not None:
             return fragment, tuple(given)
