@@ -278,6 +278,7 @@ def drawn_by_workers(t: Any, iterable: bool, generator: Any, **options: Any) -> 
     return [*found, t.rand(3).tolist()]
 
 
+@pytest.mark.filterwarnings(r"ignore:os.fork\(\) was called:RuntimeWarning")  # of jax, if a test before has loaded it
 @pytest.mark.parametrize("iterable", [False, True])
 def test_workers_draw_the_same(iterable: bool) -> None:
     for kept in (False, True):
