@@ -126,8 +126,7 @@ def _along(
     terms = [np.asarray(g, float) * t for g, t in zip(made, tangents, strict=True)]
     by_reverse, scale = sum(np.sum(x) for x in terms), sum(np.sum(np.abs(x)) for x in terms)
     by_forward = forward(graph, inputs, wrt, tangents)
-    coarse = any(np.asarray(g).dtype == np.float32 for g in made)
-    relative = max(rtol or 0.0, 1e-3 if coarse else 1e-7)
+    relative = max(rtol or 0.0, *[COARSE.get(np.asarray(g).dtype, (1e-7,))[0] for g in made])
     apart = abs(by_reverse - by_forward)
     if math.isfinite(apart) and apart > relative * scale + 1e-10:
         raise AssertionError(f"along a direction the pushforward gives {by_forward!r}, the gradient {by_reverse!r}")
@@ -204,15 +203,19 @@ def _in_f64(x: Any) -> Any:
     return tree.rebuild(signature, iter([v if isinstance(v, float) else np.asarray(v, np.float64) for v in leaves]))
 
 
+COARSE = {np.dtype(np.float16): (5e-2, 1e-2), np.dtype(np.float32): (1e-3, 1e-5)}
+"""How far a gradient in a dtype of few digits may be off, relatively and absolutely."""
+
+
 def _compare(
     method: str, labels: list[str], made: list[Any], reference: list[Any], rtol: float | None, atol: float | None
 ) -> Report:
     count, worst, where, ulps = 0, 0.0, labels[0] if labels else "", 0.0
     for label, got, want in zip(labels, made, reference, strict=True):
         got = np.asarray(got)
-        coarse = got.dtype == np.float32
-        relative = rtol if rtol is not None else 1e-3 if coarse else 1e-5 if method.startswith("central") else 1e-7
-        absolute = atol if atol is not None else 1e-5 if coarse else 1e-7 if method.startswith("central") else 1e-10
+        close = COARSE.get(got.dtype) or ((1e-5, 1e-7) if method.startswith("central") else (1e-7, 1e-10))
+        relative = close[0] if rtol is None else rtol
+        absolute = close[1] if atol is None else atol
         for place in np.ndindex(got.shape):
             if np.ma.is_masked(want[place]):
                 continue

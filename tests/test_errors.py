@@ -57,11 +57,10 @@ def test_wrong_counts_and_names(call: Callable[[Any], Any], words: str) -> None:
     ("given", "words"),
     [
         (np.array([1, None]), "loss: argument w is an array of dtype object; accepted are bool, int32, int64"),
-        (np.ones(2, np.float16), "loss: argument w is an array of dtype float16"),
         (np.ones(2, np.longdouble), "loss: argument w is an array of dtype float128"),
         (np.array(["a"]), "loss: argument w is an array of dtype <U1"),
         (2**70, "loss: argument w is the int 1180591620717411303424, which needs more than 64 bits"),
-        ({"a": [1.0, np.ones(2, np.float16)]}, "loss: argument w['a'][1] is an array of dtype float16"),
+        ({"a": [1.0, np.ones(2, np.longdouble)]}, "loss: argument w['a'][1] is an array of dtype float128"),
         (np.ma.masked_array([1.0], [True]), "loss: argument w is a MaskedArray"),
         (memoryview(b"ab").__class__ and type("Series", (), {"__array__": None})(), "pass np.asarray(...) of it"),
     ],
@@ -143,9 +142,8 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("integer or boolean type, got float64", lambda x: x[np.ones(2)], "integer arrays"),
     ("meets a traced array", lambda x: np.add(x, "text"), "NumPy arrays"),
     ("an array of dtype object", lambda x: x + np.array([1, None, 2]), "known are bool"),
-    ("an array of dtype float16", lambda x: x + np.ones(3, np.float16), ".astype(float)"),
+    ("an array of dtype float128", lambda x: x + np.ones(3, np.longdouble), ".astype(float)"),
     ("returned an array of dtype <U1", lambda x: np.array(["a"]), "return NumPy arrays"),
-    ("float16 in NumPy", lambda x: np.sin(x > 0), "x.astype(float)"),
     ("does not take", lambda x: x << 1, "x.astype(float)"),
     ("einsum", lambda x: np.einsum("ij->i", x), "one letter for each axis"),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..ir.types import CARRIER
 from .instructions import Instructions, agree
 from .registers import (
     BITS,
@@ -17,7 +16,7 @@ from .registers import (
 
 
 class Arithmetic(Instructions):
-    """Division that rounds down, rounding, extremes, shifts and casts."""
+    """Division that rounds down, rounding, extremes and shifts."""
 
     # Division that rounds down
 
@@ -67,7 +66,7 @@ class Arithmetic(Instructions):
     def _truncated_quotient(self, a: Reg, b: Reg) -> Reg:
         """The quotient of i32 vectors is exact in f64, which has vector instructions."""
         if a.dtype == "i32" and a.width > 1:
-            return self._convert("fptosi", self.div(self.cast(a, "f64"), self.cast(b, "f64")), "i32")
+            return self._convert("fptosi", self.div(*[self._convert("sitofp", x, "f64") for x in (a, b)]), "i32")
         return self.value(a.dtype, a.width, f"sdiv {a.typed}, {b.text}")
 
     def _float_mod(self, a: Reg, b: Reg) -> Reg:
@@ -164,56 +163,6 @@ class Arithmetic(Instructions):
         safe = self.select(inside, b, limit)
         shifted = self.value(a.dtype, a.width, f"{name} {a.typed}, {safe.text}")
         return shifted if name == "ashr" else self.select(inside, shifted, self.like(0, a))
-
-    def cast(self, x: Reg, dtype: str) -> Reg:
-        """x.astype(dtype): bools become 0 and 1, numbers are true unless 0, floats lose their
-        fraction, and what no integer holds becomes the least one."""
-        if x.dtype == dtype:
-            return x
-        if x.dtype == "u64" and dtype in FLOATS:
-            return self._convert("uitofp", x, dtype)
-        if x.dtype in CARRIER:
-            return self.cast(self._carried(x), dtype)
-        if dtype == "u64" and x.dtype in FLOATS:
-            return self._float_to_largest(x)
-        if dtype in CARRIER:
-            wide = self.cast(x, CARRIER[dtype])
-            return self._convert("trunc", wide, dtype) if BITS[dtype] < BITS[wide.dtype] else wide._replace(dtype=dtype)
-        if dtype == "bool":
-            return self.ne(x, self.like(0, x))
-        if x.dtype in FLOATS and dtype in INTEGERS:
-            return self._float_to_integer(x, dtype)
-        if x.dtype in FLOATS:
-            return self._convert("fptrunc" if dtype == "f32" else "fpext", x, dtype)
-        if dtype in FLOATS:
-            return self._convert("uitofp" if x.dtype == "bool" else "sitofp", x, dtype)
-        if x.dtype == "bool":
-            return self._convert("zext", x, dtype)
-        return self._convert("sext" if dtype == "i64" else "trunc", x, dtype)
-
-    def _carried(self, x: Reg) -> Reg:
-        """A number in the integer that carries it; u64 has the bits of its carrier."""
-        carrier = CARRIER[x.dtype]
-        if BITS[x.dtype] == BITS[carrier]:
-            return x._replace(dtype=carrier)
-        return self._convert("zext" if x.dtype.startswith("u") else "sext", x, carrier)
-
-    def _float_to_largest(self, x: Reg) -> Reg:
-        """u64 of a float: what i64 doesn't hold is that of the rest above 2**63, with the upper bit."""
-        top = self.like(2.0**63, x)
-        near = self._float_to_integer(x, "i64")
-        far = self._float_to_integer(self.sub(x, top), "i64")
-        far = self.xor(far, self.like(-(2**63), far))
-        return self.select(self.lt(x, top), near, far)._replace(dtype="u64")
-
-    def _float_to_integer(self, x: Reg, dtype: str) -> Reg:
-        """LLVM's conversion is poison out of range, so such values become -2**(bits - 1) first.
-        Between that and one less, f64 has values that i32 still holds when cut."""
-        top = 2.0 ** (BITS[dtype] - 1)
-        wide = x.dtype == "f64" and dtype == "i32"
-        above = self.gt(x, self.like(-top - 1, x)) if wide else self.ge(x, self.like(-top, x))
-        inside = self.and_(above, self.lt(x, self.like(top, x)))
-        return self._convert("fptosi", self.select(inside, x, self.like(-top, x)), dtype)
 
     def _convert(self, name: str, x: Reg, dtype: str) -> Reg:
         return self.value(dtype, x.width, f"{name} {x.typed} to {llvm_type(dtype, x.width)}")

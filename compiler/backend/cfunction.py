@@ -66,6 +66,9 @@ def form_problem(form: str, kernel: Kernel, extras: int) -> str:
     """Why a kernel cannot be a C function of that form; empty if it can."""
     given = kernel.inputs[: len(kernel.inputs) - extras]
     results = [r.type for r in kernel.graph.results]
+    odd = next((t for t in [*given, *results] if t.dtype not in _LLVM), None)
+    if odd is not None:
+        return f"takes or returns {odd.numpy}, which C has no name for"
     if form == "pointers":
         return ""
     if len(results) != 1 or results[0].shape or not results[0].is_float:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from ..ir.types import STORED
 from .process import interpreter_symbol, python_callable, read_bytes, read_word
 
 # Offsets in bytes from the start of an object.
@@ -70,14 +71,9 @@ MEMBER_OR_NONE, MEMBER_OBJECT, MEMBER_SIZE, MEMBER_READONLY = 6, 16, 19, 1
 FASTCALL = 0x80
 ARGUMENT_COUNT_MASK = (1 << 63) - 1
 
+# PyArray_New takes the size of an element for dtypes that have none of their own: two bytes, which is bfloat16.
 _NUMPY_TABLE = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60,
                 "PyArray_New": 93, "PyDataMem_SetHandler": 304}
-
-DTYPES: dict[str, np.dtype] = {
-    "bool": np.dtype(np.bool_), "i32": np.dtype(np.int32), "i64": np.dtype(np.int64),
-    "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8),
-    "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16), "u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64)}
-
 
 def symbol(name: str) -> int:
     """The address of an entry of the interpreter's or NumPy's C interface, or of a type object."""
@@ -161,7 +157,7 @@ def _arrays_agree() -> bool:
             and _field("<Q", array, ARRAY_BASE) == id(whole) and _field("<Q", whole, ARRAY_BASE) == 0
             and whole.flags.num & OWNS_DATA and not array.flags.num & OWNS_DATA
             and _field("<Q", array, ARRAY_WEAK) == 0 != _field("<Q", whole, ARRAY_WEAK)
-            and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(DTYPES["f32"])
+            and _field("<Q", array, ARRAY_DTYPE) == id(array.dtype) == id(STORED["f32"])
             and all(_field("<i", x, ARRAY_FLAGS) == x.flags.num for x in (array, array.copy()))
             and np.zeros(3).flags.num & (C_CONTIGUOUS | ALIGNED) == C_CONTIGUOUS | ALIGNED
             and not array.flags.num & C_CONTIGUOUS
@@ -192,10 +188,10 @@ def _numpy_interface_agrees() -> bool:
     pointer, number, value = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
     new = python_callable(symbol("PyArray_New"), value, value, number, pointer, number, pointer,
                           pointer, number, number, pointer)
-    made = new(np.ndarray, 2, (ctypes.c_int64 * 2)(2, 3), DTYPES["i32"].num, None, None, 0, 0, None)
+    made = new(np.ndarray, 2, (ctypes.c_int64 * 2)(2, 3), STORED["i32"].num, None, None, 0, 0, None)
     scalar = python_callable(symbol("PyArray_Scalar"), value, pointer, value, pointer)
-    half = scalar(ctypes.byref(ctypes.c_double(0.5)), DTYPES["f64"], None)
-    return (type(made) is np.ndarray and made.shape == (2, 3) and made.dtype is DTYPES["i32"]
+    half = scalar(ctypes.byref(ctypes.c_double(0.5)), STORED["f64"], None)
+    return (type(made) is np.ndarray and made.shape == (2, 3) and made.dtype is STORED["i32"]
             and made.flags.c_contiguous and type(half) is np.float64 and half == 0.5)
 
 

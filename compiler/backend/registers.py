@@ -7,7 +7,9 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-_CARRIED = {"u8": "i8", "i8": "i8", "i16": "i16", "u16": "i16", "u32": "i32", "u64": "i64"}
+from ..ir.types import HALVES
+
+_CARRIED = {"u8": "i8", "i8": "i8", "i16": "i16", "u16": "i16", "u32": "i32", "u64": "i64", "f16": "i16", "bf16": "i16"}
 _SCALARS = _CARRIED | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double", "ptr": "ptr"}
 _SUFFIXES = _CARRIED | {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "f32", "f64": "f64"}
 _IN_MEMORY = _CARRIED | {"bool": "i8", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
@@ -72,6 +74,18 @@ def round_to_single(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
+def _half_bits(value: float, dtype: str) -> int:
+    """The bits of the float of 16 bits that is nearest to one that f32 has."""
+    value = round_to_single(value)
+    if dtype == "f16":
+        try:
+            return struct.unpack("<H", struct.pack("<e", value))[0]
+        except OverflowError:
+            return 0x7C00 if value > 0 else 0xFC00
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    return bits >> 16 | 0x40 if value != value else bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
 def wrap(value: int, dtype: str) -> int:
     """The two's complement value that the low bits of `value` spell."""
     bits = BITS[dtype]
@@ -88,6 +102,8 @@ def literal(value: bool | float, dtype: str, width: int = 1) -> Reg:
 def _literal(value: bool | float, dtype: str, width: int) -> Reg:
     if dtype == "bool":
         text = "true" if value else "false"
+    elif dtype in HALVES:
+        text = str(_half_bits(float(value), dtype))
     elif dtype in INTEGERS or dtype in _CARRIED:
         text = str(wrap(int(value), dtype))
     else:
@@ -107,6 +123,8 @@ def literal_value(reg: Reg) -> bool | int | float | None:
         text = text[text.index(" ", 7) + 1 : -1]
     if reg.dtype == "bool":
         return {"true": True, "false": False}.get(text)
+    if reg.dtype in HALVES:
+        return None
     if reg.dtype in INTEGERS or reg.dtype in _CARRIED:
         return int(text) if text.lstrip("-").isdigit() else None
     if not text.startswith("0x"):

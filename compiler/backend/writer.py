@@ -1,18 +1,18 @@
 """The text of one LLVM function under construction: values, memory, blocks.
 
-`Instructions` has what LLVM means as NumPy does, `Arithmetic` what takes several instructions, and
-`Writer` adds all that has an order: loads, stores, calls and the blocks of the control flow.
+`Instructions` has what LLVM means as NumPy does, `Arithmetic` and `Casting` what takes several
+instructions, and `Writer` adds all that has an order: loads, stores, calls and the blocks of the control flow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .arithmetic import Arithmetic
+from .casting import Casting
 from .registers import BYTES, Reg, literal_value, llvm_type, memory_type, suffix
 
 
-class Writer(Arithmetic):
+class Writer(Casting):
     """The body of one LLVM function; `lines` is its text so far, `declarations` what the module
     must declare or define for it. No pass improves the text: what is written is what runs."""
 

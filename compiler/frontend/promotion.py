@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Value
-from ..ir.types import PARTS, STORED, TRACED
+from ..ir.types import KNOWN, PARTS, TRACED
 from ..ops import elementwise, reduce, shape, source
 from ..ops.complex.complexes import imag, real
 from ..ops.require import UNTOLD, require
@@ -77,8 +77,7 @@ def result_dtype(*operands: Any) -> np.dtype:
 def _known(dtype: Any) -> np.dtype:
     made = np.dtype(dtype)
     if made not in TRACED:
-        known = ", ".join(map(str, STORED.values()))
-        raise TraceError(message(f"dtype {made} is not supported", user_line(), f"use {known}"))
+        raise TraceError(message(f"dtype {made} is not supported", user_line(), f"use {KNOWN}"))
     return made
 
 

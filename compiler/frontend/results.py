@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backend.entries import specs
 from ..ir.graph import Value
-from ..ir.types import NAMES, TRACED, Type
+from ..ir.types import FLOATING, NAMES, TRACED, Type
 from . import tracing, tree
 from .array import Array, value_of
 from .complexes import Parts
@@ -45,7 +45,7 @@ class Outputs:
     ) -> None:
         self.now, self.results, self.outside = now, results, outside
         leaves = [n for _, n in tree.nodes(signature) if n[0] != "static"]
-        floats = [n for n in leaves if tree.dtype_of(n) in ("f32", "f64")]
+        floats = [n for n in leaves if tree.dtype_of(n) in FLOATING]
         self.kind = next((n[1] for n in leaves if n[0] == "leaf"), None)
         self.floats = bool(floats) and all(map(_is_python, floats))
         self.numbers = bool(leaves) and all(map(_is_python, leaves))

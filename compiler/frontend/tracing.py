@@ -19,7 +19,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Value, Where
 from ..ir.primitive import Effect
-from ..ir.types import STORED, TRACED, type_of
+from ..ir.types import KNOWN, TRACED, type_of
 from ..ops.complex.complexes import complex_
 from .errors import NeedsValues, TooManyOperations, TraceError, message
 from .sizes import Sizes, plain
@@ -113,7 +113,7 @@ def check_dtype(given: Any) -> None:
     """Refuse arrays and scalars that no graph can hold."""
     if given.dtype not in TRACED:
         verdict = f"an array of dtype {given.dtype} takes part in a traced computation"
-        fix = f"convert it with .astype(float); known are {', '.join(map(str, STORED.values()))}"
+        fix = f"convert it with .astype(float); known are {KNOWN}"
         raise TraceError(message(verdict, user_line(), fix, shape=given.shape))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.containers import Structure, apart, is_declared, is_record
-from ..ir.types import COMPLEX, MAX_RANK, NAMES, STORED
+from ..ir.types import COMPLEX, KNOWN, MAX_RANK, NAMES, STORED
 from .array import Array
 from .complexes import Parts, parts_of
 from .static_keys import Still, static_key, static_value
@@ -223,10 +223,10 @@ def canonical(array: np.ndarray) -> np.ndarray:
     dtype = array.dtype
     if array.ndim > MAX_RANK:
         raise BadLeaf(f"is an array of {array.ndim} axes", f"at most {MAX_RANK} are supported: reshape it")
-    if dtype not in NAMES:
+    if dtype not in NAMES or dtype.kind == "V":  # which Tensors have for bfloat16, and users for anything
         native = dtype.newbyteorder("=")
-        if native not in NAMES:
-            known = ", ".join(map(str, [*STORED.values(), *COMPLEX.values()]))
+        if native not in NAMES or dtype.kind == "V":
+            known = ", ".join([KNOWN, *map(str, COMPLEX.values())])
             fix = f"accepted are {known}: convert it with .astype(float)"
             raise BadLeaf(f"is an array of dtype {dtype}", fix)
         array = array.astype(native)

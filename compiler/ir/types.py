@@ -18,13 +18,18 @@ DTYPES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
 }
+HALVES: dict[str, np.dtype] = {"f16": np.dtype(np.float16), "bf16": np.dtype("V2")}
+"""Floats of 16 bits. NumPy has no bfloat16: arrays of it are of two bytes each, with which nobody computes by mistake."""
+
 CARRIED: dict[str, np.dtype] = {
     "u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16),
-    "u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64),
+    "u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64), **HALVES,
 }  # fmt: skip
-"""Integers that native code only stores, moves and casts: a wider one carries them (`passes.carried`)."""
+"""Numbers that native code only stores, moves and casts: a wider one carries them (`passes.carried`)."""
 
-CARRIER = {"u8": "i32", "i8": "i32", "i16": "i32", "u16": "i32", "u32": "i64", "u64": "i64"}
+CARRIER = {
+    "u8": "i32", "i8": "i32", "i16": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "f16": "f32", "bf16": "f32",
+}  # fmt: skip
 """The dtype in which they are computed with; i64 has the bits of u64."""
 
 COMPLEX: dict[str, np.dtype] = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
@@ -35,11 +40,17 @@ PARTS = {"c64": "f32", "c128": "f64"}
 
 STORED = DTYPES | CARRIED
 NAMES = {dtype: name for name, dtype in STORED.items()}
+KNOWN = ", ".join([str(dtype) for name, dtype in STORED.items() if name != "bf16"])
+"""The dtypes of NumPy's that there are, in messages."""
+
 TRACED = NAMES | {dtype: name for name, dtype in COMPLEX.items()}
 """Names of the dtypes that traced values can have."""
 
 _ALL = STORED | COMPLEX
 FLOATS = ("f32", "f64")
+FLOATING = (*HALVES, *FLOATS)
+"""All real floats; native code computes with `FLOATS`."""
+
 INTEGERS = ("i32", "i64")
 MAX_RANK = 32
 MAX_ELEMENTS = 2**46
@@ -193,7 +204,7 @@ class Type:
 
     @property
     def is_float(self) -> bool:
-        return self.dtype in FLOATS
+        return self.dtype in FLOATING
 
     @property
     def is_complex(self) -> bool:

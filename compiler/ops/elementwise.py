@@ -16,9 +16,9 @@ import numpy as np
 from ..ir.primitive import ALWAYS, NEVER, VECTORS, Primitive
 from ..ir.types import CARRIER, COMPLEX, DTYPES, FLOATS, INTEGERS, STORED
 from ..loops import Apply, Map
+from .casting import cast_to
 from .partials import PARTIALS
 from .term import Terms
-from .truncated import truncated
 
 KINDS = {
     "float": FLOATS,
@@ -322,7 +322,7 @@ class Cast(Primitive):
 
     def evaluate(self, args, attrs, regions):
         (x,), dtype = args, attrs["dtype"]
-        return [(truncated(x, dtype) if x.dtype.kind == "f" else x).astype((STORED | COMPLEX)[dtype])]
+        return [cast_to(x, dtype)]
 
     def define(self, op, reads):
         dtype = op.attrs["dtype"]

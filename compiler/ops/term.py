@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.graph import Builder, Value
 from ..ir.primitive import REGISTRY
-from ..ir.types import Type
+from ..ir.types import FLOATING, Type
 
 
 class Term:
@@ -98,4 +98,4 @@ class Terms:
 
 
 def _of_kind(number: float, dtype: str) -> float:
-    return float(number) if dtype in ("f32", "f64") else number
+    return float(number) if dtype in FLOATING else number

@@ -1,4 +1,4 @@
-"""A traced graph with integers that native code only stores becomes one of the integers that carry them.
+"""A traced graph with numbers that native code only stores becomes one of the wider numbers that carry them.
 
     %x: u8[3]                     %0: i32[3] = cast %x {dtype=i32}
     %1: u8[3] = add %x, %x   ->   %1: i32[3] = add %0, %0
@@ -6,6 +6,9 @@
 
 What is computed beyond the range of the narrow dtype loses its upper bits there, as it does in NumPy. i64 has the bits
 of u64: sums, products and moves are the same, and what depends on order is said otherwise.
+
+Floats of 16 bits are carried by f32 and rounded by each operation, sums and products of matrices at their end, as NumPy
+and PyTorch do it.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..ir.graph import Builder, Graph, Op, Value
-from ..ir.types import CARRIED, CARRIER, FLOATS
+from ..ir.types import CARRIED, CARRIER, FLOATS, HALVES, Type
 from ..ops import bits, elementwise, ordering, reduce
+from ..ops.casting import cast_to
 from ..ops.contract import contract
 from ..ops.convolve import correlate
 from ..ops.elementwise import cast
@@ -58,7 +64,7 @@ class NotOfIntegers(Exception):
 
 
 def without_carried(graph: Graph) -> Graph:
-    """The graph with wider integers in place of those that native code only stores, but for parameters and results."""
+    """The graph with wider numbers in place of those that native code only stores, but for parameters and results."""
     if not _has_carried(graph):
         return graph
     b = Builder(graph.name)
@@ -79,13 +85,17 @@ def _to(b: Builder, value: Value, dtype: str) -> Value:
     return value if value.type.dtype == dtype else b.emit(cast, value, dtype=dtype)[0]
 
 
+def _carrying(kind: Type) -> Type:
+    return kind.with_dtype(CARRIER.get(kind.dtype, kind.dtype))
+
+
 def _region(graph: Graph) -> Graph:
     """A region whose parameters and results are carried, too."""
     if not _has_carried(graph):
         return graph
     b, env = Builder(graph.name), {}
     for p in graph.params:
-        env[p] = p if p.type.dtype not in CARRIED else Value(p.type.with_dtype(CARRIER[p.type.dtype]), p.hint)
+        env[p] = p if p.type.dtype not in CARRIED else Value(_carrying(p.type), p.hint)
     b.params = tuple(env.values())
     return b.finish(_rewrite(b, graph, env))
 
@@ -109,8 +119,11 @@ def _made(b: Builder, op: Op, args: Sequence[Value]) -> Sequence[Value]:
         return [_cast(b, args[0], op.args[0].type.dtype, op.attrs["dtype"])]
     if prim is const:
         value = op.attrs["value"]
-        value -= 2**64 if value >= 2**63 else 0
-        return b.emit(const, type=op.attrs["type"].with_dtype(CARRIER[op.attrs["type"].dtype]), value=value)
+        kind = op.attrs["type"]
+        if kind.dtype in HALVES:
+            value = float(cast_to(cast_to(np.float64(value), kind.dtype), "f64"))
+        value -= 2**64 if kind.dtype == "u64" and value >= 2**63 else 0
+        return b.emit(const, type=_carrying(kind), value=value)
     if prim is external:
         made = b.emit(prim, *[_to(b, v, a.type.dtype) for v, a in zip(args, op.args, strict=True)], **op.attrs)
         return [_to(b, v, CARRIER.get(v.type.dtype, v.type.dtype)) for v in made]
@@ -118,13 +131,14 @@ def _made(b: Builder, op: Op, args: Sequence[Value]) -> Sequence[Value]:
         found = _of_largest(m, op, args)
         if found is not None:
             return found
-    made = b.emit(prim, *args, regions=[_region(g) for g in op.regions], **op.attrs)
+    attrs = {key: _carrying(v) if isinstance(v, Type) else v for key, v in op.attrs.items()}
+    made = b.emit(prim, *args, regions=[_region(g) for g in op.regions], **attrs)
     beyond = (prim.elementwise and prim not in SAME) or prim in WIDER or isinstance(prim, Library)
     return [_wrapped(b, v, r.type.dtype) if beyond else v for v, r in zip(made, op.results, strict=True)]
 
 
 def _wrapped(b: Builder, value: Value, dtype: str) -> Value:
-    """The number that the lower bits of another are in a narrower dtype."""
+    """The number that another is in a narrower dtype."""
     if dtype not in CARRIED or dtype == "u64":
         return value
     return _to(b, _to(b, value, dtype), CARRIER[dtype])

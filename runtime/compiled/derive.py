@@ -17,7 +17,7 @@ from ...compiler.frontend.results import LeafResult, items_of, map_result
 from ...compiler.frontend.static_keys import is_still, static_value
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Builder, Graph, Where, inline
-from ...compiler.ir.types import Type
+from ...compiler.ir.types import FLOATING, Type
 from ...compiler.ops.elementwise import neg
 from ...compiler.ops.source import number
 from ...compiler.passes import dead, value_and_grad
@@ -95,7 +95,7 @@ class Gradient:
             path, said = (leaves[0][0], tree.spelled(leaves[0][1])) if leaves else (name, "empty")
             raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: pass floats")
         for path, n in leaves:
-            if n[0] != "static" and tree.dtype_of(n) not in ("f32", "f64"):
+            if n[0] != "static" and tree.dtype_of(n) not in FLOATING:
                 way = "pass float(...)" if n[0] == "int" else f"pass {path}.astype(float)"
                 raise TypeError(
                     f"{self.name} of {owner.__name__} needs floats; argument {path} is {tree.spelled(n)}: {way}"
@@ -288,7 +288,7 @@ def _unlike(wanted: dict[str, Any], given: dict[str, Any]) -> str:
 def has_floats(x: Any) -> bool:
     """Whether all numbers in a tree that is differentiated are floats, and there is one."""
     nodes = [n for _, n in tree.nodes(tree.flatten(tree.opened(x), [])) if n[0] != "static"]
-    return bool(nodes) and all(tree.dtype_of(n) in ("f32", "f64") for n in nodes)
+    return bool(nodes) and all(tree.dtype_of(n) in FLOATING for n in nodes)
 
 
 __all__ = ["Gradient", "Jit", "NotScalar", "has_floats", "inner", "like", "owner_line", "value_of"]

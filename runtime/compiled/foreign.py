@@ -55,8 +55,8 @@ class CFunctions:
         chosen = form or ("pointers" if form_problem("values", kernel, len(extras)) else "values")
         problem = form_problem(chosen, kernel, len(extras))
         if problem:
-            fix = "leave form out" if form != "pointers" else ""
-            raise TypeError(f"{owner.__name__} cannot be a C function of the form {chosen!r}: it {problem}; {fix}")
+            fix = "; leave form out" if form not in (None, "pointers") else ""
+            raise TypeError(f"{owner.__name__} cannot be a C function of the form {chosen!r}: it {problem}{fix}")
         key = (id(compiled), chosen)
         if key not in self._made:
             arrays = [np.asarray(tree.canonical(np.asarray(each))) for each in extras]

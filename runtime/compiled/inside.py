@@ -12,6 +12,7 @@ from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import assemble
 from ...compiler.frontend.trace import Trace, leaves_of
 from ...compiler.ir.graph import Graph
+from ...compiler.ir.types import FLOATING
 from ...compiler.ops.require import Warned
 from ..inspect import stages
 from ..inspect.costs import profile
@@ -152,7 +153,7 @@ class Inside:
         opens = self.plan.opens
         if opens is None or opens is EVERY:
             kinds = [[tree.dtype_of(n) for _, n in tree.nodes(node) if n[0] != "static"] for node in signature[1][:-1]]
-            opens = tuple([k for k, each in enumerate(kinds) if each and set(each) <= {"f32", "f64"}])
+            opens = tuple([k for k, each in enumerate(kinds) if each and set(each) <= set(FLOATING)])
         return Pattern(pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit").matrix)
 
     def sympy(self, *args: Any, **kwargs: Any) -> Any:

@@ -83,7 +83,7 @@ def compressed(given: Floats, result: Floats, push: Value, pull: Value, arrays: 
     columns, rows, at, *lanes = arrays
     if (columns.shape[0], rows.shape[0]) != (given.size, result.size):
         raise Other
-    dtype = np.result_type(*map(dtype_of, (*result.leaves, *given.leaves)))
+    dtype = np.result_type(np.float32, *map(dtype_of, (*result.leaves, *given.leaves)))  # SciPy has no float16
     made = []
     for group, tree_, product, each in ((columns, given, push, lanes[0]), (rows, result, pull, lanes[1])):
         if each.shape[0]:

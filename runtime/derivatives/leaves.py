@@ -17,7 +17,7 @@ from ...compiler.frontend.array import Array
 from ...compiler.frontend.errors import message
 from ...compiler.frontend.static_keys import is_still, static_key
 from ...compiler.ir.graph import Where
-from ...compiler.ir.types import STORED
+from ...compiler.ir.types import FLOATING, STORED
 
 NONE = ("static", static_key(None))
 
@@ -63,7 +63,7 @@ def floats(
             fix = f"{way} float(...)" if is_still(node[1]) else f"{way} np.asarray(...) of it, of a dtype of floats"
             said = "a Python int" if is_still(node[1]) else tree.spelled(node)
             raise TypeError(message(f"{title} needs floats; {what}{path} is {said}", where, fix))
-        if node[0] == "leaf" or (node[0] != "static" and tree.dtype_of(node) not in ("f32", "f64")):
+        if node[0] == "leaf" or (node[0] != "static" and tree.dtype_of(node) not in FLOATING):
             said = f"a {node[1].__name__}" if node[0] == "leaf" else tree.spelled(node)
             way = "return" if result else "pass"
             is_int = node[0] == "int" or tree.spelled(node) == "a Python int"

@@ -26,7 +26,7 @@ from ...compiler.frontend.promotion import conform
 from ...compiler.frontend.results import from_values
 from ...compiler.ir.graph import inline
 from ...compiler.ir.text import show
-from ...compiler.ir.types import Type
+from ...compiler.ir.types import FLOATING, Type
 from ..compiled import kernels
 from ..compiled.compiled import Compiled, warns
 from ..compiled.derive import Jit, inner
@@ -53,7 +53,7 @@ class Flat:
         function.__name__ = name
         self.name, self.nodes = name, tuple(nodes)
         self.run = Function(function, Jit(), sizes="static")
-        self.floats = tuple([k for k, node in enumerate(nodes) if tree.dtype_of(node) in ("f32", "f64")])
+        self.floats = tuple([k for k, node in enumerate(nodes) if tree.dtype_of(node) in FLOATING])
         self._derived: dict[Any, Flat] = {}
 
     # ---- what was compiled

@@ -34,7 +34,6 @@ CASES = {
     "missing in value_and_grad": lambda: value_and_grad(LOSS)(),
     "missing in hessian": lambda: hessian(LOSS)(V),
     "missing in jacobian": lambda: jacobian(LOSS)(V),
-    "float16": lambda: grad(LOSS)(np.ones(3, np.float16), V),
     "longdouble": lambda: jit(LOSS)(np.ones(3, np.longdouble), V),
     "objects": lambda: jit(LOSS)(np.array([1, None]), V),
     "texts in an array": lambda: jit(LOSS)(np.array(["a"]), V),

@@ -108,7 +108,7 @@ CASES = {
     "where with one argument": lambda: jit(lambda x: np.where(x > 0.0))(V),
     "packbits": lambda: jit(lambda x: np.packbits(x))(V),
     "an object array": lambda: jit(lambda x: np.array([x, None]))(1.0),
-    "float16 by astype": lambda: jit(lambda x: x.astype(np.float16))(V),
+    "longdouble by astype": lambda: jit(lambda x: x.astype(np.longdouble))(V),
     "a dtype that is none": lambda: jit(lambda x: x.astype("float65"))(V),
     "a text in arithmetic": lambda: jit(lambda x: x + "a")(V),
     "None in arithmetic": lambda: jit(lambda x: x * None)(V),

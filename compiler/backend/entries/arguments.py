@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ir.types import STORED
 from ..python_abi import (
     ARRAY_FLAGS,
     DICT_KEYS,
-    DTYPES,
     FLOAT_VALUE,
     KEYS_KIND,
     LIST_ITEMS,
@@ -145,7 +145,7 @@ class Arguments:
             case IntSpec():
                 return self._int(value)
             case ArraySpec():
-                dtype = writer.external(f"dtype_{spec.dtype}", id(DTYPES[spec.dtype]))
+                dtype = writer.external(f"dtype_{spec.dtype}", id(STORED[spec.dtype]))
                 rank, shape = len(spec.shape), writer.shape(spec.shape)
                 data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}",
                                    f"i32 {rank}", f"ptr {shape}")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
+from ...ir.types import STORED
 from .. import pool
-from ..python_abi import ARRAY_DATA, DTYPES, LIST_ITEMS, TUPLE_ITEMS
+from ..python_abi import ARRAY_DATA, LIST_ITEMS, TUPLE_ITEMS
 from .into import Into
 from .specs import (
     CONTAINER_RESULTS,
@@ -123,7 +124,7 @@ class Results:
                 number = writer.value(f"zext i8 {writer.field(output, 0, 'i8')} to i64")
                 return writer.call("ptr", "PyBool_FromLong", f"i64 {number}")
             case ScalarResult():
-                dtype = writer.external(f"dtype_{node.dtype}", id(DTYPES[node.dtype]))
+                dtype = writer.external(f"dtype_{node.dtype}", id(STORED[node.dtype]))
                 return writer.call(
                     "ptr", "PyArray_Scalar", f"ptr {output}", f"ptr {dtype}", "ptr null")
 
@@ -180,9 +181,9 @@ class Results:
 
 def new_array(writer: EntryWriter, result: ArrayResult) -> str:
     """Emit the making of an array; null if there is no memory."""
-    shape, dtype = result.shape, DTYPES[result.dtype]
+    shape, dtype = result.shape, STORED[result.dtype]
     kind, sizes = writer.symbol("PyArray_Type"), writer.shape(shape)
     given = (f"ptr {kind}", f"i32 {len(shape)}", f"ptr {sizes}", f"i32 {dtype.num}")
     if math.prod(shape) * dtype.itemsize >= pool.LARGE:
         return writer.call_at(pool.address(), "ptr", "new_array", *given)
-    return writer.call("ptr", "PyArray_New", *given, "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")
+    return writer.call("ptr", "PyArray_New", *given, "ptr null", "ptr null", "i32 2", "i32 0", "ptr null")

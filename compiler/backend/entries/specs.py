@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..python_abi import DTYPES
+from ...ir.types import STORED
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ArraySpec:
     @property
     def nbytes(self) -> int:
         """The bytes of its elements."""
-        return math.prod(self.shape) * DTYPES[self.dtype].itemsize
+        return math.prod(self.shape) * STORED[self.dtype].itemsize
 
 
 class _Identity:
@@ -286,8 +286,8 @@ def _whole(spec: Spec) -> bool:
 
 
 def _check_array(dtype: str, shape: tuple[int, ...]) -> None:
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(DTYPES)}")
+    if dtype not in STORED:
+        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(STORED)}")
     if not all(type(size) is int and size >= 0 for size in shape):
         raise ValueError(f"shape is {shape}, expected sizes of at least 0")
 

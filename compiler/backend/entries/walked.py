@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ir.types import STORED
 from ...passes.packing import PackedLayout
-from ..python_abi import ARRAY_DATA, BYTES_DATA, DTYPES
+from ..python_abi import ARRAY_DATA, BYTES_DATA
 from . import walk_text
 from .results import new_array
 from .specs import (
@@ -71,7 +72,7 @@ class Room:
         """The places of the vectors, and of the values in them by their numbers."""
         vectors, places = [], {}
         for group in layout.groups:
-            width = DTYPES[group.dtype].itemsize
+            width = STORED[group.dtype].itemsize
             vectors.append(self.take(group.size * width))
             starts = zip(group.numbers, group.starts, strict=True)
             places |= {k: vectors[-1] + start * width for k, start in starts}
@@ -183,7 +184,7 @@ class WalkedArguments:
             return
         k = next(count)
         if isinstance(spec, ArraySpec):
-            operands = (len(spec.shape), program.shape(spec.shape), id(DTYPES[spec.dtype]))
+            operands = (len(spec.shape), program.shape(spec.shape), id(STORED[spec.dtype]))
             if k in self._places:
                 program.do("array", *operands, spec.nbytes, self._places[k])
             else:
@@ -275,11 +276,11 @@ class WalkedResults:
             case BoolResult():
                 program.do("bool", at)
             case ArrayResult():
-                dtype = DTYPES[node.dtype]
+                dtype = STORED[node.dtype]
                 nbytes = math.prod(node.shape) * dtype.itemsize
                 program.do("array", at, len(node.shape), program.shape(node.shape), dtype.num, nbytes)
             case _:
-                program.do("scalar", at, id(DTYPES[node.dtype]))
+                program.do("scalar", at, id(STORED[node.dtype]))
 
 
 __all__ = ["PackedWalk", "WalkedArguments", "WalkedResults"]

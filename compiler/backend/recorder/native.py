@@ -8,6 +8,7 @@ from itertools import count
 from sys import intern
 from typing import Any
 
+from ...ir.types import STORED
 from .. import python_abi
 from ..process import python_callable, read_word, write_word
 from . import item_text, library, operator_text, place_text, types
@@ -73,7 +74,7 @@ if SUPPORTED:
     launch = types.function("launch", arguments=5)
     number_in = types.function("number_in")
     for place, dtype in enumerate(item_text.DTYPES):
-        library.assign("dtypes", id(python_abi.DTYPES[dtype]), place)
+        library.assign("dtypes", id(STORED[dtype]), place)
     library.assign("tensor_base", id(TensorBase))
     library.assign("cell_base", id(CellBase))
     SUPPORTED = read_word(id(TensorBase) + python_abi.TYPE_DEALLOC) == library.address("tensor_dealloc")

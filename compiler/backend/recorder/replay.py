@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ir.types import STORED
 from .. import pool
 from ..cache import kept_object
 from ..kernel import Kernel, layout
 from ..module import Linked, link
 from ..once import once
-from ..python_abi import BYTES_DATA, DTYPES
+from ..python_abi import BYTES_DATA
 from .arrays_text import BYTES, WORDS
 from .layout import Range, Source, words
 from .snippets import get
@@ -77,7 +78,7 @@ class Replay:
 @once
 def _layout(shape: tuple[int, ...], dtype: np.dtype, nbytes: int = 0) -> bytes:
     """A layout in the words of `replay_text`; it is kept for ever, and so is its dtype."""
-    standard = next((each for each in DTYPES.values() if each == dtype), dtype)
+    standard = next((each for each in STORED.values() if each == dtype), dtype)
     _dtypes.append(standard)
     maker = pool.address() if nbytes >= pool.LARGE else 0
     kept = _place_of_arrays(nbytes) if 0 < nbytes < pool.LARGE else 0

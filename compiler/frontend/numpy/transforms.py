@@ -30,7 +30,7 @@ def _numbers(a: Any) -> Array:
     if not all(isinstance(n, int) for n in x.shape):
         said = "np.fft of an array whose size is known by name only"
         raise TraceError(message(said, user_line(), "trace it for given sizes: leave out sizes=", array=x.type))
-    kind = x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
+    kind = np.result_type(x.dtype, np.float32) if x.dtype.kind in "fc" else np.dtype(np.float64)
     return Array(now, conform(now, x, kind, x.shape))
 
 

@@ -166,8 +166,31 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
     signed = {d.name for d in dtypes[: len(terms)]} == {"int64", "uint64"}
+    if np.dtype(np.float16) in dtypes[: len(terms)]:
+        if ufunc in (np.nextafter, np.spacing):
+            raise unknown(spelled(ufunc), " of float16")
+        formula = _rounded_once(formula)
     made: Any = _signed(m, formula, terms) if signed else formula(m, *terms)
     return tuple([Array(now, each.value) for each in made]) if isinstance(made, tuple) else Array(now, made.value, weak)
+
+
+def _rounded_once(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A formula of float16 computed in float32, and rounded at its end only, as NumPy does."""
+
+    def of_halves(m: Terms, *terms: Term) -> Any:
+        made = formula(m, *[_as(x, "f32") if x.value.type.dtype == "f16" else x for x in terms])
+        rounded = [_as(x, "f16") if x.value.type.dtype == "f32" else x for x in _several(made)]
+        return tuple(rounded) if isinstance(made, tuple) else rounded[0]
+
+    return of_halves
+
+
+def _several(made: Any) -> tuple[Term, ...]:
+    return made if isinstance(made, tuple) else (made,)
+
+
+def _as(x: Term, dtype: str) -> Term:
+    return x.m(cast(x.m.b, x.value, dtype=dtype))
 
 
 COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}

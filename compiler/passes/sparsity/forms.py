@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Op
+from ...ir.types import FLOATING
 from ...loops import (
     Affine,
     Apply,
@@ -94,7 +95,7 @@ class FormWalk:
         met: dict[tuple[int, int], Any] = {}  # the elements and masks themselves, too, so that no other has their id
         while pending:
             each, mask = pending.pop()
-            if each.dtype not in ("f32", "f64") or (id(each), id(mask)) in met:
+            if each.dtype not in FLOATING or (id(each), id(mask)) in met:
                 continue  # whole numbers and truth values have no slope
             met[id(each), id(mask)] = each, mask
             if isinstance(each, Read):

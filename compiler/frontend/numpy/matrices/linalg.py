@@ -49,6 +49,8 @@ def matrices(name: str, a: Any, square: bool = True) -> Array:
     if square and x.shape[-1] != x.shape[-2]:
         said = f"np.linalg.{name}: Last 2 dimensions of the array must be square"
         raise TraceLinAlgError(message(said, user_line(), "use np.linalg.lstsq or pinv", shape=x.shape))
+    if x.dtype == np.float16 and name != "matrix_power":
+        raise TraceError(message(f"np.linalg.{name} of float16", user_line(), "convert it: x.astype(np.float32)"))
     return as_float(x)
 
 
