@@ -168,8 +168,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a list as key": (b"}]K\x01s.", "key of type list"),
     "a bytearray of a size": (op("builtins", "bytearray") + b"J\xff\xff\xff\x7f\x85R.", "bytearray"),
     "a module": (b"(" + text("module") + text("x") + b"tQ.", "holds a module"),
-    "half precision": (storage(kind="HalfStorage") + b".", r"float16.*t\.float\(\)"),
-    "bfloat16": (storage(kind="BFloat16Storage") + b".", r"bfloat16.*t\.float\(\)"),
     "small floats": (op("torch", "float8_e5m2") + b".", "float8"),
     "a dtype of its own": (
         op("torch._utils", "_rebuild_tensor_v3") + b"(" + storage() + b"K\0(K\2t(K\1t\x89N" + op("torch", "uint16")

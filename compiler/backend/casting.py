@@ -85,8 +85,10 @@ class Casting(Arithmetic):
         return self.unbits(self.or_(found, sign))
 
     def _half(self, x: Reg, dtype: str) -> Reg:
-        """The nearest float of 16 bits, the even one of two."""
-        bits = self.bits(self._odd_single(x) if x.dtype == "f64" else x)
+        """The nearest float of 16 bits, the even one of two; bfloat16 is that of the nearest f32, as for others."""
+        if x.dtype == "f64":
+            x = self._odd_single(x) if dtype == "f16" else self.cast(x, "f32")
+        bits = self.bits(x)
         magnitude = self.and_(bits, self.like(SIGN, bits))
         made = self._bfloat(magnitude) if dtype == "bf16" else self._binary16(magnitude)
         sign = self.and_(self.lshr(bits, self.like(16, bits)), self.like(0x8000, bits))
@@ -116,7 +118,7 @@ class Casting(Arithmetic):
         return self.lshr(self.add(magnitude, self.add(last, self.like((1 << count - 1) - 1, magnitude))), by)
 
     def _odd_single(self, x: Reg) -> Reg:
-        """f32 of an f64; of what is between two of these the odd one, so that rounding once more rounds as if at once."""
+        """f32 of an f64; of what is between two the odd one, so that rounding once more rounds as if at once."""
         near = self._convert("fptrunc", x, "f32")
         back, bits = self._convert("fpext", near, "f64"), self.bits(near)
         even = self.eq(self.and_(bits, self.like(1, bits)), self.like(0, bits))

@@ -219,7 +219,7 @@ define ptr @new_array(ptr %type, i32 %rank, ptr %shape, i32 %dtype) {{
   br i1 %failed, label %none, label %make
 make:
   %array = call ptr @PyArray_New(
-    ptr %type, i32 %rank, ptr %shape, i32 %dtype, ptr null, ptr null, i32 2, i32 0, ptr null)
+    ptr %type, i32 %rank, ptr %shape, i32 %dtype, ptr null, ptr null, i32 0, i32 0, ptr null)
   %mine = call ptr @PyDataMem_SetHandler(ptr %before)
   call void @Py_DecRef(ptr %before)
   %lost = icmp eq ptr %mine, null

@@ -71,7 +71,6 @@ MEMBER_OR_NONE, MEMBER_OBJECT, MEMBER_SIZE, MEMBER_READONLY = 6, 16, 19, 1
 FASTCALL = 0x80
 ARGUMENT_COUNT_MASK = (1 << 63) - 1
 
-# PyArray_New takes the size of an element for dtypes that have none of their own: two bytes, which is bfloat16.
 _NUMPY_TABLE = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60,
                 "PyArray_New": 93, "PyDataMem_SetHandler": 304}
 

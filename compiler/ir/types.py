@@ -7,6 +7,7 @@ reads.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,13 @@ DTYPES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
 }
-HALVES: dict[str, np.dtype] = {"f16": np.dtype(np.float16), "bf16": np.dtype("V2")}
-"""Floats of 16 bits. NumPy has no bfloat16: arrays of it are of two bytes each, with which nobody computes by mistake."""
+HALVES: dict[str, np.dtype] = {"f16": np.dtype(np.float16)}
+"""Floats of 16 bits; NumPy has no bfloat16 of its own, so there is one where ml_dtypes is installed."""
+
+with suppress(ImportError):
+    from ml_dtypes import bfloat16
+
+    HALVES["bf16"] = np.dtype(bfloat16)
 
 CARRIED: dict[str, np.dtype] = {
     "u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16),

@@ -16,7 +16,7 @@ import numpy as np
 from ..ir.primitive import ALWAYS, NEVER, VECTORS, Primitive
 from ..ir.types import CARRIER, COMPLEX, DTYPES, FLOATS, INTEGERS, STORED
 from ..loops import Apply, Map
-from .casting import cast_to
+from .casting import astype
 from .partials import PARTIALS
 from .term import Terms
 
@@ -322,7 +322,7 @@ class Cast(Primitive):
 
     def evaluate(self, args, attrs, regions):
         (x,), dtype = args, attrs["dtype"]
-        return [cast_to(x, dtype)]
+        return [astype(x, dtype)]
 
     def define(self, op, reads):
         dtype = op.attrs["dtype"]

@@ -21,7 +21,7 @@ import numpy as np
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ir.types import CARRIED, CARRIER, FLOATS, HALVES, Type
 from ..ops import bits, elementwise, ordering, reduce
-from ..ops.casting import cast_to
+from ..ops.casting import astype
 from ..ops.contract import contract
 from ..ops.convolve import correlate
 from ..ops.elementwise import cast
@@ -121,7 +121,7 @@ def _made(b: Builder, op: Op, args: Sequence[Value]) -> Sequence[Value]:
         value = op.attrs["value"]
         kind = op.attrs["type"]
         if kind.dtype in HALVES:
-            value = float(cast_to(cast_to(np.float64(value), kind.dtype), "f64"))
+            value = float(astype(astype(np.float64(value), kind.dtype), "f64"))
         value -= 2**64 if kind.dtype == "u64" and value >= 2**63 else 0
         return b.emit(const, type=_carrying(kind), value=value)
     if prim is external:

@@ -1,7 +1,7 @@
-"""Automatic mixed precision, switched off: there are no numbers of half precision.
+"""Automatic mixed precision, switched off: a warning says so.
 
-PyTorch without CUDA switches off what is asked for CUDA, with a warning, and so does this. What it would do on the
-processor, with bfloat16 or with scaled gradients, is refused.
+PyTorch without CUDA switches off what is asked for CUDA, and so does this; on the processor it would compute
+products in bfloat16, which takes longer here than float32 and is less exact. Scaled gradients are refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..tensor.value.dtypes import DType, Lacking, bfloat16
+from ..tensor.value.dtypes import bfloat16, float16
 
 TYPES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone", "meta")
 
@@ -36,14 +36,17 @@ class autocast:
 
     @staticmethod
     def _on_the_processor(dtype: Any) -> bool:
-        if isinstance(dtype, DType):
+        if dtype not in (None, float16, bfloat16):
             warnings.warn(
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
                 "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.", stacklevel=3,
             )  # fmt: skip
             return False
-        (dtype if isinstance(dtype, Lacking) else bfloat16).refuse("autocast on the processor: pass enabled=False; ")
-        return True
+        warnings.warn(
+            "autocast has no effect on the processor here: everything is computed in the dtypes that tensors have,"
+            " which is more exact than in PyTorch; .bfloat16() gives numbers of lower precision", stacklevel=3,
+        )  # fmt: skip
+        return False
 
     def __enter__(self) -> autocast:
         return self
@@ -76,8 +79,8 @@ class GradScaler:
         backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
         if enabled and device == "cpu":
-            raise NotImplementedError("GradScaler on the processor is not supported: there are no numbers of half"
-                                      " precision; pass enabled=False")
+            raise NotImplementedError("GradScaler on the processor is not supported: gradients are as exact as their"
+                                      " dtype; pass enabled=False")
         if enabled:
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
 

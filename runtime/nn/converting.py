@@ -13,6 +13,7 @@ from .state import Stateful
 
 NAMES = {f"torch.{n}Tensor": d for n, d in {
     "Float": dtypes.float32, "Double": dtypes.float64, "Long": dtypes.int64, "Int": dtypes.int32, "Bool": dtypes.bool_,
+    "Half": dtypes.float16, "BFloat16": dtypes.bfloat16,
 }.items()}  # fmt: skip
 
 
@@ -95,12 +96,12 @@ class Convertible(Stateful):
         return f"{self._get_name()}({inner})"
 
     def half(self) -> Self:
-        """There are no half-precision numbers."""
-        raise TypeError("half-precision numbers are not supported: use float() or double()")
+        """In float16: stored in it, computed in float32."""
+        return self._floats(dtypes.float16)
 
     def bfloat16(self) -> Self:
-        """There are no half-precision numbers."""
-        raise TypeError("half-precision numbers are not supported: use float() or double()")
+        """In bfloat16: stored in it, computed in float32."""
+        return self._floats(dtypes.bfloat16)
 
     def double(self) -> Self:
         """In float64."""

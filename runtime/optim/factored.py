@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-import numpy as np
-
 from ...compiler.ops.bits import frexp
 from ...compiler.ops.contract import contract
 from ...compiler.ops.elementwise import cast
@@ -14,7 +12,7 @@ from ...compiler.ops.shape import transpose
 from ..tensor.ops.arranging.creation import zeros, zeros_like
 from ..tensor.ops.folds.reductions import back, keep, total
 from ..tensor.trace.fragments import Operation, widen
-from ..tensor.value.dtypes import ALL
+from ..tensor.value.dtypes import ALL, epsilon
 from .optimizer import Optimizer, Plan, plain
 
 
@@ -109,7 +107,7 @@ class Adafactor(Optimizer):
                 state["variance"] = zeros_like(p)
         state["step"] += 1
         step, rate, (low, floor) = state["step"], plain(group["lr"]), group["eps"]
-        low = float(np.finfo(dtype.numpy).eps) if low is None else low
+        low = epsilon(dtype) if low is None else low
         numbers = (
             step ** group["beta2_decay"], min(rate, 1 / sqrt(step)), 1 - rate * group["weight_decay"], low, floor,
             group["d"],

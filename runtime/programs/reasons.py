@@ -10,7 +10,7 @@ DEVICE = "there is the processor alone, and no device of this kind"
 SPARSE = "tensors are dense; scatter_add, embedding and index_add have sparse work's results"
 QUANTISED = "there are no tensors of quantised elements"
 INNER = "a function of PyTorch's inner libraries; use the one of nn.functional"
-HALF = "there are no elements of this kind; float32, float64 and whole numbers up to int64 are there"
+HALF = "there are no elements of this kind; float16, bfloat16, float32, float64 and whole numbers are there"
 SHAPES = "sizes are Python's ints and never symbols"
 EXPORT = "programs are not exported to files for other runtimes; pullback.build makes an extension module of a function"
 MANY = "there is one process; collectives of one are there, others need another package"
@@ -53,7 +53,8 @@ PATTERNS: list[tuple[str, str, str]] = [
         "|saddmm|smm|hspmm|dsmm|spmm", SPARSE,
     ),
     ("torch|torch.Tensor", "(?i).*quant.*|q_.*|q?u?int.*|qint.*|qscheme|fbgemm.*|per_.*|.*observ.*", QUANTISED),
-    ("torch|torch.Tensor", "bit.*|chalf|complex32|float[48].*|half|(Half|BFloat16|ComplexFloat|ComplexDouble).*", HALF),
+    ("torch|torch.Tensor", "bit.*|chalf|complex32|float[48].*", HALF),
+    ("torch|torch.Tensor", "(Half|BFloat16)Storage|(ComplexFloat|ComplexDouble).*", HALF),
     ("torch|torch.Tensor", "is_(ipu|maia|mtia|vulkan|xpu|mkldnn)|(ipu|mtia|xpu|to_mkldnn|record_stream)", DEVICE),
     ("torch|torch.Tensor", "(?i)cudnn.*|miopen.*|mkldnn.*|.*vulkan.*|.*stream.*|event|.*autocast.*", DEVICE),
     (

@@ -23,8 +23,8 @@ NAMES_OF = {
     "runtime.nn.optimized": "compile",
     "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
     " int32 int64",
-    "runtime.tensor.face.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
-    " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
+    "runtime.tensor.face.functions": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor"
+    " Generator HalfTensor IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
     " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
     " any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax"
     " argmin argsort argwhere as_strided as_strided_copy as_strided_scatter"
@@ -42,7 +42,7 @@ NAMES_OF = {
     " expand_copy expm1 eye fill finfo fix flatten flip fliplr flipud float"
     " float_power floor floor_divide fmax fmin fmod frac frexp from_dlpack"
     " from_numpy frombuffer full full_like gather gcd ge ger get_device"
-    " get_rng_state gradient greater greater_equal gt heaviside histc histogram"
+    " get_rng_state gradient greater greater_equal gt half heaviside histc histogram"
     " histogramdd hsplit hstack hypot iinfo index_add index_copy index_fill"
     " index_put index_reduce index_select inf initial_seed inner int int16 int8"
     " is_complex is_conj is_floating_point is_inference is_neg is_nonzero"

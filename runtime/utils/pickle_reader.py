@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..tensor.value.dtypes import DType, Lacking, device
+from ..tensor.value.dtypes import DType, device
 from .structure import Damaged
 
 FIXED = {
@@ -32,7 +32,7 @@ PUSHED = (*TEXTS, b"K", b"M", b"J", b"G", b"C", b"B", b"\x8e", b"\x8a")
 TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
 COPIED = 1 << 20
 """How many elements may be copied from one container to another, apart from 16 for each byte."""
-KEYS = (bool, float, str, bytes, DType, Lacking, device, type(None))
+KEYS = (bool, float, str, bytes, DType, device, type(None))
 
 
 class KnownName:

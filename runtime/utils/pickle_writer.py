@@ -16,7 +16,7 @@ from ..tensor.face.queries import strided
 from ..tensor.face.tensor import hung_on
 from ..tensor.trace.tape import tapes
 from ..tensor.value.core import Core
-from ..tensor.value.dtypes import ALL, DType, Lacking, Size, device
+from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.paths import part_of
 from .structure import LEVELS, refusal
 from .weights import SAVED_AS, UNTYPED
@@ -128,7 +128,7 @@ class PickleWriter:
             self.call("__builtin__", "complex", value.real, value.imag)
         elif kind is set:
             self.call("__builtin__", "set", list(value), path=path, level=level + 1)
-        elif isinstance(value, (DType, Lacking)):
+        elif isinstance(value, DType):
             self.name("torch", value.name)
         elif isinstance(value, device):
             self.call("torch", "device", "cpu")

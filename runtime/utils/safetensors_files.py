@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.types import HALVES
 from ..tensor.ops.arranging.creation import finished
 from .structure import Damaged, Reader, Writer
 
@@ -23,9 +24,11 @@ LONGEST = 100_000_008
 DTYPES = {
     "BOOL": np.uint8, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
     "U16": np.uint16, "U32": np.uint32, "U64": np.uint64,
-    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
+    "F16": np.float16, "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
 """The format's dtypes that NumPy and tensors have, as NumPy reads them."""
+if "bf16" in HALVES:
+    DTYPES["BF16"] = HALVES["bf16"].type
 
 
 def _library() -> Any:

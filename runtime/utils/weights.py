@@ -19,12 +19,12 @@ from ..tensor.ops.arranging.creation import finished
 from ..tensor.value import dtypes
 from ..tensor.value.cells import cell_of
 from ..tensor.value.core import Core
-from ..tensor.value.dtypes import ALL, DType, Lacking, Size, device
+from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.storage import Storage
 from .pickle_reader import KnownName, check_key
 from .structure import Damaged
 
-STORAGES: dict[str, DType | Lacking] = {
+STORAGES: dict[str, DType] = {
     "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16,
     "BFloat16Storage": dtypes.bfloat16, "LongStorage": dtypes.int64, "IntStorage": dtypes.int32,
     "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_,
@@ -107,8 +107,6 @@ class Weights:
             raise Damaged("it has a storage without key, location and size")
         if found[5:] not in ((), (None,)):
             raise Damaged("it has a storage that is a part of another one; with torch, load it and save it again")
-        if isinstance(dtype, Lacking):
-            raise Damaged(f"it has elements of {dtype!r}, which there are none of here; {FLOATS}")
         if not isinstance(dtype, DType):
             raise Damaged("it has a storage of elements of no dtype")
         known = self.stored.get(key)

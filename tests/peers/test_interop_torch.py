@@ -130,8 +130,7 @@ def test_arguments_that_would_lose_something_are_refused() -> None:
         grad(energy)(rows(3), rows(3, requires_grad=False))
     with pytest.raises(TypeError, match="bfloat16"):
         grad(energy)(torch.ones(3, dtype=torch.bfloat16), 1.0)
-    with pytest.raises(TypeError, match="float16"):
-        grad(energy)(torch.ones(3, dtype=torch.float16), 1.0)
+    assert grad(energy)(torch.ones(3, dtype=torch.float16), 1.0).dtype is torch.float16
     with pytest.raises(TypeError, match="sparse"):
         grad(energy)(torch.eye(3).to_sparse(), 1.0)
 
@@ -248,8 +247,7 @@ def test_the_operator_passes_pytorchs_own_check() -> None:
 
 def test_refusals() -> None:
     f = pullback.to_torch(energy)
-    with pytest.raises(TypeError, match="float16"):
-        f(torch.ones(3, dtype=torch.float16), 1.0)
+    assert f(torch.ones(3, dtype=torch.float16), 1.0).dtype is torch.float16
     with pytest.raises(RuntimeError, match="meta"):
         f(torch.ones(3, device="meta"), 1.0)
     with pytest.raises(TypeError, match="takes a function"):

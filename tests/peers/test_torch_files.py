@@ -90,8 +90,6 @@ def test_what_theirs_has_beyond_ours() -> None:
     x = torch.ones(2)
     x.note = "kept"
     assert pullback.load(io.BytesIO(written(torch, x))).note == "kept"
-    with pytest.raises(RuntimeError, match=r"float16.*t\.float\(\)"):
-        pullback.load(io.BytesIO(written(torch, torch.ones(2).half())))
     for new in (True, False):
         for model in (torch.nn.Linear(2, 2), torch.ones(2).to_sparse(), torch.ones(2).to(torch.float8_e5m2)):
             with pytest.raises(RuntimeError, match=r"cannot be read: .*with torch"):

@@ -1,6 +1,6 @@
-"""torch's database of operators, on whole numbers, bools and complex numbers: values, gradients, methods, `out`.
+"""torch's database of operators, on other elements than float32 and float64: values, gradients, methods, `out`.
 
-What `test_torch_operators` does with floats is done with the other kinds of elements.  What is refused for complex
+What `test_torch_operators` does with floats is done with the other kinds of elements. What is refused for complex
 numbers is listed apart: such an operator may raise NotImplementedError and nothing else, so nothing is silently wrong.
 
     python -m tests.peers.test_torch_operator_kinds i64 add sub         shows what differs for these
@@ -22,14 +22,18 @@ from tests.peers import test_torch_operators as floats
 from tests.peers.test_torch_operators import HERE, RANDOM, SHAPES_ONLY, Unsupported, compared, label
 
 ALL = "--all" in sys.argv
-KINDS = {"i64": torch.int64, "bool": torch.bool, "c128": torch.complex128}
+KINDS = {
+    "i64": torch.int64, "bool": torch.bool, "c128": torch.complex128, "f16": torch.float16, "bf16": torch.bfloat16,
+}  # fmt: skip
 MOST = 60 if ALL else 2
-"""How many samples of an operator are run at most."""
+"""How many samples of an operator are run at most; of floats of 16 bits one."""
 
 TIES = "which of several equal elements comes first is nobody's promise"
 MEMORY = "samples are views, whose memory the harness does not hand over"
 ONE = "torch lets addbmm_ give a tensor of one element the shape of the result; we refuse"
 OTHER = "the operator is another function of its arguments"
+EDGES = "torch computes the edges of bins in 16 bits, we in 32"
+OVERFLOW = "torch leaves the range of 16 bits on the way, and we do not"
 REPLACED = "torch gives the gradient to the elements that were replaced, not to those that stayed"
 
 KNOWN: dict[str, dict[str, str]] = {
@@ -40,6 +44,16 @@ KNOWN: dict[str, dict[str, str]] = {
         "as_strided.partial_views": MEMORY,
     },
     "bool": {"as_strided.partial_views": MEMORY},
+    "f16": {
+        "as_strided.partial_views": MEMORY,
+        "as_strided_scatter": REPLACED,
+        "histc": EDGES,
+        "matrix_exp": OVERFLOW,
+        "view_as_complex": "torch has complex numbers of 16 bits",
+    },
+    "bf16": {
+        "as_strided.partial_views": MEMORY, "histc": EDGES, "matrix_exp": OVERFLOW,
+    },
     "c128": {
         "addbmm": ONE,
         "as_strided.partial_views": MEMORY,
@@ -82,14 +96,19 @@ def wanted(kind: str) -> list[Any]:
 
 
 def samples(op: Any, kind: str) -> Iterator[tuple[Any, int, bool]]:
-    """Some samples from all over the list, the highest derivative, and whether all is compiled."""
+    """Some samples from all over the list, the highest derivative, and whether all is compiled.
+
+    Of bfloat16 the values alone, without methods and `out`: all but the storage is what float16 has.
+    """
     dtype = KINDS[kind]
-    order = 0 if not (dtype.is_complex and op.supports_autograd) else 2 if op.supports_gradgrad else 1
+    order = 0 if not op.supports_autograd else 2 if dtype.is_complex and op.supports_gradgrad else 1
+    order = order if dtype.is_complex or (dtype.is_floating_point and (ALL or dtype is not torch.bfloat16)) else 0
     torch.manual_seed(0)
     made = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=bool(order)), 200)
     fitting = [s for s in made if sum(t.numel() for t in floats._tensors_of(s)) <= (20_000 if ALL else 2_000)]
-    step = max(1.0, len(fitting) / MOST)
-    for k in range(min(MOST, len(fitting))):
+    most = 1 if dtype.itemsize == 2 and not ALL else MOST
+    step = max(1.0, len(fitting) / most)
+    for k in range(min(most, len(fitting))):
         yield fitting[int(k * step)], order, ALL
 
 
@@ -104,7 +123,7 @@ def check(op: Any, kind: str) -> tuple[int, list[str], list[BaseException | None
                     mine, theirs = floats.sample_outcomes(op, sample, order)
                     found = [compared(mine, theirs, shapes_only)]
                     errors += [mine.error] if found[0] else []
-                    others = floats.check_variants(op, sample)
+                    others = floats.check_variants(op, sample) if kind != "bf16" or ALL else ()
                     found += [o for o in others if op.name not in UNWRITTEN or not o.startswith("out")]
             except (Unsupported, floats._Default):
                 continue

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -46,6 +47,7 @@ LARGE = 20_000
 """Samples with more elements are left out."""
 
 TOLERANCE = {"float32": (2e-4, 4e-5), "float64": (1e-8, 1e-9)}
+HALVES = {"float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2)}
 
 KNOWN: dict[str, str] = {
     "as_strided.partial_views": "samples are views, whose memory the harness does not hand over",
@@ -154,7 +156,7 @@ def _tensor(value: torch.Tensor) -> Any:
     if value.dim() > 32:
         raise Unsupported("more dimensions than a graph's type has")
     dtype = _dtype(value.dtype)
-    made = pullback.tensor(value.detach().resolve_conj().resolve_neg().clone().numpy(), dtype=dtype)
+    made = pullback.tensor(_array(value.detach().resolve_conj().resolve_neg().clone()), dtype=dtype)
     return made.requires_grad_() if value.requires_grad else made
 
 
@@ -218,7 +220,7 @@ def tensors_in(value: Any, module: Any) -> list[Any]:
 def plain(value: Any, module: Any) -> Any:
     """Tensors as arrays, containers as lists."""
     if isinstance(value, module.Tensor):
-        return str(value.dtype), np.array(value.detach().resolve_conj().numpy())
+        return str(value.dtype), _array(value.detach().resolve_conj())
     if isinstance(value, (list, tuple)):
         return [plain(v, module) for v in value]
     if isinstance(value, dict):
@@ -262,15 +264,19 @@ def _gradients(module: Any, made: Any, leaves: list[Any], order: int) -> tuple[l
 
 
 def _weights(module: Any, like: Any, rng: np.random.Generator) -> Any:
-    dtype = str(like.dtype).removeprefix("torch.")
+    dtype = str(like.dtype).removeprefix("torch.").replace("bfloat16", "float32")
     drawn = rng.uniform(0.5, 1.5, tuple(like.shape))
     if dtype.startswith("complex"):
         drawn = drawn + 1j * rng.uniform(0.5, 1.5, tuple(like.shape))
-    return module.tensor(drawn.astype(dtype))
+    return module.tensor(drawn.astype(dtype), dtype=like.dtype)
 
 
 def _array(tensor: Any) -> Any:
-    return None if tensor is None else np.array(tensor.detach().numpy())
+    if tensor is None:
+        return None
+    if str(tensor.dtype) == "torch.bfloat16":
+        return tensor.detach().float().numpy().astype(ml_dtypes.bfloat16)
+    return np.array(tensor.detach().numpy())
 
 
 # ---- what differs
@@ -300,15 +306,19 @@ def unlike(mine: Any, theirs: Any, where: str, shapes_only: bool = False) -> str
     """What is wrong with an array; a gradient that is missing is as good as zeros."""
     if mine is None or theirs is None:
         other = mine if theirs is None else theirs
-        nothing = other is None or np.abs(other).max(initial=0) < 1e-9
+        nothing = other is None or float(np.abs(other).max(initial=0)) < 1e-9
         return None if nothing else f"{where}: {mine!r} instead of {theirs!r}"
     if mine.shape != theirs.shape:
         return f"{where}: shape {list(mine.shape)} instead of {list(theirs.shape)}"
     if shapes_only or not theirs.size:
         return None
+    if str(theirs.dtype) in HALVES:
+        mine, theirs, tolerance = mine.astype(np.float32), theirs.astype(np.float32), HALVES[str(theirs.dtype)]
+    else:
+        tolerance = TOLERANCE["float32" if theirs.dtype.char in "fF" else "float64"]
     if theirs.dtype.kind not in "fc":
         return None if np.array_equal(mine, theirs) else f"{where}: {_short(mine)} instead of {_short(theirs)}"
-    relative, floor = TOLERANCE["float32" if theirs.dtype.char in "fF" else "float64"]
+    relative, floor = tolerance
     finite = theirs[np.isfinite(theirs)]
     scale = float(np.abs(finite).max(initial=1.0)) if finite.size else 1.0
     with np.errstate(all="ignore"):

@@ -186,4 +186,4 @@ def new_array(writer: EntryWriter, result: ArrayResult) -> str:
     given = (f"ptr {kind}", f"i32 {len(shape)}", f"ptr {sizes}", f"i32 {dtype.num}")
     if math.prod(shape) * dtype.itemsize >= pool.LARGE:
         return writer.call_at(pool.address(), "ptr", "new_array", *given)
-    return writer.call("ptr", "PyArray_New", *given, "ptr null", "ptr null", "i32 2", "i32 0", "ptr null")
+    return writer.call("ptr", "PyArray_New", *given, "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")

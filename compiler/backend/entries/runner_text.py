@@ -178,7 +178,7 @@ out.large.new:
   br label %out.checked
 out.small.new:
   %from.numpy = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank.short, ptr %shape.first, i32 %number.short,
-    ptr null, ptr null, i32 2, i32 0, ptr null)
+    ptr null, ptr null, i32 0, i32 0, ptr null)
   br label %out.checked
 out.checked:
   %fresh = phi ptr [%from.pool, %out.large.new], [%from.numpy, %out.small.new]

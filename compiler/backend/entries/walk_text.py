@@ -255,7 +255,7 @@ _MAKING = {
     "array": _taken("array.at0") + "  %rank = trunc i64 %b to i32\n  %shape = inttoptr i64 %c to ptr\n"
     + _load("num", "i64", "%at", 32) + _load("nbytes", "i64", "%at", 40) + "  %num32 = trunc i64 %num to i32\n"
     + _made("new.array", "call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %shape, i32 %num32, ptr null, "
-            "ptr null, i32 2, i32 0, ptr null)") + "\n" + _load("new.data", "ptr", "%new.array", ARRAY_DATA)
+            "ptr null, i32 0, i32 0, ptr null)") + "\n" + _load("new.data", "ptr", "%new.array", ARRAY_DATA)
     + "  %moved = call ptr @memcpy(ptr %new.data, ptr %array.at0, i64 %nbytes)",
     "constant": "  call void @Py_IncRef(ptr %object)\n  store ptr %object, ptr %cur",
     "ready": "  %ready.at = getelementptr ptr, ptr %made, i64 %a\n  %ready.array = load ptr, ptr %ready.at\n"

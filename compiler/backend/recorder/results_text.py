@@ -56,7 +56,7 @@ make:
   br i1 %usual, label %small, label %large
 small:
   %made = call ptr @PyArray_New(
-    ptr @PyArray_Type, i32 %rank, ptr %sizes, i32 %number, ptr null, ptr null, i32 2, i32 0, ptr null)
+    ptr @PyArray_Type, i32 %rank, ptr %sizes, i32 %number, ptr null, ptr null, i32 0, i32 0, ptr null)
   ret ptr %made
 large:
   %pooled = call ptr %maker(ptr @PyArray_Type, i32 %rank, ptr %sizes, i32 %number)

@@ -29,7 +29,7 @@ def _dropped(m: Any, x: Any, kept: Any, p: float, scale: float) -> Any:
 
 def scale_of_kept(p: float, dtype: str) -> float:
     """1 / (1 - p) as PyTorch rounds it, 0 if nothing is kept."""
-    number = np.float32 if dtype == "f32" else np.float64
+    number = np.float64 if dtype == "f64" else np.float32
     return 0.0 if p == 1 else float(number(1) / number(1 - p))
 
 

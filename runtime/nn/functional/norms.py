@@ -10,8 +10,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...tensor.face.inplace import in_place
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.elementwise.arithmetic import mul
@@ -19,6 +17,7 @@ from ...tensor.ops.folds.reductions import back
 from ...tensor.reverse.modes import no_grad
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
+from ...tensor.value.dtypes import epsilon
 from ...tensor.value.given import real
 from .terms import Shape, listed, mean, need_tensor, padded, part, reshaped, shape_of, size_of, total
 
@@ -254,7 +253,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     inner = _inner_shape("rms_norm", input, normalized_shape, weight)
     rank = len(size_of(input))
     if eps is None:
-        eps = float(np.finfo(input._read().kind.type.numpy).eps)
+        eps = epsilon(input.dtype)
     axes = tuple(range(rank - len(inner), rank))
     return apply(RMS, (input,) if weight is None else (input, weight), (axes, real(eps)))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import CARRIED, INTEGERS, STORED
+from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
 from ..trace.crowd import crowd
 from ..trace.fragments import Operation
 from ..trace.peeking import peek
@@ -240,7 +240,7 @@ def enter(tape: Tape, t: Any, place: Any, cell: Any, n: int) -> None:
 
 def fits(value: Any, dtype: str) -> bool:
     """Whether a number is one of these."""
-    if dtype in INTEGERS or dtype in CARRIED:
+    if dtype in INTEGERS or (dtype in CARRIED and dtype not in HALVES):
         info = np.iinfo(STORED[dtype])
         return info.min <= value <= info.max
     return dtype != "f32" or type(value) is not float or not FLOAT_MAX < abs(value) < inf

@@ -182,10 +182,12 @@ meshgrid, cartesian_prod, combinations, vander = D.meshgrid, D.cartesian_prod, D
 
 bool, int, long, float, double = T.bool_, T.int32, T.int64, T.float32, T.float64
 uint8, int8, int16, short = T.uint8, T.int8, T.int16, T.int16
+half = T.float16
 uint16, uint32, uint64 = T.uint16, T.uint32, T.uint64
 
 
 FloatTensor, DoubleTensor, LongTensor, IntTensor = LE.FloatTensor, LE.DoubleTensor, LE.LongTensor, LE.IntTensor
+HalfTensor, BFloat16Tensor = LE.HalfTensor, LE.BFloat16Tensor
 ShortTensor, CharTensor, ByteTensor, BoolTensor = LE.ShortTensor, LE.CharTensor, LE.ByteTensor, LE.BoolTensor
 range = LE.range
 slice_copy, get_device, is_conj, is_neg = *written(Z.slice_copy), QQ.get_device, QQ.is_conj, QQ.is_neg

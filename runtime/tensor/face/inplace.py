@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LEVELS = {
     "bool": 0, "u8": 1, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 2, "f64": 2, "c64": 3, "c128": 3,
-    "u16": 1, "u32": 1, "u64": 1,
+    "u16": 1, "u32": 1, "u64": 1, "f16": 2, "bf16": 2,
 }  # fmt: skip
 """What may be written into what: never a float into integers, nor a number into bools."""
 

@@ -9,7 +9,21 @@ import numpy as np
 
 from ..ops.arranging.creation import empty, finished, tensor
 from ..value.core import Core
-from ..value.dtypes import DType, bool_, dtype_of, float32, float64, get_default_dtype, int8, int16, int32, int64, uint8
+from ..value.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    dtype_of,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -39,6 +53,7 @@ def _class(name: str, dtype: DType) -> Any:
     return made
 
 
+HalfTensor, BFloat16Tensor = _class("HalfTensor", float16), _class("BFloat16Tensor", bfloat16)
 FloatTensor, DoubleTensor = _class("FloatTensor", float32), _class("DoubleTensor", float64)
 LongTensor, IntTensor, ShortTensor = (
     _class("LongTensor", int64), _class("IntTensor", int32), _class("ShortTensor", int16),
@@ -63,6 +78,6 @@ def range(start: float = 0, end: Any = None, step: float = 1, *, dtype: Any = No
 
 
 __all__ = [
-    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "IntTensor", "LongTensor", "ShortTensor",
-    "range",
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
+    "IntTensor", "LongTensor", "ShortTensor", "range",
 ]  # fmt: skip

@@ -104,6 +104,8 @@ def _format_for(array: np.ndarray) -> tuple[int, Format]:
     """The width that every element takes, and the function that writes one."""
     if array.dtype.kind == "c":
         return _complex_format(array)
+    if array.dtype.kind == "V":  # bfloat16
+        array = array.astype(np.float32)
     if array.dtype.kind != "f":
         plain: Format = str
         width = max(len(plain(v)) for v in array.ravel().tolist())

@@ -14,7 +14,7 @@ from ..ops.elementwise.elementary import cast_to
 from ..trace.tape import force
 from ..value.cells import cell_of, shown
 from ..value.core import Core, requires
-from ..value.dtypes import ALL, DType, dtype_of, get_default_dtype
+from ..value.dtypes import ALL, LARGEST, DType, bfloat16, dtype_of, epsilon, get_default_dtype
 from ..value.paths import part_of
 from ..value.paths import strided as layout_of
 from ..value.promotion import wider
@@ -55,10 +55,16 @@ class finfo:
         kind = get_default_dtype() if type is None else dtype_of(type)
         if not (kind.is_floating_point or kind.is_complex):
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo.")
+        if kind is bfloat16:
+            self.bits, self.dtype, self.max, self.eps = 16, "bfloat16", LARGEST["bf16"], epsilon(kind)
+            self.min = -self.max
+            self.tiny = self.smallest_normal = 2.0**-126
+            self.resolution = 0.01
+            return
         real = np.finfo(kind.numpy)
         self.bits, self.dtype = real.bits, str(real.dtype)
         self.min, self.max, self.eps, self.tiny = map(float, (real.min, real.max, real.eps, real.tiny))
-        self.smallest_normal, self.resolution = self.tiny, float(real.resolution)
+        self.smallest_normal, self.resolution = self.tiny, 10.0**-real.precision
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, finfo) and self.dtype == other.dtype
@@ -124,7 +130,7 @@ def typename(obj: Any) -> str:
 LEGACY = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from ..ops.matrices import diagonals as D
 from ..ops.matrices import einsum as N
 from ..ops.matrices import products as P
 from ..value.core import Core
-from ..value.dtypes import ALL, DType, int8, int16, uint8
+from ..value.dtypes import ALL, DType, bfloat16, float16, int8, int16, uint8
 from . import queries as QQ
 from .inplace import in_place, reshaping
 
@@ -94,12 +94,9 @@ class Questions(PointwiseInPlace):
         return self
 
 
-def _missing(name: str) -> Callable[..., object]:
-    def convert(self: Core) -> object:
-        known = ", ".join(map(repr, ALL.values()))
-        raise NotImplementedError(f"elements of dtype torch.{name} are not supported; there are {known}")
-
-    return convert
+def _no_chalf(self: Core) -> object:
+    known = ", ".join(map(repr, ALL.values()))
+    raise NotImplementedError(f"elements of dtype torch.complex32 are not supported; there are {known}")
 
 
 def _converting(dtype: DType) -> Callable[[Core], object]:
@@ -110,10 +107,10 @@ def _converting(dtype: DType) -> Callable[[Core], object]:
 
 
 class Conversions(Questions):
-    """To small integers; and to the dtypes that there are not: errors that say which there are."""
+    """To dtypes of 8 and 16 bits; and to the one that there is not: an error that says which there are."""
 
-    half, bfloat16, chalf = map(_missing, ("float16", "bfloat16", "complex32"))
-    byte, char, short = (_converting(d) for d in (uint8, int8, int16))
+    chalf = _no_chalf
+    half, bfloat16, byte, char, short = (_converting(d) for d in (float16, bfloat16, uint8, int8, int16))
 
 
 class Orders(Conversions):

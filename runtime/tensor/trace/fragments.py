@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ....compiler.ir.types import Type
+from ....compiler.ir.types import HALVES, Type
 from ....compiler.ops.elementwise import cast
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Term
@@ -30,14 +30,14 @@ from ....compiler.passes.carried import without_carried
 from ..ops.elementwise.meanings import is_complex, results_of
 from ..value.cells import Kind, kind_of
 from ..value.promotion import (
-    NARROW,
     UNSIGNED,
     Argument,
     common_dtype,
     common_shape,
+    computed,
     float_dtype,
     own_dtype,
-    small_result,
+    small_results,
     widen,
 )
 from .changing import refuse_numbers, with_scalars
@@ -188,24 +188,33 @@ def _make(key: tuple[Any, ...]) -> Fragment:
         refuse_numbers(further)
         return _keep(key, _complex_fragment(b, operation, attributes, kinds, numbers, dtype))
     values: list[Value] = list(b.params)
-    small = small_result(kinds, dtype, attributes)
+    small = small_results(kinds, dtype, attributes)
     if small:
-        refuse_numbers(further)
-        values = [cast(b, v, dtype="i32") if v.type.dtype in NARROW else v for v in values]
-        dtype = "i32" if dtype in NARROW else dtype
-        attributes = tuple(["i32" if isinstance(a, str) and a in NARROW else a for a in attributes])
+        if "i32" in small:
+            refuse_numbers(further)
+        values = [_widened(b, v) if computed(v.type.dtype) in small else v for v in values]
+        dtype = computed(dtype) if dtype and computed(dtype) in small else dtype
+        attributes = tuple([computed(a) if isinstance(a, str) and computed(a) in small else a for a in attributes])
     if dtype is not None:
-        values = [v if v.type.dtype == dtype else cast(b, v, dtype=dtype) for v in values]
+        values = [_as(b, v, dtype) for v in values]
     if operation.spreads:
         shape = common_shape([k.shape for k in kinds])
         values = [widen(b, v, shape) for v in values]
     m, attributes = with_scalars(b, attributes, [b.param(Type("f64")) for _ in range(further)])
     made = operation.emit(m, *map(m, values), *attributes)
     results = [made] if isinstance(made, Term) else made
-    ends = [cast(b, r.value, dtype=small) if small and r.value.type.dtype == "i32" else r.value for r in results]
+    ends = [_as(b, r.value, small.get(r.value.type.dtype, r.value.type.dtype)) for r in results]
     graph = common(b.finish(ends))
     graph = without_carried(graph) if any(v.type.dtype in UNSIGNED for v in (*b.params, *ends)) else graph
     return _keep(key, Fragment(graph, [*numbers, *["f64"] * further], operation, key[1]))
+
+
+def _as(b: Builder, value: Value, dtype: str) -> Value:
+    return value if value.type.dtype == dtype else cast(b, value, dtype=dtype)
+
+
+def _widened(b: Builder, value: Value) -> Value:
+    return _as(b, value, computed(value.type.dtype))
 
 
 def _complex_fragment(
@@ -238,6 +247,7 @@ def _kinds(rule: Rule, arguments: Sequence[Argument]) -> tuple[list[Kind], list[
             numbers.append(None)
         else:
             own = dtype or (first if rule == "first" else None) or own_dtype(a, arguments)
+            own = computed(own) if own in HALVES else own
             kinds.append(kind_of(own))
             numbers.append(own)
     return kinds, numbers, dtype
@@ -304,9 +314,13 @@ def _given(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
     inputs, results, cts = _split(fragment, b.params)
     count = len(inputs) - fragment.attributes.count(float)
     m, attributes = with_scalars(b, fragment.attributes, inputs[count:])
-    parts = [[v and m(v) for v in values] for values in (inputs[:count], results, cts)]
+    parts = [[v and m(_half_widened(b, v)) for v in values] for values in (inputs[:count], results, cts)]
     made = fragment.operation.pull(m, *parts, *attributes)
-    return _finished(b, wanted, [made[k] and made[k].value for k in wanted])
+    return _finished(b, wanted, [made[k] and _as(b, made[k].value, inputs[k].type.dtype) for k in wanted])
+
+
+def _half_widened(b: Builder, value: Value) -> Value:
+    return _widened(b, value) if value.type.dtype in HALVES else value
 
 
 def _derived(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None) -> tuple[Graph, Gives]:

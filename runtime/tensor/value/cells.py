@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import DTYPES, FLOATS, STORED, Type
+from ....compiler.ir.types import DTYPES, FLOATING, STORED, Type
 from .dtypes import COMPLEX
 from .slots import CellBase
 
@@ -35,7 +35,7 @@ class Kind:
     def __init__(self, number: int, dtype: str, shape: tuple[int, ...]) -> None:
         self.number, self.dtype, self.shape = number, dtype, shape
         self.is_complex = dtype in PARTS
-        self.is_float = self.is_complex or dtype in FLOATS
+        self.is_float = self.is_complex or dtype in FLOATING
         self.type = Type(PARTS[dtype], (*shape, 2)) if self.is_complex else Type(dtype, shape)
         self.size = prod(shape)
         self.numpy = COMPLEX[dtype] if self.is_complex else self.type.numpy

@@ -6,11 +6,11 @@ They print as PyTorch's do, because programs written for it compare and show the
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import FLOATS, STORED
+from ....compiler.ir.types import FLOATING, STORED
 
 COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
 """The dtypes of complex numbers, which the graph has as pairs."""
@@ -24,11 +24,13 @@ class DType:
     __slots__ = ("name", "code", "numpy")
 
     def __init__(self, name: str, code: str) -> None:
-        self.name, self.code, self.numpy = name, code, (STORED | COMPLEX)[code]
+        self.name, self.code = name, code
+        if code in STORED or code in COMPLEX:
+            self.numpy = (STORED | COMPLEX)[code]
 
     @property
     def is_floating_point(self) -> bool:
-        return self.code in FLOATS
+        return self.code in FLOATING
 
     @property
     def is_complex(self) -> bool:
@@ -40,11 +42,11 @@ class DType:
 
     def to_complex(self) -> DType:
         """The complex dtype whose parts have this one."""
-        return {"f32": complex64, "f64": complex128}.get(self.code, self)
+        return {"f64": complex128}.get(self.code, complex64 if self.is_floating_point else self)
 
     @property
     def itemsize(self) -> int:
-        return self.numpy.itemsize
+        return self.numpy.itemsize if hasattr(self, "numpy") else 2
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -57,40 +59,26 @@ bool_ = DType("bool", "bool")
 uint8, int8, int16 = DType("uint8", "u8"), DType("int8", "i8"), DType("int16", "i16")
 uint16, uint32, uint64 = DType("uint16", "u16"), DType("uint32", "u32"), DType("uint64", "u64")
 int32, int64 = DType("int32", "i32"), DType("int64", "i64")
+float16, bfloat16 = DType("float16", "f16"), DType("bfloat16", "bf16")
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
 complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 
 ALL = {
     d.code: d for d in (
-        bool_, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128, uint16, uint32, uint64,
-    )
+        bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, uint16,
+        uint32, uint64,
+    ) if hasattr(d, "numpy")
 }  # fmt: skip
 
+LARGEST = {"f16": 65504.0, "bf16": (2 - 2.0**-7) * 2.0**127}
+"""The largest number of the floats that others compute for."""
 
 
-class Lacking:
-    """An element kind that has a name, for tables of names, and no tensors."""
 
-    __slots__ = ("name",)
+def epsilon(dtype: DType) -> float:
+    """The step from 1 to the next larger number of a floating-point dtype."""
+    return 2.0**-7 if dtype is bfloat16 else float(np.finfo(dtype.numpy).eps)
 
-    is_floating_point, is_complex, itemsize = True, False, 2
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def refuse(self, what: str = "") -> NoReturn:
-        """Say what there is instead."""
-        known = ", ".join(map(repr, ALL.values()))
-        raise NotImplementedError(f"{what}elements of dtype torch.{self.name} are not supported; there are {known}")
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
-
-
-float16, bfloat16 = Lacking("float16"), Lacking("bfloat16")
 
 _default = float32
 
@@ -108,8 +96,8 @@ def default_complex() -> DType:
 def set_default_dtype(d: DType) -> None:
     """Make Python's floats become `d`, a floating-point dtype."""
     global _default
-    if isinstance(d, Lacking):
-        d.refuse()
+    if d in (float16, bfloat16):
+        raise NotImplementedError(f"{d!r} as the default dtype: use torch.float32 or torch.float64, and .to({d!r})")
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(f"only floating-point dtypes are supported as the default, got {d!r}")
     _default = d
@@ -118,9 +106,9 @@ def set_default_dtype(d: DType) -> None:
 def dtype_of(what: Any, name: str = "dtype") -> DType:
     """The DType that `what` means: one of ours, a NumPy dtype, or Python's float, int or bool."""
     if isinstance(what, DType):
+        if what.code not in ALL:
+            raise NotImplementedError(f"tensors of {what!r} need ml_dtypes: pip install 'pullback[bfloat16]'")
         return what
-    if isinstance(what, Lacking):
-        what.refuse()
     if what is float:
         return _default
     if what is complex:

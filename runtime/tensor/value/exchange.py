@@ -62,6 +62,8 @@ class Exchange(History):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        if self._kind_of().dtype == "bf16":
+            raise TypeError("Got unsupported ScalarType BFloat16: NumPy has none; use .float().numpy()")
         return export(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import CARRIED, INTEGERS, STORED
+from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
 from ..trace.fragments import Fragment, Operation, fragment_for
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
@@ -58,7 +58,7 @@ def cell_of_number(value: float, dtype: str) -> Cell:
         if dtype not in PARTS:
             raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow: it is complex")
         return number_cell(value, dtype)
-    if dtype in CARRIED:
+    if dtype in CARRIED and dtype not in HALVES:
         return number_cell(np.array(value).astype(STORED[dtype]).item(), dtype)
     if dtype in INTEGERS:
         info = np.iinfo(STORED[dtype])

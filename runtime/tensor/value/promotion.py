@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ....compiler.ir.graph import Builder, Value
-from ....compiler.ir.types import FLOATS, NAMES, STORED
+from ....compiler.ir.types import FLOATING, HALVES, NAMES, STORED
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape
 from .cells import Kind
 from .dtypes import COMPLEX, default_complex, get_default_dtype
 
-ORDER = ("bool", "u8", "i8", "i16", "i32", "i64", "f32", "f64", "c64", "c128")
+ORDER = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128")
 Argument = Kind | type
 """The kind of a tensor, or the class of a Python number."""
 
@@ -50,6 +50,8 @@ def wider(a: str, b: str) -> str:
     """The smallest dtype that holds both."""
     if {a, b} == {"u8", "i8"}:
         return "i16"
+    if {a, b} == {*HALVES}:
+        return "f32"
     if a in UNSIGNED or b in UNSIGNED:
         return _wider_unsigned(a, b)
     widest = ORDER[max(ORDER.index(a), ORDER.index(b))]
@@ -58,9 +60,9 @@ def wider(a: str, b: str) -> str:
 
 def _wider_unsigned(a: str, b: str) -> str:
     """NumPy's choice and the array API's, where PyTorch has none; integers that hold both are not always there."""
-    floating = next((each for each in (a, b) if each in FLOATS or each in COMPLEX), None)
+    floating = next((each for each in (a, b) if each in FLOATING or each in COMPLEX), None)
     found = floating or NAMES.get(np.promote_types(STORED[a], STORED[b]), "")
-    if found in FLOATS and floating is None:
+    if found in FLOATING and floating is None:
         raise RuntimeError(f"no integers hold those of {c_name(a)} and of {c_name(b)}: convert one of them with .to()")
     return found
 
@@ -88,16 +90,16 @@ def _combine(higher: str | None, lower: str | None) -> str | None:
         return higher if lower is None else lower
     if higher in COMPLEX:
         return higher
-    if higher in FLOATS:
-        return higher if lower not in COMPLEX else "c64" if higher == "f32" else "c128"
+    if higher in FLOATING:
+        return higher if lower not in COMPLEX else "c128" if higher == "f64" else "c64"
     if lower in COMPLEX:
         return lower
-    return wider(higher, lower) if higher == "bool" or lower in FLOATS else higher
+    return wider(higher, lower) if higher == "bool" or lower in FLOATING else higher
 
 
 def float_dtype(dtype: str) -> str:
     """`dtype` if it is a float's, else the default dtype."""
-    return dtype if dtype in FLOATS or dtype in COMPLEX else get_default_dtype().code
+    return dtype if dtype in FLOATING or dtype in COMPLEX else get_default_dtype().code
 
 
 def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -130,16 +132,29 @@ def widen(b: Builder, value: Value, shape: tuple[int, ...]) -> Value:
     return value if kept == shape else spread(b, value, shape=shape, axes=axes)
 
 
-def small_result(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any, ...]) -> str:
-    """The small integers that the results have if they come out as i32, in which such are computed; "" if none.
+def small_results(kinds: Sequence[Kind], dtype: str | None, attributes: tuple[Any, ...]) -> dict[str, str]:
+    """What the results become that come out in a dtype in which smaller ones are computed: {"i32": "u8"}; often {}.
 
     It is the dtype among the attributes, or that in which all is computed, or that of the first argument that has one;
-    "i32" where that is asked for.
+    the wider one itself where that is asked for.
     """
-    asked = [a for a in attributes if isinstance(a, str) and (a in NARROW or a == "i32")]
-    found = [*asked, *([dtype] if dtype else [k.dtype for k in kinds])]
-    chosen = next((d for d in found if d in NARROW or d == "i32"), "")
-    return chosen if chosen in NARROW or any(k.dtype in NARROW for k in kinds) else ""
+    made = {}
+    for wide, small in COMPUTED.items():
+        asked = [a for a in attributes if isinstance(a, str) and (a in small or a == wide)]
+        found = [*asked, *([dtype] if dtype else [k.dtype for k in kinds])]
+        chosen = next((d for d in found if d in small or d == wide), "")
+        if chosen in small or (chosen and any(k.dtype in small for k in kinds)):
+            made[wide] = chosen
+    return made
+
+
+COMPUTED = {"i32": NARROW, "f32": tuple(HALVES)}
+"""In what smaller dtypes are computed, each operation by itself."""
+
+
+def computed(dtype: str) -> str:
+    """The dtype in which an operation on one computes."""
+    return next((wide for wide, small in COMPUTED.items() if dtype in small), dtype)
 
 
 def c_name(dtype: str) -> str:
@@ -150,4 +165,5 @@ def c_name(dtype: str) -> str:
 C_NAMES = {
     "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "f32": "Float",
     "f64": "Double", "c64": "ComplexFloat", "c128": "ComplexDouble", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
+    "f16": "Half", "bf16": "BFloat16",
 }  # fmt: skip

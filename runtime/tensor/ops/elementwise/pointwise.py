@@ -16,6 +16,7 @@ from ...face.inplace import COPY, in_place
 from ...face.required import check_tensors
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
+from ...value.dtypes import LARGEST
 from .arithmetic import Operand, binary, clamped
 from .elementary import cast_to, unary
 from .powers import pow_
@@ -91,6 +92,9 @@ def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """NaN and infinities replaced: by 0, the largest and the smallest number, if not said otherwise."""
+    top = LARGEST.get(input._read().kind.dtype)
+    if top is not None:
+        posinf, neginf = top if posinf is None else posinf, -top if neginf is None else neginf
     return apply(NAN_TO_NUM, (input,), (0.0 if nan is None else nan, posinf, neginf))
 
 

@@ -14,7 +14,7 @@ from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
 from ...value.cells import PARTS
 from ...value.core import apply
-from ...value.dtypes import dtype_of
+from ...value.dtypes import ALL, dtype_of
 from ...value.promotion import c_name
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def mean(
     """The mean over `dim`, or of all elements."""
     dim, kind = one(dim, axis, "dim and axis"), input._read().kind
     code = dtype_of(dtype).code if dtype is not None else kind.dtype
-    if code not in ("f32", "f64", "c64", "c128"):
+    if not ALL[code].is_floating_point and not ALL[code].is_complex:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex"
             f" dtype. Got: {c_name(code)}"

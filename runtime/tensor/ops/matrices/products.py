@@ -23,6 +23,7 @@ SQUEEZE = Operation("squeeze", "SqueezeBackward4", lambda m, x, shape: _reshape(
 C_NAMES = {
     "u8": "unsigned char", "i8": "signed char", "i16": "short", "f32": "float", "f64": "double", "i32": "int",
     "i64": "long", "bool": "bool", "u16": "unsigned short", "u32": "unsigned int", "u64": "unsigned long",
+    "f16": "c10::Half", "bf16": "c10::BFloat16",
 }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.frontend.state import frozen
+from .....compiler.ir.types import HALVES
+from .....compiler.ops.casting import astype
 from ...trace.tape import force, unrepeatable
 from ...transforms.crossings import drawing_levels, of_lanes, over_lanes
 from ...transforms.lanes import open_levels
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 Law = Callable[..., np.ndarray]
 
 DEFAULT_SEED = 67280421310721
+
+
+def _as_single(x: Any) -> Any:
+    return astype(x, "f32") if isinstance(x, np.ndarray) and x.dtype in HALVES.values() else x
 
 
 class Generator:
@@ -113,11 +119,15 @@ class Generator:
         self.source.unpack(state["state"])
 
     def row(self, law: Law, n: int, *numbers: Any) -> np.ndarray:
-        """An array of `law(source, n, *numbers)`."""
+        """An array of `law(source, n, *numbers)`; floats of 16 bits are drawn as f32, and rounded."""
         unrepeatable()
+        half = next((x for x in numbers if type(x) is str and x in HALVES), "")
+        if half:
+            numbers = tuple(["f32" if x is half else _as_single(x) for x in numbers])
         with self.lock:
             self._state = None
-            return law(self.source, n, *numbers)
+            made = law(self.source, n, *numbers)
+        return astype(made, half) if half else made
 
     def draw(self, law: Law, shape: tuple[int, ...], *numbers: Any) -> Tensor:
         """The tensor of this shape that `law(source, count, *numbers)` gives the elements of."""
