@@ -128,6 +128,13 @@ def test_limits():
     assert x.nan_to_num().tolist() == [65504.0, -65504.0, 0.0]
 
 
+def test_what_pytorch_refuses_for_halves():
+    with pytest.raises(RuntimeError, match="Low precision dtypes not supported. Got Half"):
+        torch.linalg.inv(torch.eye(2).half())
+    with pytest.raises(RuntimeError, match="Unsupported dtype BFloat16"):
+        torch.fft.fft(torch.ones(4).bfloat16())
+
+
 def test_automatic_precision_says_that_it_does_nothing():
     x = torch.randn(3, 3)
     with pytest.warns(UserWarning, match="no effect"), torch.autocast("cpu", dtype=torch.bfloat16):

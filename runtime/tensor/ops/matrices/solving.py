@@ -17,7 +17,7 @@ from .....compiler.ops.linalg.solutions import slogdet as _slogdet
 from .....compiler.ops.linalg.solutions import solved, substituted
 from ...trace.fragments import Operation, widen
 from ...value.core import Core, apply, apply_all, wrap
-from ...value.dtypes import ALL
+from ...value.dtypes import ALL, LARGEST
 from ...value.found import returned
 from ...value.promotion import c_name, common_shape
 from ..arranging.creation import tensor
@@ -44,6 +44,8 @@ def check_float(name: str, A: Any) -> Any:
     kind = A._read().kind
     if not kind.is_float:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {c_name(kind.dtype)}")
+    if kind.dtype in LARGEST:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {c_name(kind.dtype)}")
     return A
 
 

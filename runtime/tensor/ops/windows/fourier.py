@@ -15,7 +15,7 @@ from .....compiler.ops.complex.fourier import c2c, c2r, r2c
 from ...trace.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
-from ...value.dtypes import dtype_of, get_default_dtype
+from ...value.dtypes import LARGEST, dtype_of, get_default_dtype
 from ...value.promotion import c_name
 from ..arranging.arranging import roll
 from ..arranging.creation import finished
@@ -55,6 +55,8 @@ def _check_sizes(sizes: Sequence[int]) -> Axes:
 def _given(name: str, input: Any) -> tuple[int, ...]:
     if not isinstance(input, Core):
         raise TypeError(f"fft_{name}(): argument 'self' (position 1) must be Tensor, not {type(input).__name__}")
+    if input._read().kind.dtype in LARGEST:
+        raise RuntimeError(f"Unsupported dtype {c_name(input._read().kind.dtype)}: use .float()")
     return shape_of(input)
 
 
