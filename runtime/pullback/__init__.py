@@ -218,6 +218,7 @@ __all__ = [
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     from pullback._where import NAMES_OF as _NAMES_OF
     from pullback._where import PARTS as _PARTS
+    from pullback._where import PREFIXES as _PREFIXES
 
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
@@ -244,11 +245,11 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     def __getattr__(name):
         if name in _PARTS:
             return [_load(part) for part in _PARTS[name].split()]
-        if name not in _WHERE:
+        where = _WHERE.get(name) or next((m for prefix, m in _PREFIXES.items() if name.startswith(prefix)), None)
+        if where is None:
             return _load("runtime.programs.refused").asked("torch", name)
         from importlib import import_module
 
-        where = _WHERE[name]
         if where == __name__:
             return import_module(f"{where}.{name}")
         value = getattr(_load(where), name)

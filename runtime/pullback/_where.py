@@ -112,6 +112,9 @@ NAMES_OF = {
     "runtime.vmap": "vmap",
 }
 
+PREFIXES = {"_foreach_": "runtime.tensor.face.lists"}
+"""Where names of PyTorch's that are not public stand, by how they begin."""
+
 PARTS = {
     "_accelerator": "runtime.devices.accelerators",
     "_amp": "runtime.devices.precision",

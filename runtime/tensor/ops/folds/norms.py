@@ -67,7 +67,8 @@ def vector_norm(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.dtype}"
         )
     if kind.is_complex:
-        x, kind = abs_(x), abs_(x)._read().kind
+        x = abs_(x)
+        kind, dtype = x._read().kind, None if dtype is None else dtype_of(dtype).to_real()
     axes = axes_of(dim, len(kind.shape))
     empty = not prod(kind.shape[a] for a in axes)
     if empty and (ord < 0 or ord == inf):
