@@ -18,9 +18,9 @@ DTYPES = [torch.float64, torch.int64, torch.complex128]
 
 
 def small(op: Any, dtype: torch.dtype, gradients: bool) -> list[Any]:
-    """Up to 12 samples from all over the list, without empty and very long ones."""
-    made = op.sample_inputs("cpu", dtype, requires_grad=gradients, num_input_tensors=[3], intersperse_empty_tensors=True)
-    fitting = list(made)
+    """Up to 12 samples from all over the list, of few tensors."""
+    options = {"num_input_tensors": [3], "intersperse_empty_tensors": True}
+    fitting = list(op.sample_inputs("cpu", dtype, requires_grad=gradients, **options))
     return fitting[:: max(1, len(fitting) // 12)]
 
 
@@ -37,7 +37,8 @@ def test_samples(op: Any, dtype: torch.dtype) -> None:
         for sample in small(op, dtype, gradients):
             try:
                 with settings.override(reference=True):
-                    found = [] if not hasattr(pullback, op.name) else [both(op, sample, 2 if dtype is torch.float64 else 1)]
+                    order = 2 if dtype is torch.float64 else 1
+                    found = [both(op, sample, order)] if hasattr(pullback, op.name) else []
                     found += [] if op.inplace_variant is None else [in_place(op, sample)]
             except Unsupported:
                 continue
@@ -54,7 +55,8 @@ def both(op: Any, sample: Any, order: int) -> str | None:
 
 def is_unwritten(error: Exception | None) -> bool:
     """Whether torch has no kernel for the dtype, which says nothing of what the result would be."""
-    return isinstance(error, NotImplementedError) or any(t in str(error) for t in ("not implemented for", "a bool tensor"))
+    said = ("not implemented for", "a bool tensor")
+    return isinstance(error, NotImplementedError) or any(t in str(error) for t in said)
 
 
 def in_place(op: Any, sample: Any) -> str | None:

@@ -15,9 +15,10 @@ from ..trace.tape import force
 from ..value.cells import cell_of, shown
 from ..value.core import Core, requires
 from ..value.dtypes import ALL, DType, dtype_of, get_default_dtype
-from ..value.paths import part_of
+from ..value.paths import Path, part_of
 from ..value.paths import strided as layout_of
 from ..value.promotion import wider
+from ..value.storage import Storage
 from ..value.writing import assign, check_writable
 from .required import check_tensors
 
@@ -225,8 +226,13 @@ def data_ptr(input: Tensor) -> int:
     array, storage = input._array(), input._storage
     if storage is None:
         return array.ctypes.data
+    return address(storage, input._path)
+
+
+def address(storage: Storage, path: Path) -> int:
+    """The address of a part of a memory now."""
     memory, cell, _ = storage.now()
-    return part_of(shown(force(cell)) if memory is None else memory, input._path).ctypes.data
+    return part_of(shown(force(cell)) if memory is None else memory, path).ctypes.data
 
 
 def nbytes(input: Tensor) -> int:
