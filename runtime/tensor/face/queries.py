@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.arranging.shapes import shape_of, whole_of
-from ..ops.elementwise.elementary import cast_to
 from ..trace.tape import force
 from ..value.cells import cell_of, shown
 from ..value.core import Core, requires
@@ -146,7 +145,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     elif isinstance(dtype, type):  # torch.LongTensor
         dtype = getattr(dtype, "kind", dtype)
     code = dtype_of(dtype).code
-    return input if code == input._read().kind.dtype else cast_to(input, code)
+    return input if code == input._read().kind.dtype else input.to(ALL[code])  # type: ignore[attr-defined]
 
 
 # ---- tensors

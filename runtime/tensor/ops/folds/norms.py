@@ -6,6 +6,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
+from .....compiler.ops.complex.pair import Pair
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import apply
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 def p_norm(m: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
     """(sum |x|^p)^(1/p); where it is zero, its slope is taken as 0."""
+    if isinstance(x, Pair):
+        return p_norm(m.real, m.abs(x), p, axes)
     size = m.abs(x)
     if p == 0:
         return total(m, m.select(m.eq(x, 0), 0, m.select(m.ne(x, 0), 1, x)), axes)
