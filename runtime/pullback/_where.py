@@ -21,8 +21,8 @@ NAMES_OF = {
     " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
     " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
     "runtime.nn.optimized": "compile",
-    "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
-    " int32 int64",
+    "runtime.tensor.value.dtypes": "Size bfloat16 bool_ chalf complex32 device float16 float32 float64"
+    " float8_e4m3fn float8_e5m2 get_default_dtype half int32 int64",
     "runtime.tensor.face.functions": "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor Generator"
     " IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
     " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
@@ -112,7 +112,7 @@ NAMES_OF = {
     "runtime.vmap": "vmap",
 }
 
-PREFIXES = {"_foreach_": "runtime.tensor.face.lists"}
+PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 
 PARTS = {

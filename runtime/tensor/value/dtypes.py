@@ -90,7 +90,10 @@ class Lacking:
         return self.name
 
 
-float16, bfloat16 = Lacking("float16"), Lacking("bfloat16")
+half = float16 = Lacking("float16")
+bfloat16, chalf = Lacking("bfloat16"), Lacking("complex32")
+complex32 = chalf
+float8_e4m3fn, float8_e5m2 = Lacking("float8_e4m3fn"), Lacking("float8_e5m2")
 
 _default = float32
 
