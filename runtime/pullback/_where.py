@@ -112,7 +112,7 @@ NAMES_OF = {
     "runtime.vmap": "vmap",
 }
 
-PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner"}
+PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 
 PARTS = {

@@ -9,7 +9,20 @@ import numpy as np
 
 from ..ops.arranging.creation import empty, finished, tensor
 from ..value.core import Core
-from ..value.dtypes import DType, bool_, dtype_of, float32, float64, get_default_dtype, int8, int16, int32, int64, uint8
+from ..value.dtypes import (
+    DType,
+    Size,
+    bool_,
+    dtype_of,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -30,6 +43,8 @@ def _class(name: str, dtype: DType) -> Any:
     def new(cls: Any, *args: Any) -> Any:
         if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
             return empty(*args, dtype=dtype)
+        if len(args) == 1 and isinstance(args[0], Size):
+            return empty(args[0], dtype=dtype)
         if len(args) > 1:
             raise TypeError(f"new(): {name} takes sizes or one sequence, got {len(args)} arguments")
         return tensor(args[0] if args else [], dtype=dtype)

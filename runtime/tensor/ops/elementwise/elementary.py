@@ -138,7 +138,13 @@ def _nothing(x: Any) -> Any:
     return x.m.number(False, x.value.type) if x.value.type.dtype == "bool" else 0
 
 
-clone = unary("clone", "CloneBackward0", lambda m, x: x, "common")
+_clone = unary("clone", "CloneBackward0", lambda m, x: x, "common")
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy; all memory is in one order, so the format has no effect."""
+    return _clone(input)
+
 
 
 def _cast(m: Any, x: Any, dtype: str) -> Any:
