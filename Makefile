@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs test lint demo test-peers test-array-api accuracy fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint demo test-peers test-clients test-array-api accuracy fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
 test: lint
@@ -27,6 +27,16 @@ docs: .venv/.ready-docs
 
 test-peers: .venv/.ready-peers
 	$(BIN)/python -m pytest -n auto tests/peers
+
+# Packages of others that import torch, with pullback under that name; compared with torch where that is installed.
+CLIENTS := tests/clients/packages.txt
+
+test-clients: .venv/.ready-test build/clients/.ready
+	$(BIN)/python -m pytest -n auto tests/clients
+
+build/clients/.ready: $(CLIENTS)
+	$(PIP) --no-deps --upgrade --target build/clients --requirement $(CLIENTS)
+	touch $@
 
 # Random programs, so many from this number on: make fuzz COUNT=500 SEED=20000. What is wrong is made small and printed.
 SEED ?= 0

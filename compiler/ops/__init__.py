@@ -25,7 +25,7 @@ from . import (
     source,
     tape,
 )
-from .complex import complex_matrices, complexes, fourier
+from .complex import complex_matrices, complexes, fourier, matrix_formulas
 from .linalg import factor, lapack, solutions, spectra
 from .scipy import (
     bessel,
@@ -46,7 +46,8 @@ from .scipy import (
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
-    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma", "memory",
-    "ordering", "polynomials", "reduce", "require", "shape", "solutions", "source", "special", "spectra",
+    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma",
+    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "solutions", "source",
+    "special", "spectra",
     "tape",
 ]

@@ -334,8 +334,8 @@ class Module(Convertible):
 
 def _read_quickly(cls: type[Module]) -> None:
     """What the tables hold stands in the instances, so where nobody else has written one `__getattr__` is only a name
-    that `super()` finds."""
-    if cls.__getattr__ is Module.__getattr__ and cls.__getattribute__ is object.__getattribute__:
+    that `super()` finds. Who writes `__setattr__` may put other tables in their place, unseen."""
+    if all(getattr(cls, n) is getattr(Module, n) for n in ("__getattr__", "__setattr__", "__getattribute__")):
         attributes_stand_in_instances(cls)
 
 

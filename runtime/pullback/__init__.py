@@ -60,7 +60,8 @@ if TYPE_CHECKING:
         real, resolve_conj, resolve_neg, view_as_complex, view_as_real,
     )
     from pullback.runtime.tensor.value.dtypes import (
-        Size, bfloat16, bool_, device, float16, float32, float64, get_default_dtype, int32, int64,
+        Size, bfloat16, bool_, chalf, complex32, device, float8_e4m3fn, float8_e5m2, float16, float32, float64,
+        get_default_dtype, half, int32, int64,
     )
     from pullback.runtime.tensor.reverse.modes import (
         enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
@@ -106,7 +107,7 @@ if TYPE_CHECKING:
         dstack, dtype, e, einsum, empty, empty_like, empty_permuted, empty_strided, eq, equal, erf, exp, exp2,
         expand_copy, expm1, eye, fill, finfo, fix, flatten, flip, fliplr, flipud, float_power, floor, floor_divide,
         fmax, fmin, fmod, frac, frexp, from_dlpack, from_numpy, frombuffer, full, full_like, gather, gcd, ge, ger,
-        get_device, get_rng_state, gradient, greater, greater_equal, gt, half, heaviside, histc, histogram, histogramdd,
+        get_device, get_rng_state, gradient, greater, greater_equal, gt, heaviside, histc, histogram, histogramdd,
         hsplit, hstack, hypot, iinfo, index_add, index_copy, index_fill, index_put, index_reduce, index_select, inf,
         initial_seed, inner, int8, int16, is_complex, is_conj, is_floating_point, is_inference, is_neg, is_nonzero,
         is_same_size, is_signed, is_tensor, isclose, isfinite, isin, isinf, isnan, isneginf, isposinf, isreal, kron,
@@ -157,32 +158,32 @@ __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "blackman_window", "block_diag", "bmm", "bool_", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
     "bucketize", "build", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "ceil_", "celu", "cfloat",
-    "chain_matmul", "channel_shuffle", "channels_last", "check", "checkpoint", "cholesky", "cholesky_inverse",
+    "chain_matmul", "chalf", "channel_shuffle", "channels_last", "check", "checkpoint", "cholesky", "cholesky_inverse",
     "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
-    "clone", "column_stack", "combinations", "complex64", "complex128", "concat", "concatenate", "cond", "conj",
-    "conj_physical", "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_similarity", "count_nonzero",
-    "cov", "cpu", "cross", "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "custom_formula",
-    "custom_jvp", "custom_vjp", "default_generator", "deg2rad", "deg2rad_", "det", "detach", "detach_", "device",
-    "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist",
-    "distributed", "distributions", "div", "divide", "dot", "double", "dropout", "dsplit", "dstack", "dtype", "e",
-    "einsum", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad", "eq", "equal",
+    "clone", "column_stack", "combinations", "complex32", "complex64", "complex128", "concat", "concatenate", "cond",
+    "conj", "conj_physical", "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_similarity",
+    "count_nonzero", "cov", "cpu", "cross", "cuda", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid",
+    "custom_formula", "custom_jvp", "custom_vjp", "default_generator", "deg2rad", "deg2rad_", "det", "detach",
+    "detach_", "device", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff",
+    "digamma", "dist", "distributed", "distributions", "div", "divide", "dot", "double", "dropout", "dsplit", "dstack",
+    "dtype", "e", "einsum", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad", "eq", "equal",
     "equations_of_motion", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy",
     "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "fft", "fill", "fill_", "finfo", "fix",
-    "fix_", "flatten", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floor", "floor_",
-    "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac", "frac_", "frexp", "from_dlpack", "from_numpy",
-    "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_default_device",
-    "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_threads", "get_rng_state", "gnvp",
-    "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window",
-    "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub", "hvp",
-    "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill",
-    "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int8",
-    "int16", "int32", "int64", "inverse", "is_autocast_enabled", "is_complex", "is_conj",
-    "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor", "isclose",
-    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacobian", "jacrev",
-    "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm", "lcm_",
-    "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linear_transpose", "linearize",
+    "fix_", "flatten", "flip", "fliplr", "flipud", "float8_e4m3fn", "float8_e5m2", "float16", "float32", "float64",
+    "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac", "frac_", "frexp",
+    "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func", "gather", "gcd", "gcd_", "ge", "geqrf",
+    "ger", "get_default_device", "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_threads",
+    "get_rng_state", "gnvp", "grad", "gradient", "greater", "greater_equal", "group_norm", "gt", "half",
+    "hamming_window", "hann_window", "hardshrink", "heaviside", "hessian", "histc", "histogram", "histogramdd",
+    "hsplit", "hstack", "hub", "hvp", "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit",
+    "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "int8", "int16", "int32", "int64", "inverse", "is_autocast_enabled",
+    "is_complex", "is_conj", "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled",
+    "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor",
+    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "jacfwd", "jacobian",
+    "jacrev", "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify", "layer_norm", "layout", "lcm",
+    "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linear_transpose", "linearize",
     "linspace", "load", "load_kernel", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_",
     "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or",
     "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack",
@@ -219,6 +220,7 @@ __all__ = [
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker
     from pullback._where import NAMES_OF as _NAMES_OF
     from pullback._where import PARTS as _PARTS
+    from pullback._where import PREFIXES as _PREFIXES
 
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
@@ -245,11 +247,11 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
     def __getattr__(name):
         if name in _PARTS:
             return [_load(part) for part in _PARTS[name].split()]
-        if name not in _WHERE:
+        where = _WHERE.get(name) or next((m for prefix, m in _PREFIXES.items() if name.startswith(prefix)), None)
+        if where is None:
             return _load("runtime.programs.refused").asked("torch", name)
         from importlib import import_module
 
-        where = _WHERE[name]
         if where == __name__:
             return import_module(f"{where}.{name}")
         value = getattr(_load(where), name)

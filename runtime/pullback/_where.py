@@ -21,8 +21,8 @@ NAMES_OF = {
     " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
     " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
     "runtime.nn.optimized": "compile",
-    "runtime.tensor.value.dtypes": "Size bfloat16 bool_ device float16 float32 float64 get_default_dtype"
-    " int32 int64",
+    "runtime.tensor.value.dtypes": "Size bfloat16 bool_ chalf complex32 device float16 float32 float64"
+    " float8_e4m3fn float8_e5m2 get_default_dtype half int32 int64",
     "runtime.tensor.face.functions": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor"
     " Generator HalfTensor IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
     " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
@@ -42,7 +42,7 @@ NAMES_OF = {
     " expand_copy expm1 eye fill finfo fix flatten flip fliplr flipud float"
     " float_power floor floor_divide fmax fmin fmod frac frexp from_dlpack"
     " from_numpy frombuffer full full_like gather gcd ge ger get_device"
-    " get_rng_state gradient greater greater_equal gt half heaviside histc histogram"
+    " get_rng_state gradient greater greater_equal gt heaviside histc histogram"
     " histogramdd hsplit hstack hypot iinfo index_add index_copy index_fill"
     " index_put index_reduce index_select inf initial_seed inner int int16 int8"
     " is_complex is_conj is_floating_point is_inference is_neg is_nonzero"
@@ -111,6 +111,9 @@ NAMES_OF = {
     "runtime.utils.files": "load save",
     "runtime.vmap": "vmap",
 }
+
+PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback"}
+"""Where names of PyTorch's that are not public stand, by how they begin."""
 
 PARTS = {
     "_accelerator": "runtime.devices.accelerators",

@@ -299,3 +299,18 @@ def test_what_torch_has_and_we_have_not() -> None:
     assert lacking == {
         "Container", "CrossMapLRN2d", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (2, 3)])
+def test_a_linear_layer_within_the_cross_entropy(sizes: tuple[int, ...]) -> None:
+    found = []
+    for t in (torch, pullback):
+        t.manual_seed(0)
+        options = {"out_features": sizes, "bias": True, "label_smoothing": 0.1, "weight": t.arange(1.0, 6.0)}
+        loss = t.nn.LinearCrossEntropyLoss(4, 5, **options)
+        x, target = t.randn(3, 4, requires_grad=True), t.randint(5, (3, *sizes))
+        made = [loss(x, target), loss(x, t.softmax(t.randn(3, 5, *sizes), 1))]
+        (made[0] + made[1]).backward()
+        found.append([*(m.item() for m in made), *x.grad.flatten().tolist(), *loss.linear.bias.grad.tolist()])
+        assert list(loss.state_dict()) == ["weight", "linear.weight", "linear.bias"]
+    assert found[1] == pytest.approx(found[0], rel=1e-5, abs=1e-6)

@@ -19,18 +19,18 @@ Complex = tuple[Any, Any]
 """The real and the imaginary part."""
 
 
-def _parts(z: np.ndarray, dtype: Any) -> np.ndarray:
+def parts(z: np.ndarray, dtype: Any) -> np.ndarray:
     wanted = np.complex64 if dtype == np.float32 else np.complex128
     return np.ascontiguousarray(z, wanted)[..., None].view(dtype)
 
 
-def _numbers(a: np.ndarray) -> np.ndarray:
+def numbers(a: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(a).view(np.complex64 if a.dtype == np.float32 else np.complex128)[..., 0]
 
 
 def _eig(a: np.ndarray, is_complex: int) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = each(lambda x: tuple(np.linalg.eig(x)), _numbers(a) if is_complex else a)
-    return _parts(values, a.dtype), _parts(vectors, a.dtype)
+    values, vectors = each(lambda x: tuple(np.linalg.eig(x)), numbers(a) if is_complex else a)
+    return parts(values, a.dtype), parts(vectors, a.dtype)
 
 
 def _types(a: Type, is_complex: int) -> tuple[Type, Type]:
@@ -111,21 +111,21 @@ eig = Library(
 # ---- Hermitian ones
 
 
-def _hermitian(rng: np.random.Generator, *shape: int) -> np.ndarray:
+def hermitian(rng: np.random.Generator, *shape: int) -> np.ndarray:
     z = rng.normal(size=shape) + 1j * rng.normal(size=shape)
-    return _parts(z @ np.swapaxes(z, -1, -2).conj() + np.eye(shape[-1]), np.dtype(float))
+    return parts(z @ np.swapaxes(z, -1, -2).conj() + np.eye(shape[-1]), np.dtype(float))
 
 
 def _sum(x: Complex, y: Complex) -> Complex:
     return x[0] + y[0], x[1] + y[1]
 
 
-def _eigh(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = each(lambda x: tuple(np.linalg.eigh(x)), _numbers(a))
-    return values, _parts(vectors, a.dtype)
+def _eigh(a: np.ndarray, upper: int) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = each(lambda x: tuple(np.linalg.eigh(x, "U" if upper else "L")), numbers(a))
+    return values, parts(vectors, a.dtype)
 
 
-def _eigh_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+def _eigh_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int) -> Any:
     """V (diag(gw) + (V^H gV - diag) / E) V^H, its Hermitian part: phases are free, so the diagonal is left out."""
     w, v = results[0], _split(m, results[1])
     adjoint, n = _adjoint(m, v), M.shape_of(w)[-1]
@@ -141,13 +141,13 @@ def _eigh_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 
 eigh = Library(
-    "complex_eigh", lambda a: (a.with_shape(a.shape[:-2]), a), _eigh, _eigh_pull, some=True,
-    samples=lambda rng: [([_hermitian(rng, 3, 3)], {}), ([_hermitian(rng, 2, 4, 4)], {})],
+    "complex_eigh", lambda a, upper: (a.with_shape(a.shape[:-2]), a), _eigh, _eigh_pull, {"upper": "axis"}, some=True,
+    samples=lambda rng: [([hermitian(rng, 3, 3)], {"upper": 0}), ([hermitian(rng, 2, 4, 4)], {"upper": 1})],
 )  # fmt: skip
 
 
 def _cholesky(a: np.ndarray) -> np.ndarray:
-    return _parts(each(np.linalg.cholesky, _numbers(a)), a.dtype)
+    return parts(each(np.linalg.cholesky, numbers(a)), a.dtype)
 
 
 def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
@@ -167,21 +167,22 @@ def _cholesky_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 cholesky = Library(
     "complex_cholesky", lambda a: a, _cholesky, _cholesky_pull,
-    samples=lambda rng: [([_hermitian(rng, 3, 3)], {}), ([_hermitian(rng, 2, 4, 4)], {})],
+    samples=lambda rng: [([hermitian(rng, 3, 3)], {}), ([hermitian(rng, 2, 4, 4)], {})],
 )  # fmt: skip
 
 # ---- singular values
 
 
-def _svd(a: np.ndarray) -> tuple[np.ndarray, ...]:
-    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=False)), _numbers(a))
-    return _parts(u, a.dtype), s, _parts(vh, a.dtype)
+def _svd(a: np.ndarray, full: int) -> tuple[np.ndarray, ...]:
+    u, s, vh = each(lambda x: tuple(np.linalg.svd(x, full_matrices=bool(full))), numbers(a))
+    return parts(u, a.dtype), s, parts(vh, a.dtype)
 
 
-def _svd_types(a: Type) -> tuple[Type, ...]:
+def _svd_types(a: Type, full: int) -> tuple[Type, ...]:
     *lead, rows, columns, _ = a.shape
     n = min(rows, columns)  # type: ignore[type-var]
-    return a.with_shape((*lead, rows, n, 2)), a.with_shape((*lead, n)), a.with_shape((*lead, n, columns, 2))
+    u, v = (rows, columns) if full else (n, n)
+    return a.with_shape((*lead, rows, u, 2)), a.with_shape((*lead, n)), a.with_shape((*lead, v, columns, 2))
 
 
 def _scaled_by(z: Complex, x: Any) -> Complex:
@@ -192,18 +193,24 @@ def _difference(x: Complex, y: Complex) -> Complex:
     return x[0] - y[0], x[1] - y[1]
 
 
-def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+def _zeros(m: Any, z: Complex) -> Complex:
+    return M.zeros(m, z[0]), M.zeros(m, z[1])
+
+
+def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any, full: int) -> Any:
     """That of real matrices with adjoints, and on the diagonal half of what turns the phases of U, over S.
 
     Wan and Zhang (2019), for functions that do not depend on the phases that vectors have in common.
     """
     (u, s, vh), n = (_split(m, results[0]), results[1], _split(m, results[2])), M.shape_of(results[1])[-1]
+    *_, rows, columns = M.shape_of(_split(m, inputs[0])[0])
+    u, vh = (tuple(M.corner(m, p, *size) for p in z) for z, size in ((u, (rows, n)), (vh, (n, columns))))
     nothing = M.zeros(m, M.diagonals(m, s))
     middle: Complex = (nothing if cts[1] is None else M.diagonals(m, cts[1]), nothing)
     if cts[0] is None and cts[2] is None:
         return [_joined(m, _product(m, _product(m, u, middle), vh))]
     gu, gvh = (
-        tuple(M.zeros(m, part) for part in value) if ct is None else _split(m, ct)
+        _zeros(m, value) if ct is None else tuple(M.corner(m, p, *M.shape_of(value[0])[-2:]) for p in _split(m, ct))
         for ct, value in ((cts[0], u), (cts[2], vh))
     )
     uh, v, gv = _adjoint(m, u), _adjoint(m, vh), _adjoint(m, gvh)  # type: ignore[arg-type]
@@ -220,7 +227,6 @@ def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     middle = _sum(middle, _scaled_by(skew(turns), across))
     middle = _sum(middle, _scaled_by(skew(_product(m, vh, gv)), down))
     made = _product(m, _product(m, u, (middle[0], middle[1] + phases)), vh)
-    *_, rows, columns = M.shape_of(_split(m, inputs[0])[0])
     if rows > n:
         scaled = _scaled_by(gu, 1.0 / M.rows(m, s, rows))  # type: ignore[arg-type]
         made = _sum(made, _product(m, _difference(scaled, _product(m, u, _product(m, uh, scaled))), vh))
@@ -231,16 +237,16 @@ def _svd_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 
 svd = Library(
-    "complex_svd", _svd_types, _svd, _svd_pull, some=True,
-    samples=lambda rng: [([rng.normal(size=shape)], {}) for shape in ((3, 3, 2), (2, 4, 3, 2), (3, 4, 2))],
+    "complex_svd", _svd_types, _svd, _svd_pull, {"full": "axis"}, some=True,
+    samples=lambda rng: [([rng.normal(size=shape)], {"full": 0}) for shape in ((3, 3, 2), (2, 4, 3, 2), (3, 4, 2))],
 )  # fmt: skip
 
 # ---- determinants
 
 
 def _slogdet(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sign, size = np.linalg.slogdet(_numbers(a))
-    return _parts(np.asarray(sign), a.dtype), np.asarray(size)
+    sign, size = np.linalg.slogdet(numbers(a))
+    return parts(np.asarray(sign), a.dtype), np.asarray(size)
 
 
 def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
@@ -259,7 +265,7 @@ def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 slogdet = Library(
     "complex_slogdet", lambda a: (a.with_shape((*a.shape[:-3], 2)), a.with_shape(a.shape[:-3])), _slogdet,
     _slogdet_pull, some=True,
-    samples=lambda rng: [([_hermitian(rng, 3, 3)], {}), ([rng.normal(size=(2, 4, 4, 2))], {})],
+    samples=lambda rng: [([hermitian(rng, 3, 3)], {}), ([rng.normal(size=(2, 4, 4, 2))], {})],
 )  # fmt: skip
 
-__all__ = ["cholesky", "eig", "eigh", "slogdet", "svd"]
+__all__ = ["cholesky", "eig", "eigh", "hermitian", "numbers", "parts", "slogdet", "svd"]

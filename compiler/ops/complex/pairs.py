@@ -30,12 +30,12 @@ class Complex:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         real, formula = getattr(self.real, name), FORMULAS.get(name)
 
-        def function(*args: Any) -> Any:
+        def function(*args: Any, **attributes: Any) -> Any:
             if not any(isinstance(a, Pair) for a in args):
-                return real(*args)
+                return real(*args, **attributes)
             if formula is None:
                 raise NotImplementedError(f"{name} of complex numbers")
-            return formula(self, *args)
+            return formula(self, *args, **attributes)
 
         return function
 

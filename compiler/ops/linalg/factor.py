@@ -51,7 +51,7 @@ cholesky = Library(
 )  # fmt: skip
 
 
-def _minor(a: np.ndarray) -> np.ndarray:
+def minor(a: np.ndarray) -> np.ndarray:
     """The order of the first leading minor that is not positive, 0 if all are."""
     made = np.zeros(a.shape[:-2], np.int32)
     for at in np.ndindex(made.shape):
@@ -68,10 +68,10 @@ def _is_positive(a: np.ndarray) -> bool:
         return False
 
 
-cholesky_info = Library("cholesky_info", lambda a: scalar(a).with_dtype("i32"), _minor, samples=_positives)
+cholesky_info = Library("cholesky_info", lambda a: scalar(a).with_dtype("i32"), minor, samples=_positives)
 
 
-def _lu_types(a: Type) -> tuple[Type, ...]:
+def lu_types(a: Type) -> tuple[Type, ...]:
     *lead, rows, columns = a.shape
     n = min(rows, columns)  # type: ignore[type-var]
     return a, Type("i32", (*lead, n)), Type("i32", tuple(lead))
@@ -92,21 +92,21 @@ permutation = Library(
 )
 
 
-def _lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
+def lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     """Of P L U, where L may go on below the square part, or U beside it."""
     (a,), (packed, pivots, _), ct = inputs, results, cts[0]
     *_, rows, columns = M.shape_of(a)
     n = min(rows, columns)
     square, g = M.corner(m, packed, n, n), M.corner(m, ct, n, n)
     low, up = M.lower(m, square, -1) + M.identity(m, square), M.upper(m, square)
-    of_low = M.product(m, M.turned(m, low), M.lower(m, g, -1))
-    of_up = M.product(m, M.upper(m, g), M.turned(m, up))
+    of_low = M.product(m, M.adjoint(m, low), M.lower(m, g, -1))
+    of_up = M.product(m, M.upper(m, g), M.adjoint(m, up))
     if columns > n:
         rest, rest_ct = (M.block(m, x, 0, n, n, columns - n) for x in (packed, ct))
-        of_low = of_low - M.product(m, rest_ct, M.turned(m, rest))
+        of_low = of_low - M.product(m, rest_ct, M.adjoint(m, rest))
     if rows > n:
         rest, rest_ct = (M.block(m, x, n, 0, rows - n, n) for x in (packed, ct))
-        of_up = of_up - M.product(m, M.turned(m, rest), rest_ct)
+        of_up = of_up - M.product(m, M.adjoint(m, rest), rest_ct)
     middle = M.lower(m, of_low, -1) + M.upper(m, of_up)
     made = _solved_right(m, m.triangular(low, middle, upper=0, turned=1), up)
     if columns > n:
@@ -117,20 +117,20 @@ def _lu_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 
 def _solved_right(m: Any, x: Any, up: Any) -> Any:
-    """x times the inverse of the transpose."""
-    return M.turned(m, m.triangular(up, M.turned(m, x), upper=1, turned=0))
+    """x times the inverse of the adjoint."""
+    return M.adjoint(m, m.triangular(up, M.adjoint(m, x), upper=1, turned=0))
 
 
-lu_factor = Library("lu_factor", _lu_types, lu, _lu_pull, samples=rectangles)
+lu_factor = Library("lu_factor", lu_types, lu, lu_pull, samples=rectangles)
 
 
-def _qr_types(a: Type, mode: str) -> tuple[Type, Type]:
+def qr_types(a: Type, mode: str) -> tuple[Type, Type]:
     *lead, rows, columns = a.shape
     n = rows if mode == "complete" else min(rows, columns)  # type: ignore[type-var]
     return a.with_shape((*lead, rows, n)), a.with_shape((*lead, n, columns))
 
 
-def _qr_pull(m: Any, inputs: Any, results: Any, cts: Any, mode: str) -> Any:
+def qr_pull(m: Any, inputs: Any, results: Any, cts: Any, mode: str) -> Any:
     (a,), (q, r), (gq, gr) = inputs, results, cts
     *_, rows, columns = M.shape_of(a)
     if mode == "complete" and rows > columns:
@@ -140,29 +140,29 @@ def _qr_pull(m: Any, inputs: Any, results: Any, cts: Any, mode: str) -> Any:
         return [_qr_tall(m, q, r, gq, gr)]
     first = M.corner(m, r, rows, rows)
     g_first, g_rest = M.corner(m, gr, rows, rows), M.block(m, gr, 0, rows, rows, columns - rows)
-    gq = gq + M.product(m, M.block(m, a, 0, rows, rows, columns - rows), M.turned(m, g_rest))
+    gq = gq + M.product(m, M.block(m, a, 0, rows, rows, columns - rows), M.adjoint(m, g_rest))
     return [M.beside(m, _qr_tall(m, q, first, gq, g_first), M.product(m, q, g_rest))]
 
 
 def _qr_tall(m: Any, q: Any, r: Any, gq: Any, gr: Any) -> Any:
-    middle = M.product(m, r, M.turned(m, gr)) - M.product(m, M.turned(m, gq), q)
+    middle = M.product(m, r, M.adjoint(m, gr)) - M.product(m, M.adjoint(m, gq), q)
     low = M.lower(m, middle, -1)
-    both = low + M.turned(m, low) + M.where(m, middle, M.on_diagonal)
-    return M.turned(m, m.triangular(r, M.turned(m, gq + M.product(m, q, both)), upper=1, turned=0))
+    both = low + M.adjoint(m, low) + M.real_diagonal(m, middle)
+    return M.adjoint(m, m.triangular(r, M.adjoint(m, gq + M.product(m, q, both)), upper=1, turned=0))
 
 
 qr = Library(
-    "qr", _qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), _qr_pull, {"mode": "word"},
+    "qr", qr_types, lambda a, mode: tuple(np.linalg.qr(a, mode)), qr_pull, {"mode": "word"},
     samples=lambda rng: rectangles(rng, mode="reduced"),
 )  # fmt: skip
 
 
-def _geqrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def packed_qr(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     packed, tau = np.linalg.qr(a, "raw")
     return np.swapaxes(packed, -1, -2), tau
 
 
-def _geqrf_types(a: Type) -> tuple[Type, Type]:
+def geqrf_types(a: Type) -> tuple[Type, Type]:
     *lead, rows, columns = a.shape
     return a, a.with_shape((*lead, min(rows, columns)))  # type: ignore[type-var]
 
@@ -171,4 +171,4 @@ def _geqrf_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
     return [m(refused(m.b, type=inputs[0].value.type, text="the derivative of geqrf is not implemented"))]
 
 
-geqrf = Library("geqrf", _geqrf_types, _geqrf, _geqrf_pull, samples=rectangles)
+geqrf = Library("geqrf", geqrf_types, packed_qr, _geqrf_pull, samples=rectangles)

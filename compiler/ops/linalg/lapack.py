@@ -75,13 +75,18 @@ def _lu_of_columns(lu: np.ndarray, start: int, stop: int, pivots: np.ndarray, in
     """Eliminate below the diagonal in these columns; rows are swapped as a whole."""
     batch = np.arange(len(lu))
     for k in range(start, stop):
-        at = k + np.argmax(np.abs(lu[:, k:, k]), axis=1)
+        at = k + np.argmax(_sizes(lu[:, k:, k]), axis=1)
         pivots[:, k] = at + 1
         lu[batch, k], lu[batch, at] = lu[batch, at], lu[batch, k].copy()
         head = lu[:, k, k]
         info[(info == 0) & (head == 0)] = k + 1
         lu[:, k + 1 :, k] /= np.where(head == 0, 1, head)[:, None]
         lu[:, k + 1 :, k + 1 : stop] -= lu[:, k + 1 :, k, None] * lu[:, k, None, k + 1 : stop]
+
+
+def _sizes(x: np.ndarray) -> np.ndarray:
+    """By which LAPACK chooses pivots, also of complex numbers."""
+    return np.abs(x.real) + np.abs(x.imag) if np.iscomplexobj(x) else np.abs(x)
 
 
 def order_of(pivots: np.ndarray, rows: int) -> np.ndarray:

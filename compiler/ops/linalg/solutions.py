@@ -13,6 +13,7 @@ import numpy as np
 
 from ...ir.graph import Value
 from ...ir.types import Type
+from ..complex.pair import Pair
 from ..library import Library, each, near_one, rectangles, right_side, square
 from ..shape import transpose
 from ..source import iota
@@ -172,12 +173,16 @@ triangular = Library(
 
 
 def solved(m: Any, a: Any, b: Any, turned: bool = False) -> Any:
-    """X with A X = B or A' X = B."""
+    """X with A X = B or A' X = B, the adjoint of complex ones."""
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        return m.solve(m.pair(a), m.pair(b), turned=int(turned))
     return m(m.b.emit(solve, a.value, b.value, turned=int(turned))[0])
 
 
 def substituted(m: Any, a: Any, b: Any, upper: bool = False, turned: bool = False) -> Any:
-    """X with T X = B or T' X = B, for a triangle T of A."""
+    """X with T X = B or T' X = B, for a triangle T of A, the adjoint of a complex one."""
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        return m.triangular(m.pair(a), m.pair(b), upper=int(upper), turned=int(turned))
     return m(m.b.emit(triangular, a.value, b.value, upper=int(upper), turned=int(turned))[0])
 
 

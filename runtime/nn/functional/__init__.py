@@ -45,7 +45,13 @@ from .activations import (
     threshold_,
 )
 from .attention import multi_head_attention_forward, scaled_dot_product_attention
-from .classes import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, nll_loss
+from .classes import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    linear_cross_entropy,
+    nll_loss,
+)
 from .ctc import ctc_loss
 from .distances import cosine_similarity, normalize, pairwise_distance, pdist
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
@@ -161,6 +167,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

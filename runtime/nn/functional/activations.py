@@ -11,6 +11,7 @@ from typing import Any
 
 from ...tensor.face.inplace import in_place
 from ...tensor.face.tensor import Tensor
+from ...tensor.ops.elementwise.bends import hardshrink, prelu
 from ...tensor.ops.elementwise.elementary import logsigmoid, sigmoid, tanh
 from ...tensor.ops.elementwise.elementary import relu as _relu
 from ...tensor.ops.elementwise.elementary import silu as _silu
@@ -60,10 +61,6 @@ def _softplus(m: Any, x: Any, beta: Any, threshold: Any) -> Any:
     return m.select(m.gt(steep, threshold), x, m.softplus(steep) / beta)
 
 
-def _hardshrink(m: Any, x: Any, lambd: Any) -> Any:
-    return m.select(m.and_(m.ge(x, -lambd), m.le(x, lambd)), 0, x)
-
-
 def _softshrink(m: Any, x: Any, lambd: Any) -> Any:
     """At NaN the slope is 1, at infinity within an infinite lambd 0."""
     return m.select(m.and_(m.ge(x, -lambd), m.le(x, lambd)), 0, m.select(m.lt(x, 0), x + lambd, x - lambd))
@@ -71,11 +68,6 @@ def _softshrink(m: Any, x: Any, lambd: Any) -> Any:
 
 def _leaky(m: Any, x: Any, slope: Any) -> Any:
     return m.select(m.gt(x, 0), x, slope * x)
-
-
-def _prelu(m: Any, x: Any, weight: Any) -> Any:
-    shape = shape_of(x)
-    return m.select(m.gt(x, 0), x, wide(m, weight, shape) * x)
 
 
 def _threshold(m: Any, x: Any, threshold: Any, value: Any) -> Any:
@@ -100,10 +92,8 @@ MISH = Operation("mish", "MishBackward0", lambda m, x: x * m.tanh(m.softplus(x))
 SOFTPLUS = Operation("softplus", "SoftplusBackward0", _softplus, "first", True)
 SOFTSIGN = Operation("softsign", "DivBackward0", lambda m, x: x / (1 + m.abs(x)), "float")
 TANHSHRINK = Operation("tanhshrink", "SubBackward0", lambda m, x: x - m.tanh(x), "float", loose=((INPUT, 0),))
-HARDSHRINK = Operation("hardshrink", "HardshrinkBackward0", _hardshrink, "first", True)
 SOFTSHRINK = Operation("softshrink", "SoftshrinkBackward0", _softshrink, "first", True)
 LEAKY = Operation("leaky_relu", "LeakyReluBackward0", _leaky, "common", True)
-PRELU = Operation("prelu", "PreluKernelBackward0", _prelu)
 THRESHOLD = Operation("threshold", "ThresholdBackward0", _threshold, "first", True)
 GLU = Operation("glu", "GluBackward0", _glu)
 
@@ -240,11 +230,6 @@ def tanhshrink(input: Tensor) -> Tensor:
     return apply(TANHSHRINK, (input,))
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 within -lambd .. lambd, else x."""
-    return apply(HARDSHRINK, (_float("hardshrink", input), real(lambd)))
-
-
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 within -lambd .. lambd."""
     if not lambd >= 0:
@@ -259,30 +244,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def _apply_leaky(input: Tensor, operation: Operation, slope: float) -> Tensor:
     return apply(operation, (_float("leaky_relu", input), slope))
-
-
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x, or weight * x where x is not positive; a weight for each channel (dimension 1), or one for all."""
-    _float("prelu", input)
-    need_tensor("prelu", "weight", weight)
-    shape, slopes = size_of(input), size_of(weight)
-    if input._read().kind.dtype != weight._read().kind.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
-    if weight._read().kind.size != 1:
-        channels = shape[1] if len(shape) > 1 else 1
-        if not shape:
-            raise RuntimeError("Not allow zero-dim input tensor.")
-        if weight._read().kind.size != channels:
-            raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers ="
-                f" {weight._read().kind.size} and channel size = {channels}."
-            )
-    if len(slopes) > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(slopes)}")
-    layout = tuple(weight._read().kind.size if a == 1 else 1 for a in range(len(shape)))
-    if len(slopes) != len(shape) and len(shape) != 1:
-        weight = weight.reshape(layout)
-    return apply(PRELU, (input, weight))
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:

@@ -13,6 +13,7 @@ from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import Core, apply
 from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape
+from .linear import linear
 from .losing import chosen, reduced, unreduced
 from .terms import along, counting, need_tensor, shape_of, size_of, total, wide
 
@@ -227,6 +228,24 @@ LIKELY = {r: Operation("cross_entropy", "DivBackward1" if r == "mean" else "NegB
           for r in ("mean", "sum", "none")}
 
 
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+    weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+    label_smoothing: float = 0.0, options: None = None,
+) -> Tensor:  # fmt: skip
+    """`cross_entropy` of what `linear_weight` [classes, *sizes, features] makes of `input` [batch, features]."""
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy: there are no options; the logits share kernels with the loss")
+    classes, *sizes, features = size_of(linear_weight)
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    made = linear(input, linear_weight.reshape(-1, features), bias)
+    made = made.reshape(*size_of(input)[:-1], classes, *sizes)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        made, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -266,4 +285,6 @@ def _check_weight(weight: Any, classes: int) -> None:
                            f" classes but got weight tensor of shape: {list(size_of(weight))}")
 
 
-__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "nll_loss"]
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "linear_cross_entropy", "nll_loss",
+]  # fmt: skip

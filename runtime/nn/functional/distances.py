@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....compiler.ops.complex.pair import Pair
 from ....compiler.ops.index import take
 from ....compiler.ops.reduce import max_, min_
 from ...tensor.face.tensor import Tensor
@@ -23,6 +24,8 @@ from .terms import need_tensor, shape_of, size_of, total
 
 def length(m: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
     """The p-norm over axes; where it is 0 its slope is taken as 0."""
+    if isinstance(x, Pair):
+        return length(m.real, m.abs(x), p, axes)
     if p == 0:
         return total(m, converted(m, m.ne(x, 0), x.value.type.dtype), axes)
     size = m.abs(x)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ....compiler.ops.complex.pair import Pair
 from ...tensor.face.inplace import in_place
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.elementwise.arithmetic import mul
@@ -241,8 +242,22 @@ def group_norm(
 def _rms(m: Any, x: Any, *rest: Any) -> Any:
     *weights, axes, eps = rest
     shape = shape_of(x)
+    if isinstance(x, Pair):
+        return _complex_rms(m, x, weights, axes, eps)
     y = x * back(m, 1 / m.sqrt(mean(m, x * x, axes) + eps), shape, axes)
     return y * back(m, weights[0], shape, tuple(a for a in range(len(shape)) if a not in axes)) if weights else y
+
+
+def _complex_rms(m: Any, x: Pair, weights: list[Any], axes: Shape, eps: float) -> Pair:
+    """As PyTorch has it: by the root of the mean of squares, which are complex, and not of sizes."""
+
+    def laid(z: Pair, others: Shape) -> Pair:
+        return Pair(m, *(back(m.real, part, shape_of(x), others) for part in (z.re, z.im)))
+
+    square = x * x
+    root = m.sqrt(Pair(m, *(mean(m.real, part, axes) for part in (square.re, square.im))) + eps)
+    y = x * laid(m.pair(1.0, root) / root, axes)
+    return y * laid(weights[0], tuple(a for a in range(len(shape_of(x))) if a not in axes)) if weights else y
 
 
 RMS = Operation("rms_norm", "MulBackward0", _rms)

@@ -65,6 +65,11 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         super().__init__(empty(0, dtype=dtype))
 
 
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, _Uninitialized)
+
+
 def _sized(held: Any, *shape: int) -> None:
     """Give a tensor its shape, if it waits for one."""
     if isinstance(held, _Uninitialized):

@@ -1,3 +1,4 @@
 """Invertible functions of values; see pullback.runtime.distributions.transforms."""
 
+from pullback.runtime.distributions.transform import _InverseTransform as _InverseTransform
 from pullback.runtime.distributions.transforms import *  # noqa: F403

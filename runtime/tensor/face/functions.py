@@ -182,7 +182,6 @@ meshgrid, cartesian_prod, combinations, vander = D.meshgrid, D.cartesian_prod, D
 
 bool, int, long, float, double = T.bool_, T.int32, T.int64, T.float32, T.float64
 uint8, int8, int16, short = T.uint8, T.int8, T.int16, T.int16
-half = T.float16
 uint16, uint32, uint64 = T.uint16, T.uint32, T.uint64
 
 

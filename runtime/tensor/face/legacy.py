@@ -11,6 +11,7 @@ from ..ops.arranging.creation import empty, finished, tensor
 from ..value.core import Core
 from ..value.dtypes import (
     DType,
+    Size,
     bfloat16,
     bool_,
     dtype_of,
@@ -44,6 +45,8 @@ def _class(name: str, dtype: DType) -> Any:
     def new(cls: Any, *args: Any) -> Any:
         if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
             return empty(*args, dtype=dtype)
+        if len(args) == 1 and isinstance(args[0], Size):
+            return empty(args[0], dtype=dtype)
         if len(args) > 1:
             raise TypeError(f"new(): {name} takes sizes or one sequence, got {len(args)} arguments")
         return tensor(args[0] if args else [], dtype=dtype)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.arranging.shapes import shape_of, whole_of
-from ..ops.elementwise.elementary import cast_to
 from ..trace.tape import force
 from ..value.cells import cell_of, shown
 from ..value.core import Core, requires
 from ..value.dtypes import ALL, LARGEST, DType, bfloat16, dtype_of, epsilon, get_default_dtype
-from ..value.paths import part_of
+from ..value.paths import Path, part_of
 from ..value.paths import strided as layout_of
 from ..value.promotion import wider
+from ..value.storage import Storage
 from ..value.writing import assign, check_writable
 from .required import check_tensors
 
@@ -151,7 +151,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     elif isinstance(dtype, type):  # torch.LongTensor
         dtype = getattr(dtype, "kind", dtype)
     code = dtype_of(dtype).code
-    return input if code == input._read().kind.dtype else cast_to(input, code)
+    return input if code == input._read().kind.dtype else input.to(ALL[code])  # type: ignore[attr-defined]
 
 
 # ---- tensors
@@ -231,8 +231,13 @@ def data_ptr(input: Tensor) -> int:
     array, storage = input._array(), input._storage
     if storage is None:
         return array.ctypes.data
+    return address(storage, input._path)
+
+
+def address(storage: Storage, path: Path) -> int:
+    """The address of a part of a memory now."""
     memory, cell, _ = storage.now()
-    return part_of(shown(force(cell)) if memory is None else memory, input._path).ctypes.data
+    return part_of(shown(force(cell)) if memory is None else memory, path).ctypes.data
 
 
 def nbytes(input: Tensor) -> int:

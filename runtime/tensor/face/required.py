@@ -45,7 +45,7 @@ def older_order(function: Callable[..., Any], count: int, names: tuple[str, ...]
     """
     tensors, numbers = ([g for g in given if isinstance(g, Core) is wanted] for wanted in (True, False))
     name = function.__name__
-    if len(tensors) != count or len(numbers) > len(names):
+    if len(tensors) != count or len(numbers) > len(names) or not isinstance(given[-1], Core):
         raise TypeError(f"{name}() takes {count} positional arguments but {len(given)} were given")
     options = dict(zip(names, numbers, strict=False))
     text = ", ".join(f"{n}={v}" for n, v in options.items())

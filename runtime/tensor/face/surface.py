@@ -11,6 +11,7 @@ from ..ops.arranging import ranges as R
 from ..ops.arranging import shapes as S
 from ..ops.arranging import strides as Z
 from ..ops.elementwise import arithmetic as A
+from ..ops.elementwise import bends as BE
 from ..ops.elementwise import bits as BB
 from ..ops.elementwise import complexes as CX
 from ..ops.elementwise import elementary as E
@@ -28,6 +29,7 @@ from ..ops.matrices import products as P
 from ..value.core import Core
 from ..value.dtypes import ALL, DType, bfloat16, float16, int8, int16, uint8
 from . import queries as QQ
+from . import storages as ST
 from .inplace import in_place, reshaping
 
 
@@ -82,10 +84,28 @@ class Questions(PointwiseInPlace):
     is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = is_mkldnn = is_sparse_csr = False
 
     is_conj, is_neg, get_device = QQ.is_conj, QQ.is_neg, QQ.get_device
+    const_data_ptr, is_distributed, name = QQ.data_ptr, QQ.is_conj, None
+    new, storage, untyped_storage, as_subclass = ST.new, ST.storage, ST.untyped_storage, ST.as_subclass
+    hardshrink, prelu, _conj = BE.hardshrink, BE.prelu, CX.conj
     is_pinned = is_shared = is_conj
 
     def ndimension(self) -> int:
         return len(self._read().kind.shape)
+
+    def dim_order(self) -> tuple[int, ...]:
+        return tuple(range(len(self._read().kind.shape)))
+
+    def sparse_dim(self) -> int:
+        return 0
+
+    def _is_all_true(self) -> object:
+        return self.all()  # type: ignore[attr-defined]
+
+    def _is_any_true(self) -> object:
+        return self.any()  # type: ignore[attr-defined]
+
+    def __reversed__(self) -> object:
+        return self.flip(0) if self._read().kind.shape else self  # type: ignore[attr-defined]
 
     def dense_dim(self) -> int:
         return len(self._read().kind.shape)

@@ -26,6 +26,13 @@ def functional_call(
         return module(*given, **(kwargs or {}))
 
 
+def reparametrized(module: Any, parameters_and_buffers: Mapping[str, Any], **options: Any) -> Any:
+    """A block in which the module has these tensors in place of its own."""
+    if options.pop("tie_weights", False) or (options and set(options) != {"strict"}):
+        raise NotImplementedError(f"_reparametrize_module with {', '.join(options) or 'tie_weights'}")
+    return _swapped(module, parameters_and_buffers, options.get("strict", False))
+
+
 @contextmanager
 def _swapped(module: Any, tensors: Mapping[str, Any], strict: bool) -> Iterator[None]:
     places = {}

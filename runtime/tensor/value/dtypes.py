@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.types import FLOATING, STORED
+from ....compiler.ir.types import STORED
 
 COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
 """The dtypes of complex numbers, which the graph has as pairs."""
@@ -19,22 +19,26 @@ CODES = {dtype: code for code, dtype in (STORED | COMPLEX).items()}
 
 
 class DType:
-    """An element kind.  There is one object for each, so `is` and `==` agree."""
+    """An element kind.  There is one object for each, so `is` and `==` agree.
 
-    __slots__ = ("name", "code", "numpy")
+    Some are names only, of which there are no tensors: they are not in `ALL`, and have no code or no `numpy`.
+    """
 
-    def __init__(self, name: str, code: str) -> None:
-        self.name, self.code = name, code
+    __slots__ = ("name", "code", "numpy", "itemsize")
+
+    def __init__(self, name: str, code: str, itemsize: int = 0) -> None:
+        self.name, self.code, self.itemsize = name, code, itemsize
         if code in STORED or code in COMPLEX:
             self.numpy = (STORED | COMPLEX)[code]
+            self.itemsize = self.numpy.itemsize
 
     @property
     def is_floating_point(self) -> bool:
-        return self.code in FLOATING
+        return self.name.startswith(("float", "bfloat"))
 
     @property
     def is_complex(self) -> bool:
-        return self.code in COMPLEX
+        return self.name.startswith("complex")
 
     def to_real(self) -> DType:
         """The dtype of its parts, if it is complex."""
@@ -43,10 +47,6 @@ class DType:
     def to_complex(self) -> DType:
         """The complex dtype whose parts have this one."""
         return {"f64": complex128}.get(self.code, complex64 if self.is_floating_point else self)
-
-    @property
-    def itemsize(self) -> int:
-        return self.numpy.itemsize if hasattr(self, "numpy") else 2
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -59,9 +59,11 @@ bool_ = DType("bool", "bool")
 uint8, int8, int16 = DType("uint8", "u8"), DType("int8", "i8"), DType("int16", "i16")
 uint16, uint32, uint64 = DType("uint16", "u16"), DType("uint32", "u32"), DType("uint64", "u64")
 int32, int64 = DType("int32", "i32"), DType("int64", "i64")
-float16, bfloat16 = DType("float16", "f16"), DType("bfloat16", "bf16")
+float16, bfloat16 = DType("float16", "f16"), DType("bfloat16", "bf16", 2)
+half, float8_e4m3fn, float8_e5m2 = float16, DType("float8_e4m3fn", "", 1), DType("float8_e5m2", "", 1)
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
 complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
+chalf = complex32 = DType("complex32", "", 4)
 
 ALL = {
     d.code: d for d in (
@@ -72,7 +74,6 @@ ALL = {
 
 LARGEST = {"f16": 65504.0, "bf16": (2 - 2.0**-7) * 2.0**127}
 """The largest number of the floats that others compute for."""
-
 
 
 def epsilon(dtype: DType) -> float:
@@ -107,7 +108,9 @@ def dtype_of(what: Any, name: str = "dtype") -> DType:
     """The DType that `what` means: one of ours, a NumPy dtype, or Python's float, int or bool."""
     if isinstance(what, DType):
         if what.code not in ALL:
-            raise NotImplementedError(f"tensors of {what!r} need ml_dtypes: pip install 'pullback[bfloat16]'")
+            known = ", ".join(map(repr, ALL.values()))
+            fix = "install ml_dtypes: pip install 'pullback[bfloat16]'" if what is bfloat16 else f"there are {known}"
+            raise NotImplementedError(f"elements of dtype {what!r} are not supported; {fix}")
         return what
     if what is float:
         return _default

@@ -14,9 +14,7 @@ import numpy as np
 
 from ....ops.complex import complex_matrices
 from ...array import FUNCTIONS, Array, implements
-from ...errors import TraceError, message
 from ...promotion import result_dtype
-from ...tracing import user_line
 from ..complexes import ANY, joined, own
 from ..reductions import Axis, amax, sum_, traced
 from ..shaping import concatenate, expand_dims
@@ -148,7 +146,8 @@ def eigvals(a: Any) -> Array:
 def eigh(a: Any, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    values, vectors = emitted(complex_matrices.eigh, _paired(_hermitian(matrices("eigh", a), UPLO.upper() == "U")))
+    x = _hermitian(matrices("eigh", a), UPLO.upper() == "U")
+    values, vectors = emitted(complex_matrices.eigh, _paired(x), upper=0)
     return _EIGH(values, _unpaired(vectors))
 
 
@@ -176,10 +175,8 @@ def singular_values(x: Any, /) -> Array:
 @own(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a, square=False)
-    if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
-        said = "np.linalg.svd of complex matrices with vectors beyond the singular values"
-        raise TraceError(message(said, user_line(), "pass full_matrices=False"))
-    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x))
+    beyond = compute_uv and full_matrices and x.shape[-2] != x.shape[-1]
+    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x), full=int(beyond))
     return _SVD(_unpaired(u), s, _unpaired(vh)) if compute_uv else s
 
 

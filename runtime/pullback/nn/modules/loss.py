@@ -11,6 +11,7 @@ from pullback.runtime.nn.layers.losses import (  # noqa: F401
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MarginRankingLoss,
     MSELoss,
     MultiLabelMarginLoss,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ...trace.tape import force
 from ...value.axes import axis_of, sizes
 from ...value.cells import Cell
 from ...value.core import Core, apply, requires
-from ...value.paths import strided
+from ...value.paths import part_of, strided
 from ...value.views import alias, view
 from ...value.writing import check_normal, moved
 from ..elementwise.elementary import clone
@@ -74,11 +73,18 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     size_of_memory = input._read().kind.size
-    whole = prod(whole_of(input)) == size_of_memory
-    if input._path and not (whole and strided(whole_of(input), input._path).flags.c_contiguous):
-        raise NotImplementedError(
-            "as_strided() of a view: its memory is that of another tensor. Call it on that one, or on a clone()"
-        )
+    if input._path:
+        whole = strided(whole_of(input))
+        part = part_of(whole, input._path)
+        first = part.ctypes.data - whole.ctypes.data if part.size else 0
+        offset = 0 if storage_offset is None else offset - first
+        last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        beyond = 0 not in shape and last >= size_of_memory and part.size < whole.size
+        if not part.flags.c_contiguous or offset < 0 or beyond:
+            raise NotImplementedError(
+                "as_strided() of a view: its memory is that of another tensor, of which this reaches elements that are"
+                " not the view's, or lie apart in it. Call it on that one, or on a clone()"
+            )
     last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     if 0 not in shape and last >= size_of_memory:
         raise RuntimeError(

@@ -47,5 +47,12 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value:
     """input + value * tensor1 / tensor2."""
     if older:
         return older_order(addcdiv, 3, ("value",), input, tensor1, tensor2, *older)
+    check_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
+    if not any(x._read().kind.is_float for x in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; for a true division write"
+            " (input + value * tensor1 / tensor2), and for integers"
+            " (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype)"
+        )
     return apply(ADDCDIV, (input, tensor1, tensor2, value))
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.elementwise import cast
 from ...trace.fragments import INPUT, Operation, Rule
 from ...value.core import Core, apply
@@ -97,7 +98,7 @@ def _sign(m: Any, x: Any) -> Any:
 
 def size_of_each(m: Any, x: Any) -> Any:
     """|x|, whose slope is 0 where x is 0 or NaN, as PyTorch has it."""
-    if not x.value.type.is_float:
+    if isinstance(x, Pair) or not x.value.type.is_float:
         return m.abs(x)
     rest = m.stop_gradient(m.abs(x))
     return m.select(m.gt(x, 0), x, m.select(m.lt(x, 0), -x, rest))
@@ -137,7 +138,13 @@ def _nothing(x: Any) -> Any:
     return x.m.number(False, x.value.type) if x.value.type.dtype == "bool" else 0
 
 
-clone = unary("clone", "CloneBackward0", lambda m, x: x, "common")
+_clone = unary("clone", "CloneBackward0", lambda m, x: x, "common")
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy; all memory is in one order, so the format has no effect."""
+    return _clone(input)
+
 
 
 def _cast(m: Any, x: Any, dtype: str) -> Any:

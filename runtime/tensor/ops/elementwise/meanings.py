@@ -28,12 +28,13 @@ COMPONENTS = frozenset(
     | {"index", "index_select", "gather", "take", "masked_select", "clone", "alias", "copy", "fill", "zero", "where"}
     | {"masked_fill", "cumsum", "tril", "triu", "trace", "put", "index_put", "index_add", "index_copy", "index_fill"}
     | {"scatter", "scatter_add", "diag_embed", "diagonal", "diagonal_scatter", "select_scatter", "slice_scatter", "pad"}
-    | {"block_diag", "flip", "roll", "rot90", "widen", "total", "swap"}
+    | {"block_diag", "flip", "roll", "rot90", "widen", "total", "swap", "masked_scatter", "unfold", "fold"}
+    | {"pixel_shuffle", "pixel_unshuffle", "channel_shuffle"}
 )
 """Operations that are linear in their numbers, by their names; so are those whose formula says `by_parts`."""
 
-BILINEAR = frozenset({"mm", "bmm", "mv", "dot", "outer", "einsum", "tensordot", "kron"})
-"""Operations that are products, by their names."""
+BILINEAR = frozenset({"mm", "bmm", "mv", "dot", "outer", "einsum", "tensordot", "kron", "convolution"})
+"""Operations that are products, by their names; the third argument of a convolution is added."""
 
 
 def is_complex(kinds: Sequence[Kind], dtype: str | None, attributes: Sequence[Any]) -> bool:
@@ -132,6 +133,10 @@ def _bilinear(m: Complex, operation: Any, given: list[Pair], attributes: Sequenc
 
     if len(given) == 1:
         return Pair(m, real(given[0].re), real(given[0].im))
+    if operation.name == "convolution" and len(given) == 3:
+        x, y, bias = given
+        first, second = real(x.re, y.re, bias.re), real(x.re, y.im, bias.im)
+        return Pair(m, first - real(x.im, y.im), second + real(x.im, y.re))
     if len(given) > 2:
         raise NotImplementedError("a product of several complex factors at once")
     x, y = given

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....compiler.ops.complex.pair import Pair
 from ...face.inplace import COPY, in_place
 from ...face.required import check_tensors
 from ...trace.fragments import Operation
@@ -248,7 +249,7 @@ def _logaddexp(exp: str, log1p: Callable[[Any, Any], Any]) -> Callable[..., Any]
     def formula(m: Any, x: Any, y: Any) -> Any:
         same = m.and_(m.eq(x, y), m.eq(m.abs(x), math.inf))
         a, b = (m.select(same, 0, v) for v in (x, y))
-        first = m.ge(a, b)
+        first = m.ge(a.re, b.re) if isinstance(a, Pair) else m.ge(a, b)
         big, small = m.select(first, a, b), m.select(first, b, a)
         return m.select(same, x, big + log1p(m, getattr(m, exp)(small - big)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
@@ -10,10 +11,12 @@ from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.shape import reshape
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
+from ...value.cells import PARTS
 from ...value.core import apply
 from ...value.dtypes import dtype_of
 from ...value.promotion import float_dtype
 from ..folds.reductions import back, keep, shape_of, total
+from .complexes import real
 from .elementary import cast_to
 
 if TYPE_CHECKING:
@@ -101,7 +104,10 @@ LOGSUMEXP = Operation("logsumexp", "LogsumexpBackward0", _logsumexp, pull=_logsu
 def _as_float(input: Tensor, dtype: Any = None) -> Tensor:
     have = input._read().kind.dtype
     code = dtype_of(dtype).code if dtype is not None else float_dtype(have)
-    return input if code == have else cast_to(input, code)
+    if input._read().kind.is_complex and code not in PARTS:
+        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=3)
+        input = real(input)
+    return input if code == input._read().kind.dtype else cast_to(input, code)
 
 
 def _axes(input: Tensor, dim: int) -> tuple[int, ...]:

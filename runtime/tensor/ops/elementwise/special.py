@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.special import Family
 from ...trace.fragments import INPUT, RESULT, Operation
 from ...value.core import Core, apply
@@ -50,6 +51,9 @@ scaled_modified_bessel_k1 = unary(
 
 
 def _sinc(m: Any, x: Any) -> Any:
+    if isinstance(x, Pair):
+        z, nothing = x * math.pi, m.eq(x, 0)
+        return m.select(nothing, 1.0, m.sin(z) / m.select(nothing, 1.0, z))
     return Family(m.b).sinc(x * math.pi, n=0)
 
 

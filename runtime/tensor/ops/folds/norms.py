@@ -6,6 +6,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
+from .....compiler.ops.complex.pair import Pair
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import apply
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 def p_norm(m: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
     """(sum |x|^p)^(1/p); where it is zero, its slope is taken as 0."""
+    if isinstance(x, Pair):
+        return p_norm(m.real, m.abs(x), p, axes)
     size = m.abs(x)
     if p == 0:
         return total(m, m.select(m.eq(x, 0), 0, m.select(m.ne(x, 0), 1, x)), axes)
@@ -67,7 +70,8 @@ def vector_norm(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.dtype}"
         )
     if kind.is_complex:
-        x, kind = abs_(x), abs_(x)._read().kind
+        x = abs_(x)
+        kind, dtype = x._read().kind, None if dtype is None else dtype_of(dtype).to_real()
     axes = axes_of(dim, len(kind.shape))
     empty = not prod(kind.shape[a] for a in axes)
     if empty and (ord < 0 or ord == inf):

@@ -210,9 +210,16 @@ def _from_mean(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _var(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    if isinstance(x, Pair):
+        return sum_of_parts(lambda r, part: _var(r, part, axes, keepdim, correction), m, x)
     shape, away = shape_of(x), _from_mean(m, x, axes)
     n = product(shape[a] for a in axes)
     return keep(m, total(m, away * away, axes) / float(max(n - correction, 0)), shape, axes, keepdim)
+
+
+def sum_of_parts(function: Any, m: Any, z: Pair) -> Any:
+    """What squares of sizes give is what those of both parts give."""
+    return function(m.real, z.re) + function(m.real, z.im)
 
 
 def _std(m: Any, x: Any, *attributes: Any) -> Any:

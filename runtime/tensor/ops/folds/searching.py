@@ -21,6 +21,7 @@ from ..arranging.creation import constant, tensor
 from ..arranging.elements import gathered
 from ..arranging.gathering import INDEX_SELECT
 from ..arranging.shapes import shape_of
+from ..elementwise.arithmetic import ne
 from ..elementwise.arithmetic import where as chosen
 from ..matrices.outside import outside
 
@@ -219,6 +220,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`, filled up with `fill_value`."""
     if index(size) < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    if input._read().kind.is_complex:
+        input = ne(input, 0)
     return apply(NONZERO, (input,), (index(size), index(fill_value)))
 
 

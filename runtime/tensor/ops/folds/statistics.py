@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ops.complex.pair import Pair
 from ...trace.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import Core, apply, apply_all, wrap
@@ -14,6 +15,7 @@ from ..arranging.shapes import expand, movedim, reshape, transpose, unsqueeze
 from ..arranging.shapes import shape_of as sizes_of
 from ..elementwise.arithmetic import div, mul, ne, sub
 from ..elementwise.blends import lerp
+from ..elementwise.complexes import complex_, imag, real
 from ..elementwise.elementary import isnan, logical_not, sqrt
 from ..matrices.products import SQUEEZE, mm
 from .extremes import fold, shared
@@ -82,7 +84,10 @@ def _pair(operation: Operation, input: Tensor, *attributes: Any) -> tuple[Tensor
 def _with_mean(operation: Operation) -> Any:
     def emit(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float) -> Any:
         away = operation.emit(m, x, axes, keepdim, correction)
-        return away, MEAN.emit(m, x, axes, keepdim, x.value.type.dtype)
+        code = x.value.type.dtype
+        if isinstance(x, Pair):
+            return away, Pair(m, *(MEAN.emit(m.real, part, axes, keepdim, code) for part in (x.re, x.im)))
+        return away, MEAN.emit(m, x, axes, keepdim, code)
 
     both = Operation(f"{operation.name}_mean", f"{operation.name.capitalize()}MeanBackward0", emit)
 
@@ -258,4 +263,6 @@ def corrcoef(input: Tensor) -> Tensor:
         return div(c, c)
     deviation = sqrt(c.diagonal())
     c = div(div(c, unsqueeze(deviation, 1)), unsqueeze(deviation, 0))
+    if c._read().kind.is_complex:
+        return complex_(real(c).clamp(-1, 1), imag(c).clamp(-1, 1))
     return c.clamp(-1, 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.linalg import matrices as M
-from .....compiler.ops.linalg.factor import permutation
 from .....compiler.ops.linalg.solutions import solved
 from ...trace.fragments import Operation
 from ...value.core import apply
@@ -15,7 +15,7 @@ from ...value.found import returned
 from ...value.promotion import common_shape
 from ..arranging.shapes import expand, movedim, reshape, shape_of
 from .products import matmul
-from .solving import check_alike, check_rank, check_square, inv, solve, solve_triangular
+from .solving import check_alike, check_rank, check_square, inv, permuting, solve, solve_triangular
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -50,8 +50,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 def _both_triangles(m: Any, b: Any, low: Any, upper: bool) -> Any:
     """The other triangle is not read, but has a gradient as if it were, as in PyTorch."""
     part = (M.upper if upper else M.lower)(m, low)
-    part = low + m(stop_gradient(m.b, (part - low).value))
+    part = low + _still(m, part - low)
     return solved(m, part, solved(m, part, b, upper), not upper)
+
+
+def _still(m: Any, x: Any) -> Any:
+    if isinstance(x, Pair):
+        return Pair(m, *(_still(m.real, part) for part in (x.re, x.im)))
+    return m(stop_gradient(m.b, x.value))
 
 
 CHOLESKY_SOLVE = Operation("cholesky_solve", "CholeskySolveBackward0", _both_triangles)
@@ -77,13 +83,13 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if shape_of(B)[-2 if left else -1] != shape_of(LU)[-1]:
         raise RuntimeError(f"linalg.lu_solve: Incompatible shapes of A and B: {shape_of(LU)} and {shape_of(B)}")
     if not left:
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     if not adjoint:
         turned = matmul(apply(PERMUTATION, (pivots,), (LU._read().kind.dtype,)).mT, B)
         made = solve_triangular(LU, turned, upper=False, unitriangular=True)
         return solve_triangular(LU, made, upper=True)
-    made = solve_triangular(LU.mT, B, upper=False)
-    made = solve_triangular(LU.mT, made, upper=True, unitriangular=True)
+    made = solve_triangular(LU.mH, B, upper=False)
+    made = solve_triangular(LU.mH, made, upper=True, unitriangular=True)
     return matmul(apply(PERMUTATION, (pivots,), (LU._read().kind.dtype,)), made)
 
 
@@ -96,7 +102,7 @@ old_lu_solve.__name__ = old_lu_solve.__qualname__ = "lu_solve"
 
 
 def _permuting(m: Any, pivots: Any, dtype: str) -> Any:
-    return m(permutation(m.b, pivots.value, rows=M.shape_of(pivots)[-1], dtype=dtype))
+    return permuting(m, pivots, M.shape_of(pivots)[-1], dtype)
 
 
 PERMUTATION = Operation("permutation", "", _permuting)

@@ -14,12 +14,14 @@ from ...value.core import apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..arranging.creation import empty, tensor
-from ..arranging.shapes import reshape, shape_of, transpose, unsqueeze
+from ..arranging.shapes import reshape, shape_of, unsqueeze
 from ..elementwise.arithmetic import gt, mul
+from ..elementwise.complexes import adjoint
+from ..elementwise.elementary import abs_
 from ..elementwise.pointwise import maximum
 from ..folds.reductions import sum_
 from .products import matmul
-from .solving import check_alike, check_matrices, check_rank, check_square, fail, pinv, tolerances
+from .solving import check_alike, check_matrices, check_rank, check_square, fail, permuting, pinv, results, tolerances
 from .spectra import eigvalsh, results_of, several, svdvals
 
 if TYPE_CHECKING:
@@ -36,10 +38,10 @@ cholesky_ex_result = returned("linalg_cholesky_ex", "L", "info")
 
 def _factor(name: str, operation: Operation, A: Tensor, upper: bool) -> Tensor:
     check_square(name, A)
-    made = apply(operation, (transpose(A, -2, -1) if upper else A,))
+    made = apply(operation, (adjoint(A) if upper else A,))
     if np.isnan(made._array()).any():
-        fail(name, K.cholesky_info.evaluate([A._array()], {}, ())[0], _not_positive)
-    return transpose(made, -2, -1) if upper else made
+        fail(name, K.minor(A._array()), _not_positive)
+    return adjoint(made) if upper else made
 
 
 def _not_positive(k: int) -> str:
@@ -56,8 +58,8 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     if check_errors:
         return cholesky_ex_result(cholesky(A, upper=upper), apply(CHOLESKY_INFO, (A,)))
     check_square("linalg.cholesky_ex", A)
-    made = apply(CHOLESKY, (transpose(A, -2, -1) if upper else A,))
-    return cholesky_ex_result(transpose(made, -2, -1) if upper else made, apply(CHOLESKY_INFO, (A,)))
+    made = apply(CHOLESKY, (adjoint(A) if upper else A,))
+    return cholesky_ex_result(adjoint(made) if upper else made, apply(CHOLESKY_INFO, (A,)))
 
 
 def old_cholesky(input: Tensor, upper: bool = False) -> Tensor:
@@ -106,17 +108,18 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def _unpack(m: Any, packed: Any, pivots: Any, dtype: str) -> Any:
+    """L and U; P has the same dtype, so of complex ones it is complex."""
     *_, rows, columns = M.shape_of(packed)
     n = min(rows, columns)
     below = M.corner(m, packed, rows, n)
     low = M.lower(m, below, -1) + M.identity(m, below)
-    swaps = m(K.permutation(m.b, pivots.value, rows=rows, dtype=dtype))
+    swaps = permuting(m, pivots, rows, dtype)
     return swaps, low, M.upper(m, M.corner(m, packed, n, columns))
 
 
 def _lu(m: Any, x: Any, dtype: str) -> Any:
-    packed, pivots, _ = m.b.emit(K.lu_factor, x.value)
-    return _unpack(m, m(packed), m(pivots), dtype)
+    packed, pivots, _ = results(m, K.lu_factor, x)
+    return _unpack(m, packed, pivots, dtype)
 
 
 LU = Operation("linalg_lu", "LinalgLuBackward0", _lu)
@@ -171,14 +174,14 @@ old_qr.__name__ = old_qr.__qualname__ = "qr"
 
 
 def _reflections(m: Any, v: Any, tau: Any) -> Any:
-    """The first columns of the product of 1 - tau v v'."""
+    """The first columns of the product of 1 - tau v v^H."""
     *lead, rows, columns = M.shape_of(v)
     low = M.lower(m, v, -1) + M.identity(m, v)
     made = M.identity(m, v)
     for k in reversed(range(M.shape_of(tau)[-1])):
         column = M.block(m, low, 0, k, rows, 1)
         factor = M.block(m, M.reshaped(m, tau, (*lead, 1, M.shape_of(tau)[-1])), 0, k, 1, 1)
-        row = M.product(m, factor, M.product(m, M.turned(m, column), made))
+        row = M.product(m, factor, M.product(m, M.adjoint(m, column), made))
         made = made - M.product(m, column, row)
     return M.corner(m, made, rows, columns)
 
@@ -237,12 +240,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     rtol = tolerances(A, None, None)[1] if rcond is None else rcond
     right = unsqueeze(B, -1) if is_vector else B
     made = matmul(pinv(A, rtol=rtol), right)
-    dtype = ALL[A._read().kind.dtype]
     rank = matrix_rank(A, rtol=rtol)
-    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty(0, dtype=dtype)
-    residuals = empty(0, dtype=dtype)
+    real = ALL[A._read().kind.type.dtype]
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty(0, dtype=real)
+    residuals = empty(0, dtype=real)
     if a[-2] > a[-1] and driver != "gelsy" and driver is not None and (rank._array() == a[-1]).all():
-        residuals = sum_((matmul(A, made) - right) ** 2, -2)
+        residuals = sum_(abs_(matmul(A, made) - right) ** 2, -2)
     if driver == "gels":
         rank = empty(0, dtype=ALL["i64"])
     return lstsq_result(reshape(made, shape_of(made)[:-1]) if is_vector else made, residuals, rank, values)

@@ -14,8 +14,9 @@ from ...trace.fragments import Operation
 from ...value.core import apply
 from ...value.dtypes import ALL
 from ...value.found import returned
-from ..arranging.shapes import shape_of, transpose
+from ..arranging.shapes import shape_of
 from ..elementwise.arithmetic import sub
+from ..elementwise.complexes import adjoint
 from ..folds.reductions import mean
 from ..random.draws import randn
 from .factorings import HOUSEHOLDER, lu_factor_ex, qr
@@ -44,7 +45,7 @@ def _times(m: Any, v: Any, tau: Any, other: Any, left: bool, turned: bool) -> An
     if count < rows:
         v = M.beside(m, v, m.number(0.0, v.value.type.with_shape((*lead, rows, rows - count))))
     q = HOUSEHOLDER.emit(m, v, tau)
-    q = M.turned(m, q) if turned else q
+    q = M.adjoint(m, q) if turned else q
     return M.product(m, q, other) if left else M.product(m, other, q)
 
 
@@ -78,7 +79,7 @@ def _basis(A: Any, q: int, niter: int) -> Any:
     *_, n = shape_of(A)
     from_left = matmul(A, randn(n, q, dtype=ALL[A._read().kind.dtype]))
     for _ in range(niter):
-        from_left = matmul(A, _orthonormal(matmul(transpose(A, -2, -1), _orthonormal(from_left))))
+        from_left = matmul(A, _orthonormal(matmul(adjoint(A), _orthonormal(from_left))))
     return _orthonormal(from_left)
 
 
@@ -91,8 +92,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Any = No
     A = A if M is None else sub(A, M)
     rank = min(6 if q is None else q, *shape_of(A)[-2:])
     basis = _basis(A, rank, 2 if niter is None else niter)
-    u, s, vh = svd(matmul(transpose(basis, -2, -1), A), False)
-    return matmul(basis, u), s, transpose(vh, -2, -1)
+    u, s, vh = svd(matmul(adjoint(basis), A), False)
+    return matmul(basis, u), s, adjoint(vh)
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.reduce import sum_ as fold
-from ...trace.fragments import Operation, widen
+from ...trace.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import dtype_of
@@ -26,7 +26,7 @@ from ..folds.norms import vector_norm as _vector_norm
 from ..folds.reductions import sum_
 from .diagonals import vander as _vander
 from .products import matmul
-from .solving import LinAlgError, check_float, check_rank, check_square, inv
+from .solving import LinAlgError, check_float, check_rank, check_square, inv, widened
 from .spectra import svdvals
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _cross(m: Any, x: Any, y: Any, axis: int) -> Any:
 
 def _cross_wide(m: Any, x: Any, y: Any, axis: int) -> Any:
     shape = common_shape([M.shape_of(v) for v in (x, y)])
-    x, y = (m(widen(m.b, v.value, shape)) for v in (x, y))
+    x, y = (widened(m, v, shape) for v in (x, y))
     return _cross(m, x, y, axis)
 
 

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....compiler.ops.complex.pair import Pair
+from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.linalg.factor import lu_factor as _lu
+from .....compiler.ops.linalg.factor import permutation as _permutation
+from .....compiler.ops.linalg.lapack import lu as _pivoted
 from .....compiler.ops.linalg.solutions import slogdet as _slogdet
 from .....compiler.ops.linalg.solutions import solved, substituted
 from ...trace.fragments import Operation, widen
+from ...value.cells import PARTS
 from ...value.core import Core, apply, apply_all, wrap
 from ...value.dtypes import ALL, LARGEST
 from ...value.found import returned
@@ -23,6 +28,7 @@ from ...value.promotion import c_name, common_shape
 from ..arranging.creation import tensor
 from ..arranging.shapes import expand, shape_of
 from ..elementwise.arithmetic import gt, where
+from ..elementwise.elementary import log
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -99,10 +105,30 @@ def broken(A: Any, made: Any) -> np.ndarray:
 
 
 def _pivots(array: np.ndarray) -> np.ndarray:
-    return _lu.evaluate([array], {}, ())[2]
+    return _pivoted(array)[2]
 
 
-SINGULAR = Operation("lu_info", "", lambda m, x: m(m.b.emit(_lu, x.value)[2]))
+def results(m: Any, prim: Any, x: Any, **attributes: Any) -> tuple[Any, ...]:
+    """All results of a primitive of matrices, which of complex ones has a formula (`ops.complex.matrix_formulas`)."""
+    if isinstance(x, Pair):
+        return getattr(m, prim.name)(x, **attributes)
+    return tuple(map(m, m.b.emit(prim, x.value, **attributes)))
+
+
+def widened(m: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    """Broadcast as NumPy does, each part of complex matrices."""
+    if isinstance(x, Pair):
+        return Pair(m, *(m.real(widen(m.b, part.value, shape)) for part in (x.re, x.im)))
+    return m(widen(m.b, x.value, shape))
+
+
+def permuting(m: Any, pivots: Any, rows: int, dtype: str) -> Any:
+    """P of A = P L U by the swaps of its rows; of a complex dtype too."""
+    made = _permutation(m.b, pivots.value, rows=rows, dtype=PARTS.get(dtype, dtype))
+    return m.pair(m.real(made)) if dtype in PARTS else m(made)
+
+
+SINGULAR = Operation("lu_info", "", lambda m, x: results(m, _lu, x)[2])
 
 # ---- inverse
 
@@ -128,7 +154,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 def _pinv(m: Any, x: Any, atol: Any, rtol: Any) -> Any:
     lead = M.shape_of(x)[:-2]
-    return m.pinv(x, *(m(widen(m.b, t.value, lead)) for t in (atol, rtol)))
+    return m.pinv(x, *(widened(m, t, lead) for t in (atol, rtol)))
 
 
 def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -141,7 +167,7 @@ def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     made = []
     for given in (0.0 if atol is None else atol, rtol):
         bound: Any = given if isinstance(given, Core) else tensor(float(given))
-        made.append(bound.to(ALL[kind.dtype]))
+        made.append(bound.to(ALL[kind.type.dtype]))
     return made[0], made[1]
 
 
@@ -150,7 +176,7 @@ def pinv(A: Tensor, atol: Any = None, rtol: Any = None, hermitian: bool = False,
     if len(shape_of(A)) < 2 or not A._read().kind.is_float:
         raise RuntimeError(f"linalg.pinv: expected floats of 2 or more dimensions, got {A._read().kind}")
     if hermitian:
-        A = apply(MIRRORED, (check_square("linalg.pinv", A),))
+        A = mirrored(check_square("linalg.pinv", A))
     atol, rtol = tolerances(A, atol, rtol if rcond is None else rcond)
     lead = common_shape([shape_of(A)[:-2], shape_of(atol), shape_of(rtol)])
     if lead != shape_of(A)[:-2]:
@@ -169,6 +195,26 @@ MIRRORED = Operation(
 )  # fmt: skip
 """One triangle on both sides; the gradient is symmetric, as that of eigenvalues is."""
 
+
+def mirrored(A: Tensor) -> Tensor:
+    """One triangle on both sides, conjugated on the other."""
+    return apply(HERMITIAN if A._read().kind.is_complex else MIRRORED, (A,))
+
+
+def _hermitian(m: Any, x: Any) -> Any:
+    """The gradient is Hermitian, too: what the formula takes is half of x and its adjoint, of one triangle twice."""
+    low = M.lower(m, x, -1)
+    kept = low + M.adjoint(m, low) + M.real_diagonal(m, x)
+    even = 0.5 * (x + M.adjoint(m, x))
+
+    def still(z: Any) -> Any:
+        return Pair(m, *(m.real(stop_gradient(m.b, part.value)) for part in (z.re, z.im)))
+
+    return even + still(kept - even)
+
+
+HERMITIAN = Operation("mirrored", "LinalgEighBackward0", _hermitian)
+
 # ---- solutions
 
 
@@ -176,7 +222,7 @@ def _solve(m: Any, a: Any, b: Any, is_vector: bool) -> Any:
     if is_vector:
         b = M.columns(m, b, 1)
     lead = common_shape([M.shape_of(x)[:-2] for x in (a, b)])
-    a, b = (m(widen(m.b, x.value, (*lead, *M.shape_of(x)[-2:]))) for x in (a, b))
+    a, b = (widened(m, x, (*lead, *M.shape_of(x)[-2:])) for x in (a, b))
     made = solved(m, a, b)
     return M.reshaped(m, made, M.shape_of(made)[:-1]) if is_vector else made
 
@@ -225,7 +271,7 @@ def _solve_triangular(m: Any, a: Any, b: Any, upper: bool, unit: bool) -> Any:
     if unit:
         a = M.where(m, a, lambda m, i, j: m.ne(i, j)) + M.identity(m, a)
     lead = common_shape([M.shape_of(x)[:-2] for x in (a, b)])
-    a, b = (m(widen(m.b, x.value, (*lead, *M.shape_of(x)[-2:]))) for x in (a, b))
+    a, b = (widened(m, x, (*lead, *M.shape_of(x)[-2:])) for x in (a, b))
     return substituted(m, a, b, upper)
 
 
@@ -254,7 +300,7 @@ def solve_triangular(
 # ---- determinants
 
 DET = Operation("linalg_det", "LinalgDetBackward0", lambda m, x: m.det(x))
-SLOGDET = Operation("linalg_slogdet", "LinalgSlogdetBackward0", lambda m, x: tuple(map(m, m.b.emit(_slogdet, x.value))))
+SLOGDET = Operation("linalg_slogdet", "LinalgSlogdetBackward0", lambda m, x: results(m, _slogdet, x))
 
 
 def det(A: Tensor) -> Tensor:
@@ -284,6 +330,8 @@ torch_slogdet.__name__ = torch_slogdet.__qualname__ = "slogdet"
 
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of the determinants: NaN where one is negative."""
+    """The logarithms of the determinants: NaN where one is negative; of complex ones with the angle."""
     sign, value = _sign_and_log(slogdet_result, input)
+    if sign._read().kind.is_complex:
+        return value + log(sign)
     return where(sign == -1, float("nan"), value)

@@ -19,8 +19,9 @@ from ...value.core import apply, apply_all, requires, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..arranging.creation import tensor
-from ..arranging.shapes import shape_of, transpose
-from .solving import LinAlgError, check_matrices, check_rank, check_square
+from ..arranging.shapes import shape_of
+from ..elementwise.complexes import adjoint
+from .solving import LinAlgError, check_matrices, check_rank, check_square, results
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -30,7 +31,7 @@ def several(name: str, node: str, prim: Any, *names: str) -> Operation:
     """The operation that gives the results of a primitive, whose attributes have these names."""
 
     def emit(m: Any, x: Any, *values: Any) -> Any:
-        return tuple(map(m, m.b.emit(prim, x.value, **dict(zip(names, values, strict=True)))))
+        return results(m, prim, x, **dict(zip(names, values, strict=True)))
 
     return Operation(name, node, emit)
 
@@ -87,7 +88,7 @@ def eigvals(A: Tensor) -> Tensor:
 
 
 SVD = several("linalg_svd", "LinalgSvdBackward0", V.svd, "full")
-WITH_VECTORS = Operation("linalg_svdvals", "LinalgSvdBackward0", lambda m, x: m(m.b.emit(V.svd, x.value, full=0)[1]))
+WITH_VECTORS = Operation("linalg_svdvals", "LinalgSvdBackward0", lambda m, x: results(m, V.svd, x, full=0)[1])
 """The vectors are what the gradient needs."""
 SVDVALS = Operation("linalg_svdvals", "LinalgSvdBackward0", lambda m, x: m.singular_values(x))
 svd_result, old_svd_result = returned("linalg_svd", "U", "S", "Vh"), returned("svd", "U", "S", "V")
@@ -125,7 +126,7 @@ def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         dtype = ALL[input._read().kind.dtype]
         u, v = (tensor(np.zeros((*lead, n, n)), dtype=dtype) for n in (rows, columns))
         return old_svd_result(u, s, v)
-    return old_svd_result(u, s, transpose(vh, -2, -1))
+    return old_svd_result(u, s, adjoint(vh))
 
 
 old_svd.__name__ = old_svd.__qualname__ = "svd"

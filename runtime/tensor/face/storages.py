@@ -1,0 +1,127 @@
+"""The memory of a tensor, as `storage` and `untyped_storage` show it: its address, its size, its elements.
+
+It is there to be looked at: whether two tensors share memory, and how much of it there is. Writing goes through the
+tensors.
+
+    x = torch.zeros(4)
+    x[1:].untyped_storage() == x.untyped_storage()       # True
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..value.core import Core
+from ..value.dtypes import CPU, DType, Size, device
+from .queries import address
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class UntypedStorage:
+    """The bytes of a memory. Two are equal if they are those of the same memory."""
+
+    def __init__(self, tensor: Core) -> None:
+        tensor._read()
+        self._memory = tensor._shared()
+        self._dtype = tensor.dtype  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other._memory is self._memory
+
+    def __hash__(self) -> int:
+        return hash(id(self._memory))
+
+    def _values(self) -> np.ndarray:
+        return np.ascontiguousarray(self._memory.value()).reshape(-1)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    def data_ptr(self) -> int:
+        """The address of the first element now; the next operation may move it."""
+        return address(self._memory, ())
+
+    def nbytes(self) -> int:
+        return self._values().nbytes
+
+    def size(self) -> int:
+        """How many elements there are, here bytes."""
+        return len(self.tolist())
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def tolist(self) -> list[Any]:
+        """The elements, here bytes."""
+        return self._values().view(np.uint8).tolist()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
+
+    def __repr__(self) -> str:
+        return f"<{self.nbytes()} bytes of memory on the processor>"
+
+
+class TypedStorage(UntypedStorage):
+    """The elements of a memory."""
+
+    __hash__ = UntypedStorage.__hash__
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    def element_size(self) -> int:
+        return self._dtype.itemsize
+
+    def untyped(self) -> UntypedStorage:
+        made = object.__new__(UntypedStorage)
+        made._memory, made._dtype = self._memory, self._dtype
+        return made
+
+    def tolist(self) -> list[Any]:
+        return self._values().tolist()
+
+    def __repr__(self) -> str:
+        return f"<{self.size()} elements of {self._dtype} in memory on the processor>"
+
+
+def untyped_storage(input: Tensor) -> UntypedStorage:
+    """The bytes of the memory that the tensor is a part of."""
+    return UntypedStorage(input)
+
+
+def storage(input: Tensor) -> TypedStorage:
+    """The elements of the memory that the tensor is a part of."""
+    warnings.warn("TypedStorage is deprecated; use tensor.untyped_storage()", UserWarning, stacklevel=2)
+    return TypedStorage(input)
+
+
+def new(input: Any, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of the dtype of `input`: of these sizes, of the numbers of a sequence, or on the memory of a tensor."""
+    if len(args) == 1 and isinstance(args[0], Core):
+        (other,) = args
+        if other.dtype != input.dtype:  # type: ignore[attr-defined]
+            raise TypeError(f"new(): expected a tensor of {input.dtype}, got {other.dtype}")  # type: ignore[attr-defined]
+        return other.detach()  # type: ignore[attr-defined]
+    if len(args) == 1 and not isinstance(args[0], (Size, int)):
+        if not isinstance(args[0], (list, tuple, np.ndarray)):
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+        return input.new_tensor(args[0])
+    return input.new_empty(*(args or (0,)))
+
+
+def as_subclass(input: Any, cls: type) -> Any:
+    """The tensor itself, if it is of the class; other classes have no part in the history of a tensor."""
+    if isinstance(input, cls):
+        return input
+    raise NotImplementedError(
+        f"as_subclass: {cls.__name__} would share the history of this tensor, which subclasses cannot here;"
+        f" make one of its values: {cls.__name__}(x.detach())"
+    )
