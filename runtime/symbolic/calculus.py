@@ -89,6 +89,8 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     sympy = sympy_module()
 
     made = e.doit()
+    if not reader.complex and made.has(sympy.I, sympy.zoo, sympy.nan, sympy.exp_polar) and not e.has(sympy.I):
+        made = e  # a form that is none for real numbers
     if not made.has(sympy.Integral):
         return Plan(("done", e), (made,), lambda m, term: term)
     if not reader.quadrature:
