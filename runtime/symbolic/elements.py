@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...compiler.loops import Affine, Apply, Component, Element, Guarded, Number, Position, Variable
 from ...compiler.ops import elementwise as E
-from ...compiler.ops.algebras import Symbols
+from ...compiler.ops.algebras import COMPARISONS, Symbols
+from .cases import assumed, compared, either, is_condition
 from .library import sympy_module
 
 EXPLICIT = 64
@@ -101,6 +103,13 @@ class Formulas(Symbols):
     def __init__(self) -> None:
         super().__init__()
         self.ranges: dict[Any, tuple[int, int]] = {}
+        self._assumed: dict[tuple[Any, bool], dict[Any, Any]] = {}
+        for name in COMPARISONS:
+            setattr(self, name, partial(compared, getattr(self, name)))
+
+    def assumed(self, e: Any, p: Any, holds: bool) -> Any:
+        """An expression where it is known whether a condition holds."""
+        return assumed(e, p, holds, self._assumed.setdefault((p, holds), {}))
 
     def range_of(self, e: Any) -> tuple[int | None, int | None]:
         """The least and the greatest value of a whole number that is linear in one such index."""
@@ -127,24 +136,10 @@ def choose(m: Formulas, p: Any, a: Any, b: Any) -> Any:
 
     if p in (sympy.true, sympy.false):
         return a if p == sympy.true else b
-    if getattr(a, "is_Boolean", False) and getattr(b, "is_Boolean", False):
-        return sympy.Or(sympy.And(p, a), sympy.And(sympy.Not(p), b))
-    against = sympy.Not(p)
-    a, b = _where(a, p, against), _where(b, against, p)
+    if is_condition(a) and is_condition(b):
+        return either(p, a, b)
+    a, b = m.assumed(a, p, True), m.assumed(b, p, False)
     return a if a == b else m.select(p, a, b)
-
-
-def _where(e: Any, p: Any, against: Any) -> Any:
-    """An expression where p is known to hold."""
-    sympy = sympy_module()
-
-    if isinstance(e, sympy.Piecewise):
-        (first, condition), *rest = e.args
-        if condition == p:
-            return first
-        if condition == against and len(rest) == 1 and rest[0][1] == sympy.true:
-            return rest[0][0]
-    return e
 
 
 ARITHMETIC = {

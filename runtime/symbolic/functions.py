@@ -58,8 +58,9 @@ def _regularized(m: Any, a: Any, b: Any, low: Any, high: Any) -> Any:
     return m.betainc(a, b, high) - m.betainc(a, b, low)
 
 
-def _zeta(m: Any, s: Any, a: Any = 1.0) -> Any:
-    return m.zeta(s, a)
+def _zeta(m: Any, s: Any, a: Any = None) -> Any:
+    """SciPy has Hurwitz's function above 1 only, and Riemann's everywhere."""
+    return 1.0 + m.zetac(s) if a is None else m.hurwitz(s, a)
 
 
 def _double_factorial(m: Any, n: Any) -> Any:

@@ -89,8 +89,12 @@ class ExpressionReader:
         function = self.function_of(e)
         if function is not None:
             return self._theirs(e, function)
-        if e.is_Atom or isinstance(e, AppliedUndef):
+        if e.is_Atom:
             return None
+        if isinstance(e, AppliedUndef):
+            name = kind_of(e)
+            fix = f"modules={{'{name}': function}} gives one, or {e} among the arguments its values"
+            raise UnknownFunction(f"{e}: the function {name} has no formula: {fix}")
         if isinstance(e, sympy.Expr) and e.is_number:
             value = e.evalf(20)
             return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
