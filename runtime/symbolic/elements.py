@@ -25,6 +25,10 @@ EXPLICIT = 64
 """The most elements of an array that are read out one by one; of larger ones a formula of the indices."""
 
 
+BY_CASES = 8
+"""The most elements that are told apart by cases of the index where one is asked for."""
+
+
 class NoExpression(TypeError):
     """A graph that no expression can be read off."""
 
@@ -51,9 +55,17 @@ class SymbolicArray:
         key = tuple([int(i) if getattr(i, "is_Integer", True) else i for i in index])
         if key not in self.made:
             whole = all(isinstance(i, int) for i in key)
-            chosen = not whole and self.explicit and not self.base
-            self.made[key] = self._chosen(key) if chosen else self.value(*key)
+            self.made[key] = self.value(*key) if whole or self.base or not self.explicit else self._at(key)
         return self.made[key]
+
+    def _at(self, key: tuple[Any, ...]) -> Any:
+        """An element of few, at an index that is not known: by its formula, if there is one that is not too deep."""
+        if self.size <= BY_CASES:
+            return self._chosen(key)
+        try:
+            return self.value(*key)
+        except (NoExpression, NotImplementedError, TypeError, IndexError, RecursionError):
+            return self._chosen(key)
 
     def _chosen(self, key: tuple[Any, ...]) -> Any:
         """One of few elements, by conditions on the index."""
