@@ -210,7 +210,7 @@ def _of_extras(
         if v in closed:
             return closed[v]
         refuses = v in traced and call.closed is None
-        return ops.refused(b, type=v.type, text=text) if refuses else number(b, 0, v.type)
+        return ops.refused.of(b, v.type, text, b.params) if refuses else number(b, 0, v.type)
 
     return list(map(of, extras))
 

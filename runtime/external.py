@@ -171,7 +171,8 @@ class External(ByName):
             made = self.vjp(call.returned(cts), call.returned(results), *call.given(arrays))
             return self._cotangents(call, made)
         if self.vjp is None and not self.differences:
-            return [_refused(self.__name__, arrays[k]) for k in call.floats]
+            made_of = [x.value for x in (*arrays, *results, *cts) if isinstance(x, Array)]
+            return [_refused(self.__name__, arrays[k], made_of) for k in call.floats]
         form = replace(call, args=_form(call.args), value=replace(call.value, graph=Graph("", (), (), ()), extras=()))
         form = replace(form, arrays=tuple(R.arrays_of(form.args)))
         outs, pull = call.value.leaves, self._differenced if self.differences else self._pulled
@@ -249,11 +250,11 @@ def _like(x: np.ndarray, ct: Any) -> np.ndarray:
     return np.zeros_like(x) if ct is None else np.asarray(ct, x.dtype)
 
 
-def _refused(name: str, x: Array) -> Array:
-    """The cotangent that nobody has given."""
+def _refused(name: str, x: Array, made_of: Sequence[Value]) -> Array:
+    """The cotangent that nobody has given, of what it would be made of."""
     fix = "give it vjp= or differences=True, or use stop_gradient"
     text = message(f"external {name} is differentiated, but has no derivative", user_line(), fix)
-    return Array(here(), here().emit(custom.refused, type=x.value.type, text=text))
+    return Array(here(), custom.refused.of(here().builder, x.value.type, text, made_of))
 
 
 _KINDS: dict[Any, Leaf] = {

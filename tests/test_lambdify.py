@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.codegen.cfunctions import isinf, isnan
+from sympy.codegen.matrix_nodes import MatrixSolve
+from sympy.codegen.numpy_nodes import logaddexp2, minimum
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.tensor.array import ArrayComprehension
 from sympy.utilities.lambdify import implemented_function
 
 import pullback
-from pullback import grad, jacobian, jit, lambdify
+from pullback import check, grad, jacobian, jit, lambdify
 from tests.compare import assert_all_close
 
 x, y, z, t = sp.symbols("x y z t")
@@ -121,7 +126,7 @@ def test_functions_without_a_formula() -> None:
     assert grad(lambdify([x], f(x) * x, modules=[{"f": lambda v: v**3}, "numpy"]))(2.0) == 32.0
     assert lambdify([x], f(x), [{"f": lambda v: v}, {"f": lambda v: -v}])(2.0) == 2.0  # the first wins, as in SymPy
     assert lambdify(x, implemented_function("h", lambda v: v + 1)(x))(2.0) == 3.0
-    with pytest.raises(TypeError, match="no primitive"):
+    with pytest.raises(TypeError, match="has no formula"):
         lambdify(x, implemented_function("h", lambda v: v + 1)(x), use_imps=False)
 
 
@@ -176,7 +181,7 @@ def test_wrong_arguments(args: Any, given: Any, error: Any, says: str) -> None:
 @pytest.mark.parametrize(("options", "error", "says"), [
     ({"modules": "mpmath"}, ValueError, "floats"),
     ({"modules": "nump"}, TypeError, "expected a dict"),
-    ({"modules": {"f": 3}}, TypeError, "expected a function"),
+    ({"modules": {"f": "3"}}, TypeError, "expected a function"),
     ({"printer": object()}, TypeError, "printer"),
     ({"docstring_limit": "many"}, TypeError, "docstring_limit"),
 ])  # fmt: skip
@@ -280,3 +285,52 @@ def test_partials_are_checked() -> None:
         pullback.primitive(lambda u: u**2, partials=lambda u: (u, u))
     with pytest.raises(TypeError, match="expected a SymPy expression"):
         pullback.primitive(lambda u: "u")
+
+
+def test_numbers_in_modules_stand_for_symbols_and_constants() -> None:
+    c = sp.Symbol("c")
+    assert lambdify(x, c * x + sp.pi, {"c": 2.0, "pi": 3.0})(1.5) == 6.0
+    assert lambdify(c, c + 1, {"c": 2.0})(5.0) == 6.0
+    assert lambdify(x, sp.I * x, {"I": 1j})(2.0) == 2j
+    assert lambdify(x, sp.sqrt(x), "cmath")(-4) == 2j
+    assert grad(lambdify(x, c * x**2, {"c": 2.0}))(3.0) == 12.0
+
+
+@pytest.mark.parametrize("given", [sp.Rational(1, 4), sp.Float("0.25"), Fraction(1, 4), Decimal("0.25")])
+def test_exact_numbers_are_the_nearest_floats(given: Any) -> None:
+    assert lambdify(x, sp.exp(x))(given) == np.exp(0.25)
+
+
+def test_a_symbol_for_a_number_is_named() -> None:
+    with pytest.raises(TypeError, match=r"argument 0, which is x, is y\*\*2 of type Pow, in the symbols y: .*floats"):
+        lambdify(x, sp.sin(x))(y**2)
+
+
+def test_symbols_are_conditions() -> None:
+    both = lambdify([x, y], sp.And(x, ~y))
+    assert both(True, False)
+    assert not both(1.0, 2.0)
+    chosen = lambdify([x, y], sp.ITE(x, y > 1, y < 0))
+    np.testing.assert_array_equal(chosen(np.array([1, 0, 1]), 2.0), [True, False, True])
+    assert grad(lambdify([y, x], sp.Piecewise((y**2, x), (y, True))))(3.0, True) == 6.0
+
+
+def test_parts_of_complex_arguments() -> None:
+    parts = lambdify(z, [sp.re(z), sp.im(z), sp.conjugate(z), sp.arg(z)])
+    np.testing.assert_allclose(parts(3 + 2j), [3, 2, 3 - 2j, np.angle(3 + 2j)], rtol=1e-15)
+    np.testing.assert_allclose(parts(-3.0), [-3, 0, -3, np.pi], rtol=1e-15)
+
+
+def test_functions_of_codegen() -> None:
+    given = np.array([-745.0, 0.3, 2.0]), np.array([-746.0, 0.3, 700.0])
+    two = lambdify([x, y], logaddexp2(x, y))
+    np.testing.assert_allclose(two(*given), np.logaddexp2(*given), rtol=1e-15)
+    check(two, 0.3, -0.6, order=2)
+    np.testing.assert_array_equal(lambdify([x, y], minimum(x, y, 1))(*given), np.minimum(np.minimum(*given), 1))
+    sorts = lambdify(x, [isnan(x), isinf(x)])(np.array([np.nan, np.inf, 1.0]))
+    np.testing.assert_array_equal(sorts, [[True, False, False], [False, True, False]])
+    solved = lambdify([A, b], MatrixSolve(A, b))
+    np.testing.assert_allclose(solved(A0, b0[:, 0]), np.linalg.solve(A0, b0), rtol=1e-15)
+    dot = lambdify([b, A], sp.DotProduct(b.T, A[:, 1]))
+    np.testing.assert_allclose(dot(b0, A0), b0[:, 0] @ A0[:, 1], rtol=1e-14)
+    np.testing.assert_allclose(grad(dot)(b0, A0), A0[:, 1:2], rtol=1e-15)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 from sympy.physics.mechanics.models import n_link_pendulum_on_cart
@@ -250,3 +252,51 @@ def test_lagrange_and_plain_equations() -> None:
     assert slope == pytest.approx([0.0, -np.sin(0.3) / 1.5, 9.81 / 1.5**2 * np.sin(0.3)], abs=1e-12)
     with pytest.raises(TypeError, match="expected a KanesMethod"):
         pullback.equations_of_motion(3)
+
+
+CALLED = [
+    ("log_ndtr", (-0.4,)), ("ndtri", (0.3,)), ("erfcx", (0.4,)), ("ndtr", (0.4,)), ("i0e", (0.4,)), ("i1e", (0.4,)),
+    ("j0", (0.4,)), ("j1", (0.4,)), ("y1", (0.4,)), ("k0e", (0.4,)), ("k1", (0.4,)), ("entr", (0.4,)),
+    ("expi", (0.4,)), ("spence", (0.4,)), ("dawsn", (0.4,)), ("exprel", (0.4,)), ("rgamma", (0.4,)),
+    ("ellipk", (0.4,)), ("erfcinv", (0.4,)), ("binom", (3.2, 0.4)), ("rel_entr", (0.3, 0.4)), ("huber", (1.0, 0.4)),
+    ("jv", (1.3, 0.4)), ("kve", (1.3, 0.4)), ("gammainc", (1.5, 0.4)), ("gammaincc", (1.5, 0.4)),
+    ("betainc", (1.2, 0.7, 0.4)), ("betaln", (1.2, 0.4)), ("hyp2f1", (0.2, 0.3, 1.4, 0.4)), ("zeta", (2.5, 0.4)),
+    ("poch", (1.2, 0.4)), ("eval_legendre", (3, 0.4)), ("boxcox", (1.3, 0.4)), ("expn", (2, 0.4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given"), CALLED, ids=[name for name, _ in CALLED])
+def test_special_functions_have_their_names(name: str, given: tuple[Any, ...]) -> None:
+    function = getattr(scipy.special, name)
+    order: Any = lambda x: function(*given[:-1], x)  # noqa: E731
+    start = time.process_time()
+    for k in range(3):
+        compiled = grad(order) if k else jit(order)
+        made = compiled.sympy(given[-1])  # type: ignore[attr-defined]
+        np.testing.assert_allclose(valued(made, ["x"], given[-1:]), compiled(given[-1]), rtol=1e-11)
+        order = compiled
+    assert time.process_time() - start < 20
+
+
+def test_a_function_without_a_name_in_sympy_stands_by_its_own() -> None:
+    made = jit(lambda h, a: scipy.special.owens_t(h, 2 * a)).sympy(0.3, 0.4)  # type: ignore[attr-defined]
+    h, a = (sp.Symbol(n, real=True) for n in "ha")
+    assert str(made) == "owens_t(h, 2*a)"
+    with pytest.raises(TypeError, match=r"the function owens_t has no formula: modules=\{'owens_t': function\}"):
+        lambdify([h, a], made)
+    again = lambdify([h, a], made, {"owens_t": scipy.special.owens_t})
+    assert again(0.3, 0.4) == scipy.special.owens_t(0.3, 0.8)
+
+
+def test_conditions_are_told_once() -> None:
+    x = sp.Symbol("x", real=True)
+    entropy = jit(lambda x: scipy.special.entr(x)).sympy(0.4)  # type: ignore[attr-defined]
+    assert entropy == sp.Piecewise((-sp.oo, x < 0), (0, sp.Eq(x, 0)), (-x * sp.log(x), True))
+    slope = grad(lambda x: scipy.special.rel_entr(0.5, x)).sympy(0.4)  # type: ignore[attr-defined]
+    assert slope == sp.Piecewise((-1 / (2 * x), x > 0), (0, True))
+    nested = jit(lambda x: np.where(np.where(x > 0, x, -x) > 2, np.where(x > 0, x, 1.0), 0.0))
+    np.testing.assert_allclose(
+        [lambdify(x, nested.sympy(1.0))(t) for t in (-3.0, -1.0, 1.0, 3.0)],  # type: ignore[attr-defined]
+        [1.0, 0.0, 0.0, 3.0],
+    )
+    assert str(jit(lambda x: x / np.sqrt(2) + x / np.sqrt(np.pi)).sympy(1.0)).count(".") == 0  # type: ignore[attr-defined]

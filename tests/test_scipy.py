@@ -260,3 +260,13 @@ def test_families_of_integrals() -> None:
     np.testing.assert_allclose(_evaluated("macdonald", v, x, n=0), S.kve(v, x), rtol=2e-12)
     s, q = rng.uniform(1.05, 20, 300), 10.0 ** rng.uniform(-2, 2, 300)
     np.testing.assert_allclose(_evaluated("zeta_logs", s, q, n=0), S.zeta(s, q), rtol=1e-13)
+
+
+def test_slopes_of_zeta_below_zero() -> None:
+    zeta: Any = lambda s: S.zetac(s)  # noqa: E731
+    for s in (-171.5, -30.3, -4.0, -2.0, -0.1, 0.0, 0.4, 2.5):
+        slope = grad(zeta)
+        for order, function in ((1, slope), (2, grad(slope))):
+            with mpmath.workdps(60):
+                want = float(mpmath.diff(mpmath.zeta, s, order))
+            np.testing.assert_allclose(function(s), want, rtol=2e-12)

@@ -56,10 +56,16 @@ def as_computed(graph: Graph) -> Graph:
 
 
 def _has_complex(graph: Graph) -> bool:
-    return any(
-        any(v.type.is_complex for v in (*op.args, *op.results)) or any(map(_has_complex, op.regions))
-        for op in graph.body
-    )
+    """By parameters and results, which arguments are among; this is asked of each graph."""
+    if any(p.type.is_complex for p in graph.params):
+        return True
+    for op in graph.body:
+        for r in op.results:
+            if r.type.is_complex:
+                return True
+        if op.regions and any(map(_has_complex, op.regions)):
+            return True
+    return False
 
 
 __all__ = ["Parts", "as_computed", "parts_of"]

@@ -59,6 +59,12 @@ class Algebra:
     def xlogy(self, x: Any, y: Any) -> Any:
         return self.select(self.eq(x, 0), 0, x * self.log(y))
 
+    def xlog1py(self, x: Any, y: Any) -> Any:
+        return self.select(self.eq(x, 0), 0, x * self.log1p(y))
+
+    def fmod(self, x: Any, y: Any) -> Any:
+        return x - self.trunc(x / y) * y
+
     def softplus(self, x: Any) -> Any:
         return self.log1p(self.exp(x))
 
@@ -131,6 +137,55 @@ class Symbols(Algebra):
     def sinc(self, x: Any, n: int) -> Any:
         t = self.sympy.Dummy()
         return self.sympy.sinc(t).diff(t, n).subs(t, x)
+
+    def entr(self, x: Any) -> Any:
+        s = self.sympy
+        return s.Piecewise((-x * s.log(x), x > 0), (0, s.Eq(x, 0)), (-s.oo, True))
+
+    def erfcx(self, x: Any) -> Any:
+        return self.sympy.exp(x**2) * self.sympy.erfc(x)
+
+    def ndtri(self, p: Any) -> Any:
+        return -self.sympy.sqrt(2) * self.sympy.erfcinv(2 * p)
+
+    def log_ndtr(self, x: Any) -> Any:
+        return self.sympy.log(self.sympy.erfc(-x / self.sympy.sqrt(2)) / 2)
+
+    def i0(self, x: Any) -> Any:
+        return self.sympy.besseli(0, x)
+
+    def i1(self, x: Any) -> Any:
+        return self.sympy.besseli(1, x)
+
+    def i0e(self, x: Any) -> Any:
+        return self.sympy.exp(-self.sympy.Abs(x)) * self.sympy.besseli(0, x)
+
+    def i1e(self, x: Any) -> Any:
+        return self.sympy.exp(-self.sympy.Abs(x)) * self.sympy.besseli(1, x)
+
+    def bessel_j0(self, x: Any) -> Any:
+        return self.sympy.besselj(0, x)
+
+    def bessel_j1(self, x: Any) -> Any:
+        return self.sympy.besselj(1, x)
+
+    def bessel_y0(self, x: Any) -> Any:
+        return self.sympy.bessely(0, x)
+
+    def bessel_y1(self, x: Any) -> Any:
+        return self.sympy.bessely(1, x)
+
+    def modified_bessel_k0(self, x: Any) -> Any:
+        return self.sympy.besselk(0, x)
+
+    def modified_bessel_k1(self, x: Any) -> Any:
+        return self.sympy.besselk(1, x)
+
+    def scaled_modified_bessel_k0(self, x: Any) -> Any:
+        return self.sympy.exp(x) * self.sympy.besselk(0, x)
+
+    def scaled_modified_bessel_k1(self, x: Any) -> Any:
+        return self.sympy.exp(x) * self.sympy.besselk(1, x)
 
     def select(self, p: Any, a: Any, b: Any) -> Any:
         return self.sympy.Piecewise((a, p), (b, True))

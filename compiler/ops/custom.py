@@ -4,7 +4,7 @@
     again args...           the same function within its own rule, on its first arguments, those `given`
     checkpoint args...      region(args), of which nothing but the args is kept for the backward sweep
     stop_gradient x         x, whose cotangent is zero
-    refused                 a cotangent that no rule gives
+    refused args...         a cotangent that no rule gives, which would be made of these
     without_slope x         x, whose cotangent has to be zero
 
     %1: f64[] = custom %x {given=1, name="f"}
@@ -139,14 +139,15 @@ class WithoutSlope(StopGradient):
 
 
 class Refused(Primitive):
-    """A cotangent that no rule gives: an error where it is needed after all."""
+    """A cotangent that no rule gives: an error where it is needed after all.
 
-    arity = 0
+    It takes what it would be made of, so that it has no derivative either: one along a direction is made by pulling
+    back once more, and so are those of higher order.
+    """
+
     attributes: ClassVar = {"type": "type", "text": "word"}
 
     def infer(self, types, attrs, regions):
-        if types:
-            raise TypeError("refused takes no arguments")
         return (attrs["type"],)
 
     def evaluate(self, args, attrs, regions):
@@ -156,7 +157,15 @@ class Refused(Primitive):
         raise TypeError(op.attrs["text"])
 
     def pull(self, b, op, cotangents):
-        return []
+        return [self.of(b, a.type, op.attrs["text"], [*cotangents, *op.args]) for a in op.args]
+
+    def of(self, b: Builder, type: Type, text: str, made_of: Sequence[Value | None]) -> Value:
+        """A cotangent of this type, which would be made of the floats among these values."""
+        return self(b, *[v for v in made_of if v is not None and v.type.is_float], type=type, text=text)
+
+    def batch(self, m):
+        type = m.op.attrs["type"]
+        return m.emit(self, *m.args, type=type.with_shape((m.size, *type.shape)), text=m.op.attrs["text"])
 
     def samples(self, rng):
         return []
@@ -191,7 +200,7 @@ def _widened(op: Op, k: int, of: Op, extras: Sequence[Value]) -> Graph:
     text = f"{op.attrs['name']} has no derivative with respect to what {of.attrs['name']} takes from outside"
     b = Builder(made.name)
     b.params, b.body = made.params, list(made.body)
-    more = [refused(b, type=v.type, text=text) for v in own if v.type.is_float]
+    more = [refused.of(b, v.type, text, made.params) for v in own if v.type.is_float]
     return b.finish([*made.results, *more])
 
 

@@ -97,7 +97,7 @@ class External(Primitive):
         fix = "give it a derivative that is traced, with custom_vjp, or use stop_gradient"
         where = f" ({op.where.file}:{op.where.line})" if op.where else ""
         text = f"external function {name} has no derivative here{where}: {fix}"
-        return [refused(b, type=a.type, text=text) if a.type.is_float else None for a in op.args]
+        return [refused.of(b, a.type, text, [*cotangents, *op.args]) if a.type.is_float else None for a in op.args]
 
     def batch(self, m):
         """One call that calls the function for each lane."""

@@ -75,10 +75,16 @@ def without_carried(graph: Graph) -> Graph:
 
 
 def _has_carried(graph: Graph) -> bool:
-    return any(p.type.dtype in CARRIED for p in graph.params) or any(
-        any(v.type.dtype in CARRIED for v in (*op.args, *op.results)) or any(map(_has_carried, op.regions))
-        for op in graph.body
-    )
+    """By parameters and results, which arguments are among; this is asked of each graph."""
+    if any(p.type.dtype in CARRIED for p in graph.params):
+        return True
+    for op in graph.body:
+        for r in op.results:
+            if r.type.dtype in CARRIED:
+                return True
+        if op.regions and any(map(_has_carried, op.regions)):
+            return True
+    return False
 
 
 def _to(b: Builder, value: Value, dtype: str) -> Value:

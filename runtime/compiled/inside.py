@@ -21,6 +21,7 @@ from ..inspect.explored import explored
 from ..inspect.profile import Profile
 from ..inspect.text import Text
 from ..symbolic.latex import to_latex
+from ..symbolic.matrixwise import to_matrices
 from ..symbolic.results import with_complex
 from ..symbolic.writing import NoExpression, slopes, to_sympy
 from .chosen import EVERY
@@ -156,20 +157,27 @@ class Inside:
             opens = tuple([k for k, each in enumerate(kinds) if each and set(each) <= set(FLOATING)])
         return Pattern(pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit").matrix)
 
-    def sympy(self, *args: Any, **kwargs: Any) -> Any:
+    def sympy(self, *args: Any, matrices: bool = False, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions; example arguments are needed where one is more than a float.
 
         An array of up to 64 elements is a Matrix or an Array of expressions, a larger one an ArrayComprehension over
         its indices; elements of arguments are `x[i]`. A long loop is a Sum, a Product or a recurrence (`doit()` writes
-        it out), a branch a Piecewise. NoExpression, a TypeError, for what is none of these.
+        it out), a branch a Piecewise. NoExpression, a TypeError, for what is none of these. With `matrices` arrays of any
+        size are read as a whole: arguments are MatrixSymbols, vectors columns, and products, sums, inverses, solutions,
+        determinants and functions of elements are what SymPy has for them.
 
         >>> jit(lambda x: np.sum(x * x)).sympy(np.ones(2))
         x[0]**2 + x[1]**2
+        >>> grad(lambda x, A: x @ A @ x).sympy(np.ones(9), np.ones((9, 9)), matrices=True)
+        A*x + A.T*x
         """
         if not args and not kwargs:
             args = (1.0,) * int(self._positional[0])
         traced = self._trace(self.flatten(args, kwargs)[0])
         graph, result = self.plan.derive(traced, self)
+        if matrices:
+            whole = to_matrices(graph, self._symbols())
+            return assemble(with_complex(result), lambda leaf: whole[leaf.index])
         try:
             made = to_sympy(graph, self._symbols(), traced.extras)
         except NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates what it adds up to
@@ -180,10 +188,11 @@ class Inside:
             made = slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
         return assemble(with_complex(result), lambda leaf: made[leaf.index])
 
-    def latex(self, *args: Any, intermediates: bool = True, **kwargs: Any) -> str:
+    def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:
         """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""
         names = self.argument_names(int(self._positional[0]) or len(args))
-        return to_latex(self.__name__, names, self.sympy(*args, **kwargs), intermediates)
+        made = self.sympy(*args, matrices=matrices, **kwargs)
+        return to_latex(self.__name__, names, made, intermediates and not matrices)
 
     def _symbols(self) -> Any:
         inner = self.__wrapped__

@@ -24,6 +24,9 @@ from ...compiler.ops.scipy.called import TABLE, Functions
 from ...compiler.ops.term import Term
 from .arguments import ArrayElement
 
+CONDITIONS = ("and_", "or_", "xor", "not_")
+"""What is computed of conditions."""
+
 
 class RealAlgebra(Functions):
     """Terms of one type, which numbers take where no other term says so; `sources` are elements of arrays by key."""
@@ -46,6 +49,22 @@ class RealAlgebra(Functions):
         if not any(isinstance(a, Term) for a in args):
             args = (self.number(float(args[0]), self.type), *args[1:])
         return super().call(name, *args)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        found = super().__getattr__(name)
+        if name not in CONDITIONS:
+            return found
+        return lambda *ps: found(*map(self._truth, ps))
+
+    def select(self, p: Term, a: Any, b: Any) -> Term:
+        if not isinstance(a, Term) and not isinstance(b, Term):
+            a = self.number(float(a), self.type)
+        return super().select(self._truth(p), a, b)
+
+    def _truth(self, p: Any) -> Any:
+        """A condition, which a symbol may be: what is not zero holds."""
+        is_number = isinstance(p, Term) and p.value.type.dtype != "bool"
+        return self.ne(p, 0.0) if is_number else p
 
     def array(self, x: Any) -> Any:
         """A term as an array of its own type; other things as they are."""

@@ -13,6 +13,8 @@ import keyword
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +78,9 @@ def _is_key(given: Any) -> bool:
     from sympy.core.function import AppliedUndef
     from sympy.matrices.expressions.matexpr import MatrixElement
 
-    return isinstance(given, (sympy.Symbol, sympy.Idx, sympy.Indexed, sympy.Derivative, AppliedUndef, MatrixElement))
+    kinds = sympy.Symbol, sympy.Idx, sympy.Indexed, sympy.Derivative, AppliedUndef, MatrixElement
+    coordinate = isinstance(given, sympy.AtomicExpr) and bool(getattr(given, "is_symbol", False))  # of sympy.vector
+    return coordinate or isinstance(given, kinds)
 
 
 def _is_array_symbol(given: Any) -> bool:
@@ -148,11 +152,11 @@ def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[Bound]:
 
 def _bind(slot: ArgumentSlot, value: Any, source: ArrayElement | None, made: list[Bound]) -> None:
     if slot.form == "array":
-        made.append(Bound(slot, np.asarray(value) if isinstance(value, (list, tuple)) else value, None))
+        value = np.asarray(value) if isinstance(value, (list, tuple)) else value
+        column = len(getattr(value, "shape", ())) == 1 and (getattr(slot.key, "shape", None) or ())[1:] == (1,)
+        made.append(Bound(slot, value[:, None] if column else value, None))
     elif slot.form == "number":
-        if value is None or isinstance(value, (list, tuple, dict, str, bytes)):
-            raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}: expected a number or array")
-        made.append(Bound(slot, value, source))
+        made.append(Bound(slot, _number(slot, value), source))
     else:
         whole, places = _parts(slot, value) if slot.form == "list" else _elements(slot, value)
         is_array = not isinstance(whole, (list, tuple))
@@ -161,6 +165,25 @@ def _bind(slot: ArgumentSlot, value: Any, source: ArrayElement | None, made: lis
                 _bind(part, whole[place], ArrayElement(whole, place), made)
             else:
                 _bind(part, whole[place[0]], None, made)
+
+
+def _number(slot: ArgumentSlot, value: Any) -> Any:
+    """What a number's argument is: lists are arrays, and exact numbers, SymPy's among them, the nearest floats."""
+    sympy = sympy_module()
+
+    if isinstance(value, (list, tuple)):
+        return np.asarray(value)
+    if isinstance(value, sympy.Basic) and (free := value.free_symbols):
+        named = ", ".join(sorted(map(str, free)))
+        fix = "a compiled function computes in floats: put the expression into the formula, and its symbols among args"
+        raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}, in the symbols {named}: {fix}")
+    if isinstance(value, sympy.Expr):
+        return complex(value) if value.is_extended_real is False else float(value)
+    if isinstance(value, (Fraction, Decimal)):
+        return float(value)
+    if value is None or isinstance(value, (dict, str, bytes, sympy.Basic)):
+        raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}: expected a number or array")
+    return value
 
 
 def _parts(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:

@@ -30,13 +30,17 @@ def _done(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
 
 
 def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
-    function = reader.function_of(e.expr)
-    if function is None:
+    """By SymPy, and by forward mode where the function is the user's, or SymPy has no derivative of it."""
+    from sympy.core.function import AppliedUndef
+
+    theirs = reader.function_of(e.expr)
+    if theirs is None:
         made = e.doit()
-        if made == e:
+        if made != e:
+            return Plan(("done", e), (made,), lambda m, term: term)
+        if isinstance(e.expr, AppliedUndef):
             fix = "pass the derivative itself among the arguments, or the function by modules={'f': ...}"
             raise UnknownFunction(f"the derivative {e} of a function without a formula: {fix}")
-        return Plan(("done", e), (made,), lambda m, term: term)
     places = {a: k for k, a in enumerate(e.expr.args)}
     orders: dict[int, int] = {}
     for variable, n in e.variable_count:
@@ -49,15 +53,37 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
                 raise UnknownFunction(f"the derivative {e} is by more than arguments of the function")
             return Plan(("done", e), (made,), lambda m, term: term)
         orders[places[variable]] = orders.get(places[variable], 0) + int(n)
-    for place, n in orders.items():
-        for _ in range(n):
-            function = _slope(function, place)
-    made_of = function
+    applied = () if theirs is not None else _checked(reader, e.expr)
 
     def join(m: Any, *terms: Any) -> Any:
-        return m.term(made_of(*[m.array(m.term(t)) for t in terms]))
+        function = theirs or _read(reader, m, *applied)
+        for place, n in orders.items():
+            for _ in range(n):
+                function = _slope(function, place)
+        return m.term(function(*[m.array(m.term(t)) for t in terms]))
 
     return Plan(("derivative", e), e.expr.args, join)
+
+
+def _checked(reader: Any, e: Any) -> tuple[Any, list[Any]]:
+    """A function that SymPy has no derivative of, with symbols for what is no number, and these."""
+    sympy = sympy_module()
+
+    symbols = [a if a.is_number else sympy.Dummy(real=a.is_extended_real) for a in e.args]
+    applied = e.func(*symbols)
+    reader.check([applied], [s for s in symbols if s.is_Symbol])
+    return applied, symbols
+
+
+def _read(reader: Any, m: Any, applied: Any, symbols: list[Any]) -> Callable[..., Any]:
+    """It as a function of arrays."""
+
+    def function(*given: Any) -> Any:
+        inner = m.like(here())
+        found = {s: inner.term(x) for s, x in zip(symbols, given, strict=True) if s.is_Symbol}
+        return inner.array(inner.term(reader.read([applied], inner, found)[0]))
+
+    return function
 
 
 def _slope(function: Callable[..., Any], place: int) -> Callable[..., Any]:
@@ -89,6 +115,8 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     sympy = sympy_module()
 
     made = e.doit()
+    if not reader.complex and made.has(sympy.I, sympy.zoo, sympy.nan, sympy.exp_polar) and not e.has(sympy.I):
+        made = e  # a form that is none for real numbers
     if not made.has(sympy.Integral):
         return Plan(("done", e), (made,), lambda m, term: term)
     if not reader.quadrature:

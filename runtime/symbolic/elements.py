@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...compiler.loops import Affine, Apply, Component, Element, Guarded, Number, Position, Variable
 from ...compiler.ops import elementwise as E
-from ...compiler.ops.algebras import Symbols
+from ...compiler.ops.algebras import COMPARISONS, Symbols
+from .cases import assumed, compared, either, is_condition
 from .library import sympy_module
 
 EXPLICIT = 64
 """The most elements of an array that are read out one by one; of larger ones a formula of the indices."""
+
+
+BY_CASES = 8
+"""The most elements that are told apart by cases of the index where one is asked for."""
 
 
 class NoExpression(TypeError):
@@ -49,9 +55,17 @@ class SymbolicArray:
         key = tuple([int(i) if getattr(i, "is_Integer", True) else i for i in index])
         if key not in self.made:
             whole = all(isinstance(i, int) for i in key)
-            chosen = not whole and self.explicit and not self.base
-            self.made[key] = self._chosen(key) if chosen else self.value(*key)
+            self.made[key] = self.value(*key) if whole or self.base or not self.explicit else self._at(key)
         return self.made[key]
+
+    def _at(self, key: tuple[Any, ...]) -> Any:
+        """An element of few, at an index that is not known: by its formula, if there is one that is not too deep."""
+        if self.size <= BY_CASES:
+            return self._chosen(key)
+        try:
+            return self.value(*key)
+        except (NoExpression, NotImplementedError, TypeError, IndexError, RecursionError):
+            return self._chosen(key)
 
     def _chosen(self, key: tuple[Any, ...]) -> Any:
         """One of few elements, by conditions on the index."""
@@ -101,6 +115,13 @@ class Formulas(Symbols):
     def __init__(self) -> None:
         super().__init__()
         self.ranges: dict[Any, tuple[int, int]] = {}
+        self._assumed: dict[tuple[Any, bool], dict[Any, Any]] = {}
+        for name in COMPARISONS:
+            setattr(self, name, partial(compared, getattr(self, name)))
+
+    def assumed(self, e: Any, p: Any, holds: bool) -> Any:
+        """An expression where it is known whether a condition holds."""
+        return assumed(e, p, holds, self._assumed.setdefault((p, holds), {}))
 
     def range_of(self, e: Any) -> tuple[int | None, int | None]:
         """The least and the greatest value of a whole number that is linear in one such index."""
@@ -127,24 +148,10 @@ def choose(m: Formulas, p: Any, a: Any, b: Any) -> Any:
 
     if p in (sympy.true, sympy.false):
         return a if p == sympy.true else b
-    if getattr(a, "is_Boolean", False) and getattr(b, "is_Boolean", False):
-        return sympy.Or(sympy.And(p, a), sympy.And(sympy.Not(p), b))
-    against = sympy.Not(p)
-    a, b = _where(a, p, against), _where(b, against, p)
+    if is_condition(a) and is_condition(b):
+        return either(p, a, b)
+    a, b = m.assumed(a, p, True), m.assumed(b, p, False)
     return a if a == b else m.select(p, a, b)
-
-
-def _where(e: Any, p: Any, against: Any) -> Any:
-    """An expression where p is known to hold."""
-    sympy = sympy_module()
-
-    if isinstance(e, sympy.Piecewise):
-        (first, condition), *rest = e.args
-        if condition == p:
-            return first
-        if condition == against and len(rest) == 1 and rest[0][1] == sympy.true:
-            return rest[0][0]
-    return e
 
 
 ARITHMETIC = {

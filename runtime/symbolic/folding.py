@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .cases import assumed, both
 from .library import sympy_module
 
-CONDITIONS, OPERATIONS = 3, 600
-"""The most conditions and operations of an expression that is folded: each condition may double it."""
+ASKED, OPERATIONS = 3, 600
+"""The most that conditions ask about, and operations of an expression that is folded: each may triple it."""
 
 
 def folded(e: Any) -> Any:
@@ -21,54 +22,42 @@ def folded(e: Any) -> Any:
 
     if not isinstance(e, sympy.Expr) or not e.has(sympy.Piecewise):
         return e
-    found: dict[Any, None] = {}
-    for each in e.atoms(sympy.Piecewise):
-        for _, condition in each.args:
-            if condition != True and sympy.Not(condition) not in found:  # noqa: E712
-                found[condition] = None
-    if not 0 < len(found) <= CONDITIONS or e.count_ops() > OPERATIONS:
+    if isinstance(e, sympy.Piecewise) and not any(x.has(sympy.Piecewise) for pair in e.args for x in pair.args):
+        return e
+    whole = [c for each in e.atoms(sympy.Piecewise) for _, c in each.args if c != True]  # noqa: E712
+    parts = [p for c in whole for p in c.atoms(sympy.core.relational.Relational)]
+    found = _few(parts) or _few(whole)
+    if not found or e.count_ops() > OPERATIONS:
         return e
     bound = [x for x in e.atoms(sympy.Sum, sympy.Product, sympy.Lambda) if x.has(sympy.Piecewise)]
     if bound:  # a condition may be on what they bind
         return e
-    return _cases(e, sorted(found, key=sympy.default_sort_key))
+    return _cases(e, sorted(found, key=lambda p: (isinstance(p, sympy.Eq), sympy.default_sort_key(p))))
+
+
+def _few(conditions: list[Any]) -> set[Any]:
+    """The conditions, if they ask about few things; those that have conditions in them come of themselves."""
+    sympy = sympy_module()
+
+    plain = {p for p in conditions if not p.has(sympy.Piecewise)}
+    asked = {frozenset(p.args) if p.is_Relational else frozenset([p, sympy.Not(p)]) for p in plain}
+    return plain if len(asked) <= ASKED else set()
 
 
 def _cases(e: Any, conditions: list[Any]) -> Any:
+    """By the first of the conditions that the expression is told apart by, and so on."""
     sympy = sympy_module()
 
-    if not conditions or not e.has(sympy.Piecewise):
+    remaining = [p for p in conditions if e.has(p)] if e.has(sympy.Piecewise) else []
+    if not remaining:
         return e
-    p, *rest = conditions
-    yes, no = (_cases(_assumed(e, p, holds), rest) for holds in (True, False))
+    p, *rest = remaining
+    yes, no = (_cases(assumed(e, p, holds), rest) for holds in (True, False))
     if yes == no:
         return yes
-    cases = []
-    for value, condition in ((yes, p), (no, sympy.Not(p))):
-        inner = value.args if isinstance(value, sympy.Piecewise) else ((value, True),)
-        cases += [(v, sympy.And(condition, c)) for v, c in inner]
-    *most, (last, _) = cases
-    return sympy.Piecewise(*most, (last, True))
-
-
-def _assumed(e: Any, p: Any, holds: bool) -> Any:
-    """The expression where it is known whether p holds."""
-    sympy = sympy_module()
-
-    against = sympy.Not(p)
-
-    def known(pairs: Any) -> Any:
-        kept = []
-        for value, condition in pairs.args:
-            truth = condition.xreplace({p: sympy.sympify(holds), against: sympy.sympify(not holds)})
-            if truth == True:  # noqa: E712
-                kept.append((value, True))
-                break
-            if truth != False:  # noqa: E712
-                kept.append((value, truth))
-        return kept[0][0] if kept and kept[0][1] is True else sympy.Piecewise(*kept)
-
-    return e.replace(lambda x: isinstance(x, sympy.Piecewise), known)
+    inner = yes.args if isinstance(yes, sympy.Piecewise) else ((yes, True),)
+    outer = no.args if isinstance(no, sympy.Piecewise) else ((no, True),)
+    return sympy.Piecewise(*[(v, both(p, c)) for v, c in inner], *outer)
 
 
 __all__ = ["folded"]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 EULER = 0.57721566490153286061
 HALF_PI = math.pi / 2
+LOG_2 = math.log(2)
 
 
 def _spherical(name: str) -> Callable[..., Any]:
@@ -56,14 +58,21 @@ def _regularized(m: Any, a: Any, b: Any, low: Any, high: Any) -> Any:
     return m.betainc(a, b, high) - m.betainc(a, b, low)
 
 
-def _zeta(m: Any, s: Any, a: Any = 1.0) -> Any:
-    return m.zeta(s, a)
+def _zeta(m: Any, s: Any, a: Any = None) -> Any:
+    """SciPy has Hurwitz's function above 1 only, and Riemann's everywhere."""
+    return 1.0 + m.zetac(s) if a is None else m.hurwitz(s, a)
 
 
 def _double_factorial(m: Any, n: Any) -> Any:
     """2**(n/2) gamma(n/2 + 1), times sqrt(2/pi) where n is odd."""
     odd = 0.25 * (1.0 - m.cos(math.pi * n))
     return m.exp2(0.5 * n) * m.gamma(0.5 * n + 1.0) * m.pow(2 / math.pi, odd)
+
+
+def _logaddexp2(m: Any, x: Any, y: Any) -> Any:
+    """Of what log2 has, by the natural logarithm of 1 + exp: the larger one stays as it is."""
+    up, down = m.softplus((y - x) * LOG_2) / LOG_2, m.softplus((x - y) * LOG_2) / LOG_2
+    return m.select(m.gt(x, y), x + up, y + down)
 
 
 SPECIAL: dict[str, Callable[..., Any]] = {
@@ -76,7 +85,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "acoth": lambda m, x: m.arctanh(1 / x),
     "asech": lambda m, x: m.arccosh(1 / x),
     "acsch": lambda m, x: m.arcsinh(1 / x),
-    "ITE": lambda m, p, x, y: m.or_(m.and_(p, x), m.and_(m.not_(p), y)),
+    "ITE": lambda m, p, x, y: m.select(p, x, y),
     "Nand": lambda m, *ps: m.not_(_all(m, ps)),
     "Nor": lambda m, *ps: m.not_(_any(m, ps)),
     "Implies": lambda m, p, q: m.or_(m.not_(p), q),
@@ -96,6 +105,11 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "cosm1": lambda m, x: -2.0 * m.sin(0.5 * x) * m.sin(0.5 * x),
     "powm1": lambda m, x, y: m.expm1(y * m.log(x)),
     "logaddexp": lambda m, x, y: m.select(m.gt(x, y), x + m.softplus(y - x), y + m.softplus(x - y)),
+    "logaddexp2": _logaddexp2,
+    "maximum": lambda m, *xs: reduce(m.maximum, xs),
+    "minimum": lambda m, *xs: reduce(m.minimum, xs),
+    "isnan": lambda m, x: m.ne(x, x),
+    "isinf": lambda m, x: m.eq(m.abs(x), math.inf),
     # the gamma family
     "gamma": lambda m, x: m.gamma(x),
     "loggamma": lambda m, x: m.loggamma(x),
@@ -180,6 +194,7 @@ FIXED = {
 }
 """Functions of a first argument that is this whole number, as native code."""
 
+_REDUCES = "is a number made of a whole array, and an expression is computed element by element"
 _COMPLEX, _MATHIEU = "has complex values", "is known to SciPy by its order only, not by its characteristic value"
 
 REFUSED = {
@@ -189,6 +204,7 @@ REFUSED = {
     "lerchphi": "is no function of SciPy's", "appellf1": "is no function of SciPy's",
     "meijerg": "is computed where hyperexpand finds a form only",
     "stieltjes": "is no function of SciPy's", "bernoulli": "is computed for whole numbers only",
+    "amax": _REDUCES, "amin": _REDUCES,
 }  # fmt: skip
 """Why functions of SymPy's are not computed, by their names."""
 
@@ -199,6 +215,14 @@ COMPLEX = {
     "arg": lambda m, x: m.arctan2(m.imag(x), m.real(x)),
 }
 """What tells real and imaginary parts apart."""
+
+REAL = {
+    "re": lambda m, x: x,
+    "im": lambda m, x: 0.0 * x,
+    "conjugate": lambda m, x: x,
+    "arg": lambda m, x: m.select(m.lt(x, 0), math.pi, 0.0 * x),
+}
+"""The same of real numbers."""
 
 
 def _all(m: Any, ps: Any) -> Any:
@@ -215,4 +239,4 @@ def _any(m: Any, ps: Any) -> Any:
     return made
 
 
-__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REFUSED", "SPECIAL"]
+__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REAL", "REFUSED", "SPECIAL"]

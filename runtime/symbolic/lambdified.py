@@ -32,8 +32,8 @@ from .results import results_of
 from .stable import stabilized
 from .vectorized import read_elements
 
-MODULES = ("math", "numpy", "scipy", "numexpr", "cupy", "jax", "torch", "tensorflow")
-"""What SymPy computes in floats by: all mean the same here."""
+MODULES = ("math", "numpy", "scipy", "numexpr", "cupy", "jax", "torch", "tensorflow", "cmath")
+"""What SymPy computes in floats by: all mean the same here, but the last, whose floats are complex."""
 
 EXACT = ("mpmath", "sympy")
 
@@ -67,8 +67,9 @@ def lambdify(
                  their derivatives, MatrixSymbol and IndexedBase for arrays, and lists and matrices of all of these,
                  which are then one argument each
     expr         an expression, a matrix, or nested lists, tuples and dicts of them
-    modules      a dict of names of functions without a formula and what computes them, which may be traced Python; or
-                 a list of such. The names of NumPy, SciPy and others are taken, and change nothing
+    modules      a dict of names of functions without a formula and what computes them, which may be traced Python, and
+                 of symbols and constants and the numbers they are; or a list of such. The names of NumPy, SciPy and
+                 others are taken, and change nothing but "cmath", which asks for complex numbers
     use_imps     whether functions of `implemented_function` are called
     dtype        complex, where numbers may be complex: then I and conjugates are computed with
     quadrature   compute definite integrals that SymPy does not solve by quadrature, at numbers
@@ -89,31 +90,33 @@ def lambdify(
         raise TypeError(f"lambdify: printer is {printer!r:.60}, and no source is printed: leave it out")
     if docstring_limit is not None and not isinstance(docstring_limit, int):
         raise TypeError(f"lambdify: docstring_limit is {docstring_limit!r:.60}, expected an int or None")
+    given = list(modules) if isinstance(modules, (list, tuple)) else [] if modules is None else [modules]
+    functions = _functions(given)
+    asks = any(getattr(each, "__name__", each) == "cmath" for each in given if not isinstance(each, Mapping))
+    complex_ = asks or any(isinstance(each, complex) for each in functions.values())
     options = {
-        "use_imps": bool(use_imps), "complex": _is_complex(dtype), "quadrature": bool(quadrature),
-        "stable": bool(stable),
+        "use_imps": bool(use_imps), "complex": complex_ if dtype is None else _is_complex(dtype),
+        "quadrature": bool(quadrature), "stable": bool(stable),
     }  # fmt: skip
-    return Expression(args, expr, _functions(modules), options)
+    return Expression(args, expr, functions, options)
 
 
 def _is_complex(dtype: Any) -> bool:
-    if dtype is None:
-        return False
     found = np.dtype(dtype)
     if found.kind not in "fc":
         raise TypeError(f"lambdify: dtype is {dtype!r:.60}, expected float or complex")
     return found.kind == "c"
 
 
-def _functions(modules: Any) -> dict[str, Any]:
-    """The functions by name that `modules` brings; the first that has a name gives it, as in SymPy."""
-    given = modules if isinstance(modules, (list, tuple)) else [] if modules is None else [modules]
+def _functions(given: list[Any]) -> dict[str, Any]:
+    """The functions and numbers by name that `modules` brings; the first that has a name gives it, as in SymPy."""
     made: dict[str, Any] = {}
     for each in reversed(given):
         if isinstance(each, Mapping):
             for name, function in each.items():
-                if not callable(function):
-                    raise TypeError(f"lambdify: modules has {function!r:.60} for {name!r}, expected a function")
+                if not callable(function) and not isinstance(function, (int, float, complex)):
+                    verdict = f"lambdify: modules has {function!r:.60} for {name!r}"
+                    raise TypeError(f"{verdict}, expected a function, or the number that a symbol is")
             made |= each
         elif isinstance(each, str) and each in EXACT:
             fix = "lambdify of SymPy computes with many digits"
@@ -236,6 +239,8 @@ def _made(m: Any, term: Any, weak: bool, whole: dict[int, Any]) -> Any:
     if isinstance(m, ArrayAlgebra):
         matrix = np.ndim(term) > len(m.batch) or not isinstance(term, (bool, int, float, complex))
         return term if matrix else np.full(m.batch, term) if m.batch else np.asarray(term)
+    if isinstance(term, bool) and not m.batch:
+        return term
     if isinstance(term, (bool, int, float)):
         kind = m.type.with_dtype("bool") if isinstance(term, bool) else m.type
         value = constant(m.now.builder, term, kind)

@@ -22,6 +22,7 @@ from .sums import outer_keys, whole
 
 def rules() -> dict[type, Any]:
     sympy = sympy_module()
+    from sympy.codegen.matrix_nodes import MatrixSolve
     from sympy.matrices import expressions as E
     from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
     from sympy.matrices.expressions.matexpr import MatrixElement
@@ -37,7 +38,7 @@ def rules() -> dict[type, Any]:
         A.ArrayTensorProduct: _outer, A.ArrayDiagonal: _diagonal, A.Reshape: _reshaped,
         A.ArrayElementwiseApplyFunc: _by_element,
         sympy.ImmutableDenseMatrix: _explicit, sympy.ImmutableSparseMatrix: _explicit,
-        E.MatPow: _power,
+        E.MatPow: _power, E.DotProduct: _dot, MatrixSolve: _solved,
     }  # fmt: skip
     return made | {getattr(E, name, None) or getattr(A, name): _simple for name in SIMPLE}
 
@@ -144,6 +145,22 @@ def _power(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         raise UnknownFunction(f"{e}: a matrix is raised to whole powers only")
     n = int(e.exp)
     return Plan(("MatPow", n), (e.base,), lambda m, x: np.linalg.matrix_power(m.array(x), n))
+
+
+def _dot(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """Of two vectors, each a row or a column."""
+
+    def join(m: Any, *terms: Any) -> Any:
+        both = zip(_arrays(m, terms), shapes, strict=True)
+        x, y = [a[..., 0, :] if shape[0] == 1 else a[..., :, 0] for a, shape in both]
+        return m.term(np.sum(x * y, axis=-1))
+
+    shapes = [a.shape for a in e.args]
+    return Plan(("DotProduct", *shapes), e.args, join)
+
+
+def _solved(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    return Plan("MatrixSolve", (e.matrix, e.vector), lambda m, *terms: np.linalg.solve(*_arrays(m, terms)))
 
 
 def _explicit(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:

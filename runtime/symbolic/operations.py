@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,12 @@ from ...compiler.ir.types import Type
 from ...compiler.ops import control, tape
 from ...compiler.ops.elementwise import cast, select
 from ...compiler.ops.require import require
+from ...compiler.ops.scipy.called import called
 from ...compiler.ops.source import const, iota
 from . import linear
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
 from .library import sympy_module
+from .named import results_of
 from .recurrences import looped, unrolled
 
 WRITTEN_OUT = 32
@@ -120,6 +123,19 @@ def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [*carried, scalar(sympy.Integer(rounds))]
 
 
+def _named(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    """A function of SciPy's, element by element."""
+    name, count, size = op.attrs["name"], len(op.results), static_shape(op.results[0].type)
+    made: dict[Any, list[Any]] = {}
+
+    def value(k: int, *index: Any) -> Any:
+        if index not in made:
+            made[index] = results_of(name, count, [x[index] for x in args])
+        return made[index][k]
+
+    return [SymbolicArray(size, partial(value, k)) for k in range(count)]
+
+
 def _push(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [(args[0], tuple(args[1:]))]
 
@@ -137,6 +153,7 @@ RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
     select: _select,
     cast: _cast,
     require: lambda reading, op, args: args[:1],
+    called: _named,
     control.call: _called,
     control.cond: _branch,
     control.scan: _scan,
@@ -167,13 +184,14 @@ def number_of(value: Any) -> Any:
 
 
 def _multiple(value: float) -> Any:
-    """A small rational times a constant of mathematics, where that is the very float."""
+    """A small rational times a constant of mathematics, where that is the float or one beside it."""
     sympy = sympy_module()
     roots = [sympy.sqrt(sympy.pi), sympy.sqrt(2), sympy.sqrt(2 * sympy.pi), sympy.sqrt(3)]
     for constant in (sympy.pi, sympy.log(2), sympy.log(10), sympy.E, sympy.EulerGamma, *roots):
         for each in (constant, 1 / constant):
             ratio = Fraction(value / float(each)).limit_denominator(64)
-            if ratio and float(sympy.N(each * ratio.numerator / ratio.denominator, 30)) == value:
+            near = ratio and float(sympy.N(each * ratio.numerator / ratio.denominator, 30))
+            if ratio and abs(near - value) <= math.ulp(value):  # 1/sqrt(2) of floats is not the nearest one
                 return each * sympy.Rational(ratio.numerator, ratio.denominator)
     return None
 

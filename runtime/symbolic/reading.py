@@ -18,9 +18,9 @@ from typing import Any
 
 from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
 from . import calculus, matrices, sums
-from .algebras import Probe, load_scipy
+from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REFUSED, SPECIAL
+from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REAL, REFUSED, SPECIAL
 from .library import codegen_module, sympy_module
 from .vectorized import vectorized_sum
 
@@ -31,7 +31,7 @@ CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
 class ExpressionReader:
     """How expressions are read.
 
-    functions    by name, what functions of no class of SymPy's stand for
+    functions    by name, what functions of no class of SymPy's stand for, and numbers for symbols and constants
     use_imps     whether functions of `implemented_function` are called
     complex      whether numbers may be complex
     quadrature   whether integrals that SymPy cannot solve are computed by quadrature
@@ -46,7 +46,9 @@ class ExpressionReader:
         quadrature: bool = False,
         whole: Sequence[Any] = (),
     ) -> None:
-        self.functions, self.use_imps, self.complex, self.quadrature = functions, use_imps, complex, quadrature
+        self.use_imps, self.complex, self.quadrature = use_imps, complex, quadrature
+        self.functions = {name: each for name, each in functions.items() if callable(each)}
+        self.constants = {name: each for name, each in functions.items() if name not in self.functions}
         self._numbered: tuple[Mapping[Any, Any], Mapping[Any, int]] = ({}, {})
         self._whole = whole
         self._uses: Uses | None = None
@@ -63,6 +65,8 @@ class ExpressionReader:
     def more(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         """How to read what is no elementary function of numbers; None for what is, and for what nobody knows."""
         kind = type(e)
+        if self.constants and e.is_Atom and e not in env and str(e) in self.constants:
+            return Plan(("constant", str(e)), (), lambda m: self.constants[str(e)])
         if self.functions and e.is_Function and kind.__name__ in self.functions:
             return self._theirs(e, self.functions[kind.__name__])
         if e.is_Add and not e.is_Matrix:
@@ -85,8 +89,12 @@ class ExpressionReader:
         function = self.function_of(e)
         if function is not None:
             return self._theirs(e, function)
-        if e.is_Atom or isinstance(e, AppliedUndef):
+        if e.is_Atom:
             return None
+        if isinstance(e, AppliedUndef):
+            name = kind_of(e)
+            fix = f"modules={{'{name}': function}} gives one, or {e} among the arguments its values"
+            raise UnknownFunction(f"{e}: the function {name} has no formula: {fix}")
         if isinstance(e, sympy.Expr) and e.is_number:
             value = e.evalf(20)
             return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
@@ -215,13 +223,7 @@ def _called(name: str, arity: int) -> tuple[str, ...]:
 
 def _complex(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name = kind_of(e)
-    if reader.complex:
-        return Plan(name, e.args, COMPLEX[name])
-    if name == "im":
-        return Plan(name, e.args, lambda m, x: 0.0 * x)
-    if name == "arg":
-        return Plan(name, e.args, lambda m, x: m.select(m.lt(x, 0), math.pi, 0.0 * x))
-    return Plan(name, e.args, lambda m, x: x)
+    return Plan(name, e.args, lambda m, x: (REAL if isinstance(m, RealAlgebra) else COMPLEX)[name](m, x))
 
 
 def _imaginary(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:

@@ -135,7 +135,7 @@ def qr_pull(m: Any, inputs: Any, results: Any, cts: Any, mode: str) -> Any:
     *_, rows, columns = M.shape_of(a)
     if mode == "complete" and rows > columns:
         text = "qr has no derivative where mode is 'complete' and there are more rows than columns"
-        return [m(refused(m.b, type=a.value.type, text=text))]
+        return [m(refused.of(m.b, a.value.type, text, [x.value for x in (gq, gr, a)]))]
     if rows >= columns:
         return [_qr_tall(m, q, r, gq, gr)]
     first = M.corner(m, r, rows, rows)
@@ -168,7 +168,8 @@ def geqrf_types(a: Type) -> tuple[Type, Type]:
 
 
 def _geqrf_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    return [m(refused(m.b, type=inputs[0].value.type, text="the derivative of geqrf is not implemented"))]
+    text = "the derivative of geqrf is not implemented"
+    return [m(refused.of(m.b, inputs[0].value.type, text, [x.value for x in (*cts, *inputs)]))]
 
 
 geqrf = Library("geqrf", geqrf_types, packed_qr, _geqrf_pull, samples=rectangles)

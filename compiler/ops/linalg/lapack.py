@@ -31,7 +31,7 @@ class Routine(Library):
         if all(ct is None for ct in cotangents):
             return [None] * len(op.args)
         text = f"{self.name} is not differentiated: what expands to it is"
-        return [refused(b, type=a.type, text=text) if a.type.is_float else None for a in op.args]
+        return [refused.of(b, a.type, text, [*cotangents, *op.args]) if a.type.is_float else None for a in op.args]
 
     def sizes(self, types: Sequence[Type], attrs: Mapping[str, Any]) -> tuple[int, ...]:
         """Matrices, rows, what the last argument has of right sides if it has any, and the attributes as declared."""

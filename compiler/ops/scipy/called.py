@@ -151,10 +151,11 @@ class Called(Library):
         m, name = Functions(b), op.attrs["name"]
         inputs, results = [m(a) for a in op.args], [m(r) for r in op.results]
         table = TABLE[name].slopes(m, inputs, results)
-        return [self._cotangent(m, name, k, x, cotangents, table) for k, x in enumerate(inputs)]
+        return [self._cotangent(m, name, k, inputs, cotangents, table) for k in range(len(inputs))]
 
-    def _cotangent(self, m, name, k, x, cotangents, table):
+    def _cotangent(self, m, name, k, xs, cotangents, table):
         """That of argument k."""
+        x = xs[k]
         made = None
         for ct, partials in zip(cotangents, table, strict=True):
             if ct is None or partials[k] is None or not x.value.type.is_float:
@@ -162,7 +163,7 @@ class Called(Library):
             if partials[k] is UNKNOWN:
                 text = f"the derivative of {name} with respect to its argument {k + 1} is not implemented: "
                 text += "call it through pullback.external(f, result, differences=True)"
-                return refused(m.b, type=x.value.type, text=text)
+                return refused.of(m.b, x.value.type, text, [*cotangents, *[x.value for x in xs]])
             term = m(ct) * partials[k]
             made = term if made is None else made + term
         return made and made.value

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .called import NATIVE, TABLE, UNKNOWN, many, one, same
+from .called import NATIVE, TABLE, UNKNOWN, many, one, same, slopes_of
 
 DEGREE = math.pi / 180
 
@@ -167,6 +167,19 @@ def _exponential_integral(m: Any, n: Any, x: Any, r: Any) -> Any:
     return m.select(low, (degree * r - r - m.exp(-x)) / x, -m.expn(m.maximum(n - one_, 1), x))
 
 
+def _reflected_zeta(m: Any, s: Any) -> Any:
+    """Riemann's zeta function below zero, by its values above one: DLMF 25.4.1."""
+    above = m.zeta_logs(1.0 - s, m.one(s), n=0)
+    return 2.0 * m.exp(m.lgamma(1.0 - s) + math.log(2 * math.pi) * (s - 1.0)) * m.sin(math.pi / 2 * s) * above
+
+
+def _zeta_slope(m: Any, x: Any, r: Any) -> Any:
+    """Sums of logarithms cancel below zero, the more the lower."""
+    below = m.lt(x, 0.0)
+    reflected = slopes_of(m, _reflected_zeta, [m.select(below, x, -1.0)])[0]
+    return m.select(below, reflected, -m.zeta_logs(m.select(below, 2.0, x), m.one(x), n=1))
+
+
 TABLE.update(
     expi=one(lambda m, x, r: m.exp(x) / x),
     exp1=one(lambda m, x, r: -(m.exp(-x) / x)),
@@ -179,7 +192,7 @@ TABLE.update(
         (lambda m, x, *r: m.sin(math.pi / 2 * (x * x)),), (lambda m, x, *r: m.cos(math.pi / 2 * (x * x)),)
     ),
     spence=one(lambda m, x, r: -m.hyp2f1(m.one(x), m.one(x), 2.0 * m.one(x), 1.0 - x)),
-    zetac=one(lambda m, x, r: -m.zeta_logs(x, m.one(x), n=1)),
+    zetac=one(_zeta_slope),
 )  # fmt: skip
 
 # ---- logarithms, powers, losses, angles

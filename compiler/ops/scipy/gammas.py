@@ -94,15 +94,16 @@ def _density(m: Any, a: Any, x: Any) -> Any:
     return m.exp((a - 1.0) * m.log(x) - x - m.lgamma(a))
 
 
-def _no_slope(m: Any, name: str, of: str, like: Any) -> Any:
+def _no_slope(m: Any, name: str, of: str, *made_of: Any) -> Any:
+    """That of the first, of which and the others it would be made."""
     text = f"the derivative of {name} with respect to {of} is not implemented"
-    return m(refused(m.b, type=like.value.type, text=text))
+    return m(refused.of(m.b, made_of[0].value.type, text, [x.value for x in made_of]))
 
 
 def _pull(name: str, sign: float) -> Any:
     def pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
         a, x = inputs
-        return [_no_slope(m, name, "its first argument", a), cts[0] * (sign * _density(m, a, x))]
+        return [_no_slope(m, name, "its first argument", a, x, cts[0]), cts[0] * (sign * _density(m, a, x))]
 
     return pull
 

@@ -46,7 +46,7 @@ def _polynomial(x: np.ndarray, n: np.ndarray, family: str) -> np.ndarray:
 
 def _pull(m: Any, inputs: Any, results: Any, cts: Any, family: str) -> Any:
     text = f"the derivative of {family} polynomials is not implemented"
-    return [m(refused(m.b, type=x.value.type, text=text)) for x in inputs]
+    return [m(refused.of(m.b, x.value.type, text, [each.value for each in (cts[0], *inputs)])) for x in inputs]
 
 
 polynomial = Library(
