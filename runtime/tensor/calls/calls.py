@@ -272,6 +272,8 @@ A loop over batches reads few in a trace, and where a batch lies must be no part
 def _is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
     x: Any = args[0] if args else None
+    if which == "written":
+        return not tape.mode & 1 or not any(type(a) in tensor_types and a._flags & LEAF | has_history(a) for a in args)
     if type(x) not in tensor_types or x._is_late or x._cell.array is None:
         return False
     if tape.mode & 1 and (x._flags & LEAF or has_history(x)):

@@ -103,7 +103,8 @@ class FirstRun:
 
     def wrote(self, t: Any) -> None:
         """Note that a tensor takes another value."""
-        if t._storage is not None or t._serial != self.tape.serial or not (t._node is None or self._may_renew(t)):
+        own = t._storage is None or any(t is known for known in self.tape.storages)  # made here, for a part of it
+        if not own or t._serial != self.tape.serial or not (t._node is None or self._may_renew(t)):
             self.refuse("writes to a tensor whose memory or history others share")
         self.written[id(t)] = t
 
