@@ -44,6 +44,7 @@ class Recorded:
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
     parts     of one that is exact: (tape, args, kwargs) -> whether it was done in several parts, each `in_parts`
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
+    prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
@@ -54,6 +55,7 @@ class Recorded:
         self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead = exact, cuts, ahead
+        self.prepared = getattr(function, "prepared", None)
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
@@ -77,6 +79,8 @@ class Recorded:
         if kwargs and any(type(a) is np.float64 for a in kwargs.values()):
             again = self.native or self.slow
             return again(*args, **{n: float(a) if type(a) is np.float64 else a for n, a in kwargs.items()})
+        if self.prepared is not None and (given := self.prepared(args)) is not args:
+            return (self.native or self.slow)(*given, **kwargs)
         if crowd.on:
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:

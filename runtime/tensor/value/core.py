@@ -26,7 +26,7 @@ from ..trace.undo import note
 from .cells import Cell, cell_of, shown
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense, part_of
-from .slots import HISTORY, LEAF, PART, SPECIAL
+from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 
 if TYPE_CHECKING:
@@ -165,15 +165,17 @@ class Core(Late):
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""
-        if self._is_late and not self._flags & SPECIAL:
-            made = peek(self)
-            if made is not None:
-                return made
-            compute(self._serial)
-        cell = self._read()
         call = tapes.tape.call
         if call is not None:
             call.refuse("reads the values of a tensor")
+        late = self._is_late
+        if (late or self._cell.array is None) and not self._flags & SPECIAL:
+            made = peek(self, call)
+            if made is not None:
+                return made
+            if late:
+                compute(self._serial)
+        cell = self._read()
         return shown(cell if cell.array is not None else force(cell))
 
     def _shared(self) -> Storage:
@@ -181,8 +183,8 @@ class Core(Late):
         if self._flags & PART:
             self._tell()
         tape = tapes.tape
-        if self._storage is None:
-            tape.catch_up()
+        if self._storage is None and (self._flags & VIEWED or self._is_late or self._cell.array is None):
+            tape.catch_up()  # else calls only read it so far, as they do again
         storage = self._storage  # held from here on: one that nobody else refers to is dropped
         if storage is None:
             storage = self._store()

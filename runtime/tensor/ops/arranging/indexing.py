@@ -17,6 +17,7 @@ from ...value.core import Core, apply, number_of, wrap
 from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
+from ..elementwise.arithmetic import MASKED_FILL_TENSOR
 from ..elementwise.elementary import clone
 from .cuts import ALL, known_elements, known_part, row_path
 from .elements import added, gathered, placed
@@ -43,6 +44,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """x[key] = value."""
+    mask = _mask_of_fill(x, key, value)
+    if mask is not None:
+        return _fill_where(x, mask, value)
     part, arrays = _basic(x, key)
     source = _tensor_of(value, part)
     extra = len(shape_of(source)) - len(shape_of(part))
@@ -54,6 +58,52 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         copy_(part, source)
     else:
         _scatter(part, arrays, source)
+
+
+def with_hits(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same arguments with places in place of masks, on whose values it depends how many elements there are."""
+    x, key, *rest = args if len(args) > 1 else (None, ())
+    keys = key if type(key) is tuple else (key,)
+    if not any(map(_is_mask, keys)) or (rest and _mask_of_fill(x, key, rest[0]) is not None):
+        return args
+    made: list[Any] = []
+    for k in keys:
+        made += _mask(k._array().astype(bool)) if _is_mask(k) else [k]
+    return (x, tuple(made), *rest)
+
+
+getitem.prepared = setitem.prepared = with_hits  # type: ignore[attr-defined]
+
+
+def _is_mask(k: Any) -> bool:
+    if not isinstance(k, Core):
+        return False
+    kind = k._kind_of()
+    return kind.dtype in ("bool", "u8") and bool(kind.shape)
+
+
+def _mask_of_fill(x: Any, key: Any, value: Any) -> Any:
+    """The mask, where setting `key` is to write one number wherever it holds; which needs none of its values."""
+    (mask,) = key if type(key) is tuple and len(key) == 1 else (key,)
+    if not isinstance(x, Core) or not _is_mask(mask):
+        return None
+    shape, held = shape_of(x), mask._kind_of()
+    single = number_of(value) is not None if not isinstance(value, Core) else not shape_of(value)
+    return mask if single and held.dtype == "bool" and shape[: len(held.shape)] == held.shape else None
+
+
+def _fill_where(x: Tensor, mask: Core, value: Any) -> None:
+    """Write one number wherever a mask of leading axes holds."""
+    source = _tensor_of(value, x)
+    start_writing(x, [source], apart=False)
+    check_apart(x, source)
+    shape, (have, kind) = shape_of(x), (mask._read().kind, x._read().kind)
+    if len(shape) > len(have.shape):
+        mask = view(mask, (("reshape", (*have.shape, *[1] * (len(shape) - len(have.shape)))),), UNSQUEEZE)
+    overwrite(x, apply(FILL_WHERE, (mask, x, source), (kind.dtype,)))
+
+
+FILL_WHERE = Operation("index_put", "IndexPutBackward0", MASKED_FILL_TENSOR.emit, "own")
 
 
 def _tensor_of(value: Any, like: Tensor) -> Any:
@@ -82,7 +132,8 @@ class Hits(NamedTuple):
 
 def _basic(x: Tensor, key: Any) -> tuple[Tensor, dict[int, Core]]:
     """The view that integers, slices, None and Ellipsis give, and the index tensors left at its axes."""
-    keys = _expanded(key if isinstance(key, tuple) else (key,), len(shape_of(x)))
+    several = isinstance(key, tuple) and not isinstance(key, (Hits, NewAxis))
+    keys = _expanded(key if several else (key,), len(shape_of(x)))
     axis, arrays = 0, {}
     for k in keys:
         if k is None:
@@ -134,7 +185,7 @@ def _expanded(keys: tuple[Any, ...], rank: int) -> list[Any]:
 
 def _spelled(k: Any) -> list[Any]:
     """One key as keys for single axes."""
-    if k is None or k is Ellipsis or isinstance(k, slice):
+    if k is None or k is Ellipsis or isinstance(k, (slice, Hits, NewAxis)):
         return [k]
     if isinstance(k, (list, np.ndarray, range)):
         k = wrap(cell_of(_index_array(np.asarray(k))))
