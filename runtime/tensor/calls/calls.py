@@ -28,7 +28,7 @@ from ..value.memory import has_history, leave, tensor_types, usable
 from ..value.numbers import number_of
 from ..value.slots import LEAF
 from .first_run import FirstRun
-from .follow import check_renewed, follow, grads_fit, instance
+from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .natively import NativeCall, native_types, tell
 from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
@@ -177,11 +177,11 @@ class Recorded:
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
-        if template is not None and template.renewed:
-            check_renewed(template, reading)
+        if template is not None and (template.renewed or template.through):
+            (check_through if template.through else check_renewed)(template, reading)
         for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
-                if self.native is not None and state.call is None:
+                if self.native is not None and state.call is None and not (template and template.through):
                     tell(state, reading)  # which is worth its time for what comes again
                 return state
         return None
@@ -193,7 +193,7 @@ class Recorded:
             found = self.ahead and self.ahead(tape, reading)
         else:
             found = template and instance(template, tape, reading)
-            if template is not None:
+            if template is not None and not template.through:
                 tell_pattern(reading, template, tape)
         return found and tape.state.add((reading.form, *reading.places), found, kept=False)
 

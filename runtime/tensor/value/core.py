@@ -24,9 +24,10 @@ from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
 from .cells import Cell, cell_of, shown
+from .memory import may_change
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense, part_of
-from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 
 if TYPE_CHECKING:
@@ -165,16 +166,14 @@ class Core(Late):
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""
-        call = tapes.tape.call
+        call, late = tapes.tape.call, self._is_late
         if call is not None:
             call.refuse("reads the values of a tensor")
-        late = self._is_late
-        if (late or self._cell.array is None) and not self._flags & SPECIAL:
-            made = peek(self, call)
-            if made is not None:
-                return made
-            if late:
-                compute(self._serial)
+        unread = (late or self._cell.array is None) and not self._flags & SPECIAL
+        if unread and (made := peek(self, call)) is not None:
+            return made
+        if unread and late:
+            compute(self._serial)
         cell = self._read()
         return shown(cell if cell.array is not None else force(cell))
 
@@ -183,8 +182,8 @@ class Core(Late):
         if self._flags & PART:
             self._tell()
         tape = tapes.tape
-        if self._storage is None and (self._flags & VIEWED or self._is_late or self._cell.array is None):
-            tape.catch_up()  # else calls only read it so far, as they do again
+        if self._storage is None and may_change(self):
+            tape.catch_up()
         storage = self._storage  # held from here on: one that nobody else refers to is dropped
         if storage is None:
             storage = self._store()
@@ -235,7 +234,6 @@ class Core(Late):
 
 
 _tensor: type[Core] = Core
-
 
 Class = TypeVar("Class", bound=type[Core])
 

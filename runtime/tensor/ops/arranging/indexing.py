@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from ...value.core import Core, apply, number_of, wrap
 from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
-from ..elementwise.arithmetic import MASKED_FILL_TENSOR
 from ..elementwise.elementary import clone
 from .cuts import ALL, known_elements, known_part, row_path
 from .elements import added, gathered, placed
+from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """x[key] = value."""
-    mask = _mask_of_fill(x, key, value)
+    mask = mask_of_fill(x, key, value)
     if mask is not None:
-        return _fill_where(x, mask, value)
+        return fill_where(x, mask, _tensor_of(value, x))
     part, arrays = _basic(x, key)
     source = _tensor_of(value, part)
     extra = len(shape_of(source)) - len(shape_of(part))
@@ -60,50 +60,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _scatter(part, arrays, source)
 
 
-def with_hits(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same arguments with places in place of masks, on whose values it depends how many elements there are."""
-    x, key, *rest = args if len(args) > 1 else (None, ())
-    keys = key if type(key) is tuple else (key,)
-    if not any(map(_is_mask, keys)) or (rest and _mask_of_fill(x, key, rest[0]) is not None):
-        return args
-    made: list[Any] = []
-    for k in keys:
-        made += _mask(k._array().astype(bool)) if _is_mask(k) else [k]
-    return (x, tuple(made), *rest)
-
-
-getitem.prepared = setitem.prepared = with_hits  # type: ignore[attr-defined]
-
-
-def _is_mask(k: Any) -> bool:
-    if not isinstance(k, Core):
-        return False
-    kind = k._kind_of()
-    return kind.dtype in ("bool", "u8") and bool(kind.shape)
-
-
-def _mask_of_fill(x: Any, key: Any, value: Any) -> Any:
-    """The mask, where setting `key` is to write one number wherever it holds; which needs none of its values."""
-    (mask,) = key if type(key) is tuple and len(key) == 1 else (key,)
-    if not isinstance(x, Core) or not _is_mask(mask):
-        return None
-    shape, held = shape_of(x), mask._kind_of()
-    single = number_of(value) is not None if not isinstance(value, Core) else not shape_of(value)
-    return mask if single and held.dtype == "bool" and shape[: len(held.shape)] == held.shape else None
-
-
-def _fill_where(x: Tensor, mask: Core, value: Any) -> None:
-    """Write one number wherever a mask of leading axes holds."""
-    source = _tensor_of(value, x)
-    start_writing(x, [source], apart=False)
-    check_apart(x, source)
-    shape, (have, kind) = shape_of(x), (mask._read().kind, x._read().kind)
-    if len(shape) > len(have.shape):
-        mask = view(mask, (("reshape", (*have.shape, *[1] * (len(shape) - len(have.shape)))),), UNSQUEEZE)
-    overwrite(x, apply(FILL_WHERE, (mask, x, source), (kind.dtype,)))
-
-
-FILL_WHERE = Operation("index_put", "IndexPutBackward0", MASKED_FILL_TENSOR.emit, "own")
+getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
 
 
 def _tensor_of(value: Any, like: Tensor) -> Any:
@@ -115,19 +72,6 @@ def _tensor_of(value: Any, like: Tensor) -> Any:
 
 
 # ---- the part that is a view
-
-
-class NewAxis(NamedTuple):
-    """A new axis of size one and an index into it: what True and False stand for."""
-
-    index: Core
-
-
-class Hits(NamedTuple):
-    """Where a mask holds along one of its axes, and the size of that."""
-
-    index: Core
-    size: int
 
 
 def _basic(x: Tensor, key: Any) -> tuple[Tensor, dict[int, Core]]:
@@ -192,13 +136,13 @@ def _spelled(k: Any) -> list[Any]:
     if isinstance(k, Core):
         kind = k._read().kind
         if kind.dtype in ("bool", "u8"):
-            return _mask(k._array().astype(bool))
+            return places_of(k._array().astype(bool))
         if kind.is_float:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return [k._array().item() if not kind.shape else k]
     number = number_of(k)
     if isinstance(number, bool):
-        return _mask(np.array(number))
+        return places_of(np.array(number))
     if isinstance(number, int):
         return [number]
     if hasattr(k, "__index__"):
@@ -216,14 +160,6 @@ def _index_array(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iub":
         raise IndexError("a list used as an index must hold integers or bools")
     return np.ascontiguousarray(array if array.dtype.kind == "b" else array.astype(np.int64))
-
-
-def _mask(mask: np.ndarray) -> list[Any]:
-    """Where a mask holds.  Its values are needed now, for the result's shape depends on them."""
-    if not mask.shape:
-        return [NewAxis(wrap(cell_of(np.zeros(int(mask), np.int64))))]
-    found = zip(mask.nonzero(), mask.shape, strict=True)
-    return [Hits(wrap(cell_of(np.ascontiguousarray(i))), n) for i, n in found]
 
 
 def select_row(x: Tensor, axis: int, index: int) -> Tensor:
