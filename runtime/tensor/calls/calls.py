@@ -28,7 +28,7 @@ from ..value.memory import has_history, leave, tensor_types, usable
 from ..value.numbers import number_of
 from ..value.slots import LEAF
 from .first_run import FirstRun
-from .follow import check_renewed, follow, grads_fit, instance
+from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .natively import NativeCall, native_types, tell
 from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
@@ -44,6 +44,7 @@ class Recorded:
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
     parts     of one that is exact: (tape, args, kwargs) -> whether it was done in several parts, each `in_parts`
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
+    prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
@@ -54,6 +55,7 @@ class Recorded:
         self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead = exact, cuts, ahead
+        self.prepared = getattr(function, "prepared", None)
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
@@ -77,6 +79,8 @@ class Recorded:
         if kwargs and any(type(a) is np.float64 for a in kwargs.values()):
             again = self.native or self.slow
             return again(*args, **{n: float(a) if type(a) is np.float64 else a for n, a in kwargs.items()})
+        if self.prepared is not None and (given := self.prepared(args)) is not args:
+            return (self.native or self.slow)(*given, **kwargs)
         if crowd.on:
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
@@ -173,11 +177,11 @@ class Recorded:
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
-        if template is not None and template.renewed:
-            check_renewed(template, reading)
+        if template is not None and (template.renewed or template.through):
+            (check_through if template.through else check_renewed)(template, reading)
         for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
-                if self.native is not None and state.call is None:
+                if self.native is not None and state.call is None and not (template and template.through):
                     tell(state, reading)  # which is worth its time for what comes again
                 return state
         return None
@@ -189,7 +193,7 @@ class Recorded:
             found = self.ahead and self.ahead(tape, reading)
         else:
             found = template and instance(template, tape, reading)
-            if template is not None:
+            if template is not None and not template.through:
                 tell_pattern(reading, template, tape)
         return found and tape.state.add((reading.form, *reading.places), found, kept=False)
 
@@ -272,6 +276,8 @@ A loop over batches reads few in a trace, and where a batch lies must be no part
 def _is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
     x: Any = args[0] if args else None
+    if which == "written":
+        return not tape.mode & 1 or not any(type(a) in tensor_types and a._flags & LEAF | has_history(a) for a in args)
     if type(x) not in tensor_types or x._is_late or x._cell.array is None:
         return False
     if tape.mode & 1 and (x._flags & LEAF or has_history(x)):

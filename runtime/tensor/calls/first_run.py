@@ -13,7 +13,7 @@ from ..value.memory import has_history, leave, tensor_types
 from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .call_nodes import learn
 from .number_inputs import CallNumbers
-from .reading import SHARED, Reading, Unknown, enter, is_simple, place_of
+from .reading import SHARED, Reading, Unknown, enter, is_simple, is_whole, place_of
 
 
 def used_up(node: Any, gone: set[Any], known: dict[Any, bool]) -> bool:
@@ -103,7 +103,10 @@ class FirstRun:
 
     def wrote(self, t: Any) -> None:
         """Note that a tensor takes another value."""
-        if t._storage is not None or t._serial != self.tape.serial or not (t._node is None or self._may_renew(t)):
+        own = t._storage is None or any(t is known for known in self.tape.storages)  # made here, for a part of it
+        if not own:
+            own = t._node is None and is_whole(t)
+        if not own or t._serial != self.tape.serial or not (t._node is None or self._may_renew(t)):
             self.refuse("writes to a tensor whose memory or history others share")
         self.written[id(t)] = t
 
@@ -230,7 +233,8 @@ class FirstRun:
         if any(self.reading.classes[-1 - ref] & OPEN for ref in t.viewed):
             raise Unknown("returns what shares memory with NumPy")
         written = [-1 - n for n, _ in t.assigns if n < 0] if not recorded.exact else range(len(self.reading.classes))
-        if t.assigns and any(self.reading.classes[k] & SHARED for k in written):
+        t.through = bool(t.assigns) and any(self.reading.classes[k] & SHARED for k in written)
+        if t.through and not (self._writes_through(written) and not (t.renewed or t.viewed or t.grads)):
             raise Unknown("writes where tensors share memory")
         t.steps = [(s.fragment, tuple(map(self._ref, s.numbers)), s.first - self.base, s.place) for s in self.steps]
         t.constants = [(n - self.base, cell) for n, cell in self.constants]
@@ -241,6 +245,12 @@ class FirstRun:
         if recorded.exact and self.state.blurred:
             raise Unknown("returns what is not computed from its arguments")
         return t
+
+    def _writes_through(self, written: Sequence[int]) -> bool:
+        """Whether all that the call does is to write values to memory, of which no gradient is kept."""
+        alone = all(not self.reading.classes[k] & SHARED or is_whole(self.reading.tensors[k]) for k in written)
+        usual = not self.reading.recorded.exact and not self.has_nodes
+        return alone and usual and not any(flags & (SPECIAL | HISTORY) for _, _, flags in self.results)
 
     def _is_same(self, t: Any, cell: Cell | None, node: Any, leaf: int, grad: Any) -> bool:
         """Whether an argument is what it was, but for what has been noted."""

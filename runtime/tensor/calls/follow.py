@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template
+from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template, events
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind
 from ..value.memory import has_history, leave, tensor_types
-from ..value.slots import HISTORY, VIEWED
+from ..value.slots import HISTORY, SPECIAL, VIEWED
 from .places import place_for
 from .reading import Reading, Unknown, enter, is_simple, place_of
 
@@ -65,12 +65,17 @@ def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
 def follow(tape: Tape, state: State, reading: Reading) -> Any:
     """Do what a known call does: enter its arguments, and make late tensors of its results."""
     call: Call = state.event  # type: ignore[assignment]
+    first = tape.caught is tape.state
     try:
         shared = _do(tape, state, call, reading)
     except BaseException:  # of a signal's handler: a call is done as a whole
         _put_into_memory(tape, _do(tape, state, call, reading))
         raise
     made = _build(tape, call, reading, call.template.gives)
+    if call.template.through and first:  # what is written to memory is so in earnest
+        tape.caught = state
+    elif call.template.through:
+        tape.done.add(state)
     _put_into_memory(tape, shared)
     return made
 
@@ -149,6 +154,27 @@ def check_renewed(template: Template, reading: Reading) -> None:
         late = t._is_late or t._cell.array is None
         if t._serial != reading.tape.serial or not t._flags & HISTORY or not late:
             raise Unknown("writes to a tensor whose memory or history others share")
+
+
+def check_through(template: Template, reading: Reading) -> None:
+    """Let calls before this one, which writes to memory that others read as well, be where they find that.
+
+    Those whose nodes are known from their form need not; they keep what they read.
+    """
+    tape = reading.tape
+    if any(t._is_late and t._flags & SPECIAL for t in reading.tensors):
+        raise Unknown("writes where tensors share memory")
+    written = [reading.tensors[-1 - n] for n, _ in template.assigns]
+    counted = any(t._counter is None for t in written if t._storage is not None)
+    for state in events(tape.state, tape.caught if tape.seen[:2] != (tape.serial, counted) else tape.seen[2]):
+        before = state.event.template if type(state.event) is Call else None
+        if before is None or state in tape.done or before.plain:
+            continue
+        makes = before.has_nodes or before.assigns or before.grads or before.viewed or before.views
+        if makes and (counted or not before.call.exact or before.call.in_parts):
+            tape.catch_up()
+            break
+    tape.seen = tape.serial, counted, tape.state
 
 
 def late(serial: int, number: int, kind: Kind, flags: int) -> Any:

@@ -170,7 +170,7 @@ class Reading:
             what = t._flags & (LEAF | OPEN | HOOKED) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
-                self.key.append(layout_of(t, tape))
+                self.key += (layout_of(t, tape), self._sharing(t))
             if place is None:
                 place = self._met(cell)
         self.classes.append(what)
@@ -179,6 +179,14 @@ class Reading:
         self.tensors.append(t)
         k = self.seen[id(t)] = len(self.tensors) - 1
         return TENSOR, k
+
+    def _sharing(self, t: Any) -> Any:
+        """How a tensor shares memory: as a part, with which argument before, and whether backward knows of writes."""
+        storage = t._storage
+        if t._is_late or storage is None:
+            return None
+        first = next((k for k, x in enumerate(self.tensors) if x._storage is storage), None)
+        return is_whole(t), first, t._counter is None
 
     def _met(self, cell: Any) -> Any:
         """The place of a value that is read first here: it may be that of an argument before, too."""
@@ -226,6 +234,12 @@ def place_of(t: Any, tape: Tape) -> tuple[Kind, Any, Any]:
 def is_simple(t: Any) -> bool:
     """Whether a gradient is a tensor that nobody else shares, so that it may be added to in place."""
     return type(t) in tensor_types and t._storage is None and not t._flags & (SPECIAL | PART | VIEWED | LEAF)
+
+
+def is_whole(t: Any) -> bool:
+    """Whether a tensor that shares memory is all of it, of which no other tensor is the base, nor NumPy a reader."""
+    storage = t._storage
+    return not t._is_late and storage is not None and storage.array is None and not t._steps and t._whole is None
 
 
 def enter(tape: Tape, t: Any, place: Any, cell: Any, n: int) -> None:

@@ -25,6 +25,10 @@ CUTTING = {
 SHAPING = {"unsqueeze", "squeeze", "reshape", "view_as_shape", "view_as", "flatten", "ravel"}
 """Functions that do so with integers, which are mostly indices: where they are used, their values are asked for."""
 
+PLACING = {"setitem"}
+"""Functions that write to a place which is another one at each step, as a row of a table is: no part of a trace where
+no gradient is kept."""
+
 OTHERS = (
     "_", "record", "ones", "zeros", "empty", "full", "arange", "eye", "linspace", "is_", "set_", "get_", "manual_seed",
     "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
@@ -40,13 +44,13 @@ DRAWING = {
 }  # fmt: skip
 """Functions that draw random numbers.  They do so at once, and what they do with them is recorded."""
 
-DUNDER = {"__hash__", "__pos__", "__setitem__", "__init__", "__new__", "__repr__", "__init_subclass__"}
+DUNDER = {"__hash__", "__pos__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
 
 def wrapped(function: Any) -> Any:
     """`function`, recorded, with what is known of it."""
     name = function.__name__.strip("_")
-    cuts = "all" if name in CUTTING else "integers" if name in SHAPING else ""
+    cuts = "all" if name in CUTTING else "integers" if name in SHAPING else "written" if name in PLACING else ""
     made = recorded(function, NUMBERS.get(name, ()), cuts=cuts)
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:

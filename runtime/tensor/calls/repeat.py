@@ -248,7 +248,9 @@ def _move(tape: Tape, call: Call, form: Any, made: Any, moved: dict[int, Any]) -
         late = tape.value(call.number(form[1]))
         if late is not made and late is not None:
             moved[id(made)] = late
-            late._cell, late._node, late._storage = made._cell, made._node, made._storage
+            late._node = made._node
+            if made._storage is not None or late._storage is None:  # else it has come to share its memory since
+                late._cell, late._storage = made._cell, made._storage
             late._flags = late._flags & ~(HISTORY | SPECIAL | LEAF) | made._flags & (SPECIAL | LEAF)
             for name in MOVED:
                 if name in made.__dict__:

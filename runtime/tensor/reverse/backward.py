@@ -84,8 +84,7 @@ def walk(
         wanted.setdefault(node, set()).add(index)
     begins = [node for (node, _), _ in roots]
     order = list(reachable(begins))
-    if begins:
-        went_on(begins[0])
+    went_on(order)
     useful = None if inputs is None else _useful(order, wanted)
     task.update(order if useful is None else useful)
     ready = Ready(order, begins)

@@ -12,6 +12,7 @@ times in each, where the same was asked before, and not again where it took long
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
@@ -41,11 +42,10 @@ lone: set[int] = set()
 """The states and values where somebody looked at the only value with a history, and a backward went on from that."""
 
 
-def went_on(node: Any) -> None:
-    """Note that a backward begins at a node; if its trace ended because somebody looked, it will not the next time."""
-    tape = tapes.tape
-    serial, key = tape.alone
-    if node.serial == serial:
+def went_on(nodes: Iterable[Any]) -> None:
+    """Note to which nodes a backward comes; if their trace ended because somebody looked, it will not the next time."""
+    serial, key = tapes.tape.alone
+    if key not in lone and any(node.serial == serial for node in nodes):
         lone.add(key)
 
 

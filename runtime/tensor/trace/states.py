@@ -82,7 +82,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause",
+        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause", "through",
     )  # fmt: skip
 
     call: Any
@@ -95,6 +95,7 @@ class Template:
     dtypes: list[str]
     bounds: list[Any]
     pause: tuple[int, str] | None
+    through: bool
     aliases: list[tuple[int, int]]
     gives: Any
     results: list[tuple[int, Kind, int]]
@@ -119,7 +120,7 @@ class Template:
     def __init__(self) -> None:
         self.pulls = self.whole = None
         self.views = ()
-        self.renewed, self.bounds, self.pause = {}, [], None
+        self.renewed, self.bounds, self.pause, self.through = {}, [], None, False
 
 
 class Call(NamedTuple):

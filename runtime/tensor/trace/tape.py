@@ -51,16 +51,18 @@ class Tape(TapeBase):
     journal  what Python code has changed because of values that are still to be computed, see undo.py
     failed   the trace that could not be run once
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
+    holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
     parts    backwards that are done in part, see reverse/in_parts.py
     busy     its thread makes nodes, and must find the trace as it was when it lets go of the lock
-
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
 
     catch_up: Callable[[], None]
     remember: Callable[[Any], list[Any]]
     parts: Any
+    holders: Any = None, None
+    seen: Any = -1, False, None
     recall: Callable[[list[Any]], Any]
 
     def __init__(self, records: bool = True) -> None:
@@ -90,10 +92,8 @@ class Tape(TapeBase):
 
     def _begun(self) -> None:
         self.noded = self.goes_on = False
-        if self.done:
-            self.done = set()
-        if self.journal:
-            self.journal = []
+        if self.done or self.journal:
+            self.done, self.journal = set(), []
 
     # ---- values
 

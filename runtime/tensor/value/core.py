@@ -24,6 +24,7 @@ from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
 from .cells import Cell, cell_of, shown
+from .memory import may_change
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense, part_of
 from .slots import HISTORY, LEAF, PART, SPECIAL
@@ -165,15 +166,15 @@ class Core(Late):
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""
-        if self._is_late and not self._flags & SPECIAL:
-            made = peek(self)
-            if made is not None:
-                return made
-            compute(self._serial)
-        cell = self._read()
-        call = tapes.tape.call
+        call, late = tapes.tape.call, self._is_late
         if call is not None:
             call.refuse("reads the values of a tensor")
+        unread = (late or self._cell.array is None) and not self._flags & SPECIAL
+        if unread and (made := peek(self, call)) is not None:
+            return made
+        if unread and late:
+            compute(self._serial)
+        cell = self._read()
         return shown(cell if cell.array is not None else force(cell))
 
     def _shared(self) -> Storage:
@@ -181,7 +182,7 @@ class Core(Late):
         if self._flags & PART:
             self._tell()
         tape = tapes.tape
-        if self._storage is None:
+        if self._storage is None and may_change(self):
             tape.catch_up()
         storage = self._storage  # held from here on: one that nobody else refers to is dropped
         if storage is None:
@@ -233,7 +234,6 @@ class Core(Late):
 
 
 _tensor: type[Core] = Core
-
 
 Class = TypeVar("Class", bound=type[Core])
 

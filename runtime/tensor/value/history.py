@@ -220,8 +220,9 @@ class History(Operators):
     def data(self, value: Any) -> None:
         if not isinstance(value, Core):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if value is self:
-            return
+        storage = self._storage
+        if value is self or (storage is not None and value._storage is storage and value._path == self._path):
+            return  # `p.data -= x` gives it the memory that it has
         if requires(self) and not value._read().kind.is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._be(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from sys import getrefcount
 from typing import Any
 
@@ -37,8 +37,7 @@ def usable(t: Any, tape: Tape) -> bool:
         return False
     steps = t._steps
     if not steps and t._storage is not None:
-        if t._seen != t._storage.edition and t._base is None and t._storage.array is None and not crowd.on:
-            t._read()  # it was written to through another tensor, as `t.data.add_` does
+        _read_again(t)
         settle(t)  # which counts references: there must be no variable for it here
         flags = t._flags
     storage = t._storage
@@ -60,6 +59,13 @@ def usable(t: Any, tape: Tape) -> bool:
     return not steps or t._is_dense()
 
 
+def _read_again(t: Any) -> None:
+    """Read what is all of its memory if it was written to through another tensor, as `t.data.add_` does."""
+    storage = t._storage
+    if t._seen != storage.edition and t._base is None and not t._path and storage.array is None and not crowd.on:
+        t._read()
+
+
 def layout_of(t: Any, tape: Tape) -> Any:
     """How a view lies in memory, if not densely: what made it says so, whose own arguments are so described."""
     if not t._is_late:
@@ -78,11 +84,20 @@ def lies_dense(t: Any, tape: Tape) -> bool:
     return not (t._storage is not None or t._flags & (SPECIAL | VIEWED)) or layout_of(t, tape) is None
 
 
+def may_change(t: Any) -> bool:
+    """Whether calls of the trace do more than to make or to read a tensor when they run again."""
+    if t._flags & VIEWED or (t._is_late and t._flags & (SPECIAL | PART)):
+        return True
+    there = not t._is_late and t._cell.array is not None
+    return not there and bool(t._written or t._flags & HISTORY or t._node is not None)
+
+
 def leave(t: Any, tape: Tape) -> None:
     """Let a tensor that may be written to share its memory with nobody, where that is so in truth."""
     if t._flags & VIEWED and not _has_views(t, tape) and not viewed_elsewhere(t, tape):
         t._flags &= ~VIEWED
     if t._storage is not None and not t._is_late:
+        _read_again(t)
         settle(t, tape)
 
 
@@ -133,31 +148,56 @@ def settle(t: Any, tape: Tape | None = None) -> None:
     storage = t._storage
     if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
         return
-    views, homes = 0, {id(t._cell)} if t._cell.home is storage else set()
-    if tape is not None:
-        for v in _values(tape):
-            if v is not t and not v._is_late and v._storage is storage and getrefcount(v) <= BEHIND:
-                if v._flags & VIEWED and _has_views(v, tape):
-                    return
-                views += 1
-                homes.update([id(v._cell)] if v._cell.home is storage else ())
-    # The references are: the tensor's, the local name's, the tuple's, the call's, those of views and of cells.  Other
+    mine = t._cell.home is storage
+    behind = 0 if tape is None or getrefcount(storage) <= 3 + mine else _behind(t, storage, tape)
+    # The references are: the tensor's, the local name's, the tuple's, the call's, its cell's, and those behind.  Other
     # threads take their turn after a call, and not after an unpacking: so nobody comes to share it after the count.
     (references,) = map(getrefcount, (storage,))
-    if references == 4 + views + len(homes) and t._storage is storage and t._seen == storage.edition:
-        if t._cell.home is storage:
+    if references == 4 + mine + behind and t._storage is storage and t._seen == storage.edition:
+        if mine:
             t._cell.home = None
-        t._storage, t._written, storage.dropped = None, storage.version, views > 0
+        t._storage, t._written, storage.dropped = None, storage.version, behind > 0
         t._flags &= ~OPEN
 
 
-BEHIND = 4
-"""A tensor that only the tape holds has so many references while one looks: its, two variables' and the call's."""
-
-
-def _values(tape: Tape) -> Iterator[Any]:
-    """The tensors of a trace, one at a time."""
-    for n in range(tape.count):
+def _behind(t: Any, storage: Any, tape: Tape) -> int:
+    """How many views, cells and notes that only the tape holds refer to the memory of a tensor; -1 if somebody may hold
+    a late view of such a view."""
+    values, homes, noted = _holders(tape)
+    found = noted[id(storage)]
+    cells = {id(c) for n in homes.get(id(storage), ()) if (c := tape.cell(n)) is not None and c.home is storage}
+    places = values.get(id(storage), ())
+    seen = {id(t)}
+    for n in places:
         v = tape.value(n)
-        if type(v) in tensor_types:
-            yield v
+        if v is None or id(v) in seen or v._storage is not storage:
+            continue
+        seen.add(id(v))
+        times = sum([tape.value(m) is v for m in places])
+        # The references are: the tape's, those of its notes, the variable's and the call's.
+        if getrefcount(v) <= times + noted[id(v)] + 2:
+            if v._flags & VIEWED and _has_views(v, tape):
+                return -1
+            found += 1
+            cells.update([id(v._cell)] if v._cell.home is storage else ())
+    return found + len(cells - {id(t._cell)})
+
+
+def _holders(tape: Tape) -> tuple[dict[int, list[int]], dict[int, list[int]], Counter[int]]:
+    """Of memory that tensors share: the values that are such tensors, the cells that were in it, and how often notes
+    tell of it, or of what else. They are looked for once for all arguments of a call."""
+    key = tape.serial, tape.count, len(tape.journal)
+    if tape.holders[0] == key:
+        return tape.holders[1]
+    values: dict[int, list[int]] = {}
+    homes: dict[int, list[int]] = {}
+    for n, v in enumerate(tape.pick(tuple(range(tape.count)))):
+        if type(v) in tensor_types and not v._is_late and v._storage is not None:
+            values.setdefault(id(v._storage), []).append(n)
+        cell = tape.cell(n)
+        if cell is not None and cell.home is not None:
+            homes.setdefault(id(cell.home), []).append(n)
+    noted = Counter([id(changed) for _, changed, _ in tape.journal])
+    noted.update([id(was[name]) for _, _, was in tape.journal for name in ("home", "_storage") if name in was])
+    tape.holders = key, (values, homes, noted)
+    return tape.holders[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ...value.writing import check_apart, overwrite
 from ..elementwise.elementary import clone
 from .cuts import ALL, known_elements, known_part, row_path
 from .elements import added, gathered, placed
+from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """x[key] = value."""
+    mask = mask_of_fill(x, key, value)
+    if mask is not None:
+        return fill_where(x, mask, _tensor_of(value, x))
     part, arrays = _basic(x, key)
     source = _tensor_of(value, part)
     extra = len(shape_of(source)) - len(shape_of(part))
@@ -56,6 +60,9 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _scatter(part, arrays, source)
 
 
+getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
+
+
 def _tensor_of(value: Any, like: Tensor) -> Any:
     if isinstance(value, Core):
         return value
@@ -67,22 +74,10 @@ def _tensor_of(value: Any, like: Tensor) -> Any:
 # ---- the part that is a view
 
 
-class NewAxis(NamedTuple):
-    """A new axis of size one and an index into it: what True and False stand for."""
-
-    index: Core
-
-
-class Hits(NamedTuple):
-    """Where a mask holds along one of its axes, and the size of that."""
-
-    index: Core
-    size: int
-
-
 def _basic(x: Tensor, key: Any) -> tuple[Tensor, dict[int, Core]]:
     """The view that integers, slices, None and Ellipsis give, and the index tensors left at its axes."""
-    keys = _expanded(key if isinstance(key, tuple) else (key,), len(shape_of(x)))
+    several = isinstance(key, tuple) and not isinstance(key, (Hits, NewAxis))
+    keys = _expanded(key if several else (key,), len(shape_of(x)))
     axis, arrays = 0, {}
     for k in keys:
         if k is None:
@@ -134,20 +129,20 @@ def _expanded(keys: tuple[Any, ...], rank: int) -> list[Any]:
 
 def _spelled(k: Any) -> list[Any]:
     """One key as keys for single axes."""
-    if k is None or k is Ellipsis or isinstance(k, slice):
+    if k is None or k is Ellipsis or isinstance(k, (slice, Hits, NewAxis)):
         return [k]
     if isinstance(k, (list, np.ndarray, range)):
         k = wrap(cell_of(_index_array(np.asarray(k))))
     if isinstance(k, Core):
         kind = k._read().kind
         if kind.dtype in ("bool", "u8"):
-            return _mask(k._array().astype(bool))
+            return places_of(k._array().astype(bool))
         if kind.is_float:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return [k._array().item() if not kind.shape else k]
     number = number_of(k)
     if isinstance(number, bool):
-        return _mask(np.array(number))
+        return places_of(np.array(number))
     if isinstance(number, int):
         return [number]
     if hasattr(k, "__index__"):
@@ -165,14 +160,6 @@ def _index_array(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iub":
         raise IndexError("a list used as an index must hold integers or bools")
     return np.ascontiguousarray(array if array.dtype.kind == "b" else array.astype(np.int64))
-
-
-def _mask(mask: np.ndarray) -> list[Any]:
-    """Where a mask holds.  Its values are needed now, for the result's shape depends on them."""
-    if not mask.shape:
-        return [NewAxis(wrap(cell_of(np.zeros(int(mask), np.int64))))]
-    found = zip(mask.nonzero(), mask.shape, strict=True)
-    return [Hits(wrap(cell_of(np.ascontiguousarray(i))), n) for i, n in found]
 
 
 def select_row(x: Tensor, axis: int, index: int) -> Tensor:
