@@ -17,7 +17,7 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,13 @@ from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import Structure
 from ...compiler.ir.graph import Graph
-from ...compiler.ir.types import CARRIED
+from ...compiler.ir.measure import Measure
+from ...compiler.ir.types import CARRIED, Dim
 from ...compiler.ops.external import calls_of
 from ..transforms import jit
 from . import function as functions
 from .compiled import warns
+from .named import NamedTraces
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
@@ -168,32 +170,44 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if tracing.current() is not None:
         raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
     owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)
-    named = owner.naming.rule if isinstance(owner.naming.rule, Mapping) else {}
-    sizes = {d: path for path, shape in named.items() for d in shape if isinstance(d, str)}
-    if sizes:
-        told = ", ".join(f"{d} of {path}" for d, path in sizes.items())
-        raise TypeError(f"{name} has sizes known by name ({told}), and a module has those of its example: leave "
-                        "sizes= out, and build a function for each size, as build({'f10': f, 'f20': f}, ...)")
     signature, _ = owner.flatten(example, {})
-    compiled = owner.compiled(signature)
     *args, keywords = signature[1]
     if keywords[1]:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
-    if warns(compiled.graph):
+    names = _plain_names(owner.argument_names(len(args)))
+    sized = NamedTraces(owner, name, signature) if _has_names(owner) else None
+    if sized is None or not sized.names:
+        made = owner.compiled(signature)
+        graph, traced, result, shapes, sizes, cases = made.graph, made.traced, made.result, None, (), ()
+    else:
+        first = sized.made[0]
+        graph, traced, result, shapes, sizes = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
+        cases = tuple([each.case() for each in sized.made])
+    for each in [graph, *(case.graph for case in cases)]:
+        _check_graph(each, name)
+    taken = tuple([_taken(each, f"{name}: argument {path}", shapes) for each, path in zip(args, names, strict=True)])
+    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in traced.extras])
+    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, sizes, cases)
+
+
+def _has_names(owner: Any) -> bool:
+    """Whether the user has given names to sizes."""
+    rule = owner.naming.rule
+    return isinstance(rule, Mapping) and any(isinstance(d, str) for shape in rule.values() for d in shape)
+
+
+def _check_graph(graph: Graph, name: str) -> None:
+    """Refuse what a module cannot hold."""
+    if warns(graph):
         raise TypeError(f"{name} prints, logs or warns, which a module without Python's functions cannot: take it out")
-    opaque = next(calls_of(compiled.graph), None)
+    opaque = next(calls_of(graph), None)
     if opaque is not None:
         what = f"{name} calls external {opaque}, which is Python of this process"
         raise TypeError(f"{what}: a module can hold no such call")
-    narrow = next((v.type for v in (*compiled.graph.params, *compiled.graph.results) if v.type.dtype in CARRIED), None)
+    narrow = next((v.type for v in (*graph.params, *graph.results) if v.type.dtype in CARRIED), None)
     if narrow is not None:
         what = f"{name} takes, reads or returns numbers of dtype {narrow.numpy}"
         raise TypeError(f"{what}: a module has bool, int32, int64, float32 and float64; convert with .astype")
-    names = _plain_names(owner.argument_names(len(args)))
-    taken = tuple([_taken(each, f"{name}: argument {path}") for each, path in zip(args, names, strict=True)])
-    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in compiled.traced.extras])
-    result = _returned(compiled.result, compiled.graph, name)
-    return Function(name, names, taken, result, _doc(fn), compiled.graph, extras)
 
 
 def _doc(fn: Any) -> str:
@@ -207,13 +221,12 @@ def _plain_names(names: list[str]) -> tuple[str, ...]:
     return tuple([re.sub(r"\W+", "_", name).strip("_") or f"a{k}" for k, name in enumerate(names)])
 
 
-def _taken(node: tree.Signature, path: str) -> Any:
-    """What the module takes for a part of a signature."""
+def _taken(node: tree.Signature, path: str, shapes: Iterator[tuple[Dim, ...]] | None) -> Any:
+    """What the module takes for a part of a signature, whose traced leaves have these shapes."""
     kind = node[0]
-    if kind == "float":
-        return specs.FloatSpec()
-    if kind == "int":
-        return specs.IntSpec()
+    if kind in ("float", "int"):
+        _shape_of(node, shapes)
+        return specs.FloatSpec() if kind == "float" else specs.IntSpec()
     if kind == "static":
         value = static_value(node[1])
         if type(value) not in FIXED:
@@ -225,14 +238,18 @@ def _taken(node: tree.Signature, path: str) -> Any:
         if not all(type(key) is str for key in node[1]):
             raise TypeError(f"{path} is a dict with the keys {list(node[1])}, expected strings: rename them")
         items = zip(node[1], node[2], strict=True)
-        return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]") for key, each in items]))
+        return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]", shapes) for key, each in items]))
     if kind == "named" and not issubclass(getattr(node[1], "kind", tuple), (list, tuple)):
         fix = "a module takes plain dicts, lists and tuples: pass one of these"
         raise TypeError(f"{path} is a {node[1].__name__}; {fix}")
     if kind in ("list", "tuple", "named"):
         make = specs.ListSpec if kind == "list" else specs.TupleSpec
-        return make(tuple([_taken(each, f"{path}[{k}]") for k, each in enumerate(node[-1])]))
-    return specs.ArraySpec(tree.dtype_of(node), tree.shape_of(node))
+        return make(tuple([_taken(each, f"{path}[{k}]", shapes) for k, each in enumerate(node[-1])]))
+    return specs.ArraySpec(tree.dtype_of(node), _shape_of(node, shapes))
+
+
+def _shape_of(node: tree.Signature, shapes: Iterator[tuple[Dim, ...]] | None) -> tuple[Dim, ...]:
+    return tree.shape_of(node) if shapes is None else next(shapes)
 
 
 def _returned(result: Any, graph: Graph, name: str) -> Any:
@@ -241,13 +258,18 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
         type_ = graph.results[result.index].type
         if not type_.shape:
             return specs.ScalarResult(result.index, type_.dtype)
-        return specs.ArrayResult(result.index, type_.dtype, type_.static_shape())
+        return specs.ArrayResult(result.index, type_.dtype, type_.shape)
     if isinstance(result, specs.ConstantResult):
+        if isinstance(result.value, Measure):
+            raise TypeError(f"{name} returns the size {result.value!r}, which is known by name: leave it out, or return "
+                            "np.full((), x.shape[0])")
         if type(result.value) not in _IN_RESULTS:
             raise TypeError(
                 f"{name} returns {result.value!r}: a module can return only numbers, arrays, strings, bools and None, "
                 "in dicts, lists and tuples; leave it out")
         return result
+    if isinstance(result, specs.ArrayResult):
+        return specs.ArrayResult(result.index, result.dtype, graph.results[result.index].type.shape)
     items = getattr(result, "items", None)
     if items is None:
         return result

@@ -7,7 +7,6 @@ It is straight-line code over the readers and makers of `argument_text`, `array_
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ..entries.specs import (
@@ -33,7 +32,9 @@ from ..entries.specs import (
     children_first,
     kernel_results,
 )
-from .array_text import DTYPES, FORMATS, NUMPY_NUMBERS, SIZES
+from ...ir.types import Size
+from .array_text import DTYPES, SIZES
+from .call_sizes import CallSizes, array_constant
 from .describe import NUMBERS, Function, item_paths, number_dtype, words
 from .writer import FunctionWriter, Objects
 
@@ -62,30 +63,20 @@ class Native:
 def function_text(function: Function, native: Native, objects: Objects) -> str:
     """The text of a function and of its constants."""
     w = FunctionWriter(function.name, objects)
-    inputs = [*_Arguments(w).read(function), *native.extras]
-    results = _Results(w, function)
+    sizes = CallSizes(w, function) if function.sizes else None
+    inputs = [*_Arguments(w, sizes).read(function), *native.extras]
+    results = _Results(w, function, sizes)
     results.prepare()
-    _run(w, native, [*inputs, *results.outputs])
+    _run(w, native, [*([sizes.numbers] if sizes else []), *inputs, *results.outputs])
     results.build()
-    return w.function(function.names, function.signature)
-
-
-def _array(w: FunctionWriter, dtype: str, shape: tuple[int, ...], at: str = "null", expected: str = "null") -> str:
-    """An `%Array`, for reading one or for making one."""
-    k = DTYPES.index(dtype)
-    sizes = w.constant(f"[{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]")
-    first, second = map(ord, FORMATS[k])
-    return w.constant(
-        f"%Array {{ ptr {at}, ptr {expected}, ptr {sizes}, ptr {w.text(FORMATS[k][0])}, "
-        f"i64 {math.prod(shape) * SIZES[k]}, i32 {len(shape)}, i32 {k}, i32 {SIZES[k]}, "
-        f"i32 {NUMPY_NUMBERS[k]}, i8 {first}, i8 {second} }}")
+    return "\n".join([sizes.text() if sizes else "", w.function(function.names, function.signature)])
 
 
 class _Arguments:
     """Reading the arguments, depth first."""
 
-    def __init__(self, writer: FunctionWriter) -> None:
-        self._w = writer
+    def __init__(self, writer: FunctionWriter, sizes: CallSizes | None) -> None:
+        self._w, self._sizes = writer, sizes
 
     def read(self, function: Function) -> list[str]:
         """Pointers to the kernel's inputs."""
@@ -138,7 +129,9 @@ class _Arguments:
         w, dtype = self._w, number_dtype(spec)
         if dtype is None or dtype == "bool":
             assert isinstance(spec, ArraySpec)
-            view, array = w.view(), _array(w, spec.dtype, spec.shape, at, w.text(words(spec)))
+            view, array = w.view(), array_constant(w, spec.dtype, spec.shape, at, w.text(words(spec)))
+            if self._sizes is not None and any(isinstance(n, Size) for n in spec.shape):
+                array = self._sizes.expected(value, spec, array)
             reader = "read_bool" if dtype else "read_array"
             return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array}, ptr %state)"))
         told = f"ptr {at}, ptr {w.text(NUMBERS[dtype])}"
@@ -179,17 +172,21 @@ def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
 class _Results:
     """Making the results: arrays before the kernel runs, all else after it."""
 
-    def __init__(self, writer: FunctionWriter, function: Function) -> None:
+    def __init__(self, writer: FunctionWriter, function: Function, sizes: CallSizes | None) -> None:
         self.outputs: list[str] = []
-        self._w, self._tree = writer, function.result
+        self._w, self._tree, self._sizes = writer, function.result, sizes
         self._arrays: dict[int, str] = {}
 
     def prepare(self) -> None:
         """Emit the arrays and stack slots that the kernel writes to."""
         w = self._w
+        if self._sizes is not None:
+            self._sizes.serve()
         for node in kernel_results(self._tree):
             if isinstance(node, ArrayResult):
-                data, array = w.slot("ptr"), _array(w, node.dtype, node.shape)
+                data, array = w.slot("ptr"), array_constant(w, node.dtype, node.shape)
+                if self._sizes is not None:
+                    array = self._sizes.made(node, array)
                 made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data}, ptr %state)"))
                 w.hold(made)
                 self._arrays[node.index] = made
