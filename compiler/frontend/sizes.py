@@ -49,6 +49,10 @@ class Sizes(measure.Sizes):
     units: dict[str, int] = field(default_factory=dict)
     line: Callable[[], Where | None] = lambda: None
 
+    def _note(self, dim: Dim, relation: str) -> None:
+        assert isinstance(dim, Size)
+        self.guards.setdefault(measure.Guard(dim, relation), self.line())
+
 
 class FrozenSize(TraceError):
     """A named size whose number was asked for; the function is traced again."""

@@ -52,13 +52,14 @@ def spelled_out(guard: Guard, quotients: Mapping[str, tuple[Size, int]]) -> str:
 class Sizes:
     """The numbers of one example, and what has been asked about the sizes.
 
+    guards      what has been asked, and where, if that is known
     quotients   names for what is no polynomial: name -> (dividend, divisor), rounded down
     least       the least numbers that names can be, where that is not LEAST
     registers   what has been written into machine code
     """
 
     numbers: dict[str, int]
-    guards: dict[Guard, None] = field(default_factory=dict)
+    guards: dict[Guard, Any] = field(default_factory=dict)
     quotients: dict[str, tuple[Size, int]] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
     registers: dict[Size, str] = field(default_factory=dict)

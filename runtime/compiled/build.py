@@ -37,6 +37,7 @@ from ..transforms import jit
 from . import function as functions
 from .compiled import warns
 from .named import NamedTraces
+from .places import Rule, checked_rule, root
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
@@ -53,20 +54,24 @@ def build(
     out: str | os.PathLike[str] = ".",
     cpu: str = "native",
     target: str = "",
+    sizes: Mapping[str, tuple[int | str | None, ...]] | None = None,
 ) -> Path:
     """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
 
     fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
-                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are fixed: a function
-                  for several is built once for each, under several names
+                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are those of the
+                  example, save those that have names
     cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
                   x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
                   that this machine has. On a machine without the lowest of them the import is an ImportError that
                   says what is missing.
     target        another kind of machine: C functions for it instead of a module (see below)
+    sizes         names for sizes that are known when the module is called, by argument: {"x": ("n", 25)}, as in
+                  `jit(sizes=...)`, whose names count where there are none here. One name is one size. A vector that
+                  stands last, as in `hvp`, is vector[0]
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -94,6 +99,11 @@ def build(
             called but functions of <math.h>)
         wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
 
+    Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
+    x.shape[0] > 10, is part of the module. What must know a number when it is built (a loop over range(n), a loop over
+    elements, cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the
+    function does not take are a ValueError. Its C functions have the sizes as their first argument.
+
     A sparse Jacobian or Hessian `f` becomes two functions: `f`, which returns the entries row by row, and `f_pattern`,
     which returns (indices, indptr, shape), so that SciPy's csr_array((f(x), *f_pattern()[:2]), f_pattern()[2]) is the
     matrix. The pattern is that of the example.
@@ -103,7 +113,9 @@ def build(
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)
-    made = _all_described(fn, example_args)
+    made = _all_described(fn, example_args, checked_rule({} if sizes is None else sizes))
+    if target and any(f.sizes for f in made):
+        raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
     return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
 
 
@@ -117,7 +129,7 @@ def _levels(cpu: str, target: str) -> Any:
     return ()
 
 
-def _all_described(fn: Any, example_args: Any) -> list[Function]:
+def _all_described(fn: Any, example_args: Any, sizes: Rule) -> list[Function]:
     """The functions that `build` is given, under their names."""
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
@@ -130,7 +142,7 @@ def _all_described(fn: Any, example_args: Any) -> list[Function]:
         for own, part, example in _parts(called, each, examples[called]):
             if own != called and own in several:
                 raise ValueError(f"fn has {own!r}, which is what the pattern of {called!r} is called: rename one")
-            made.append(_described(own, part, example))
+            made.append(_described(own, part, example, sizes))
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
     return made
@@ -161,7 +173,7 @@ def _check_name(name: Any, argument: str) -> None:
         raise ValueError(f"{argument} is {name!r}, which every module or Python itself has: choose another name")
 
 
-def _described(name: str, fn: Any, example: Any) -> Function:
+def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
     """A function under its name, traced with example arguments."""
     _check_name(name, "the name of a function")
     if not isinstance(example, tuple):
@@ -175,24 +187,24 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if keywords[1]:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
     names = _plain_names(owner.argument_names(len(args)))
-    sized = NamedTraces(owner, name, signature) if _has_names(owner) else None
+    rule = sizes or owner.naming.rule
+    sized = NamedTraces(owner, name, signature, rule) if _has_names(rule) else None
     if sized is None or not sized.names:
         made = owner.compiled(signature)
-        graph, traced, result, shapes, sizes, cases = made.graph, made.traced, made.result, None, (), ()
+        graph, traced, result, shapes, known, cases = made.graph, made.traced, made.result, None, (), ()
     else:
         first = sized.made[0]
-        graph, traced, result, shapes, sizes = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
+        graph, traced, result, shapes, known = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
         cases = tuple([each.case() for each in sized.made])
     for each in [graph, *(case.graph for case in cases)]:
         _check_graph(each, name)
     taken = tuple([_taken(each, f"{name}: argument {path}", shapes) for each, path in zip(args, names, strict=True)])
     extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in traced.extras])
-    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, sizes, cases)
+    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases)
 
 
-def _has_names(owner: Any) -> bool:
+def _has_names(rule: Rule) -> bool:
     """Whether the user has given names to sizes."""
-    rule = owner.naming.rule
     return isinstance(rule, Mapping) and any(isinstance(d, str) for shape in rule.values() for d in shape)
 
 

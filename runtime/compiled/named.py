@@ -26,7 +26,7 @@ from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim, Size
 from ...compiler.passes import optimize
 from .function import Function
-from .places import given_names, places_of
+from .places import Rule, given_names, places_of
 
 LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 """Numbers for sizes while they are traced."""
@@ -34,7 +34,12 @@ LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 FEW = 4
 """Numbers of a size for which a guard does not hold, up to which each is traced."""
 
-MOST_NUMBER = 4096
+TRIED = (*range(4096), 2**16 + 1, 2**20 + 1, 2**24 + 1, 2**28 + 1)
+"""Numbers at which guards are looked at, in place of all."""
+
+PROBES = (*range(2, 41), 100, 500, 2000, 4000, *TRIED[4096:])
+"""Numbers that must be served, or be refused by the function itself."""
+
 MOST_CASES = 12
 MOST_TRACES = 32
 
@@ -54,18 +59,33 @@ class Traced:
     def guards(self) -> tuple[Guard, ...]:
         return tuple([guard for guard in self.sizes.guards if guard not in self.dropped])
 
+    @property
+    def text(self) -> str:
+        """What it is, for comparisons."""
+        where = sorted((name, str(value)) for name, value in self.where.items())
+        return f"{where} {sorted(map(str, self.sizes.guards))} {show(self.graph)}"
+
+    def serves(self, numbers: Mapping[str, int]) -> bool:
+        """Whether it is for these numbers of all sizes."""
+        at = {name: value.at(numbers) if isinstance(value, Size) else value for name, value in self.where.items()}
+        found = self.sizes.complete(numbers)
+        return all(numbers[name] == n for name, n in at.items()) and all(guard.holds(found) for guard in self.guards)
+
     def case(self) -> Case:
         """What a module has of it."""
         return Case(self.graph, dict(self.where), self.guards, dict(self.sizes.quotients))
 
 
 class NamedTraces:
-    """The traces of a function for a signature, the general one first; `shapes` are of its traced leaves."""
+    """The traces of a function for a signature, the general one first; `shapes` are of its traced leaves.
 
-    def __init__(self, owner: Function, name: str, signature: tree.Signature) -> None:
+    The rule is as that of `jit(sizes=...)`.
+    """
+
+    def __init__(self, owner: Function, name: str, signature: tree.Signature, rule: Rule) -> None:
         self._owner, self._name, self._signature = owner, name, signature
         paths = owner.argument_names(len(signature[1]) - 1)
-        given = given_names(owner.naming.rule, list(places_of(signature, paths)))
+        given = given_names(rule, list(places_of(signature, paths)))
         self.shapes: list[tuple[Dim, ...]] = []
         for path, node in leaves_of(signature, paths):
             shape = enumerate(tree.shape_of(node))
@@ -74,8 +94,10 @@ class NamedTraces:
         self.names = tuple(dict.fromkeys([str(n) for shape in self.shapes for n in shape if isinstance(n, Size)]))
         self._seen: dict[str, Traced | None] = {}
         self.made = [self._traced({})]
+        self._seen["[]"] = self.made[0]
         if self.names:
             self._add_others()
+            self._check_all()
 
     def _traced(self, where: dict[str, Dim], at: Mapping[str, int] = MappingProxyType({})) -> Traced:
         """The function with `where` in place of names, and decided by the numbers `at` of others."""
@@ -98,27 +120,49 @@ class NamedTraces:
         pending = deque(self.made)
         while pending:
             general = pending.popleft()
+            names = [n for n in self.names if n not in general.where]
             for guard in list(general.sizes.guards):
-                names = [n for n in self.names if n not in general.where]
-                wheres = _violations(guard, names)
-                found = None if wheres else _violating(guard, names)
-                alike = bool(wheres)
-                for more, at in [*((each, {}) for each in wheres), *([({}, dict([found]))] if found else [])]:
-                    where = general.where | more
-                    key = str(sorted((name, str(value)) for name, value in (where | at).items()))
-                    if key not in self._seen and len(self._seen) < MOST_TRACES:
-                        self._seen[key] = self._other(where, at)
-                    other = self._seen.get(key)
-                    same = other is not None and not at and _is_same(general, other)
-                    alike = alike and same
-                    if other is not None and not same and other not in self.made and len(self.made) < MOST_CASES:
+                wheres = _violations(guard, names, general.sizes)
+                found = None if wheres else _violating(guard, names, general.sizes)
+                others = [self._other(general.where | where, {}) for where in wheres]
+                others += [self._other(general.where, dict([found]))] if found else []
+                different = [each for each in others if each is None or found or not _is_same(general, each)]
+                if wheres and not different:
+                    general.dropped.add(guard)
+                for other in different:
+                    if other is not None and other not in self.made and len(self.made) < MOST_CASES:
                         self.made.append(other)
                         pending.append(other)
-                if alike:
-                    general.dropped.add(guard)
+
+    def _check_all(self) -> None:
+        """Refuse sizes that the function takes, and that no case serves."""
+        large = {name: LARGE[k % len(LARGE)] for k, name in enumerate(self.names)}
+        for name in self.names:
+            for n in reversed(PROBES):
+                if not any(each.serves(large | {name: n}) for each in self.made):
+                    where = {} if len(self._seen) < MOST_TRACES else None
+                    if where is None or self._other(where, {name: n}) is not None:
+                        raise TypeError(self._unserved(name, n, large | {name: n}))
+
+    def _unserved(self, name: str, n: int, numbers: Mapping[str, int]) -> str:
+        first = self.made[0]
+        found = first.sizes.complete(numbers)
+        guard = next(guard for guard in first.guards if not guard.holds(found))
+        where = first.sizes.guards[guard]
+        at = f", asked for at {where.file}:{where.line}" if where else ""
+        return (f"{self._name} cannot be built with the size {name} known by name: for {name} = {n} it takes another "
+                f"form than where {first.sizes.told(guard)}{at}; leave the name out")
 
     def _other(self, where: dict[str, Dim], at: Mapping[str, int]) -> Traced | None:
         """The function traced there; None if it takes no such sizes, or returns something of another form."""
+        key = str(sorted((name, str(value)) for name, value in (where | at).items()))
+        if key not in self._seen and len(self._seen) < MOST_TRACES:
+            found = self._like_first(where, at)
+            known = [each for each in self._seen.values() if each is not None and found and each.text == found.text]
+            self._seen[key] = known[0] if known else found
+        return self._seen.get(key)
+
+    def _like_first(self, where: dict[str, Dim], at: Mapping[str, int]) -> Traced | None:
         try:
             other = self._traced(where, at)
         except Exception:
@@ -129,33 +173,45 @@ class NamedTraces:
         return other if alike and ranks[0] == ranks[1] and _form(self.made[0].result) == _form(other.result) else None
 
 
-def _violations(guard: Guard, names: Sequence[str]) -> list[dict[str, Dim]]:
+def _violations(guard: Guard, names: Sequence[str], sizes: Sizes) -> list[dict[str, Dim]]:
     """What to put in place of names so that a guard does not hold, if that is all there is; else nothing."""
-    mine = names_in(guard.size)
-    if not mine <= set(names):
+    numbers = _numbers(guard, names, sizes)
+    if numbers is not None:
+        name, found = numbers
+        return [{name: n} for n in found] if len(found) <= FEW else []
+    if not names_in(guard.size) <= set(names):
         return []
-    if len(mine) == 1:
-        (name,) = mine
-        numbers = [n for n in range(MOST_NUMBER) if not guard.holds({name: n})]
-        return [{name: n} for n in numbers] if len(numbers) <= FEW else []
     if _difference(guard) is not None:
         one, other = _difference(guard) or ("", "")
         return [{one: Size.named(other)}]
-    for name in sorted(mine):
+    for name in sorted(names_in(guard.size)):
         rest = exactly(guard.size, Size.named(name))
         if isinstance(rest, Size) and guard.relation == "!= 0":
-            others = _violations(Guard(rest, guard.relation), names)
+            others = _violations(Guard(rest, guard.relation), names, sizes)
             return [{name: 0}, *others] if others else []
     return []
 
 
-def _violating(guard: Guard, names: Sequence[str]) -> tuple[str, int] | None:
+def _violating(guard: Guard, names: Sequence[str], sizes: Sizes) -> tuple[str, int] | None:
     """A number of a size for which a guard does not hold, where there are many: the largest that is tried."""
-    mine = names_in(guard.size)
+    numbers = _numbers(guard, names, sizes)
+    return (numbers[0], numbers[1][-1]) if numbers is not None and numbers[1] else None
+
+
+def _numbers(guard: Guard, names: Sequence[str], sizes: Sizes) -> tuple[str, list[int]] | None:
+    """The only size of a guard, and its numbers for which it does not hold, of those that are tried."""
+    mine, pending = set[str](), names_in(guard.size)
+    while pending:
+        name = pending.pop()
+        if name in sizes.quotients:
+            pending |= names_in(sizes.quotients[name][0])
+        else:
+            mine.add(name)
     if len(mine) != 1 or not mine <= set(names):
         return None
     (name,) = mine
-    return next(((name, n) for n in reversed(range(MOST_NUMBER)) if not guard.holds({name: n})), None)
+    others = dict.fromkeys(sizes.numbers, 0)
+    return name, [n for n in TRIED if not guard.holds(sizes.complete(others | {name: n}))]
 
 
 def _difference(guard: Guard) -> tuple[str, str] | None:

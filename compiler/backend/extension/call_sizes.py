@@ -68,12 +68,13 @@ class CallSizes:
         """Find the dimensions of the results; leave with an exception if these sizes are not served."""
         w, f = self._w, self._function
         case = w.value(f"call i64 @.served_{f.name}(ptr {self.numbers}, ptr {self._dims})")
-        w.go_on_unless(w.value(f"icmp slt i64 {case}, 0"), self._refuse)
+        w.go_on_unless(w.value(f"icmp slt i64 {case}, 0"), self.refuse)
 
-    def _refuse(self) -> None:
+    def refuse(self) -> None:
+        """Set the exception for sizes that are not served."""
         w, f = self._w, self._function
         told = ", ".join(f"{name} = %lld" for name in f.sizes)
-        message = w.text(f"{f.name}() has no code for {told}: expected {served_words(f)}".replace("%", "%"))
+        message = w.text(f"{f.name}() has no code for {told}: expected {served_words(f)}")
         places = [w.value(f"getelementptr i64, ptr {self.numbers}, i64 {k}") for k in range(len(f.sizes))]
         numbers = ", ".join(f"i64 {w.load('i64', place)}" for place in places)
         w.do(f"call ptr (ptr, ptr, ...) @PyErr_Format(ptr {w.load('ptr', '@PyExc_ValueError')}, ptr {message}, {numbers})")

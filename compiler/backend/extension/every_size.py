@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ...ir.measure import Guard, Sizes
 from ...ir.types import Dim, Size
@@ -51,21 +52,26 @@ def forms_of(function: Function, name: str, level: Level) -> list[Form]:
 
 
 def _forms_of_case(function: Function, case: Case, name: str, level: Level, first: int) -> list[Form]:
-    """The kernel of a case, and further ones for small sizes for which it does not hold."""
+    """The kernel of a case, and further ones for sizes for which it does not hold."""
     made: list[Form] = []
+    graph = optimize(case.graph)
     for numbers in _examples(function, case):
         if any(_serves(form, numbers) for form in made):
             continue
-        graph = optimize(case.graph)
         try:
             program, told = for_every_size(graph, function.sizes, numbers, case.quotients, level.vector_bits)
         except NotForEverySize as error:
-            raise TypeError(f"{function.name} cannot be built with sizes known by name: {error}; "
-                            "leave the names out") from None
+            raise TypeError(_refusal(function, str(error))) from None
         made.append(_form(case, program, told, f"{name}.{first + len(made)}", level))
-        if len(made) == MOST_FORMS:
-            break
+        if len(made) > MOST_FORMS or not _serves(made[-1], numbers):
+            at = ", ".join(f"{size} = {n}" for size, n in numbers.items())
+            raise TypeError(_refusal(function, f"its loops take more than {MOST_FORMS} forms (another one for {at})"))
     return made
+
+
+def _refusal(function: Function, why: str) -> str:
+    names = "the sizes " if len(function.sizes) > 1 else "the size "
+    return f"{function.name} cannot be built with {names}{', '.join(function.sizes)} known by name: {why}; leave it out"
 
 
 def _form(case: Case, program: Program, told: Told, name: str, level: Level) -> Form:
@@ -81,14 +87,19 @@ def _serves(form: Form, numbers: Mapping[str, int]) -> bool:
 TYPICAL = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 """Numbers for sizes, at which it is decided what is faster."""
 
-SMALL = (0, 1, 2, 3, 5, 9, 17, 40)
+SMALL = (0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 65, 100, 128)
+FEW = (0, 1, 2, 5, 17)
+HUGE = (10**4, 10**5, 10**6, 10**8)
 
 
 def _examples(function: Function, case: Case) -> Iterator[dict[str, int]]:
-    """Numbers that the case serves: large ones, then each size small, then all of them."""
+    """Numbers that the case serves: large ones, then each size alone small or huge, then several small."""
     names = function.sizes
     large = {name: TYPICAL[k % len(TYPICAL)] + 64 * (k // len(TYPICAL)) for k, name in enumerate(names)}
-    tried = [large, *({**large, name: n} for name in names for n in SMALL), *(dict.fromkeys(names, n) for n in SMALL)]
+    tried = [large, *({**large, name: n} for name in names for n in (*SMALL, *HUGE))]
+    tried += [dict.fromkeys(names, n) for n in (*SMALL, *HUGE)]
+    if len(names) <= 3:
+        tried += [dict(zip(names, each, strict=True)) for each in product(FEW, repeat=len(names))]
     for free in tried:
         numbers = {name: _at(case.where.get(name, Size.named(name)), free) for name in names}
         found = dict(numbers)

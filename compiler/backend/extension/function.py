@@ -35,6 +35,7 @@ from ..entries.specs import (
 from ...ir.types import Size
 from .array_text import DTYPES, SIZES
 from .call_sizes import CallSizes, array_constant
+from .every_size import UNSERVED
 from .describe import NUMBERS, Function, item_paths, number_dtype, words
 from .writer import FunctionWriter, Objects
 
@@ -67,7 +68,7 @@ def function_text(function: Function, native: Native, objects: Objects) -> str:
     inputs = [*_Arguments(w, sizes).read(function), *native.extras]
     results = _Results(w, function, sizes)
     results.prepare()
-    _run(w, native, [*([sizes.numbers] if sizes else []), *inputs, *results.outputs])
+    _run(w, native, [*([sizes.numbers] if sizes else []), *inputs, *results.outputs], sizes)
     results.build()
     return "\n".join([sizes.text() if sizes else "", w.function(function.names, function.signature)])
 
@@ -148,7 +149,7 @@ class _Arguments:
         return slot
 
 
-def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
+def _run(w: FunctionWriter, native: Native, pointers: list[str], sizes: CallSizes | None) -> None:
     """Call the kernel; leave with the exception of its status if that is not 0."""
     report = w.slot(f"[{REPORT_WORDS} x i64]")
     thread = w.value("call ptr @PyEval_SaveThread()") if native.long else ""
@@ -156,8 +157,13 @@ def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
     if thread:
         w.do(f"call void @PyEval_RestoreThread(ptr {thread})")
     sites = range(1, len(native.failures) + 1)
-    cases = " ".join(["i64 0, label %succeeded", *(f"i64 {k}, label %site{k}" for k in sites)])
+    unserved = [f"i64 {UNSERVED}, label %unserved"] if sizes else []
+    cases = " ".join(["i64 0, label %succeeded", *unserved, *(f"i64 {k}, label %site{k}" for k in sites)])
     w.do(f"switch i64 {status}, label %memory [ {cases} ]")
+    if sizes:
+        w.start("unserved")
+        sizes.refuse()
+        w.do("br label %leave")
     w.start("memory")
     w.do("call ptr @PyErr_NoMemory()")
     w.do("br label %leave")
