@@ -318,13 +318,23 @@ def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
 
 
 def typical(x: Any) -> Any:
-    """The number of an open extent in the example, for choices that are right either way; all else as it is."""
-    return x.size.at(x.sizes.numbers) if isinstance(x, OpenExtent) else x
+    """The number of an open extent in the example, 1 for 0, where either choice is right; all else as it is."""
+    return (x.size.at(x.sizes.numbers) or 1) if isinstance(x, OpenExtent) else x
 
 
 def volume(extents: Iterable[Any]) -> int:
     """The product of extents, for choices that are right either way."""
     return math.prod([typical(each) for each in extents])
+
+
+def is_empty(extents: Iterable[Any]) -> bool:
+    """Whether a space is known to have no elements: along an open extent, loops make no step then."""
+    return any(not isinstance(n, OpenExtent) and n == 0 for n in extents)
+
+
+def is_wide(extent: Any) -> bool:
+    """Whether an axis may have several steps."""
+    return isinstance(extent, OpenExtent) or extent > 1
 
 
 def _polynomial(terms: list[tuple[tuple[str, ...], int]]) -> Any:

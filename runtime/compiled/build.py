@@ -37,7 +37,7 @@ from ..transforms import jit
 from . import function as functions
 from .compiled import warns
 from .named import NamedTraces
-from .places import Rule, checked_rule, root
+from .places import Rule, checked_rule, given_names, places_of, root
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
@@ -113,7 +113,9 @@ def build(
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)
-    made = _all_described(fn, example_args, checked_rule({} if sizes is None else sizes))
+    rule = {} if sizes is None else checked_rule(sizes)
+    made = _all_described(fn, example_args, rule)
+    _check_roots(rule, made)
     if target and any(f.sizes for f in made):
         raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
     return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
@@ -188,8 +190,9 @@ def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
     names = _plain_names(owner.argument_names(len(args)))
     rule = sizes or owner.naming.rule
-    sized = NamedTraces(owner, name, signature, rule) if _has_names(rule) else None
-    if sized is None or not sized.names:
+    given = given_names(rule, list(places_of(signature, owner.argument_names(len(args)))))
+    sized = NamedTraces(owner, name, signature, given) if given else None
+    if sized is None:
         made = owner.compiled(signature)
         graph, traced, result, shapes, known, cases = made.graph, made.traced, made.result, None, (), ()
     else:
@@ -203,9 +206,12 @@ def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
     return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases)
 
 
-def _has_names(rule: Rule) -> bool:
-    """Whether the user has given names to sizes."""
-    return isinstance(rule, Mapping) and any(isinstance(d, str) for shape in rule.values() for d in shape)
+def _check_roots(rule: Rule, functions: list[Function]) -> None:
+    """Refuse sizes of an argument that no function has."""
+    known = {name for f in functions for name in f.names}
+    for path in rule:
+        if not any(name == root(path) or name.startswith(f"{root(path)}_") for name in known):
+            raise ValueError(f"sizes has {path!r}, and the arguments are {', '.join(sorted(known)) or 'none'}")
 
 
 def _check_graph(graph: Graph, name: str) -> None:
@@ -273,8 +279,8 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
         return specs.ArrayResult(result.index, type_.dtype, type_.shape)
     if isinstance(result, specs.ConstantResult):
         if isinstance(result.value, Measure):
-            raise TypeError(f"{name} returns the size {result.value!r}, which is known by name: leave it out, or return "
-                            "np.full((), x.shape[0])")
+            told = f"{name} returns the size {result.value!r}, which is known by name"
+            raise TypeError(f"{told}: leave it out, or return np.full((), x.shape[0])")
         if type(result.value) not in _IN_RESULTS:
             raise TypeError(
                 f"{name} returns {result.value!r}: a module can return only numbers, arrays, strings, bools and None, "

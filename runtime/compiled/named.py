@@ -26,7 +26,6 @@ from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim, Size
 from ...compiler.passes import optimize
 from .function import Function
-from .places import Rule, given_names, places_of
 
 LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 """Numbers for sizes while they are traced."""
@@ -79,13 +78,12 @@ class Traced:
 class NamedTraces:
     """The traces of a function for a signature, the general one first; `shapes` are of its traced leaves.
 
-    The rule is as that of `jit(sizes=...)`.
+    given    names by the labels of dimensions, at least one
     """
 
-    def __init__(self, owner: Function, name: str, signature: tree.Signature, rule: Rule) -> None:
+    def __init__(self, owner: Function, name: str, signature: tree.Signature, given: Mapping[str, str]) -> None:
         self._owner, self._name, self._signature = owner, name, signature
         paths = owner.argument_names(len(signature[1]) - 1)
-        given = given_names(rule, list(places_of(signature, paths)))
         self.shapes: list[tuple[Dim, ...]] = []
         for path, node in leaves_of(signature, paths):
             shape = enumerate(tree.shape_of(node))
@@ -95,9 +93,8 @@ class NamedTraces:
         self._seen: dict[str, Traced | None] = {}
         self.made = [self._traced({})]
         self._seen["[]"] = self.made[0]
-        if self.names:
-            self._add_others()
-            self._check_all()
+        self._add_others()
+        self._check_all()
 
     def _traced(self, where: dict[str, Dim], at: Mapping[str, int] = MappingProxyType({})) -> Traced:
         """The function with `where` in place of names, and decided by the numbers `at` of others."""
@@ -112,8 +109,8 @@ class NamedTraces:
             if where or not sizes.frozen:
                 raise
         told = "; ".join(f"{name} is fixed by {why}" for name, why in sizes.frozen.items())
-        raise TypeError(f"{self._name} cannot be built with these sizes known by name ({told}): leave the names out, or "
-                        "what fixes them")
+        what = f"{self._name} cannot be built with these sizes known by name ({told})"
+        raise TypeError(f"{what}: leave the names out, or what fixes them")
 
     def _add_others(self) -> None:
         """Trace what guards leave out, as far as the function takes it."""
@@ -126,10 +123,10 @@ class NamedTraces:
                 found = None if wheres else _violating(guard, names, general.sizes)
                 others = [self._other(general.where | where, {}) for where in wheres]
                 others += [self._other(general.where, dict([found]))] if found else []
-                different = [each for each in others if each is None or found or not _is_same(general, each)]
-                if wheres and not different:
+                if wheres and all(each is not None and _is_same(general, each) for each in others):
                     general.dropped.add(guard)
-                for other in different:
+                    continue
+                for other in others:
                     if other is not None and other not in self.made and len(self.made) < MOST_CASES:
                         self.made.append(other)
                         pending.append(other)

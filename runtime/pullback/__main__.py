@@ -204,7 +204,7 @@ def _build(options: argparse.Namespace) -> str:
     name, made, examples = options.target.rpartition(":")[2], {}, {}
     names = pullback.jit(function).argument_names(len(args))
     sizes = {path: each.shape for path, each in zip(names, given, strict=True) if each.shape}
-    if given and given[0].shape:
+    if given and given[0].shape and "hvp" in options.wanted.split(","):
         sizes[VECTOR] = given[0].shape
     for kind in options.wanted.split(","):
         if kind not in KINDS:

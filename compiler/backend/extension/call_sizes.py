@@ -35,12 +35,17 @@ class CallSizes:
     def __init__(self, writer: FunctionWriter, function: Function) -> None:
         self._w, self._function = writer, function
         self.numbers = writer.slot(f"[{len(function.sizes)} x i64]")
-        self._known: set[str] = set()
+        self._owners: dict[str, str] = {}
         self._results = [node for node in kernel_results(function.result) if isinstance(node, ArrayResult)]
         self._dims = writer.slot(f"[{sum(len(node.shape) for node in self._results) + 1} x i64]")
         self._at = 0
 
-    def expected(self, value: str, spec: ArraySpec, array: str) -> str:
+    def known(self, spec: ArraySpec) -> str:
+        """What is said of an argument beside its shape: whose sizes it must have."""
+        names = dict.fromkeys([str(n) for n in spec.shape if str(n) in self._owners])
+        return "".join(f", with the {name} of {self._owners[name]}" for name in names)
+
+    def expected(self, value: str, spec: ArraySpec, array: str, path: str) -> str:
         """The `%Array` that an argument must be: its sizes that are not known yet are its own."""
         w = self._w
         shape = w.slot(f"[{len(spec.shape)} x i64]")
@@ -51,9 +56,9 @@ class CallSizes:
                 w.do(f"store i64 {n}, ptr {place}")
                 continue
             mine = w.value(f"getelementptr i64, ptr {self.numbers}, i64 {self._function.sizes.index(str(n))}")
-            source, target = (mine, place) if str(n) in self._known else (place, mine)
+            source, target = (mine, place) if str(n) in self._owners else (place, mine)
             w.do(f"store i64 {w.load('i64', source)}, ptr {target}")
-            self._known.add(str(n))
+            self._owners.setdefault(str(n), path)
         return self._filled(array, shape)
 
     def _filled(self, array: str, shape: str) -> str:
@@ -77,7 +82,8 @@ class CallSizes:
         message = w.text(f"{f.name}() has no code for {told}: expected {served_words(f)}")
         places = [w.value(f"getelementptr i64, ptr {self.numbers}, i64 {k}") for k in range(len(f.sizes))]
         numbers = ", ".join(f"i64 {w.load('i64', place)}" for place in places)
-        w.do(f"call ptr (ptr, ptr, ...) @PyErr_Format(ptr {w.load('ptr', '@PyExc_ValueError')}, ptr {message}, {numbers})")
+        kind = w.load("ptr", "@PyExc_ValueError")
+        w.do(f"call ptr (ptr, ptr, ...) @PyErr_Format(ptr {kind}, ptr {message}, {numbers})")
 
     def made(self, node: ArrayResult, array: str) -> str:
         """The `%Array` of a result."""

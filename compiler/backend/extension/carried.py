@@ -226,7 +226,8 @@ def _function(told: Any, texts: list[str], extras: tuple[np.ndarray, ...]) -> Fu
     cases = [case_of(each, graph) for each, graph in zip(_list(told.get("cases", [])), graphs, strict=bool(sizes))]
     if len(set(names)) != len(names) or len(args) != len(names):
         raise ValueError(f"{len(names)} names for {len(args)} arguments, expected one for each")
-    made = Function(_name(told["name"]), names, args, result, _text(told["doc"]), graphs[0], extras, sizes, tuple(cases))
+    name, doc = _name(told["name"]), _text(told["doc"])
+    made = Function(name, names, args, result, doc, graphs[0], extras, sizes, tuple(cases))
     for case in cases_of(made):
         _check_types(made, case)
     return made
@@ -242,7 +243,7 @@ def _check_types(made: Function, case: Case) -> None:
     taken = [_type(each) for each in specs.input_specs(made.args)]
     taken += [Type(_dtype(each), each.shape) for each in made.extras]
     returned = [value.type.shape for value in graph.results]
-    given = [Type(each.dtype, returned[each.index] if made.sizes else each.shape) if isinstance(each, specs.ArrayResult) else Type(_result_dtype(each), ())
+    given = [Type(_result_dtype(each), returned[each.index] if made.sizes else getattr(each, "shape", ()))
              for each in specs.kernel_results(made.result)]
     for what, told, have in (("takes", taken, graph.params), ("returns", given, graph.results)):
         if [type.at(at) for type in told] != [value.type for value in have]:  # type: ignore[arg-type]
@@ -256,7 +257,7 @@ def _type(spec: specs.FloatSpec | specs.IntSpec | specs.ArraySpec) -> Type:
 
 
 def _result_dtype(result: Any) -> str:
-    if isinstance(result, specs.ScalarResult):
+    if isinstance(result, specs.ScalarResult | specs.ArrayResult):
         return result.dtype
     return next(dtype for kind, dtype in _NUMBERS.values() if isinstance(result, kind))
 

@@ -104,8 +104,8 @@ def number_dtype(spec: Spec) -> str | None:
 
 def served_words(function: Function) -> str:
     """The sizes that a function serves, as its errors and texts say it."""
-    told = [dict.fromkeys([spelled_out(guard, case.quotients) for guard in case.conditions()]) for case in function.cases]
-    return "; or ".join([" and ".join(each) or "any sizes" for each in told])
+    told = [[spelled_out(guard, case.quotients) for guard in case.conditions()] for case in function.cases]
+    return "; or ".join([" and ".join(dict.fromkeys(each)) or "any sizes" for each in told])
 
 
 def array_words(dtype: str, shape: tuple[Dim, ...]) -> str:

@@ -176,7 +176,7 @@ def choice_text(
     lines, tables = [f"define hidden i64 @{own}({params}) nounwind {{", "entry:", "  br label %try0"], []
     for k, (form, known) in enumerate(zip(forms, statuses, strict=True)):
         w = SizeWriter(function.sizes, form.sizes.quotients, f"f{k}")
-        holds, fits = w.all_hold(form.conditions), w.fit(_products(form))
+        holds, fits = w.all_hold([*_from_zero(function), *form.conditions]), w.fit(_products(form))
         lines += [f"try{k}:", *w.lines, f"  br i1 {holds}, label %fits{k}, label %try{k + 1}",
                   f"fits{k}:", f"  br i1 {fits}, label %run{k}, label %large", f"run{k}:",
                   f"  %status{k} = call i64 @{own}.{k}({params})"]
@@ -191,6 +191,14 @@ def choice_text(
                   f"  %number{k} = load i64, ptr %place{k}, align 8", f"  ret i64 %number{k}"]
     lines += [f"try{len(forms)}:", f"  ret i64 {UNSERVED}", "large:", f"  ret i64 {NO_MEMORY}", "}", ""]
     return "\n".join([*(f"declare hidden i64 @{own}.{k}({types})" for k in range(len(forms))), *tables, *lines])
+
+
+def _from_zero(function: Function) -> Iterator[Guard]:
+    """That no size is negative, which C may say."""
+    for name in function.sizes:
+        positive = Size.named(name) + 1
+        assert isinstance(positive, Size)
+        yield Guard(positive, "> 0")
 
 
 def _products(form: Form) -> list[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...ir.types import Size
 from ..entries.specs import (
     CONTAINER_RESULTS,
     CONTAINERS,
@@ -32,11 +33,10 @@ from ..entries.specs import (
     children_first,
     kernel_results,
 )
-from ...ir.types import Size
 from .array_text import DTYPES, SIZES
 from .call_sizes import CallSizes, array_constant
-from .every_size import UNSERVED
 from .describe import NUMBERS, Function, item_paths, number_dtype, words
+from .every_size import UNSERVED
 from .writer import FunctionWriter, Objects
 
 REPORT_WORDS = 4
@@ -98,7 +98,7 @@ class _Arguments:
                 operands = f"ptr {w.fixed(spec.value)}, ptr {at}, ptr {w.text(words(spec))}"
                 w.go_on_if(w.value(f"call i1 @.read_fixed(ptr {value}, {operands})"))
             else:
-                inputs.append(self._leaf(value, spec, at))
+                inputs.append(self._leaf(value, spec, at, path))
         return inputs
 
     def _argument(self, index: int) -> str:
@@ -126,13 +126,14 @@ class _Arguments:
         w.hold(w.made(item))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec, at: str) -> str:
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec, at: str, path: str) -> str:
         w, dtype = self._w, number_dtype(spec)
         if dtype is None or dtype == "bool":
             assert isinstance(spec, ArraySpec)
-            view, array = w.view(), array_constant(w, spec.dtype, spec.shape, at, w.text(words(spec)))
+            wanted = words(spec) + (self._sizes.known(spec) if self._sizes is not None else "")
+            view, array = w.view(), array_constant(w, spec.dtype, spec.shape, at, w.text(wanted))
             if self._sizes is not None and any(isinstance(n, Size) for n in spec.shape):
-                array = self._sizes.expected(value, spec, array)
+                array = self._sizes.expected(value, spec, array, path)
             reader = "read_bool" if dtype else "read_array"
             return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array}, ptr %state)"))
         told = f"ptr {at}, ptr {w.text(NUMBERS[dtype])}"

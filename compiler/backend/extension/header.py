@@ -85,10 +85,11 @@ def _declaration(function: Function, failures: Failures, module: str) -> str:
     types = [p.type for p in [*graph.params, *graph.results]]
     sizes = [f"    const int64_t *sizes, /* {', '.join(function.sizes)} */"] if function.sizes else []
     rows = [f"    {kind} *{name}, /* {_sizes(t)}{', fixed in the module' if fixed <= k < len(given) else ''} */"
-            for k, (kind, name, t) in enumerate(zip([*given, *made], names[bool(sizes):], types, strict=True))]
+            for k, (kind, name, t) in enumerate(zip([*given, *made], names[len(sizes):], types, strict=True))]
     told = [f"/* {k}: {kind}: {' '.join(text.split())} */" for k, (kind, text) in _told(failures)]
     served = [f"/* -3: sizes that it has no code for; it has for {served_words(function)} */"] if sizes else []
-    return "\n".join([*told, *served, f"int64_t {module}_{function.name}(", *sizes, *rows, "    int64_t *report /* 4 */);", ""])
+    head = [*told, *served, f"int64_t {module}_{function.name}(", *sizes]
+    return "\n".join([*head, *rows, "    int64_t *report /* 4 */);", ""])
 
 
 def _told(failures: Failures) -> Iterator[tuple[int, tuple[str, str]]]:

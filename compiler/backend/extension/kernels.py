@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from ...ir.measure import Measure
 from ...ir.primitive import REGISTRY
 from ...lowering import lower
 from ...lowering.nests.roots import is_long
@@ -129,7 +130,8 @@ def failures(program: Program) -> tuple[tuple[str, str], ...]:
     """What each site of a program raises, as an exception's name and a format for PyErr_Format."""
     made = []
     for site in program.sites:
-        error = REGISTRY[site.kind].error(_ANY_NUMBER, *site.facts)  # type: ignore[attr-defined]
+        facts = [fact.size if isinstance(fact, Measure) else fact for fact in site.facts]
+        error = REGISTRY[site.kind].error(_ANY_NUMBER, *facts)  # type: ignore[attr-defined]
         place = f" (in {site.where})" if site.where else ""
         text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
         kind = type(error).__name__

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from ...ir.graph import Graph, Op, Value
-from ...ir.measure import OpenExtent, typical
+from ...ir.measure import OpenExtent, is_empty, is_wide, typical
 from ...ir.types import Type
 from ...loops import (
     Affine,
@@ -62,18 +61,6 @@ def numbered() -> Callable[[str], str]:
     """Names with numbers, each used once."""
     numbers = count()
     return lambda name: f"{name}{next(numbers)}"
-
-
-def _is_empty(extents: Iterable[Any]) -> bool:
-    """Whether a space is known to have no elements: along an open extent, loops make no step then."""
-    return any(not isinstance(n, OpenExtent) and n == 0 for n in extents)
-
-
-def _must_have_elements(form: Reduce) -> None:
-    """Note for a fold without a neutral element that it serves no axes without elements."""
-    for axis in form.axes:
-        if isinstance(form.extents[axis], OpenExtent) and form.extents[axis] <= 0:
-            raise ValueError(f"{form.kind} over an axis without elements")
 
 
 class Assembly:
@@ -155,7 +142,7 @@ class Assembly:
             self._copy(buffer, value)
         groups = sorted(self.groups.all, key=lambda g: g.depth)
         read = read_outside(groups)
-        statements = [g.call or self._nest(g, read) for g in groups if g.call or not _is_empty(g.extents)]
+        statements = [g.call or self._nest(g, read) for g in groups if g.call or not is_empty(g.extents)]
         statements = touched_only(statements, self.inputs, self.results)
         kept = {*self.inputs, *self.results}.union(*(tested(s) for s in statements if isinstance(s, Nest)))
         straight = written_out(statements, kept) if small else None
@@ -232,7 +219,9 @@ class Assembly:
         """Store the element right after the folds that it reads, if one nest makes the last of them in this space."""
         loads = [e for e in reachable([value]) if isinstance(e, Load) and e.buffer in self.groups.made_in]
         last = max((self.groups.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
-        if last is None or not last.folds or last.asserts or any(s.add or s.over for s in last.stores) or _is_empty(extents):
+        if last is None or not last.folds or last.asserts or is_empty(extents):
+            return False
+        if any(s.add or s.over for s in last.stores):
             return False
         index = self._where_completed(last, extents, loads)
         if index is None:
@@ -256,9 +245,9 @@ class Assembly:
     def _where_completed(self, last: Group, extents: tuple[int, ...], loads: list[Load]) -> list[Affine] | None:
         """The index into a space at the kept axes of a nest, matched by how the space reads what the nest completes."""
         space = self.fusion.axes(last.extents)
-        kept = [space[k] for k in last.kept if typical(last.extents[k]) > 1]
+        kept = [space[k] for k in last.kept if is_wide(last.extents[k])]
         axes = self.fusion.axes(extents)
-        wide = [a.extent for a in axes if typical(a.extent) > 1]
+        wide = [a.extent for a in axes if is_wide(a.extent)]
         if sorted(wide, key=typical) != sorted([a.extent for a in kept], key=typical):
             return None
         places = {each.buffer: each.offset for each in (*last.folds, *last.after)}
@@ -266,16 +255,16 @@ class Assembly:
         if read is None:
             return [along(a) for a in kept] if len(kept) == len(axes) else None
         at = {(places[read.buffer].factor(a), a.extent): a for a in kept}
-        found = [at.get((read.offset.factor(a), a.extent)) if typical(a.extent) > 1 else None for a in axes]
+        found = [at.get((read.offset.factor(a), a.extent)) if is_wide(a.extent) else None for a in axes]
         if len({a for a in found if a is not None}) != len(kept):
             return None
         return [Affine() if a is None else along(a) for a in found]
 
     def _reduce(self, op: Op, form: Reduce, value: Value) -> None:
         buffer, axes = self._buffer(value), self.fusion.axes(form.extents)
-        if form.kind != "sum":
-            _must_have_elements(form)
-        if _is_empty(form.extents):
+        if form.kind != "sum" and any(form.extents[axis] <= 0 for axis in form.axes):  # which open extents note
+            raise ValueError(f"{form.kind} over an axis without elements")
+        if is_empty(form.extents):
             empty = Number(0.0 if value.type.is_float else 0, value.type.dtype)
             self._store(buffer, value.type.static_shape(), lambda index: empty)
             return
@@ -300,7 +289,7 @@ class Assembly:
         buffer, fusion = self._buffer(value), self.fusion
         if value not in fusion.taken:
             self._copy(buffer, op.args[0])
-        if _is_empty(form.extents):
+        if is_empty(form.extents):
             return
         index = [along(a) for a in fusion.axes(form.extents)]
         offset, gathered = fusion.place(form.target(index), value.type.static_shape())

@@ -249,8 +249,9 @@ class _Sharing:
                 users = {*self.readers.get(buffer, ()), *self.writers[buffer]}
                 if buffer in self.kept or buffer in local or not members.issuperset(users):
                     continue
-                cuts = sorted(((offset.factor(row[m]), row[m].extent) for row in cluster.shared), key=_stride, reverse=True)
-                size = math.prod(buffer.type.static_shape()) // math.prod(steps for _, steps in cuts)
+                steps = [(offset.factor(row[m]), row[m].extent) for row in cluster.shared]
+                cuts = sorted(steps, key=_stride, reverse=True)
+                size = math.prod(buffer.type.static_shape()) // math.prod(n for _, n in cuts)
                 if isinstance(size, OpenExtent):
                     continue  # what lies on the stack has a size that is known
                 room -= size * buffer.type.numpy.itemsize
@@ -279,7 +280,8 @@ def _scheduled(
     known = not any(isinstance(a.extent, OpenExtent) for n in nests for a in n.axes)
     tiny = known and max(volumes) <= TINY and sum(volumes) <= WRITTEN
     across = rows[-1]
-    wide = typical(across.extent) >= LANES and all(_vectorises(n) for n in nests) and _better_across(nests, across, local)
+    enough = typical(across.extent) >= LANES
+    wide = enough and all(_vectorises(n) for n in nests) and _better_across(nests, across, local)
     if wide or (tiny and max(volumes) <= FEW):
         trees = [n for n in nests if n.chain is False]
         written = tiny and all(n.reduced == 1 for n in trees)
