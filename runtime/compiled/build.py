@@ -9,6 +9,11 @@ and, in a Python that has neither pullback nor llvmlite,
 
     import kernels
     value, slope = kernels.loss(w, x)
+
+Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
+x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements, cumsum,
+whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not take are a
+ValueError, and so are arguments that do not agree in a size of the same name.
 """
 
 from __future__ import annotations
@@ -61,17 +66,14 @@ def build(
     fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
-                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are those of the
-                  example, save those that have names
+                  arguments of their dtypes, structure and shapes, save sizes with names, by position or by name
     cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
                   x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
-                  that this machine has. On a machine without the lowest of them the import is an ImportError that
-                  says what is missing.
+                  that this machine has. Without the lowest of them the import is an ImportError that says so
     target        another kind of machine: C functions for it instead of a module (see below)
-    sizes         names for sizes that are known when the module is called, by argument: {"x": ("n", 25)}, as in
-                  `jit(sizes=...)`, whose names count where there are none here. One name is one size. A vector that
-                  stands last, as in `hvp`, is vector[0]
+    sizes         names for sizes that each call has, as in `jit(sizes=...)`: {"x": ("n", 25)}, any numbers from 0 on
+                  that the function takes; C functions have them first; what needs a number now is a TypeError
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -88,9 +90,8 @@ def build(
     fixed, and compared at each call. Numbers and arrays that the function reads from outside become part of the module.
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
-    of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
-    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads
-    run.
+    of the function itself. What a call needs for temporaries beyond 16 KiB is kept for the next one. Calls from several
+    threads and interpreters are safe, and long ones let the other threads run.
 
     With a target, what is written is an object file for C programs and its header, and no Python module:
 
@@ -98,11 +99,6 @@ def build(
         x86_64-none, aarch64-none, riscv32-none, thumbv7em-none (microcontrollers: temporaries are static, nothing is
             called but functions of <math.h>)
         wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
-
-    Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
-    x.shape[0] > 10, is part of the module. What must know a number when it is built (a loop over range(n), a loop over
-    elements, cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the
-    function does not take are a ValueError. Its C functions have the sizes as their first argument.
 
     A sparse Jacobian or Hessian `f` becomes two functions: `f`, which returns the entries row by row, and `f_pattern`,
     which returns (indices, indptr, shape), so that SciPy's csr_array((f(x), *f_pattern()[:2]), f_pattern()[2]) is the
@@ -113,11 +109,7 @@ def build(
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)
-    rule = {} if sizes is None else checked_rule(sizes)
-    made = _all_described(fn, example_args, rule)
-    _check_roots(rule, made)
-    if target and any(f.sizes for f in made):
-        raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
+    made = _all_described(fn, example_args, {} if sizes is None else checked_rule(sizes), target)
     return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
 
 
@@ -131,7 +123,7 @@ def _levels(cpu: str, target: str) -> Any:
     return ()
 
 
-def _all_described(fn: Any, example_args: Any, sizes: Rule) -> list[Function]:
+def _all_described(fn: Any, example_args: Any, sizes: Rule, target: str) -> list[Function]:
     """The functions that `build` is given, under their names."""
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
@@ -147,6 +139,9 @@ def _all_described(fn: Any, example_args: Any, sizes: Rule) -> list[Function]:
             made.append(_described(own, part, example, sizes))
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
+    _check_roots(sizes, made)
+    if target and any(f.sizes for f in made):
+        raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
     return made
 
 
