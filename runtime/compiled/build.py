@@ -11,9 +11,9 @@ and, in a Python that has neither pullback nor llvmlite,
     value, slope = kernels.loss(w, x)
 
 Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
-x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements, cumsum,
-whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not take are a
-ValueError, and so are arguments that do not agree in a size of the same name.
+x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements,
+cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not
+take are a ValueError, and so are arguments that do not agree in a size of the same name.
 """
 
 from __future__ import annotations
