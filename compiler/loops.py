@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .ir.measure import Measure
 from .ir.types import Type
 
 
@@ -50,7 +51,7 @@ class Affine:
         return self._key
 
     def __add__(self, other: Affine | int) -> Affine:
-        if isinstance(other, int):
+        if isinstance(other, int | Measure):
             return Affine(self.terms, self.constant + other) if other else self
         if not other.terms:
             return self + other.constant
@@ -76,7 +77,7 @@ class Affine:
         low = high = self.constant
         for axis, f in self.terms:
             reach = f * (axis.extent - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
+            low, high = (low, high + reach) if f >= 0 else (low + reach, high)
         return low, high
 
     def __str__(self) -> str:

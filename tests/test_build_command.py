@@ -41,7 +41,8 @@ def test_a_function_with_its_derivatives(model: str, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(("words", "message"), [
     (["--args", "f64[2], f64[2]", "--with", "grads"], "--with has 'grads', expected some of value, grad"),
     (["--args", "f64[2]"], "missing a required argument: 'x'"),
-    (["--args", "f64[n, 2], f64[2]"], "expected numbers for all sizes, as f64[3,25], got 'f64[n, 2]'"),
+    (["--args", "f64[2n], f64[2]"], "expected numbers or names as sizes, got 'f64[2n]'"),
+    (["--args", "f64[n], f64[m]"], "(n,) and (m,)"),
     (["--args", "f64[2], f64[2]", "--cpu", "z80"], "cpu is 'z80', expected one or several"),
 ])
 def test_what_is_wrong_is_said(

@@ -58,11 +58,11 @@ def enabled() -> bool:
     return settings.cache and not settings.check
 
 
-def key_of(*parts: str) -> str:
+def key_of(*parts: str | bytes) -> str:
     """The key of what was made from `parts`, on this machine, by this package, as it is set now."""
     digest = hashlib.sha256(_surroundings().encode(errors="surrogatepass"))
     for each in (*(f"{s.name}={s.text}" for s in SETTINGS if s.name not in SILENT), *parts):
-        data = each.encode(errors="surrogatepass")
+        data = each.encode(errors="surrogatepass") if isinstance(each, str) else each
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import watch
+from ..settings import settings
 from . import blas, cache, external, gemm, lapack, process, threads, tiers
 from .machine import compile_aside, compile_object
 from .module import Linked, link
@@ -39,22 +40,29 @@ class Beside(NamedTuple):
     exports: tuple[str, ...] = ()
 
 
+_BETTER = "better"
+
+
 class Code:
     """The code of the kernel `name`, a function of `count` pointers.
 
-    make       makes the facts and the LLVM text; not called if the code is on disk
-    key        what the code depends on; None to leave the disk alone
+    plan       makes the plan of its tiers, and `make` the facts and the LLVM text; not called if the code is on disk
+    key        makes what the code depends on; None, for it or from it, to leave the disk alone
     level      that of the code that runs now
     cached     what came from disk
     problem    why there is no better code, if making it failed
     """
 
     def __init__(
-        self, name: str, count: int, plan: tiers.Plan, times: watch.Times,
-        make: Callable[[], tuple[Facts, str]], key: Callable[[], tuple[str, ...]] | None,
+        self, name: str, count: int, plan: Callable[[], tiers.Plan], times: watch.Times,
+        make: Callable[[], tuple[Facts, str]], key: Callable[[], tuple[str | bytes, ...] | None] | None,
     ) -> None:
-        self.name, self.count, self.level, self.calls, self.times = name, count, plan.level, plan.calls, times
-        self._make, self._key, self._kept = make, key, key is not None
+        self.name, self.count, self.times = name, count, times
+        self.level = self.calls = 0
+        self._plan, self._make = plan, make
+        self._parts = None if key is None else key()
+        self._kept = self._parts is not None
+        self._first = f"first, of {settings.level}"
         self.cached: list[str] = []
         self.problem = ""
         self._stored: cache.Stored | None = None
@@ -72,11 +80,14 @@ class Code:
         """Look for the code on disk; if it is not there, make its text."""
         if self._kept:
             with self._timed("cache"):
-                self._stored = cache.read(self._place(self.level))
-            if self._stored is not None and not set(Facts._fields) < set(self._stored.facts):
+                self._stored = cache.read(self._place(self._first))
+            if self._stored is not None and not {*Facts._fields, "plan"} < set(self._stored.facts):
                 self._stored = None
         if self._stored is None:
+            self.level, self.calls = self._plan()
             self._made  # noqa: B018 - it is made by asking for it
+        else:
+            self.level, self.calls = map(int, self._stored.facts["plan"])
 
     @functools.cached_property
     def _made(self) -> tuple[Facts, str]:
@@ -89,13 +100,9 @@ class Code:
             return self._made[0]
         return Facts(**{name: self._stored.facts[name] for name in Facts._fields})
 
-    @functools.cached_property
-    def _parts(self) -> tuple[str, ...]:
-        assert self._key is not None
-        return self._key()
-
-    def _place(self, level: int) -> str:
-        return cache.key_of(str(level), *self._parts)
+    def _place(self, which: str) -> str:
+        assert self._parts is not None
+        return cache.key_of(which, *self._parts)
 
     def _timed(self, stage: str) -> watch.timed:
         return watch.timed(stage, self.name, self.times)
@@ -120,7 +127,7 @@ class Code:
             text = self._made[1]
             with self._timed("codegen"):
                 objects = compile_object(text + more, self.level)
-            self._write(self.level, objects, more)
+            self._write(self._first, objects, more)
         symbols = (tiers.symbols() if self.tiered else {}) | dict(beside.symbols)
         exports = (*(tiers.names(self.name) if self.tiered else ()), *beside.exports)
         linked = self._link(objects, symbols, exports)
@@ -135,10 +142,11 @@ class Code:
         self.cached.append(f"level {self.level}")
         return self._stored.objects
 
-    def _write(self, level: int, objects: bytes, more: str) -> None:
+    def _write(self, which: str, objects: bytes, more: str) -> None:
         if self._kept:
+            facts = {**self.facts._asdict(), "plan": (self.level, self.calls), "beside": _hash(more)}
             with self._timed("cache"):
-                cache.write(self._place(level), objects, {**self.facts._asdict(), "beside": _hash(more)})
+                cache.write(self._place(which), objects, facts)
 
     def _link(self, objects: bytes, symbols: Mapping[str, int], exports: Sequence[str]) -> Linked:
         arena = f"{self.name}.arena" if self.facts.arena else ""
@@ -194,14 +202,14 @@ class Code:
             _free_arena(first.address(f"{self.name}.arena"), first)
 
     def _better(self) -> bytes:
-        found = cache.read(self._place(tiers.BETTER)) if self._kept else None
+        found = cache.read(self._place(_BETTER)) if self._kept else None
         if found is not None:
             self.cached.append(f"level {tiers.BETTER}")
             return found.objects
         text = self._made[1]
         with self._timed("codegen in the background"):
             objects = compile_aside(text, tiers.BETTER, tiers.busy)
-        self._write(tiers.BETTER, objects, "")
+        self._write(_BETTER, objects, "")
         return objects
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph, Op, evaluate
-from ..ir.key import key_text
+from ..ir.key import graph_key
 from ..ir.primitive import REGISTRY
 from ..ir.text import show
 from ..ir.types import Type
@@ -25,7 +25,7 @@ from ..lowering.show import show_program
 from ..ops.contract import contract
 from ..ops.control import loop
 from ..ops.convolve import correlate
-from ..ops.external import calls_of, external
+from ..ops.external import external
 from ..passes import optimize
 from ..settings import settings
 from . import blas, cache, gemm, pool, process, threads, tiers
@@ -50,9 +50,10 @@ class Stages:
         self._called = gemm.least_called() if blas.symbols() else 0
         self._checked = bool(settings.check)
 
-    def key(self) -> tuple[str, ...]:
-        """What the text depends on, settings and machine aside."""
-        return "kernel", str(self._bits), str(self._called), self.name, key_text(self.source)
+    def key(self) -> tuple[str | bytes, ...] | None:
+        """What the text depends on, settings and machine aside; None if on functions of this process, too."""
+        graph = graph_key(self.source)
+        return None if graph is None else ("kernel", str(self._bits), str(self._called), self.name, graph)
 
     @functools.cached_property
     def graph(self) -> Graph:
@@ -96,8 +97,8 @@ class Kernel:
         self.inputs = [p.type for p in graph.params]
         self._fresh = [layout(r.type) for r in graph.results]
         shown = [stage for stage in ("optimized", "loops", "llvm", "asm") if watch.wants(stage)]
-        key = self.stages.key if cache.enabled() and not shown and not any(calls_of(graph)) else None
-        plan = tiers.plan(graph, settings.level)
+        key = self.stages.key if cache.enabled() and not shown else None
+        plan = functools.partial(tiers.plan, graph, settings.level)
         self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, self.stages.made, key)
         self.code.find()
         for stage in shown:

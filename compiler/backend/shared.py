@@ -99,7 +99,7 @@ class Shared:
             emitted = emit(pattern.program, name, has_fma(), pattern.told)
         facts = Facts(is_long(stages.program), emitted.arena, emitted.calls, pattern.program.aliases)
         count = len(stages.source.params) + len(stages.source.results) + 2
-        plan = tiers.plan(stages.source, settings.level)
+        plan = functools.partial(tiers.plan, stages.source, settings.level)
         key = (lambda: ("sized", name, emitted.text)) if cache.enabled() else None
         code = Code(name, count, plan, stages.times, lambda: (facts, emitted.text), key)
         code.find()

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ir import measure
 from ..ir.graph import Where
-from ..ir.measure import Measure, dim_of, names_in
+from ..ir.measure import Measure, dim_of, exactly, names_in
 from ..ir.types import Dim, Size, Type
 from .errors import TraceError, message
 
@@ -48,6 +48,10 @@ class Sizes(measure.Sizes):
     frozen: dict[str, Frozen] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     line: Callable[[], Where | None] = lambda: None
+
+    def _note(self, dim: Dim, relation: str) -> None:
+        assert isinstance(dim, Size)
+        self.guards.setdefault(measure.Guard(dim, relation), self.line())
 
 
 class FrozenSize(TraceError):
@@ -115,21 +119,8 @@ class Length(Measure):
 
     def _divided(self, other: Any) -> Any:
         """self / other where that is a polynomial again, and other one product."""
-        dim = dim_of(other)
-        ((names, factor),) = dim.terms if isinstance(dim, Size) and len(dim.terms) == 1 else (((), dim),)
-        if not isinstance(factor, int) or factor <= 0:
-            return None
-        total: Dim = 0
-        for mine, f in self.size.terms:
-            rest = list(mine)
-            for name in names:
-                if name not in rest:
-                    return None
-                rest.remove(name)
-            if f % factor:
-                return None
-            total = total + (Size(((tuple(rest), f // factor),)) if rest else f // factor)
-        return self._made(total)
+        quotient = exactly(self.size, dim_of(other))
+        return None if quotient is None else self._made(quotient)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return HOOKS["apply"](ufunc, method, inputs, kwargs)

@@ -7,7 +7,8 @@ serves every size for which the guards hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,17 +40,26 @@ class Guard(NamedTuple):
         return f"{left} {self.relation.removesuffix(' 0')} {right}"
 
 
+def spelled_out(guard: Guard, quotients: Mapping[str, tuple[Size, int]]) -> str:
+    """A guard without names for quotients."""
+    text = str(guard)
+    for name, (dividend, divisor) in reversed(quotients.items()):
+        text = text.replace(name, f"({dividend})//{divisor}")
+    return text
+
+
 @dataclass
 class Sizes:
     """The numbers of one example, and what has been asked about the sizes.
 
+    guards      what has been asked, and where, if that is known
     quotients   names for what is no polynomial: name -> (dividend, divisor), rounded down
     least       the least numbers that names can be, where that is not LEAST
     registers   what has been written into machine code
     """
 
     numbers: dict[str, int]
-    guards: dict[Guard, None] = field(default_factory=dict)
+    guards: dict[Guard, Any] = field(default_factory=dict)
     quotients: dict[str, tuple[Size, int]] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
     registers: dict[Size, str] = field(default_factory=dict)
@@ -84,15 +94,15 @@ class Sizes:
 
     def told(self, guard: Guard) -> str:
         """A guard as users read it."""
-        text = str(guard)
-        for name, (dividend, divisor) in reversed(self.quotients.items()):
-            text = text.replace(name, f"({dividend})//{divisor}")
-        return text
+        return spelled_out(guard, self.quotients)
 
     def positive(self, dim: Dim) -> bool:
         """Whether a size is positive."""
         if isinstance(dim, int):
             return dim > 0
+        constant = dict(dim.terms).get((), 0)
+        if abs(constant) >= -UNKNOWN:  # the ends of 64 bits, which no size comes near
+            return constant > 0
         if (low := lowest(dim, self.least)) is not None and low > 0:
             return True
         if (low := lowest(1 - dim, self.least)) is not None and low > 0:
@@ -257,6 +267,74 @@ class Extent(Measure):
 
     def __str__(self) -> str:
         return self.sizes.register(self.size)
+
+
+class OpenExtent(Extent):
+    """An extent of a program that is made for all sizes at once: it equals what is the same polynomial, and only that.
+
+    So what is written for extents that differ must be right for those that happen to be equal, and what is written for
+    any number of steps must be right for none and for one.
+    """
+
+    __slots__ = ()
+    __hash__ = Measure.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        dim = dim_of(other)
+        return NotImplemented if dim is None else self.size == dim
+
+    def __ne__(self, other: object) -> Any:
+        dim = dim_of(other)
+        return NotImplemented if dim is None else self.size != dim
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __floordiv__(self, other: Any) -> Any:
+        exact = exactly(self.size, dim_of(other))
+        return super().__floordiv__(other) if exact is None else self._made(exact)
+
+    def __mod__(self, other: Any) -> Any:
+        return 0 if exactly(self.size, dim_of(other)) is not None else super().__mod__(other)
+
+
+def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
+    """A dimension divided by a positive product where that is a polynomial again; None where it is not."""
+    single = isinstance(divisor, Size) and len(divisor.terms) == 1
+    ((names, factor),) = divisor.terms if isinstance(divisor, Size) and single else (((), divisor),)
+    if not isinstance(factor, int) or factor <= 0:
+        return None
+    total: Dim = 0
+    for mine, f in dim.terms if isinstance(dim, Size) else (((), dim),):
+        rest = list(mine)
+        for name in names:
+            if name not in rest:
+                return None
+            rest.remove(name)
+        if f % factor:
+            return None
+        total = total + (Size(((tuple(rest), f // factor),)) if rest else f // factor)
+    return total
+
+
+def typical(x: Any) -> Any:
+    """The number of an open extent in the example, 1 for 0, where either choice is right; all else as it is."""
+    return (x.size.at(x.sizes.numbers) or 1) if isinstance(x, OpenExtent) else x
+
+
+def volume(extents: Iterable[Any]) -> int:
+    """The product of extents, for choices that are right either way."""
+    return math.prod([typical(each) for each in extents])
+
+
+def is_empty(extents: Iterable[Any]) -> bool:
+    """Whether a space is known to have no elements: along an open extent, loops make no step then."""
+    return any(not isinstance(n, OpenExtent) and n == 0 for n in extents)
+
+
+def is_wide(extent: Any) -> bool:
+    """Whether an axis may have several steps."""
+    return isinstance(extent, OpenExtent) or extent > 1
 
 
 def _polynomial(terms: list[tuple[tuple[str, ...], int]]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..ir.measure import OpenExtent, exactly
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
 from .nests.fuse import children, reachable
 from .program import Multiply, Nest, tested, tops
@@ -56,8 +57,8 @@ def _reach(offset: Affine, steps: Mapping[Axis, tuple[int, int]]) -> tuple[int, 
     """The least and the greatest value of an offset at the steps."""
     low = high = offset.constant
     for axis, f in offset.terms:
-        ends = [f * step for step in steps.get(axis, (0, axis.extent - 1))]
-        low, high = low + min(ends), high + max(ends)
+        first, last = [f * step for step in steps.get(axis, (0, axis.extent - 1))]
+        low, high = (low + first, high + last) if f >= 0 else (low + last, high + first)
     return low, high
 
 
@@ -99,8 +100,10 @@ def _within_row(offset: Affine, axis: Axis, size: int, steps: Mapping[Axis, tupl
         elif a is not axis:
             rest.append((a, f))
     inner = tuple((a, f) for a, f in rest if abs(f) < size)
-    outer = all(f % whole == 0 for _, f in rest if abs(f) >= size)
-    low, high = _reach(Affine(inner, (start + size) % whole - size), steps)
+    outer = all(exactly(f, whole) is not None for _, f in rest if abs(f) >= size)
+    if not isinstance(whole, OpenExtent):
+        start = (start + size) % whole - size
+    low, high = _reach(Affine(inner, start), steps)
     return outer and low >= 0 and high < size
 
 

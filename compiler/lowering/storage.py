@@ -10,7 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import islice
+from typing import Any
 
+from ..ir.measure import OpenExtent
 from ..loops import Buffer, Element, Load
 from .access import Access
 from .nests.fuse import reachable
@@ -26,6 +28,8 @@ TRIES = 16  # buffers in whose place a new one is tried to be put
 def nbytes(buffer: Buffer) -> int:
     """The bytes a buffer takes, rounded up to whole cache lines."""
     size = math.prod(buffer.type.static_shape()) * buffer.type.numpy.itemsize
+    if isinstance(size, OpenExtent):
+        return (size + ALIGNMENT) // ALIGNMENT * ALIGNMENT
     return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
 
 
@@ -87,6 +91,8 @@ def plan(scratch: Iterable[Buffer], body: Iterable[Statement]) -> tuple[dict[Buf
                 last[buffer] = at
     else:
         first, last = lifetimes(scratch, body)
+    if any(isinstance(nbytes(b), OpenExtent) for b in first):
+        return _placed_by_size(first, last)
     before = _taken_over(flat, first, last) if len(flat) == len(body) else {}
     arena = _Arena()
     placed: dict[Buffer, int] = {}
@@ -97,6 +103,26 @@ def plan(scratch: Iterable[Buffer], body: Iterable[Statement]) -> tuple[dict[Buf
         else:
             placed[buffer] = arena.place(nbytes(buffer), last[buffer])
     return placed, arena.size
+
+
+def _placed_by_size(first: dict[Buffer, int], last: dict[Buffer, int]) -> tuple[dict[Buffer, int], int]:
+    """The same where sizes are open: a buffer lies where another one of the very same size did, or behind all."""
+    placed: dict[Buffer, int] = {}
+    free: dict[int, list[int]] = {}
+    used: list[tuple[int, int, int]] = []  # last use, size, offset
+    total: Any = 0
+    for buffer in sorted(first, key=lambda b: (first[b], b.name)):
+        for end, size, offset in [each for each in used if each[0] < first[buffer]]:
+            free.setdefault(size, []).append(offset)
+            used.remove((end, size, offset))
+        size = nbytes(buffer)
+        places = free.get(size)
+        if places:
+            placed[buffer] = places.pop()
+        else:
+            placed[buffer], total = total, total + size
+        used.append((last[buffer], size, placed[buffer]))
+    return placed, total
 
 
 class _Arena:

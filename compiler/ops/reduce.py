@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..ir.measure import typical
 from ..ir.primitive import ALWAYS, Primitive
 from ..loops import Map, Reduce
 from .term import Terms
@@ -36,7 +37,7 @@ class Fold(Primitive):
 
     def define(self, op, reads):
         shape, axes = op.args[0].type.static_shape(), op.attrs["axes"]
-        wide = [axis for axis, extent in enumerate(shape) if extent > 1]
+        wide = [axis for axis, extent in enumerate(shape) if typical(extent) > 1]
         return Reduce(self.name, shape, axes, reads[0], chain=bool(wide) and wide[-1] not in axes)
 
     def batch(self, m):

@@ -106,6 +106,8 @@ class Dimension(Primitive):
         return []
 
     def at_sizes(self, attrs):
+        if not isinstance(attrs["size"], int):
+            return self, attrs
         return const, {"type": Type("i64"), "value": attrs["size"]}
 
     def samples(self, rng):

@@ -9,6 +9,11 @@ and, in a Python that has neither pullback nor llvmlite,
 
     import kernels
     value, slope = kernels.loss(w, x)
+
+Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
+x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements,
+cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not
+take are a ValueError, and so are arguments that do not agree in a size of the same name.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +35,14 @@ from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import Structure
 from ...compiler.ir.graph import Graph
-from ...compiler.ir.types import CARRIED
+from ...compiler.ir.measure import Measure
+from ...compiler.ir.types import CARRIED, Dim
 from ...compiler.ops.external import calls_of
 from ..transforms import jit
 from . import function as functions
 from .compiled import warns
+from .named import NamedTraces
+from .places import Rule, checked_rule, given_names, places_of, root
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
@@ -51,20 +59,21 @@ def build(
     out: str | os.PathLike[str] = ".",
     cpu: str = "native",
     target: str = "",
+    sizes: Mapping[str, tuple[int | str | None, ...]] | None = None,
 ) -> Path:
     """Write a function as the extension module `name` into the folder `out`; returns the path of the module.
 
     fn            a compiled function, of `jit`, `grad`, `value_and_grad` and so on, or a plain one, which is compiled
                   as by `jit`; or several of them by the names they shall have
     example_args  a tuple of arguments as in a call (by name, if there are several functions): the module takes
-                  arguments of their dtypes, shapes and structure, by position or by name. Sizes are fixed: a function
-                  for several is built once for each, under several names
+                  arguments of their dtypes, structure and shapes, save sizes with names, by position or by name
     cpu           which processors may run it: baseline (any x86-64), avx2 (x86-64-v3) or avx512 (x86-64-v4), or
                   x86-64-v2. Of several, with commas between them, each is in the file, and the module takes the
                   highest that the machine has: "baseline,avx2,avx512" runs everywhere. "native" is the highest level
-                  that this machine has. On a machine without the lowest of them the import is an ImportError that
-                  says what is missing.
+                  that this machine has. Without the lowest of them the import is an ImportError that says so
     target        another kind of machine: C functions for it instead of a module (see below)
+    sizes         names for sizes that each call has, as in `jit(sizes=...)`: {"x": ("n", 25)}, any numbers from 0 on
+                  that the function takes; C functions have them first; what needs a number now is a TypeError
 
     >>> def area(r):
     ...     return 3.14159 * r * r
@@ -81,9 +90,8 @@ def build(
     fixed, and compared at each call. Numbers and arrays that the function reads from outside become part of the module.
 
     What went wrong is a TypeError or ValueError with the argument, what came and what was expected, or the exception
-    of the function itself. A call that needs more than 16 KiB for temporaries keeps that memory for the next one, as
-    long as the process lives. Calls from several threads and interpreters are safe, and long ones let the other threads
-    run.
+    of the function itself. What a call needs for temporaries beyond 16 KiB is kept for the next one. Calls from several
+    threads and interpreters are safe, and long ones let the other threads run.
 
     With a target, what is written is an object file for C programs and its header, and no Python module:
 
@@ -101,7 +109,7 @@ def build(
     """
     _check_name(name, "name")
     levels = _levels(cpu, target)
-    made = _all_described(fn, example_args)
+    made = _all_described(fn, example_args, {} if sizes is None else checked_rule(sizes), target)
     return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
 
 
@@ -115,7 +123,7 @@ def _levels(cpu: str, target: str) -> Any:
     return ()
 
 
-def _all_described(fn: Any, example_args: Any) -> list[Function]:
+def _all_described(fn: Any, example_args: Any, sizes: Rule, target: str) -> list[Function]:
     """The functions that `build` is given, under their names."""
     several = dict(fn) if isinstance(fn, Mapping) else {_own_name(fn): fn}
     examples = example_args if isinstance(fn, Mapping) else {next(iter(several)): example_args}
@@ -128,9 +136,12 @@ def _all_described(fn: Any, example_args: Any) -> list[Function]:
         for own, part, example in _parts(called, each, examples[called]):
             if own != called and own in several:
                 raise ValueError(f"fn has {own!r}, which is what the pattern of {called!r} is called: rename one")
-            made.append(_described(own, part, example))
+            made.append(_described(own, part, example, sizes))
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
+    _check_roots(sizes, made)
+    if target and any(f.sizes for f in made):
+        raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
     return made
 
 
@@ -159,7 +170,7 @@ def _check_name(name: Any, argument: str) -> None:
         raise ValueError(f"{argument} is {name!r}, which every module or Python itself has: choose another name")
 
 
-def _described(name: str, fn: Any, example: Any) -> Function:
+def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
     """A function under its name, traced with example arguments."""
     _check_name(name, "the name of a function")
     if not isinstance(example, tuple):
@@ -168,32 +179,48 @@ def _described(name: str, fn: Any, example: Any) -> Function:
     if tracing.current() is not None:
         raise RuntimeError(f"build of {name} inside a function that is being traced: call it outside")
     owner: Any = fn if isinstance(fn, functions.Function) else jit(fn)
-    named = owner.naming.rule if isinstance(owner.naming.rule, Mapping) else {}
-    sizes = {d: path for path, shape in named.items() for d in shape if isinstance(d, str)}
-    if sizes:
-        told = ", ".join(f"{d} of {path}" for d, path in sizes.items())
-        raise TypeError(f"{name} has sizes known by name ({told}), and a module has those of its example: leave "
-                        "sizes= out, and build a function for each size, as build({'f10': f, 'f20': f}, ...)")
     signature, _ = owner.flatten(example, {})
-    compiled = owner.compiled(signature)
     *args, keywords = signature[1]
     if keywords[1]:
         raise TypeError(f"{name} has arguments that are given by name only: fix them with functools.partial")
-    if warns(compiled.graph):
+    names = _plain_names(owner.argument_names(len(args)))
+    rule = sizes or owner.naming.rule
+    given = given_names(rule, list(places_of(signature, owner.argument_names(len(args)))))
+    sized = NamedTraces(owner, name, signature, given) if given else None
+    if sized is None:
+        made = owner.compiled(signature)
+        graph, traced, result, shapes, known, cases = made.graph, made.traced, made.result, None, (), ()
+    else:
+        first = sized.made[0]
+        graph, traced, result, shapes, known = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
+        cases = tuple([each.case() for each in sized.made])
+    for each in [graph, *(case.graph for case in cases)]:
+        _check_graph(each, name)
+    taken = tuple([_taken(each, f"{name}: argument {path}", shapes) for each, path in zip(args, names, strict=True)])
+    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in traced.extras])
+    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases)
+
+
+def _check_roots(rule: Rule, functions: list[Function]) -> None:
+    """Refuse sizes of an argument that no function has."""
+    known = {name for f in functions for name in f.names}
+    for path in rule:
+        if not any(name == root(path) or name.startswith(f"{root(path)}_") for name in known):
+            raise ValueError(f"sizes has {path!r}, and the arguments are {', '.join(sorted(known)) or 'none'}")
+
+
+def _check_graph(graph: Graph, name: str) -> None:
+    """Refuse what a module cannot hold."""
+    if warns(graph):
         raise TypeError(f"{name} prints, logs or warns, which a module without Python's functions cannot: take it out")
-    opaque = next(calls_of(compiled.graph), None)
+    opaque = next(calls_of(graph), None)
     if opaque is not None:
         what = f"{name} calls external {opaque}, which is Python of this process"
         raise TypeError(f"{what}: a module can hold no such call")
-    narrow = next((v.type for v in (*compiled.graph.params, *compiled.graph.results) if v.type.dtype in CARRIED), None)
+    narrow = next((v.type for v in (*graph.params, *graph.results) if v.type.dtype in CARRIED), None)
     if narrow is not None:
         what = f"{name} takes, reads or returns numbers of dtype {narrow.numpy}"
         raise TypeError(f"{what}: a module has bool, int32, int64, float32 and float64; convert with .astype")
-    names = _plain_names(owner.argument_names(len(args)))
-    taken = tuple([_taken(each, f"{name}: argument {path}") for each, path in zip(args, names, strict=True)])
-    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in compiled.traced.extras])
-    result = _returned(compiled.result, compiled.graph, name)
-    return Function(name, names, taken, result, _doc(fn), compiled.graph, extras)
 
 
 def _doc(fn: Any) -> str:
@@ -207,13 +234,12 @@ def _plain_names(names: list[str]) -> tuple[str, ...]:
     return tuple([re.sub(r"\W+", "_", name).strip("_") or f"a{k}" for k, name in enumerate(names)])
 
 
-def _taken(node: tree.Signature, path: str) -> Any:
-    """What the module takes for a part of a signature."""
+def _taken(node: tree.Signature, path: str, shapes: Iterator[tuple[Dim, ...]] | None) -> Any:
+    """What the module takes for a part of a signature, whose traced leaves have these shapes."""
     kind = node[0]
-    if kind == "float":
-        return specs.FloatSpec()
-    if kind == "int":
-        return specs.IntSpec()
+    if kind in ("float", "int"):
+        _shape_of(node, shapes)
+        return specs.FloatSpec() if kind == "float" else specs.IntSpec()
     if kind == "static":
         value = static_value(node[1])
         if type(value) not in FIXED:
@@ -225,14 +251,18 @@ def _taken(node: tree.Signature, path: str) -> Any:
         if not all(type(key) is str for key in node[1]):
             raise TypeError(f"{path} is a dict with the keys {list(node[1])}, expected strings: rename them")
         items = zip(node[1], node[2], strict=True)
-        return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]") for key, each in items]))
+        return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]", shapes) for key, each in items]))
     if kind == "named" and not issubclass(getattr(node[1], "kind", tuple), (list, tuple)):
         fix = "a module takes plain dicts, lists and tuples: pass one of these"
         raise TypeError(f"{path} is a {node[1].__name__}; {fix}")
     if kind in ("list", "tuple", "named"):
         make = specs.ListSpec if kind == "list" else specs.TupleSpec
-        return make(tuple([_taken(each, f"{path}[{k}]") for k, each in enumerate(node[-1])]))
-    return specs.ArraySpec(tree.dtype_of(node), tree.shape_of(node))
+        return make(tuple([_taken(each, f"{path}[{k}]", shapes) for k, each in enumerate(node[-1])]))
+    return specs.ArraySpec(tree.dtype_of(node), _shape_of(node, shapes))
+
+
+def _shape_of(node: tree.Signature, shapes: Iterator[tuple[Dim, ...]] | None) -> tuple[Dim, ...]:
+    return tree.shape_of(node) if shapes is None else next(shapes)
 
 
 def _returned(result: Any, graph: Graph, name: str) -> Any:
@@ -241,13 +271,18 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
         type_ = graph.results[result.index].type
         if not type_.shape:
             return specs.ScalarResult(result.index, type_.dtype)
-        return specs.ArrayResult(result.index, type_.dtype, type_.static_shape())
+        return specs.ArrayResult(result.index, type_.dtype, type_.shape)
     if isinstance(result, specs.ConstantResult):
+        if isinstance(result.value, Measure):
+            told = f"{name} returns the size {result.value!r}, which is known by name"
+            raise TypeError(f"{told}: leave it out, or return np.full((), x.shape[0])")
         if type(result.value) not in _IN_RESULTS:
             raise TypeError(
                 f"{name} returns {result.value!r}: a module can return only numbers, arrays, strings, bools and None, "
                 "in dicts, lists and tuples; leave it out")
         return result
+    if isinstance(result, specs.ArrayResult):
+        return specs.ArrayResult(result.index, result.dtype, graph.results[result.index].type.shape)
     items = getattr(result, "items", None)
     if items is None:
         return result

@@ -281,16 +281,19 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             what = "the content of a hidden array" if before is not None else "a hidden input"
             return Choice([f"{what} has changed"])
 
-        def make(sizes: Sizes, shapes: list[tuple[Dim, ...]]) -> tuple[Trace, Graph, Any]:
-            traced = self._trace(signature, hidden, sizes, shapes)
-            with watch.timed("adjoint", self._title, self._times):
-                graph, result = self.plan.derive(traced, self)
-            watch.show("graph", lambda: show(traced.graph), self._title)
-            with watch.timed("passes", self._title, self._times):
-                graph = optimize(graph)
-            return traced, graph, result
-
+        make: Any = lambda *at: self.with_names(signature, *at, hidden)  # noqa: E731
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
+
+    def with_names(
+        self, signature: tree.Signature, sizes: Sizes, shapes: list[tuple[Dim, ...]], hidden: Hidden | None = None
+    ) -> tuple[Trace, Graph, Any]:
+        """The trace with named sizes in the shapes of its leaves, what is derived of it, and its result."""
+        traced = self._trace(signature, hidden, sizes, shapes)
+        with watch.timed("adjoint", self._title, self._times):
+            graph, result = self.plan.derive(traced, self)
+        watch.show("graph", lambda: show(traced.graph), self._title)
+        with watch.timed("passes", self._title, self._times):
+            return traced, optimize(graph), result
 
     def _trace(
         self, signature: tree.Signature, hidden: Hidden | None = None, sizes: Sizes | None = None,
@@ -339,9 +342,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         """Put the derived graph into the one that is being traced."""
         graph, result = self.plan.derive(traced, self)
         given = [*leaves, *traced.extras]
-        args = []
-        for x, p in zip(given, traced.graph.params, strict=True):
-            args.append(conform(now, x, p.type.numpy, p.type.shape))
+        args = [conform(now, x, p.type.numpy, p.type.shape) for x, p in zip(given, traced.graph.params, strict=True)]
         now.builder.where = tracing.user_line()
         return from_values(result, now, inline(graph, now.builder, args))
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 import inspect
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...compiler.backend.entries import specs
+from ...compiler.backend.extension import Case, KernelError, served_words, unpack
 from ...compiler.backend.extension import Function as Carried
-from ...compiler.backend.extension import KernelError, unpack
 from ...compiler.frontend import tracing
+from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import parse, show
-from ...compiler.ir.types import Type
+from ...compiler.ir.types import Size, Type, sizes_in
 from ..compiled.derive import Jit
 from ..compiled.function import Function
-from .parsed import ParsedGraph, example, fits
+from .parsed import EXAMPLE, ParsedGraph, example, fits
 
 MOST = 2**31
 """Bytes of a file that is read."""
@@ -97,7 +98,7 @@ class LoadedFunction:
 
     def __reduce__(self) -> Any:
         c = self.carried
-        return _again, (c.name, c.names, c.args, c.result, c.doc, show(c.graph), c.extras)
+        return _again, (c.name, c.names, c.args, c.result, c.doc, show(c.graph), c.extras, c.sizes, _packed(c.cases))
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -111,9 +112,29 @@ class LoadedFunction:
         leaves = list(self._leaves(args))
         if tracing.current() is not None:
             for (path, x), p in zip(leaves, self.carried.graph.params, strict=False):
-                fits(self.__name__, path, x, p.type)
-        made = self._graph(*(x for _, x in leaves), *self.carried.extras)
+                if not any(sizes_in(p.type)):
+                    fits(self.__name__, path, x, p.type)
+        graph = self._at_sizes(leaves) if self.carried.cases else self._graph
+        made = graph(*(x for _, x in leaves), *self.carried.extras)
         return _built(self.carried.result, made if len(self.carried.graph.results) > 1 else (made,))
+
+    def _at_sizes(self, leaves: list[tuple[str, Any]]) -> ParsedGraph:
+        """The graph of the case that serves the sizes of a call."""
+        carried, numbers = self.carried, dict[str, int]()
+        for (path, x), spec in zip(leaves, specs.input_specs(carried.args), strict=True):
+            shape = np.shape(x) if not hasattr(x, "shape") else x.shape
+            for dim, n in zip(getattr(spec, "shape", ()), shape, strict=False):
+                if isinstance(dim, Size) and numbers.setdefault(str(dim), int(n)) != n:
+                    raise ValueError(f"{self.__name__}: argument {path} has a size {dim} of {n}, and another one has "
+                                     f"{numbers[str(dim)]}: pass arrays that agree")
+        for case in carried.cases:
+            found = dict(numbers)
+            for name, (dividend, divisor) in case.quotients.items():
+                found[name] = dividend.at(found) // divisor
+            if all(guard.holds(found) for guard in case.conditions()):
+                return ParsedGraph(at_sizes(case.graph, found))
+        told = ", ".join(f"{name} = {n}" for name, n in numbers.items())
+        raise ValueError(f"{self.__name__}: there is no code for {told}: expected {served_words(carried)}")
 
     def examples(self) -> list[Any]:
         """Arguments that the function takes: numbers between 0 and 1, and what is fixed."""
@@ -161,7 +182,8 @@ def _example(root: specs.Spec) -> Any:
             made = dict(zip(spec.keys, items, strict=True)) if isinstance(spec, specs.DictSpec) else items
             stack.append(tuple(items) if isinstance(spec, specs.TupleSpec) else made)
         elif isinstance(spec, specs.ArraySpec):
-            stack.append(example(Type(spec.dtype, spec.shape)))
+            shape = tuple([EXAMPLE if isinstance(n, Size) else n for n in spec.shape])
+            stack.append(example(Type(spec.dtype, shape)))
         else:
             numbers = {specs.FloatSpec: 0.5, specs.IntSpec: 0}
             stack.append(spec.value if isinstance(spec, specs.StaticSpec) else numbers[type(spec)])
@@ -186,8 +208,16 @@ def _built(result: Any, values: Any) -> Any:
     return stack[0]
 
 
-def _again(name: str, names: Any, args: Any, result: Any, doc: str, text: str, extras: tuple[np.ndarray, ...]) -> Any:
-    return LoadedFunction(Carried(name, names, args, result, doc, parse(text, checked=True), extras))
+def _packed(cases: tuple[Case, ...]) -> list[tuple[Any, ...]]:
+    return [(show(case.graph), dict(case.where), case.guards, dict(case.quotients)) for case in cases]
+
+
+def _again(
+    name: str, names: Any, args: Any, result: Any, doc: str, text: str, extras: tuple[np.ndarray, ...],
+    sizes: tuple[str, ...] = (), cases: Sequence[tuple[Any, ...]] = (),
+) -> Any:
+    graph, made = parse(text, checked=True), [Case(parse(each, checked=True), *rest) for each, *rest in cases]
+    return LoadedFunction(Carried(name, names, args, result, doc, graph, extras, sizes, tuple(made)))
 
 
 __all__ = ["LoadedFunction", "load_kernel"]

@@ -19,6 +19,7 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import binding
@@ -33,10 +34,17 @@ DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32,
 SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
 MAX_EXAMPLE = 10**8
 KINDS = {"value": "jit", "grad": "grad", "value_and_grad": "value_and_grad", "hvp": "hvp"}
-SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\d, ]*)\])?")
-NAMED_SIZES = re.compile(r"(?:\w+=)?(?:bool|[if](?:32|64))\[[\w ,]*\]")
+SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\w, ]*)\])?")
+VECTOR = "vector[0]"  # the last argument of an hvp
+ANY_SIZE = 3  # of an example's dimension that has a name
 
-Argument = tuple[str | None, object]
+
+class Argument(NamedTuple):
+    """An argument that a spec describes: its name, if it has one, an example, and its shape with names."""
+
+    name: str | None
+    example: object
+    shape: tuple[int | str, ...] = ()
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -191,8 +199,13 @@ def _dump(options: argparse.Namespace) -> str:
 def _build(options: argparse.Namespace) -> str:
     """Where the module is that has been written."""
     function = _load(options.target)
-    args = tuple(_in_order(function, options.arguments))
+    given = _bound(function, options.arguments)
+    args = tuple([each.example for each in given])
     name, made, examples = options.target.rpartition(":")[2], {}, {}
+    names = pullback.jit(function).argument_names(len(args))
+    sizes = {path: each.shape for path, each in zip(names, given, strict=True) if each.shape}
+    if given and given[0].shape and "hvp" in options.wanted.split(","):
+        sizes[VECTOR] = given[0].shape
     for kind in options.wanted.split(","):
         if kind not in KINDS:
             raise ValueError(f"--with has {kind!r}, expected some of {', '.join(KINDS)}")
@@ -203,7 +216,7 @@ def _build(options: argparse.Namespace) -> str:
         examples[title] = (*args, args[0]) if kind == "hvp" else args
     out = Path(options.out)
     return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu,
-                              target=options.machine))
+                              target=options.machine, sizes=sizes))
 
 
 def _run(options: argparse.Namespace) -> str:
@@ -241,15 +254,16 @@ def _load(target: str) -> Callable[..., object]:
 def _argument(text: str) -> Argument:
     """A name, if there is one, and an example of what the spec describes."""
     match = SPEC.fullmatch(text.strip())
-    if match is None and NAMED_SIZES.fullmatch(text.strip()):
-        raise argparse.ArgumentTypeError(f"expected numbers for all sizes, as f64[3,25], got {text!r}: what is written "
-                                         "or printed here is for given sizes; ask once for each")
     if match is None:
         raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text!r}")
     name, dtype, shape = match.groups()
     if shape is None:
-        return name, SCALARS.get(dtype, DTYPES[dtype](1))
-    sizes = tuple(int(size) for size in shape.split(",") if size.strip())
+        return Argument(name, SCALARS.get(dtype, DTYPES[dtype](1)))
+    dims = [size.strip() for size in shape.split(",") if size.strip()]
+    if not all(size.isdecimal() or size.isidentifier() for size in dims):
+        raise argparse.ArgumentTypeError(f"expected numbers or names as sizes, got {text!r}")
+    known = tuple([int(size) if size.isdecimal() else size for size in dims])
+    sizes = tuple([ANY_SIZE if isinstance(size, str) else size for size in known])
     count = math.prod(sizes)
     if count > MAX_EXAMPLE:
         raise argparse.ArgumentTypeError(f"expected at most {MAX_EXAMPLE} elements, got {text!r}")
@@ -257,7 +271,7 @@ def _argument(text: str) -> Argument:
         values = (np.arange(count) + 1) / (count + 1)
     else:
         values = np.arange(count) % 2
-    return name, values.astype(DTYPES[dtype]).reshape(sizes)
+    return Argument(name, values.astype(DTYPES[dtype]).reshape(sizes), known)
 
 
 def _argument_list(text: str) -> list[Argument]:
@@ -267,8 +281,16 @@ def _argument_list(text: str) -> list[Argument]:
 
 def _in_order(function: Callable[..., object], arguments: Sequence[Argument]) -> list[object]:
     """The examples in the order of the function's parameters."""
-    free = [value for name, value in arguments if name is None]
-    named = {name: value for name, value in arguments if name is not None}
+    if any(isinstance(size, str) for each in arguments for size in each.shape):
+        raise TypeError("expected numbers for all sizes, as f64[3,25]: what is printed here is for given sizes; "
+                        "`build` takes names")
+    return [each.example for each in _bound(function, arguments)]
+
+
+def _bound(function: Callable[..., object], arguments: Sequence[Argument]) -> list[Argument]:
+    """The arguments in the order of the function's parameters."""
+    free = [each for each in arguments if each.name is None]
+    named = {each.name: each for each in arguments if each.name is not None}
     bound = inspect.signature(function).bind(*free, **named)
     if bound.kwargs:
         raise TypeError(f"can't pass keyword-only arguments: {', '.join(bound.kwargs)}")

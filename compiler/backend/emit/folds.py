@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from ...ir.measure import Extent
+from ...ir.measure import Extent, OpenExtent
 from ...loops import Apply, Axis
 from ...lowering.origins import stamp
 from ...lowering.program import Accumulate, Nest
@@ -45,13 +45,23 @@ class Folds(ABC):
         width = self.nest.width if self.nest.vector is not None else 1
         least, most = _limits(dtype)
         if fold.kind == "sum":
-            return [self.w.number(-0.0 if dtype in ("f32", "f64") else 0, dtype, width)]
+            return [self._nothing(dtype, width)]
         if fold.kind == "min":
             return [self.w.number(most, dtype, width)]
         first = self.w.number(least, dtype, width)
         if fold.kind == "max":
             return [first]
         return [first, self.w.number(2**63 - 1, "i64", width)]
+
+    def _nothing(self, dtype: str, width: int) -> Reg:
+        """What a sum begins with: -0.0 leaves every term as it is, but the sum of no terms at all is 0.0."""
+        w = self.w
+        zero = w.number(-0.0 if dtype in FLOATS else 0, dtype, width)
+        for axis in self.nest.axes[len(self.nest.axes) - self.nest.reduced :] if dtype in FLOATS else ():
+            if isinstance(axis.extent, OpenExtent):
+                no_terms = w.eq(w.number(axis.extent, "i64"), w.number(0, "i64"))
+                zero = w.select(w.splat(no_terms, width), w.number(0.0, dtype, width), zero)
+        return zero
 
     def _in_parts(self, axis: Axis) -> bool:
         """Whether sums along the axis are so long that parts of them are made first; those in f64 need none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...ir.measure import Extent
+from ...ir.measure import Extent, OpenExtent
 from ...lowering.nests.chunks import Pause
 from ..levels import LevelWriter
 from ..registers import Reg
@@ -40,7 +40,7 @@ def loop_over(
     """
     begin, end = (None, whole) if span is None else (span.begin, span.end)
     assert end is not None
-    empty = span is None and step > 1 and isinstance(whole, Extent)
+    empty = span is None and isinstance(whole, Extent) and (step > 1 or isinstance(whole, OpenExtent))
     if stop is None or stop.pause is None:
         return w.loop(end, step, carries, body, begin, empty=empty)
     steps = -(-stop.pause.steps // step) * step

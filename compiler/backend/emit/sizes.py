@@ -23,17 +23,17 @@ def prelude(sizes: Sizes, names: Sequence[str], text: Sequence[str]) -> list[str
         lines.append(f"  %sizes.{k} = getelementptr i64, ptr %sizes, i64 {k}")
         lines.append(f"  {held[name]} = load i64, ptr %sizes.{k}, align 8")
     for name, (dividend, divisor) in sizes.quotients.items():
-        value = _polynomial(lines, f"{held[name]}.of", dividend, held)
-        lines += _quotient(held[name], value, divisor)
+        value = polynomial(lines, f"{held[name]}.of", dividend, held)
+        lines += quotient(held[name], value, divisor)
     for size, register in sizes.registers.items():
         if register not in used:
             continue
-        value = _polynomial(lines, f"{register}.of", size, held)
+        value = polynomial(lines, f"{register}.of", size, held)
         lines.append(f"  {register} = add i64 {value}, 0")
     return lines
 
 
-def _quotient(register: str, dividend: str, divisor: int) -> list[str]:
+def quotient(register: str, dividend: str, divisor: int) -> list[str]:
     """The quotient by a positive number, rounded down."""
     if divisor & (divisor - 1) == 0:
         return [f"  {register} = ashr i64 {dividend}, {divisor.bit_length() - 1}"]
@@ -46,7 +46,7 @@ def _quotient(register: str, dividend: str, divisor: int) -> list[str]:
     ]
 
 
-def _polynomial(lines: list[str], stem: str, size: Size, held: dict[str, str]) -> str:
+def polynomial(lines: list[str], stem: str, size: Size, held: dict[str, str]) -> str:
     """Write what computes a polynomial; the name of its value."""
     total = "0"
     for k, (names, factor) in enumerate(size.terms):
@@ -59,4 +59,4 @@ def _polynomial(lines: list[str], stem: str, size: Size, held: dict[str, str]) -
     return total
 
 
-__all__ = ["prelude"]
+__all__ = ["polynomial", "prelude", "quotient"]

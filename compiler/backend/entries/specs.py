@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from ...ir.types import STORED
+from ...ir.types import STORED, Size
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,13 @@ class IntSpec:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Exactly a numpy.ndarray of this dtype and shape: C-contiguous, aligned, native byte order."""
+    """Exactly a numpy.ndarray of this dtype and shape: C-contiguous, aligned, native byte order.
+
+    Dimensions are numbers; in functions of modules they may be sizes known by name.
+    """
 
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
 
     def __post_init__(self) -> None:
         _check_array(self.dtype, self.shape)
@@ -138,11 +141,11 @@ class ScalarResult:
 
 @dataclass(frozen=True)
 class ArrayResult:
-    """A fresh, C-contiguous numpy.ndarray."""
+    """A fresh, C-contiguous numpy.ndarray, whose dimensions are as those of `ArraySpec`."""
 
     index: int
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
 
     def __post_init__(self) -> None:
         _check_array(self.dtype, self.shape)
@@ -285,10 +288,10 @@ def _whole(spec: Spec) -> bool:
     return True
 
 
-def _check_array(dtype: str, shape: tuple[int, ...]) -> None:
+def _check_array(dtype: str, shape: tuple[Any, ...]) -> None:
     if dtype not in STORED:
         raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(STORED)}")
-    if not all(type(size) is int and size >= 0 for size in shape):
+    if not all(isinstance(size, Size) or (type(size) is int and size >= 0) for size in shape):
         raise ValueError(f"shape is {shape}, expected sizes of at least 0")
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from .bare import write_bare
 from .carried import MAGIC, KernelError, seal, unpack
 from .cpu import levels_named
-from .describe import FIXED, Function
+from .describe import FIXED, Case, Function, served_words
 from .module import write
 from .targets import target_named
 from .wasm import write_wasm
@@ -31,5 +31,5 @@ def write_for(functions: Sequence[Function], name: str, out: Path, target: str) 
     return (write_wasm if kind.name == "wasm32" else write_bare)(functions, name, out, kind)
 
 
-__all__ = ["FIXED", "MAGIC", "Function", "KernelError", "levels_named", "seal", "target_named", "unpack", "write",
-           "write_for"]
+__all__ = ["FIXED", "MAGIC", "Case", "Function", "KernelError", "levels_named", "seal", "served_words", "target_named",
+           "unpack", "write", "write_for"]

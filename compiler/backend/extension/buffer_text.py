@@ -7,6 +7,7 @@ its place, so that what follows has one buffer to give back in either case.
 from __future__ import annotations
 
 from ..python_abi import ALIGNED, ARRAY_DATA, ARRAY_DTYPE, ARRAY_FLAGS, ARRAY_RANK, ARRAY_SHAPE, C_CONTIGUOUS, TYPE
+from .argument_text import VIEW_SIZE
 
 VIEW_LENGTH, VIEW_ITEM, VIEW_RANK, VIEW_FORMAT, VIEW_SHAPE = 16, 24, 36, 40, 48  # fields of a Py_buffer
 CONTIGUOUS, ANY_LAYOUT = 0x3C, 0x11C  # PyBUF_FORMAT with PyBUF_C_CONTIGUOUS or PyBUF_INDIRECT
@@ -164,6 +165,73 @@ yes:
 }}
 
 @.bytes_format = private constant [2 x i8] c"B\\00"
+
+; The sizes of an argument that has an array's rank; zeros for all else, which `read_array` refuses.
+define internal void @.look_at_shape(ptr %object, ptr %sizes, ptr %array, ptr %numpy) nounwind {{
+entry:
+  %view = alloca [{VIEW_SIZE} x i8], align 16
+  %rank_place = getelementptr %Array, ptr %array, i32 0, i32 5
+  %rank = load i32, ptr %rank_place
+  %count = sext i32 %rank to i64
+  %type_place = getelementptr i8, ptr %object, i64 {TYPE}
+  %type = load ptr, ptr %type_place
+  %wanted_place = getelementptr %Numpy, ptr %numpy, i32 0, i32 1
+  %wanted = load ptr, ptr %wanted_place
+  %is_array = icmp eq ptr %type, %wanted
+  br i1 %is_array, label %numpy_array, label %other
+numpy_array:
+  %numpy_rank_place = getelementptr i8, ptr %object, i64 {ARRAY_RANK}
+  %numpy_rank = load i32, ptr %numpy_rank_place
+  %numpy_shape_place = getelementptr i8, ptr %object, i64 {ARRAY_SHAPE}
+  %numpy_shape = load ptr, ptr %numpy_shape_place
+  %fits = icmp eq i32 %numpy_rank, %rank
+  br i1 %fits, label %next, label %none
+other:
+  %status = call i32 @PyObject_GetBuffer(ptr %object, ptr %view, i32 {ANY_LAYOUT})
+  %got = icmp eq i32 %status, 0
+  br i1 %got, label %buffer, label %no_buffer
+no_buffer:
+  call void @PyErr_Clear()
+  br label %none
+buffer:
+  %view_rank_place = getelementptr i8, ptr %view, i64 {VIEW_RANK}
+  %view_rank = load i32, ptr %view_rank_place
+  %view_shape_place = getelementptr i8, ptr %view, i64 {VIEW_SHAPE}
+  %view_shape = load ptr, ptr %view_shape_place
+  %view_fits = icmp eq i32 %view_rank, %rank
+  br i1 %view_fits, label %next, label %release_none
+next:
+  %shape = phi ptr [ %numpy_shape, %numpy_array ], [ %view_shape, %buffer ], [ %shape, %copy ]
+  %axis = phi i64 [ 0, %numpy_array ], [ 0, %buffer ], [ %after, %copy ]
+  %end = icmp eq i64 %axis, %count
+  br i1 %end, label %release, label %copy
+copy:
+  %from = getelementptr i64, ptr %shape, i64 %axis
+  %size = load i64, ptr %from
+  %into = getelementptr i64, ptr %sizes, i64 %axis
+  store i64 %size, ptr %into
+  %after = add i64 %axis, 1
+  br label %next
+release:
+  br i1 %is_array, label %done, label %give
+give:
+  call void @PyBuffer_Release(ptr %view)
+  br label %done
+release_none:
+  call void @PyBuffer_Release(ptr %view)
+  br label %none
+none:
+  %zero = phi i64 [ 0, %no_buffer ], [ 0, %numpy_array ], [ 0, %release_none ], [ %zero_after, %clear ]
+  %zero_end = icmp eq i64 %zero, %count
+  br i1 %zero_end, label %done, label %clear
+clear:
+  %at = getelementptr i64, ptr %sizes, i64 %zero
+  store i64 0, ptr %at
+  %zero_after = add i64 %zero, 1
+  br label %none
+done:
+  ret void
+}}
 
 ; The elements of an argument; null, with an exception, if it is no such array.
 define internal ptr @.read_array(ptr %object, ptr %view, ptr %array, ptr %numpy) nounwind {{

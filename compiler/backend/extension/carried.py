@@ -27,15 +27,18 @@ import numpy as np
 
 from ...ir.graph import Graph
 from ...ir.text import ParseError, parse, show
-from ...ir.types import Type
+from ...ir.types import Dim, Type
 from ...ops.external import calls_of
 from ..entries import specs
 from .array_text import DTYPES
-from .describe import FIXED, NUMPY_NAMES, Function
+from .carried_sizes import case_nodes, case_of, cases_of, check_names, dim_of_text, size_name, spelled_shape
+from .describe import FIXED, NUMPY_NAMES, Case, Function
 
 MAGIC = b"\0pullback functions\0"
-FORMAT = 2
-"""The number of what is written here; what an earlier number meant stays readable."""
+FORMAT = 3
+"""The number of what is written here where sizes are known by name; what an earlier number meant stays readable."""
+
+_FIXED_SIZES = 2  # what is written where they are not, so that earlier versions read it
 
 MOST_JSON = 16 * 2**20
 MOST_REST = 2**30
@@ -76,15 +79,19 @@ def pack(functions: Sequence[Function]) -> Packed:
             rest += bytes(_to_line(len(rest)))
             places[-1].append(len(rest))
             rest += each.tobytes()
-    texts = [show(f.graph).encode() for f in functions]
+    texts = [show(case.graph).encode() for f in functions for case in cases_of(f)]
     graphs = len(rest)
     rest += _BETWEEN.join(texts) + b"\0"
-    told = [
-        {"name": f.name, "names": f.names, "args": [_nodes(each) for each in f.args], "result": _nodes(f.result),
-         "doc": f.doc, "graph": len(text), "extras": [[_dtype(a), a.shape] for a in f.extras]}
-        for f, text in zip(functions, texts, strict=True)
-    ]
-    data = seal(json.dumps({"functions": told}, separators=(",", ":")).encode(), bytes(rest))
+    lengths, told = iter(map(len, texts)), []
+    for f in functions:
+        told.append({"name": f.name, "names": f.names, "args": [_nodes(each) for each in f.args],
+                     "result": _nodes(f.result), "doc": f.doc, "graph": next(lengths),
+                     "extras": [[_dtype(a), a.shape] for a in f.extras]})
+        if f.sizes:
+            cases = [case_nodes(case) | ({"graph": next(lengths)} if k else {}) for k, case in enumerate(f.cases)]
+            told[-1] |= {"sizes": f.sizes, "cases": cases}
+    format = FORMAT if any(f.sizes for f in functions) else _FIXED_SIZES
+    data = seal(json.dumps({"functions": told}, separators=(",", ":")).encode(), bytes(rest), format)
     start = len(data) - len(rest)
     return Packed(data, start + graphs, tuple([tuple([start + at for at in row]) for row in places]))
 
@@ -122,13 +129,13 @@ def _node(node: Any) -> list[Any]:
         case specs.IntSpec():
             return ["int"]
         case specs.ArraySpec(dtype=dtype, shape=shape):
-            return ["array", dtype, shape]
+            return ["array", dtype, spelled_shape(shape)]
         case specs.StaticSpec(value=value) | specs.ConstantResult(value=value):
             return ["fixed", value]
         case specs.ScalarResult(index=index, dtype=dtype):
             return ["scalar", index, dtype]
         case specs.ArrayResult(index=index, dtype=dtype, shape=shape):
-            return ["array", index, dtype, shape]
+            return ["array", index, dtype, spelled_shape(shape)]
         case specs.DictSpec(keys=keys) | specs.DictResult(keys=keys):
             return ["dict", keys]
     for name, kinds in _CONTAINERS.items():
@@ -188,13 +195,14 @@ def _functions(told: Any, rest: bytes, line: int) -> list[Function]:
         extras.append(tuple(row))
     made = []
     for each, row in zip(given, extras, strict=True):
-        if line > 1:
-            length = _count(each["graph"])
-            graph = rest[at:at + length].decode()
-            at += length + len(_BETWEEN)
-        else:
-            graph = _text(each["graph"])
-        made.append(_function(each, graph, row))
+        cases, texts = _list(each.get("cases", [])), []
+        for length in (each["graph"], *(case["graph"] for case in cases[1:])):
+            if line > 1:
+                texts.append(rest[at:at + _count(length)].decode())
+                at += length + len(_BETWEEN)
+            else:
+                texts.append(_text(length))
+        made.append(_function(each, texts, row))
     end = at + (1 - len(_BETWEEN)) * (line > 1)  # of the text with its last byte
     if end != len(rest) or not made or len({f.name for f in made}) != len(made):
         raise ValueError("expected functions of distinct names, and no arrays and texts but theirs")
@@ -209,29 +217,36 @@ def _array(spec: specs.ArraySpec, data: bytes) -> np.ndarray:
     return made
 
 
-def _function(told: Any, text: str, extras: tuple[np.ndarray, ...]) -> Function:
+def _function(told: Any, texts: list[str], extras: tuple[np.ndarray, ...]) -> Function:
     names = tuple([_name(each) for each in _list(told["names"])])
     args = tuple([_tree(nodes, _spec, 0) for nodes in _list(told["args"])])
     result = _tree(told["result"], _result, 1)
-    graph = parse(text, checked=True)
+    sizes = tuple([size_name(each) for each in _list(told.get("sizes", []))])
+    graphs = [parse(text, checked=True) for text in texts]
+    cases = [case_of(each, graph) for each, graph in zip(_list(told.get("cases", [])), graphs, strict=bool(sizes))]
     if len(set(names)) != len(names) or len(args) != len(names):
         raise ValueError(f"{len(names)} names for {len(args)} arguments, expected one for each")
-    made = Function(_name(told["name"]), names, args, result, _text(told["doc"]), graph, extras)
-    _check_types(made)
+    name, doc = _name(told["name"]), _text(told["doc"])
+    made = Function(name, names, args, result, doc, graphs[0], extras, sizes, tuple(cases))
+    for case in cases_of(made):
+        _check_types(made, case)
     return made
 
 
-def _check_types(made: Function) -> None:
+def _check_types(made: Function, case: Case) -> None:
     """Refuse a graph that does not take and return what its function says."""
-    graph: Graph = made.graph
+    graph: Graph = case.graph
+    check_names(made, case)
+    at = case.in_names(made.sizes)
     if next(calls_of(graph), None) is not None:
         raise ValueError("a graph calls Python of another process")
     taken = [_type(each) for each in specs.input_specs(made.args)]
     taken += [Type(_dtype(each), each.shape) for each in made.extras]
-    given = [Type(each.dtype, each.shape) if isinstance(each, specs.ArrayResult) else Type(_result_dtype(each), ())
+    returned = [value.type.shape for value in graph.results]
+    given = [Type(_result_dtype(each), returned[each.index] if made.sizes else getattr(each, "shape", ()))
              for each in specs.kernel_results(made.result)]
     for what, told, have in (("takes", taken, graph.params), ("returns", given, graph.results)):
-        if told != [value.type for value in have]:
+        if [type.at(at) for type in told] != [value.type for value in have]:  # type: ignore[arg-type]
             raise ValueError(f"{made.name} {what} {', '.join(map(str, told)) or 'nothing'}, which its graph does not")
 
 
@@ -242,7 +257,7 @@ def _type(spec: specs.FloatSpec | specs.IntSpec | specs.ArraySpec) -> Type:
 
 
 def _result_dtype(result: Any) -> str:
-    if isinstance(result, specs.ScalarResult):
+    if isinstance(result, specs.ScalarResult | specs.ArrayResult):
         return result.dtype
     return next(dtype for kind, dtype in _NUMBERS.values() if isinstance(result, kind))
 
@@ -301,9 +316,9 @@ def _fixed(value: Any, kinds: tuple[type, ...]) -> Any:
     return value
 
 
-def _shape(told: Any) -> tuple[int, ...]:
-    shape = tuple([_count(each) for each in _list(told)])
-    if math.prod(shape) >= 2**60:
+def _shape(told: Any) -> tuple[Dim, ...]:
+    shape = tuple([dim_of_text(each) if isinstance(each, str) else _count(each) for each in _list(told)])
+    if math.prod([n for n in shape if isinstance(n, int)]) >= 2**60:
         raise ValueError("an array of more elements than there is memory")
     return shape
 

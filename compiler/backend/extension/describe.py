@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
 from ...ir.graph import Graph
+from ...ir.measure import Guard, spelled_out
+from ...ir.types import Dim, Size
 from ..entries.specs import (
     CONTAINER_RESULTS,
     CONTAINERS,
@@ -43,12 +46,38 @@ FIXED = (type(None), bool, int, str)
 
 
 @dataclass(frozen=True, eq=False)
+class Case:
+    """What a function with named sizes computes for some of them.
+
+    graph      with the names that are free
+    where      the others: a number, or another name
+    guards     what must hold besides
+    quotients  of sizes that the graph and the guards name: dividend and divisor, rounded down
+    """
+
+    graph: Graph
+    where: Mapping[str, Dim] = field(default_factory=lambda: MappingProxyType({}))
+    guards: tuple[Guard, ...] = ()
+    quotients: Mapping[str, tuple[Size, int]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def conditions(self) -> list[Guard]:
+        """All that must hold."""
+        equal = [Size.named(name) - value for name, value in self.where.items()]
+        return [*(Guard(each, "== 0") for each in equal if isinstance(each, Size)), *self.guards]
+
+    def in_names(self, names: tuple[str, ...]) -> dict[str, Dim]:
+        """What each name of the function is here."""
+        return {name: self.where.get(name, Size.named(name)) for name in (*names, *self.quotients)}
+
+
+@dataclass(frozen=True, eq=False)
 class Function:
     """One function of a module.
 
     names     of the arguments; `args` says what each must be, `result` what is returned
     doc       what the user wrote about it
     graph     what it computes; `extras` are fixed arrays for its last parameters
+    sizes     the names of sizes that arguments have; `cases`, of which `graph` is the first one's, serve them
     """
 
     name: str
@@ -58,6 +87,8 @@ class Function:
     doc: str
     graph: Graph
     extras: tuple[np.ndarray, ...] = ()
+    sizes: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -71,7 +102,13 @@ def number_dtype(spec: Spec) -> str | None:
     return spec.dtype if isinstance(spec, ArraySpec) and not spec.shape else None
 
 
-def array_words(dtype: str, shape: tuple[int, ...]) -> str:
+def served_words(function: Function) -> str:
+    """The sizes that a function serves, as its errors and texts say it."""
+    told = [[spelled_out(guard, case.quotients) for guard in case.conditions()] for case in function.cases]
+    return "; or ".join([" and ".join(dict.fromkeys(each)) or "any sizes" for each in told])
+
+
+def array_words(dtype: str, shape: tuple[Dim, ...]) -> str:
     return f"an array of {NUMPY_NAMES[dtype]}, shape ({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
@@ -151,5 +188,7 @@ def doc(function: Function) -> str:
     """What `help` says of a function; its first line is the signature as the interpreter reads it."""
     rows = [f"    {path}: {words(spec)}" for path, spec in nodes(function.names, function.args)]
     rows.append(f"    returns {result_words(function.result)}")
+    if function.sizes:
+        rows.append(f"    sizes: {', '.join(function.sizes)}, as the arguments have them; {served_words(function)}")
     written = [*function.doc.strip().splitlines(), ""] if function.doc.strip() else []
     return "\n".join([f"{function.name}{function.signature}", "--", "", *written, *rows])

@@ -7,9 +7,9 @@ It is straight-line code over the readers and makers of `argument_text`, `array_
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from ...ir.types import Size
 from ..entries.specs import (
     CONTAINER_RESULTS,
     CONTAINERS,
@@ -33,8 +33,10 @@ from ..entries.specs import (
     children_first,
     kernel_results,
 )
-from .array_text import DTYPES, FORMATS, NUMPY_NUMBERS, SIZES
+from .array_text import DTYPES, SIZES
+from .call_sizes import CallSizes, array_constant
 from .describe import NUMBERS, Function, item_paths, number_dtype, words
+from .every_size import UNSERVED
 from .writer import FunctionWriter, Objects
 
 REPORT_WORDS = 4
@@ -62,30 +64,20 @@ class Native:
 def function_text(function: Function, native: Native, objects: Objects) -> str:
     """The text of a function and of its constants."""
     w = FunctionWriter(function.name, objects)
-    inputs = [*_Arguments(w).read(function), *native.extras]
-    results = _Results(w, function)
+    sizes = CallSizes(w, function) if function.sizes else None
+    inputs = [*_Arguments(w, sizes).read(function), *native.extras]
+    results = _Results(w, function, sizes)
     results.prepare()
-    _run(w, native, [*inputs, *results.outputs])
+    _run(w, native, [*([sizes.numbers] if sizes else []), *inputs, *results.outputs], sizes)
     results.build()
-    return w.function(function.names, function.signature)
-
-
-def _array(w: FunctionWriter, dtype: str, shape: tuple[int, ...], at: str = "null", expected: str = "null") -> str:
-    """An `%Array`, for reading one or for making one."""
-    k = DTYPES.index(dtype)
-    sizes = w.constant(f"[{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]")
-    first, second = map(ord, FORMATS[k])
-    return w.constant(
-        f"%Array {{ ptr {at}, ptr {expected}, ptr {sizes}, ptr {w.text(FORMATS[k][0])}, "
-        f"i64 {math.prod(shape) * SIZES[k]}, i32 {len(shape)}, i32 {k}, i32 {SIZES[k]}, "
-        f"i32 {NUMPY_NUMBERS[k]}, i8 {first}, i8 {second} }}")
+    return "\n".join([sizes.text() if sizes else "", w.function(function.names, function.signature)])
 
 
 class _Arguments:
     """Reading the arguments, depth first."""
 
-    def __init__(self, writer: FunctionWriter) -> None:
-        self._w = writer
+    def __init__(self, writer: FunctionWriter, sizes: CallSizes | None) -> None:
+        self._w, self._sizes = writer, sizes
 
     def read(self, function: Function) -> list[str]:
         """Pointers to the kernel's inputs."""
@@ -106,7 +98,7 @@ class _Arguments:
                 operands = f"ptr {w.fixed(spec.value)}, ptr {at}, ptr {w.text(words(spec))}"
                 w.go_on_if(w.value(f"call i1 @.read_fixed(ptr {value}, {operands})"))
             else:
-                inputs.append(self._leaf(value, spec, at))
+                inputs.append(self._leaf(value, spec, at, path))
         return inputs
 
     def _argument(self, index: int) -> str:
@@ -134,11 +126,14 @@ class _Arguments:
         w.hold(w.made(item))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec, at: str) -> str:
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec, at: str, path: str) -> str:
         w, dtype = self._w, number_dtype(spec)
         if dtype is None or dtype == "bool":
             assert isinstance(spec, ArraySpec)
-            view, array = w.view(), _array(w, spec.dtype, spec.shape, at, w.text(words(spec)))
+            wanted = words(spec) + (self._sizes.known(spec) if self._sizes is not None else "")
+            view, array = w.view(), array_constant(w, spec.dtype, spec.shape, at, w.text(wanted))
+            if self._sizes is not None and any(isinstance(n, Size) for n in spec.shape):
+                array = self._sizes.expected(value, spec, array, path)
             reader = "read_bool" if dtype else "read_array"
             return w.made(w.value(f"call ptr @.{reader}(ptr {value}, ptr {view}, ptr {array}, ptr %state)"))
         told = f"ptr {at}, ptr {w.text(NUMBERS[dtype])}"
@@ -155,7 +150,7 @@ class _Arguments:
         return slot
 
 
-def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
+def _run(w: FunctionWriter, native: Native, pointers: list[str], sizes: CallSizes | None) -> None:
     """Call the kernel; leave with the exception of its status if that is not 0."""
     report = w.slot(f"[{REPORT_WORDS} x i64]")
     thread = w.value("call ptr @PyEval_SaveThread()") if native.long else ""
@@ -163,8 +158,13 @@ def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
     if thread:
         w.do(f"call void @PyEval_RestoreThread(ptr {thread})")
     sites = range(1, len(native.failures) + 1)
-    cases = " ".join(["i64 0, label %succeeded", *(f"i64 {k}, label %site{k}" for k in sites)])
+    unserved = [f"i64 {UNSERVED}, label %unserved"] if sizes else []
+    cases = " ".join(["i64 0, label %succeeded", *unserved, *(f"i64 {k}, label %site{k}" for k in sites)])
     w.do(f"switch i64 {status}, label %memory [ {cases} ]")
+    if sizes:
+        w.start("unserved")
+        sizes.refuse()
+        w.do("br label %leave")
     w.start("memory")
     w.do("call ptr @PyErr_NoMemory()")
     w.do("br label %leave")
@@ -179,17 +179,21 @@ def _run(w: FunctionWriter, native: Native, pointers: list[str]) -> None:
 class _Results:
     """Making the results: arrays before the kernel runs, all else after it."""
 
-    def __init__(self, writer: FunctionWriter, function: Function) -> None:
+    def __init__(self, writer: FunctionWriter, function: Function, sizes: CallSizes | None) -> None:
         self.outputs: list[str] = []
-        self._w, self._tree = writer, function.result
+        self._w, self._tree, self._sizes = writer, function.result, sizes
         self._arrays: dict[int, str] = {}
 
     def prepare(self) -> None:
         """Emit the arrays and stack slots that the kernel writes to."""
         w = self._w
+        if self._sizes is not None:
+            self._sizes.serve()
         for node in kernel_results(self._tree):
             if isinstance(node, ArrayResult):
-                data, array = w.slot("ptr"), _array(w, node.dtype, node.shape)
+                data, array = w.slot("ptr"), array_constant(w, node.dtype, node.shape)
+                if self._sizes is not None:
+                    array = self._sizes.made(node, array)
                 made = w.made(w.value(f"call ptr @.new_array(ptr {array}, ptr {data}, ptr %state)"))
                 w.hold(made)
                 self._arrays[node.index] = made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...ir.types import Type
+from ...ir.types import Size, Type
 from ..c_names import C_TYPES, distinct
 from ..entries.specs import (
     CONTAINERS,
@@ -24,7 +24,7 @@ from ..entries.specs import (
     TupleResult,
 )
 from .cpu import Level
-from .describe import NUMPY_NAMES, Function, doc, number_dtype, spelled
+from .describe import NUMPY_NAMES, Function, doc, number_dtype, served_words, spelled
 
 Failures = Sequence[tuple[str, str]]
 """For each status from 1 on the exception that Python would see, and its text."""
@@ -79,14 +79,17 @@ def _declaration(function: Function, failures: Failures, module: str) -> str:
     graph = function.graph
     fixed = len(graph.params) - len(function.extras)
     given = [f"const {_c(p.type)}" for p in graph.params]
-    names = distinct([*(p.hint or f"in{k}" for k, p in enumerate(graph.params)),
+    names = distinct([*(["sizes"] if function.sizes else []), *(p.hint or f"in{k}" for k, p in enumerate(graph.params)),
                       *(f"out{k}" for k in range(len(graph.results)))])
     made = [_c(r.type) for r in graph.results]
     types = [p.type for p in [*graph.params, *graph.results]]
+    sizes = [f"    const int64_t *sizes, /* {', '.join(function.sizes)} */"] if function.sizes else []
     rows = [f"    {kind} *{name}, /* {_sizes(t)}{', fixed in the module' if fixed <= k < len(given) else ''} */"
-            for k, (kind, name, t) in enumerate(zip([*given, *made], names, types, strict=True))]
+            for k, (kind, name, t) in enumerate(zip([*given, *made], names[len(sizes):], types, strict=True))]
     told = [f"/* {k}: {kind}: {' '.join(text.split())} */" for k, (kind, text) in _told(failures)]
-    return "\n".join([*told, f"int64_t {module}_{function.name}(", *rows, "    int64_t *report /* 4 */);", ""])
+    served = [f"/* -3: sizes that it has no code for; it has for {served_words(function)} */"] if sizes else []
+    head = [*told, *served, f"int64_t {module}_{function.name}(", *sizes]
+    return "\n".join([*head, *rows, "    int64_t *report /* 4 */);", ""])
 
 
 def _told(failures: Failures) -> Iterator[tuple[int, tuple[str, str]]]:
@@ -100,7 +103,7 @@ def _c(type: Type) -> str:
 
 
 def _sizes(type: Type) -> str:
-    return " x ".join(map(str, type.static_shape())) or "1"
+    return " x ".join(f"({n})" if isinstance(n, Size) and len(n.terms) > 1 else str(n) for n in type.shape) or "1"
 
 
 # ---- the stub

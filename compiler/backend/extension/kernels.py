@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from ...ir.measure import Measure
 from ...ir.primitive import REGISTRY
 from ...lowering import lower
 from ...lowering.nests.roots import is_long
@@ -24,15 +25,16 @@ from ..tiers import BETTER
 from .cpu import Level
 from .describe import Function
 from .dispatch import kernel_of
+from .every_size import choice_text, forms_of, joined
 
 _ANY_NUMBER = -7_777_777_777_777_777_777  # where a failure's text has a number known only when it happens
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels of one function as texts for the levels, lowest first.
+    """The kernels of one function as texts with their levels, lowest first.
 
-    name      of the C function that runs one of them, which takes so many `pointers`
+    name      of the C function that runs one of them, which takes so many `pointers`: of its sizes first, if it has any
     failures  what its statuses from 1 on mean: exceptions' names, and formats for PyErr_Format
     long      whether other threads may run Python code meanwhile
     """
@@ -41,23 +43,41 @@ class Kernels:
     pointers: int
     failures: tuple[tuple[str, str], ...]
     long: bool
-    texts: tuple[str, ...]
+    texts: tuple[tuple[str, Level], ...]
 
 
 def kernels(function: Function, module: str, levels: Sequence[Level]) -> Kernels:
     """The kernels of a function of a module."""
+    if function.sizes:
+        return _sized_kernels(function, f"{module}_{function.name}", levels)
     graph, name = optimize(function.graph), f"{module}_{function.name}"
     texts, programs = [], []
     for level in levels:
         programs.append(lower(graph, level.vector_bits, called=0))
         made = kernel_of(name, level)
         emitted = emit(programs[-1], made, level.fma)
-        texts.append(alone(emitted).replace(f"define i64 @{made}(", f"define hidden i64 @{made}("))
+        texts.append((_hidden(emitted), level))
     told = [failures(program) for program in programs]
     if any(each != told[0] for each in told):
         raise CompilerError(f"the kernels of {function.name} fail differently. This is a bug in pullback")
     pointers = len(graph.params) + len(graph.results) + 1
     return Kernels(name, pointers, told[0], any(map(is_long, programs)), tuple(texts))
+
+
+def _sized_kernels(function: Function, name: str, levels: Sequence[Level]) -> Kernels:
+    """The kernels of a function with named sizes, and what chooses among those of a level."""
+    forms = [forms_of(function, name, level) for level in levels]
+    every, numbers = joined([failures(form.program) for row in forms for form in row])
+    pointers, texts, statuses = len(function.graph.params) + len(function.graph.results) + 2, [], iter(numbers)
+    for level, row in zip(levels, forms, strict=True):
+        texts += [(_hidden(form.emitted), level) for form in row]
+        known = [next(statuses) for _ in row]
+        texts.append((choice_text(function, row, name, level, pointers, known), level))
+    return Kernels(name, pointers, every, True, tuple(texts))
+
+
+def _hidden(emitted: EmittedKernel) -> str:
+    return alone(emitted).replace(f"define i64 @{emitted.name}(", f"define hidden i64 @{emitted.name}(")
 
 
 def alone(emitted: EmittedKernel) -> str:
@@ -74,11 +94,11 @@ def compile_all(jobs: Sequence[tuple[str, int, str]]) -> list[bytes]:
         return list(pool.map(lambda job: compile_aside(job[0], job[1], nullcontext(), job[2]), jobs))
 
 
-def jobs_of(made: Sequence[Kernels], levels: Sequence[Level]) -> Iterator[tuple[str, int, str]]:
+def jobs_of(made: Sequence[Kernels]) -> Iterator[tuple[str, int, str]]:
     """What `compile_all` makes objects of kernels from."""
     quality = BETTER if settings.level is None else settings.level
     for each in made:
-        for text, level in zip(each.texts, levels, strict=True):
+        for text, level in each.texts:
             yield text, quality, level.name
 
 
@@ -110,7 +130,8 @@ def failures(program: Program) -> tuple[tuple[str, str], ...]:
     """What each site of a program raises, as an exception's name and a format for PyErr_Format."""
     made = []
     for site in program.sites:
-        error = REGISTRY[site.kind].error(_ANY_NUMBER, *site.facts)  # type: ignore[attr-defined]
+        facts = [fact.size if isinstance(fact, Measure) else fact for fact in site.facts]
+        error = REGISTRY[site.kind].error(_ANY_NUMBER, *facts)  # type: ignore[attr-defined]
         place = f" (in {site.where})" if site.where else ""
         text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
         kind = type(error).__name__

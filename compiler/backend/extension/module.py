@@ -39,7 +39,7 @@ def write(functions: Sequence[Function], name: str, out: Path, levels: Sequence[
     made = [kernels(f, name, levels) for f in functions]
     around = [dispatch_text([(m.name, m.pointers) for m in made], levels, name),
               _module_text(functions, made, name, levels)]
-    jobs = [*jobs_of(made, levels), *((text, _QUICK, LEVELS["x86-64"].name) for text in around)]
+    jobs = [*jobs_of(made), *((text, _QUICK, LEVELS["x86-64"].name) for text in around)]
     *codes, glue = compile_all(jobs)
     out.mkdir(parents=True, exist_ok=True)
     # Beside its place, so that whoever imports the module meanwhile finds the old file or the new one.

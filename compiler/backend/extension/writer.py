@@ -6,6 +6,8 @@ the block `leave` gives all of it back and returns `%result`, which is null unti
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .argument_text import VIEW_OBJECT, VIEW_SIZE
 from .array_text import NUMPY_STATE
 from .names import text_constant
@@ -64,6 +66,16 @@ class FunctionWriter:
         self._count += 1
         self.do(f"br i1 {condition}, label %b{self._count}, label %leave")
         self.start(f"b{self._count}")
+
+    def go_on_unless(self, condition: str, refuse: Callable[[], None]) -> None:
+        """Write what raises, and leave, if a condition holds."""
+        self._count += 1
+        block = self._count
+        self.do(f"br i1 {condition}, label %refused{block}, label %b{block}")
+        self.start(f"refused{block}")
+        refuse()
+        self.do("br label %leave")
+        self.start(f"b{block}")
 
     def made(self, value: str) -> str:
         """Leave if a new object or pointer is null."""

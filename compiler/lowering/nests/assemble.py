@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import OpenExtent, is_empty, is_wide, typical
 from ...ir.types import Type
 from ...loops import (
     Affine,
@@ -43,7 +44,8 @@ def assemble(graph: Graph, called: int, vector_bits: int) -> Program:
     inputs = [Buffer(p.hint or f"in{k}", p.type) for k, p in enumerate(graph.params)]
     results = [Buffer(f"out{k}", r.type) for k, r in enumerate(graph.results)]
     made = Assembly(graph, called, inputs, results)
-    settled, aliases = in_place(made.statements(vector_bits), inputs, results)
+    is_open = any(isinstance(n, OpenExtent) for value in (*graph.params, *graph.results) for n in value.type.shape)
+    settled, aliases = in_place(made.statements(vector_bits), () if is_open else inputs, results)
     body = list(peeled(settled, lambda nest: schedule(nest, vector_bits)))
     scratch = scratch_of(body, {*inputs, *results})
     return Program(graph.name, tuple(inputs), tuple(results), scratch, tuple(body), tuple(made.sites), aliases)
@@ -140,7 +142,7 @@ class Assembly:
             self._copy(buffer, value)
         groups = sorted(self.groups.all, key=lambda g: g.depth)
         read = read_outside(groups)
-        statements = [g.call or self._nest(g, read) for g in groups if g.call or 0 not in g.extents]
+        statements = [g.call or self._nest(g, read) for g in groups if g.call or not is_empty(g.extents)]
         statements = touched_only(statements, self.inputs, self.results)
         kept = {*self.inputs, *self.results}.union(*(tested(s) for s in statements if isinstance(s, Nest)))
         straight = written_out(statements, kept) if small else None
@@ -217,7 +219,9 @@ class Assembly:
         """Store the element right after the folds that it reads, if one nest makes the last of them in this space."""
         loads = [e for e in reachable([value]) if isinstance(e, Load) and e.buffer in self.groups.made_in]
         last = max((self.groups.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
-        if last is None or not last.folds or last.asserts or any(s.add or s.over for s in last.stores) or 0 in extents:
+        if last is None or not last.folds or last.asserts or is_empty(extents):
+            return False
+        if any(s.add or s.over for s in last.stores):
             return False
         index = self._where_completed(last, extents, loads)
         if index is None:
@@ -241,23 +245,26 @@ class Assembly:
     def _where_completed(self, last: Group, extents: tuple[int, ...], loads: list[Load]) -> list[Affine] | None:
         """The index into a space at the kept axes of a nest, matched by how the space reads what the nest completes."""
         space = self.fusion.axes(last.extents)
-        kept = [space[k] for k in last.kept if last.extents[k] > 1]
+        kept = [space[k] for k in last.kept if is_wide(last.extents[k])]
         axes = self.fusion.axes(extents)
-        if sorted(a.extent for a in axes if a.extent > 1) != sorted(a.extent for a in kept):
+        wide = [a.extent for a in axes if is_wide(a.extent)]
+        if sorted(wide, key=typical) != sorted([a.extent for a in kept], key=typical):
             return None
         places = {each.buffer: each.offset for each in (*last.folds, *last.after)}
         read = next((e for e in loads if e.buffer in places), None)
         if read is None:
             return [along(a) for a in kept] if len(kept) == len(axes) else None
         at = {(places[read.buffer].factor(a), a.extent): a for a in kept}
-        found = [at.get((read.offset.factor(a), a.extent)) if a.extent > 1 else None for a in axes]
+        found = [at.get((read.offset.factor(a), a.extent)) if is_wide(a.extent) else None for a in axes]
         if len({a for a in found if a is not None}) != len(kept):
             return None
         return [Affine() if a is None else along(a) for a in found]
 
     def _reduce(self, op: Op, form: Reduce, value: Value) -> None:
         buffer, axes = self._buffer(value), self.fusion.axes(form.extents)
-        if 0 in form.extents:
+        if form.kind != "sum" and any(form.extents[axis] <= 0 for axis in form.axes):  # which open extents note
+            raise ValueError(f"{form.kind} over an axis without elements")
+        if is_empty(form.extents):
             empty = Number(0.0 if value.type.is_float else 0, value.type.dtype)
             self._store(buffer, value.type.static_shape(), lambda index: empty)
             return
@@ -282,7 +289,7 @@ class Assembly:
         buffer, fusion = self._buffer(value), self.fusion
         if value not in fusion.taken:
             self._copy(buffer, op.args[0])
-        if 0 in form.extents:
+        if is_empty(form.extents):
             return
         index = [along(a) for a in fusion.axes(form.extents)]
         offset, gathered = fusion.place(form.target(index), value.type.static_shape())

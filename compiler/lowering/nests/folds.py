@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ...ir.measure import OpenExtent, typical, volume
 from ...loops import Affine, Axis, Buffer, Load
 from ..program import Multiply, Nest
 from .rename import Rename
@@ -37,10 +38,10 @@ def in_rows(body: Iterable[Statement]) -> Iterator[Statement]:
 def _has_rows(nest: Nest) -> bool:
     if nest.reduced < 2 or nest.asserts or any(f.kind == "argmax" for f in nest.folds):
         return False
-    kept = math.prod(a.extent for a in nest.axes[: len(nest.axes) - nest.reduced])
-    *outer, last = nest.axes[len(nest.axes) - nest.reduced :]
-    rows = math.prod(a.extent for a in outer)
-    return rows >= LANES and kept * rows * last.extent > SMALL and kept <= last.extent
+    kept = volume(a.extent for a in nest.axes[: len(nest.axes) - nest.reduced])
+    *outer, last = [typical(a.extent) for a in nest.axes[len(nest.axes) - nest.reduced :]]
+    rows = math.prod(outer)
+    return rows >= LANES and kept * rows * last > SMALL and kept <= last
 
 
 def _by_rows(nest: Nest) -> tuple[Nest, Nest]:
@@ -71,7 +72,8 @@ def in_blocks(body: Iterable[Statement]) -> Iterator[Statement]:
 def _is_long_fold(nest: Nest) -> bool:
     if len(nest.axes) != 1 or nest.reduced != 1 or nest.asserts or any(f.kind == "argmax" for f in nest.folds):
         return False
-    return nest.axes[0].extent >= BLOCKS * BLOCK
+    extent = nest.axes[0].extent  # what is left over decides how many blocks there are, so it must be known
+    return not isinstance(extent, OpenExtent) and extent >= BLOCKS * BLOCK
 
 
 def _by_blocks(nest: Nest) -> Iterator[Nest]:

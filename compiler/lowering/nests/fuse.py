@@ -8,11 +8,11 @@ nests that must have finished before it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import volume
 from ...loops import (
     Affine,
     Apply,
@@ -86,12 +86,12 @@ class Fusion:
         for op in self.graph.body:
             for k, a in enumerate(op.args):
                 few = op.prim is take and k == 0
-                read[a] = read.get(a, 0) + (math.prod(op.results[0].type.static_shape()) if few else 10**18)
+                read[a] = read.get(a, 0) + (volume(op.results[0].type.static_shape()) if few else 10**18)
         for r in self.graph.results:
             read[r] = 10**18
         for value, form in self.forms.items():
             source = self.producer[value][0].args[0] if isinstance(form, Relabel) else None
-            if source in self.forms and FEW * read.get(value, 0) <= math.prod(value.type.static_shape()):
+            if source in self.forms and FEW * read.get(value, 0) <= volume(value.type.static_shape()):
                 self.forms[value] = Map(self._looked_up(value, source), view=True)
 
     def _looked_up(self, value: Value, source: Value) -> Callable[[Index], Element]:
@@ -271,11 +271,11 @@ class Fusion:
 
     def _evaluations(self, value: Value, form: Form) -> int:
         if isinstance(form, Reduce | Scatter):
-            return math.prod(form.extents)
-        return math.prod(value.type.static_shape())
+            return volume(form.extents)
+        return volume(value.type.static_shape())
 
     def _better_stored(self, value: Value, sites: dict[Any, int], cost: int) -> bool:
-        own = math.prod(value.type.static_shape())
+        own = volume(value.type.static_shape())
         spaces = {(s[0], s[2]) for s in sites if isinstance(s, tuple)}
         evaluations = sum(sites.values())
         if len(spaces) <= 1 and len(sites) <= 2 and evaluations <= own * len(sites):

@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from ...ir.measure import typical, volume
 from ...loops import Affine, Axis, Element, Guarded, guarded
 from ..access import Statement
 from ..program import Nest, tops
@@ -40,7 +40,7 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
     while todo:
         box = todo.pop(0)
         inner = _largest(nest, box)
-        if cuts < MOST and math.prod(hi - lo for lo, hi in box) >= LARGE and inner != box:
+        if cuts < MOST and volume(hi - lo for lo, hi in box) >= LARGE and inner != box:
             cuts += 1
             todo += [inner, *_around(box, inner)]
         else:
@@ -53,7 +53,7 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
 
 
 def _volume(nest: Nest) -> int:
-    return math.prod(a.extent for a in nest.axes)
+    return volume(a.extent for a in nest.axes)
 
 
 def _largest(nest: Nest, box: Box) -> Box:
@@ -66,7 +66,7 @@ def _largest(nest: Nest, box: Box) -> Box:
     made = []
     for axis, (lo, hi) in zip(nest.axes, box, strict=True):
         inside = sorted(at for at in ends[axis] if lo <= at <= hi)
-        made.append(max(pairwise(inside), key=lambda s: s[1] - s[0], default=(lo, hi)))
+        made.append(max(pairwise(inside), key=lambda s: typical(s[1] - s[0]), default=(lo, hi)))
     return made
 
 

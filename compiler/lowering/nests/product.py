@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 from ...ir.graph import Builder, Graph, Op, Value, rewrite
+from ...ir.measure import typical
 from ...loops import Buffer
 from ...ops.contract import contract, free, split
 from ...ops.convolve import correlate
@@ -85,18 +86,18 @@ def in_rows(graph: Graph, blas: Callable[[Op], bool]) -> tuple[Graph, set[Value]
 
 def _has_rows(op: Op) -> bool:
     """Whether a correlation makes enough outputs to be the lanes of vectors: each element of x then serves them all."""
-    shape = op.results[0].type.static_shape()
+    shape = [typical(n) for n in op.results[0].type.static_shape()]
     return shape[2] >= ROWS and math.prod(shape) >= ROWS * shape[2]
 
 
 def _folds_neighbours(op: Op) -> bool:
-    _, m, n, _ = sizes(op)
+    _, m, n, _ = map(typical, sizes(op))
     return m >= ROWS and n >= 4 and _lies_folded(op, 1)
 
 
 def _lies_folded(op: Op, side: int) -> bool:
     """Whether neighbours of an operand are folded."""
-    wide = [axis for axis, extent in enumerate(op.args[side].type.static_shape()) if extent > 1]
+    wide = [axis for axis, extent in enumerate(op.args[side].type.static_shape()) if typical(extent) > 1]
     return bool(wide) and wide[-1] in split(op.attrs)[side]
 
 
@@ -106,7 +107,7 @@ def is_chain(op: Op) -> bool:
     Products with a vector are trees where the matrix's neighbours are folded, or where a chain would lose digits, and
     so are those of a few rows with an operand whose neighbours are folded.
     """
-    _, m, n, k = sizes(op)
+    _, m, n, k = map(typical, sizes(op))
     if n == 1:
         return m >= ROWS and k <= CHAIN and not _lies_folded(op, 0)
     return m >= ROWS or not _lies_folded(op, 1)

@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from ...ir.measure import OpenExtent, typical, volume
 from ...loops import Affine, Axis, Buffer
 from ..program import Multiply, Nest, Rows, tops
 from ..reads import operands, reads, runs_alone, same_row, written
@@ -188,7 +189,7 @@ class _Sharing:
 
     def _rows_of(self, at: int) -> list[Axis]:
         """The axes that a nest may share: of a product, those that all operands have, and one more."""
-        axes = [a for a in _kept(self._nest(at)) if a.extent > 1]
+        axes = [a for a in _kept(self._nest(at)) if typical(a.extent) > 1]
         if not self._tiled(at)[0]:
             return axes
         loads = [r.load for r in self.reads[at]]
@@ -248,8 +249,11 @@ class _Sharing:
                 users = {*self.readers.get(buffer, ()), *self.writers[buffer]}
                 if buffer in self.kept or buffer in local or not members.issuperset(users):
                     continue
-                cuts = sorted(((offset.factor(row[m]), row[m].extent) for row in cluster.shared), reverse=True)
-                size = math.prod(buffer.type.static_shape()) // math.prod(steps for _, steps in cuts)
+                steps = [(offset.factor(row[m]), row[m].extent) for row in cluster.shared]
+                cuts = sorted(steps, key=_stride, reverse=True)
+                size = math.prod(buffer.type.static_shape()) // math.prod(n for _, n in cuts)
+                if isinstance(size, OpenExtent):
+                    continue  # what lies on the stack has a size that is known
                 room -= size * buffer.type.numpy.itemsize
                 if room < 0:
                     break
@@ -272,10 +276,12 @@ def _scheduled(
     vector_bits: int,
 ) -> Rows:
     """Rows whose nests have their vectors along a row or across rows; sums stay chains or trees."""
-    volumes = [math.prod(a.extent for a in n.axes) for n in nests]
-    tiny = max(volumes) <= TINY and sum(volumes) <= WRITTEN
+    volumes = [volume(a.extent for a in n.axes) for n in nests]
+    known = not any(isinstance(a.extent, OpenExtent) for n in nests for a in n.axes)
+    tiny = known and max(volumes) <= TINY and sum(volumes) <= WRITTEN
     across = rows[-1]
-    wide = across.extent >= LANES and all(_vectorises(n) for n in nests) and _better_across(nests, across, local)
+    enough = typical(across.extent) >= LANES
+    wide = enough and all(_vectorises(n) for n in nests) and _better_across(nests, across, local)
     if wide or (tiny and max(volumes) <= FEW):
         trees = [n for n in nests if n.chain is False]
         written = tiny and all(n.reduced == 1 for n in trees)
@@ -298,7 +304,7 @@ def _across(
 def _waits(rows: Rows) -> bool:
     """Whether each row waits for a long chain of single sums: apart from the others, its rows would be lanes."""
     chains = [n for n in rows.body if n.chain and n.vector is None and not rows.straight]
-    return any(math.prod(a.extent for a in n.axes) > LONG for n in chains)
+    return any(volume(a.extent for a in n.axes) > LONG for n in chains)
 
 
 def _vectorises(nest: Nest) -> bool:
@@ -312,10 +318,10 @@ def _better_across(nests: list[Nest], across: Axis, local: tuple[Buffer, ...]) -
         return False
     along_rows = crosswise = 0.0
     for nest in nests:
-        volume = math.prod(a.extent for a in nest.axes)
+        cells = volume(a.extent for a in nest.axes)
         whole = replace(nest, axes=(across, *nest.axes))
-        crosswise += volume * price_of(whole, Facts(whole), across)
-        along_rows += volume * vector_price(nest)
+        crosswise += cells * price_of(whole, Facts(whole), across)
+        along_rows += cells * vector_price(nest)
     return crosswise < along_rows
 
 
@@ -333,7 +339,11 @@ def _lies_along(nest: Nest, axis: Axis) -> bool:
 
 
 def _volume(nest: Nest, without: set[Axis]) -> int:
-    return math.prod(a.extent for a in nest.axes if a not in without)
+    return volume(a.extent for a in nest.axes if a not in without)
+
+
+def _stride(cut: tuple[int, int]) -> tuple[int, int]:
+    return typical(cut[0]), typical(cut[1])
 
 
 __all__ = ["share"]

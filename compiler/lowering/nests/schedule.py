@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...ir.measure import typical, volume
 from ...ir.types import STORED
 from ...loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from ...ops.elementwise import COSTS
@@ -119,7 +120,7 @@ def _one_row(facts: Facts, outer: Axis, inner: Axis, changed: dict[Axis, tuple[A
 def _slow_alone(nest: Nest, kept: int) -> bool:
     """Whether `after` would take long, made element by element because the folds take the lanes, or in every cell."""
     elements = reachable([s.value for s in nest.after])
-    return work(elements) > HEAVY // 2 and math.prod(a.extent for a in nest.axes[:kept]) > FEW
+    return work(elements) > HEAVY // 2 and volume(a.extent for a in nest.axes[:kept]) > FEW
 
 
 def _split(nest: Nest, kept: int) -> tuple[Nest, Nest]:
@@ -141,7 +142,7 @@ def _choose_vector(nest: Nest, facts: Facts) -> Axis | None:
     axes = nest.axes if nest.chain is None else nest.axes[:kept] if nest.chain else nest.axes[-1:]
     best, least = None, math.inf
     for axis in axes:
-        if axis.extent >= 2 and _may_vectorise(nest, axis):
+        if typical(axis.extent) >= 2 and _may_vectorise(nest, axis):
             price = price_of(nest, facts, axis)
             if price <= least:
                 best, least = axis, price
@@ -174,9 +175,10 @@ def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
     """About how many cycles an element of the nest costs if `axis` is the vector axis."""
     kept = len(nest.axes) - nest.reduced
     tile = _tile_axis(nest, facts, axis)
-    lanes = axis.extent / -(-axis.extent // LANES)  # of each vector, that are used
-    length = math.prod(a.extent for a in nest.axes[kept:])
-    rows, vectors = (1, 1) if tile is None else (min(tile.extent, ROWS), min(-(-axis.extent // LANES), VECTORS))
+    whole = -(-typical(axis.extent) // LANES)
+    lanes = typical(axis.extent) / whole  # of each vector, that are used
+    length = volume(a.extent for a in nest.axes[kept:])
+    rows, vectors = (1, 1) if tile is None else (min(typical(tile.extent), ROWS), min(whole, VECTORS))
     price = (cost(nest, facts) if tile is None else len(nest.folds)) / lanes / 2
     for load in facts.read:
         dynamic = any(_depends(g, axis) for g, _ in load.gathered)
@@ -194,6 +196,7 @@ def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
 
 def _move(factor: int, lanes: float, apart: float) -> float:
     """A lane's share in moving a vector whose lanes lie `factor` apart; `apart` if they are no neighbours."""
+    factor = typical(factor)
     return {0: 1.0, 1: 1.0, -1: 2.0}[factor] / lanes if -1 <= factor <= 1 else apart
 
 
@@ -230,7 +233,7 @@ def _tile_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
     best, most = None, 0
     for axis in nest.axes[:kept]:
         serves = [e for e in facts.loads if not _moves(e, axis)]
-        if axis is vector or axis.extent < 2 or len(serves) == len(facts.loads):
+        if axis is vector or typical(axis.extent) < 2 or len(serves) == len(facts.loads):
             continue
         wide = sum(1 for e in serves if e.offset.factor(vector) and any(e.offset.factor(a) for a in nest.axes[kept:]))
         if wide >= max(most, 1):
@@ -242,17 +245,17 @@ def _turned_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
     """The axis along which neighbours lie of what is read across the lanes: blocks of it are turned in registers."""
     if nest.folds or nest.asserts or cost(nest, facts) > HEAVY // 2 or any(s.gathered or s.add for s in nest.stores):
         return None
-    across = [e.offset for e in facts.read if not -1 <= e.offset.factor(vector) <= 1]
-    return next((a for a in nest.axes if a.extent > 2 and any(x.factor(a) == 1 for x in across)), None)
+    across = [e.offset for e in facts.read if not -1 <= typical(e.offset.factor(vector)) <= 1]
+    return next((a for a in nest.axes if typical(a.extent) > 2 and any(x.factor(a) == 1 for x in across)), None)
 
 
 def _in_turned_blocks(nest: Nest, facts: Facts, vector: Axis, turned: Axis, width: int) -> Nest:
     """Blocks in such an order that from one to the next memory is walked along the axis where its rows lie farther."""
-    read = max(x.factor(vector) for x in (e.offset for e in facts.read))
-    written = max(s.offset.factor(turned) for s in nest.stores)
+    read = max(typical(x.factor(vector)) for x in (e.offset for e in facts.read))
+    written = max(typical(s.offset.factor(turned)) for s in nest.stores)
     last = (vector, turned) if read >= written else (turned, vector)
     axes = (*(a for a in nest.axes if a not in last), *last)
-    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, turned.extent))
+    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, typical(turned.extent)))
 
 
 def _moves(load: Load, axis: Axis) -> bool:
@@ -265,18 +268,18 @@ def _tiled(
 ) -> Nest:
     """A nest whose accumulators fill the registers: `rows` steps of the tile axis by `unroll` vectors."""
     width = lanes_of(facts.elements, vector_bits)
-    while width // 2 >= vector.extent and width > 2:
+    while width // 2 >= typical(vector.extent) and width > 2:
         width //= 2
     is_kept = vector in nest.axes[: len(nest.axes) - nest.reduced]
     registers = (24 if vector_bits >= 512 else 10) // len(nest.folds) // (1 if is_kept else PARTIALS // width)
-    vectors = -(-vector.extent // width)
+    vectors, extent = -(-typical(vector.extent) // width), typical(tile.extent)
     shapes = [
         (rows, unroll)
         for unroll in range(1, min(vectors, 4 if is_kept else 1) + 1)
-        for rows in range(1, min(tile.extent, max(registers // unroll, 1)) + 1)
+        for rows in range(1, min(extent, max(registers // unroll, 1)) + 1)
     ]
     columns = vectors if is_kept else 1
-    rows, unroll = min(shapes, key=lambda shape: _turns(tile.extent, shape[0], columns, shape[1]))
+    rows, unroll = min(shapes, key=lambda shape: _turns(extent, shape[0], columns, shape[1]))
     axes = (*inner, vector, tile, *folds) if is_kept else (*inner, tile, *folds, vector)
     return replace(nest, axes=axes, vector=vector, width=width, unroll=unroll, tile=tile, rows=rows, partials=PARTIALS)
 
@@ -300,15 +303,15 @@ def _width(facts: Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     f64 went from 1.25 to 0.96 ns an element, over 2,048 f32 from 0.27 to 0.21. Where the operations on one element are
     independent already, as in a long sum of sines and exponentials, more registers only spill: one was 10 % faster.
     """
-    width = lanes_of(facts.elements, vector_bits)
-    while width // 2 >= vector.extent and width > 2:
+    width, extent = lanes_of(facts.elements, vector_bits), typical(vector.extent)
+    while width // 2 >= extent and width > 2:
         width //= 2
-    if cost(nest, facts) <= HEAVY or math.prod(a.extent for a in nest.axes) < SEVERAL * width:
+    if cost(nest, facts) <= HEAVY or volume(a.extent for a in nest.axes) < SEVERAL * width:
         return width
     if work(facts.elements) >= ENOUGH * _longest(facts.elements):
         return width
     most = PARTIALS if nest.folds else 4 * width
-    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= min(most, vector.extent))
+    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= min(most, extent))
 
 
 def _longest(elements: Sequence[Element]) -> int:
@@ -336,8 +339,8 @@ def _unroll(nest: Nest, facts: Facts, vector: Axis, width: int, is_kept: bool) -
     """Vectors in one turn: more where one makes little work."""
     work = cost(nest, facts)
     unroll = 4 if work <= 8 else 2 if work <= HEAVY else 1
-    if nest.reduced and is_kept and work <= 8 and math.prod(a.extent for a in nest.axes) >= LONG:
+    if nest.reduced and is_kept and work <= 8 and volume(a.extent for a in nest.axes) >= LONG:
         unroll = max(LINES // len(nest.folds), 1)  # a row is then read in long pieces, not line by line
     if nest.reduced and not is_kept:
         unroll = min(unroll, max(PARTIALS // width, 1))
-    return min(unroll, -(-vector.extent // width))
+    return min(unroll, -(-typical(vector.extent) // width))
