@@ -178,19 +178,16 @@ def _rounded_once(formula: Callable[..., Any]) -> Callable[..., Any]:
     """A formula of float16 computed in float32, and rounded at its end only, as NumPy does."""
 
     def of_halves(m: Terms, *terms: Term) -> Any:
-        made = formula(m, *[_as(x, "f32") if x.value.type.dtype == "f16" else x for x in terms])
-        rounded = [_as(x, "f16") if x.value.type.dtype == "f32" else x for x in _several(made)]
-        return tuple(rounded) if isinstance(made, tuple) else rounded[0]
+        made = formula(m, *[_turned(x, "f16", "f32") for x in terms])
+        if isinstance(made, tuple):
+            return tuple([_turned(x, "f32", "f16") for x in made])
+        return _turned(made, "f32", "f16")
 
     return of_halves
 
 
-def _several(made: Any) -> tuple[Term, ...]:
-    return made if isinstance(made, tuple) else (made,)
-
-
-def _as(x: Term, dtype: str) -> Term:
-    return x.m(cast(x.m.b, x.value, dtype=dtype))
+def _turned(x: Term, dtype: str, into: str) -> Term:
+    return x.m(cast(x.m.b, x.value, dtype=into)) if x.value.type.dtype == dtype else x
 
 
 COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}

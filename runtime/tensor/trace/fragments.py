@@ -32,6 +32,8 @@ from ..value.cells import Kind, kind_of
 from ..value.promotion import (
     UNSIGNED,
     Argument,
+    as_computed,
+    cast_to,
     common_dtype,
     common_shape,
     computed,
@@ -187,34 +189,23 @@ def _make(key: tuple[Any, ...]) -> Fragment:
     if operation.of_complex or is_complex(kinds, dtype, attributes):
         refuse_numbers(further)
         return _keep(key, _complex_fragment(b, operation, attributes, kinds, numbers, dtype))
-    values: list[Value] = list(b.params)
-    small = small_results(kinds, dtype, attributes)
+    values, small = list(b.params), small_results(kinds, dtype, attributes)
     if small:
-        if "i32" in small:
-            refuse_numbers(further)
-        values = [_widened(b, v) if computed(v.type.dtype) in small else v for v in values]
+        refuse_numbers(further if "i32" in small else 0)
+        values = [cast_to(b, v, computed(v.type.dtype)) if computed(v.type.dtype) in small else v for v in values]
         dtype = computed(dtype) if dtype and computed(dtype) in small else dtype
         attributes = tuple([computed(a) if isinstance(a, str) and computed(a) in small else a for a in attributes])
-    if dtype is not None:
-        values = [_as(b, v, dtype) for v in values]
+    values = [cast_to(b, v, dtype or v.type.dtype) for v in values]
     if operation.spreads:
         shape = common_shape([k.shape for k in kinds])
         values = [widen(b, v, shape) for v in values]
     m, attributes = with_scalars(b, attributes, [b.param(Type("f64")) for _ in range(further)])
     made = operation.emit(m, *map(m, values), *attributes)
-    results = [made] if isinstance(made, Term) else made
-    ends = [_as(b, r.value, small.get(r.value.type.dtype, r.value.type.dtype)) for r in results]
+    results = [r.value for r in ([made] if isinstance(made, Term) else made)]
+    ends = [cast_to(b, r, small.get(r.type.dtype, r.type.dtype)) for r in results]
     graph = common(b.finish(ends))
     graph = without_carried(graph) if any(v.type.dtype in UNSIGNED for v in (*b.params, *ends)) else graph
     return _keep(key, Fragment(graph, [*numbers, *["f64"] * further], operation, key[1]))
-
-
-def _as(b: Builder, value: Value, dtype: str) -> Value:
-    return value if value.type.dtype == dtype else cast(b, value, dtype=dtype)
-
-
-def _widened(b: Builder, value: Value) -> Value:
-    return _as(b, value, computed(value.type.dtype))
 
 
 def _complex_fragment(
@@ -314,13 +305,9 @@ def _given(fragment: Fragment, wanted: tuple[int, ...]) -> tuple[Graph, Gives]:
     inputs, results, cts = _split(fragment, b.params)
     count = len(inputs) - fragment.attributes.count(float)
     m, attributes = with_scalars(b, fragment.attributes, inputs[count:])
-    parts = [[v and m(_half_widened(b, v)) for v in values] for values in (inputs[:count], results, cts)]
+    parts = [[v and m(as_computed(b, v)) for v in values] for values in (inputs[:count], results, cts)]
     made = fragment.operation.pull(m, *parts, *attributes)
-    return _finished(b, wanted, [made[k] and _as(b, made[k].value, inputs[k].type.dtype) for k in wanted])
-
-
-def _half_widened(b: Builder, value: Value) -> Value:
-    return _widened(b, value) if value.type.dtype in HALVES else value
+    return _finished(b, wanted, [made[k] and cast_to(b, made[k].value, inputs[k].type.dtype) for k in wanted])
 
 
 def _derived(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None) -> tuple[Graph, Gives]:

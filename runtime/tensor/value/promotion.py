@@ -13,6 +13,7 @@ import numpy as np
 
 from ....compiler.ir.graph import Builder, Value
 from ....compiler.ir.types import FLOATING, HALVES, NAMES, STORED
+from ....compiler.ops.elementwise import cast
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape
 from .cells import Kind
@@ -155,6 +156,16 @@ COMPUTED = {"i32": NARROW, "f32": tuple(HALVES)}
 def computed(dtype: str) -> str:
     """The dtype in which an operation on one computes."""
     return next((wide for wide, small in COMPUTED.items() if dtype in small), dtype)
+
+
+def cast_to(b: Builder, value: Value, dtype: str) -> Value:
+    """A value in a dtype."""
+    return value if value.type.dtype == dtype else cast(b, value, dtype=dtype)
+
+
+def as_computed(b: Builder, value: Value) -> Value:
+    """A float of 16 bits in that which is computed for it; other values as they are."""
+    return cast_to(b, value, computed(value.type.dtype)) if value.type.dtype in HALVES else value
 
 
 def c_name(dtype: str) -> str:

@@ -15,20 +15,9 @@ from ...trace.fragments import forget_fragments
 from ...trace.tape import force
 from ...transforms.crossings import alike, check_one
 from ...value.axes import check_sizes, sizes
-from ...value.cells import cell_of, kind_of, shown
+from ...value.cells import cell_of, shown
 from ...value.core import Core, Storage, wrap
-from ...value.dtypes import (
-    ALL,
-    CODES,
-    LARGEST,
-    DType,
-    bool_,
-    default_complex,
-    device,
-    dtype_of,
-    get_default_dtype,
-    int64,
-)
+from ...value.dtypes import ALL, DType, bool_, default_complex, device, dtype_of, get_default_dtype, int64
 from ...value.dtypes import set_default_dtype as _set_default
 from ...value.foreign import array_behind
 from ...value.numbers import number_of
@@ -77,7 +66,7 @@ def tensor(
         )
         data = data._array()
     array = _array_of(data, dtype)
-    if requires_grad and not kind_of(CODES[array.dtype]).is_float:
+    if requires_grad and not (dtype_of(array.dtype).is_floating_point or dtype_of(array.dtype).is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return finished(array, requires_grad, device)
 
@@ -126,7 +115,7 @@ def _dtype_within(data: Any) -> str | None:
 
 
 def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
-    with np.errstate(over="ignore" if dtype.code in LARGEST else "warn"):
+    with np.errstate(over="ignore"):
         return np.array(array, dtype.numpy, order="C", copy=True)
 
 
