@@ -21,7 +21,6 @@ import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
 from ....compiler.ir.types import HALVES, Type
-from ....compiler.ops.elementwise import cast
 from ....compiler.ops.source import number
 from ....compiler.ops.term import Term
 from ....compiler.passes import common, dead
