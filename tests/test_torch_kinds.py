@@ -1,5 +1,7 @@
 """Operations on whole numbers, bools and complex numbers, old orders of arguments, and optimisers of matrices."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,7 @@ def test_sums_of_complex_products_and_their_gradients() -> None:
 def test_what_is_refused_of_complex_numbers_leaves_nothing_behind() -> None:
     z = torch.tensor([[2 + 1j, 1], [0, 3j]])
     with pytest.raises(NotImplementedError, match="complex"):
-        torch.linalg.lu_solve(z, torch.tensor([1, 2], dtype=torch.int32), z)
+        torch.logcumsumexp(z, 0)
     assert torch.masked_fill(z, z.real > 1, 7).tolist() == [[7, 1], [0, 3j]]
 
 
@@ -135,3 +137,52 @@ def test_wrong_settings() -> None:
         torch.nn.BatchNorm1d(2, eps=0.0)(torch.ones(3, 2))
     with pytest.raises(TypeError, match="bias should be of type bool"):
         torch.nn.GRU(2, 3, bias=1)  # type: ignore[arg-type]
+
+
+def hermitian(n: int, seed: int) -> np.ndarray:
+    a = np.random.default_rng(seed).normal(size=(2, n, n))
+    z = a[0] + 1j * a[1]
+    return z @ z.conj().T + np.eye(n)
+
+
+MATRICES = {
+    "solve": lambda z: torch.linalg.solve(z, z.mT + 1),
+    "inv": torch.linalg.inv,
+    "det": torch.linalg.det,
+    "slogdet": lambda z: torch.linalg.slogdet(z)[1],
+    "cholesky": torch.linalg.cholesky,
+    "qr": lambda z: torch.linalg.qr(z)[1],
+    "lu": lambda z: torch.linalg.lu(z)[2],
+    "eigenvalues": torch.linalg.eigvalsh,
+    "projections": lambda z: (v := torch.linalg.eigh(z)[1][:, :2]) @ v.mH,
+    "singular values": torch.linalg.svdvals,
+    "pinv": lambda z: torch.linalg.pinv(z[:, :2]),
+    "matrix_exp": lambda z: torch.linalg.matrix_exp(0.2 * z),
+    "triangular": lambda z: torch.linalg.solve_triangular(z, z.mH, upper=True),
+    "lstsq": lambda z: torch.linalg.lstsq(z[:, :2], z[:, 2:])[0],
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_gradients_of_complex_matrices_against_differences(name: str) -> None:
+    """The first derivative along a direction, and the derivative of that along another one; Hermitian where it asks."""
+
+    def number(z: Any) -> Any:
+        made = MATRICES[name](z)
+        weights = torch.arange(1.0, made.numel() + 1, dtype=torch.float64).reshape(made.shape)
+        return ((made.real + 0.3 * made.imag if made.is_complex() else made) * weights).sum() / made.numel()
+
+    z, v, w = (torch.tensor(hermitian(3, k), requires_grad=True) for k in range(3))
+
+    def slope(at: Any, along: Any, graph: bool) -> Any:
+        (g,) = torch.autograd.grad(number(at), at, create_graph=graph)
+        return (g.conj() * along).real.sum()
+
+    step = 1e-5
+    with torch.no_grad():
+        near = [number(z + k * step * v).item() for k in (1, -1)]
+    assert slope(z, v.detach(), False).item() == pytest.approx((near[0] - near[1]) / (2 * step), rel=1e-6, abs=1e-7)
+    (second,) = torch.autograd.grad(slope(z, v.detach(), True), z)
+    apart = [slope((z + k * step * w).detach().requires_grad_(), v.detach(), False).item() for k in (1, -1)]
+    wanted = (apart[0] - apart[1]) / (2 * step)
+    assert (second.conj() * w).real.sum().item() == pytest.approx(wanted, rel=1e-5, abs=1e-6)

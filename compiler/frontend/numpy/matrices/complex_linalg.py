@@ -14,7 +14,9 @@ import numpy as np
 
 from ....ops.complex import complex_matrices
 from ...array import FUNCTIONS, Array, implements
+from ...errors import TraceError, message
 from ...promotion import result_dtype
+from ...tracing import user_line
 from ..complexes import ANY, joined, own
 from ..reductions import Axis, amax, sum_, traced
 from ..shaping import concatenate, expand_dims
@@ -175,8 +177,10 @@ def singular_values(x: Any, /) -> Array:
 @own(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a, square=False)
-    beyond = compute_uv and full_matrices and x.shape[-2] != x.shape[-1]
-    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x), full=int(beyond))
+    if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
+        said = "np.linalg.svd of complex matrices with vectors beyond the singular values"
+        raise TraceError(message(said, user_line(), "pass full_matrices=False"))
+    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x), full=0)
     return _SVD(_unpaired(u), s, _unpaired(vh)) if compute_uv else s
 
 
