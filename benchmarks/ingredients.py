@@ -253,6 +253,91 @@ def _boolean(w: Loop) -> Any:
     return error[error > 0.1].mean()
 
 
+def _set_where(w: Loop) -> Any:
+    h = w.hidden() * 1.0
+    h[h < 0] = 0
+    return w.of(h)
+
+
+def _shifted(w: Loop) -> Any:
+    h = w.hidden()
+    made = h.clone()
+    made[:, 1:] = h[:, :-1] * 0.5
+    return w.of(made)
+
+
+def _rows_written(w: Loop) -> Any:
+    made = w.torch.zeros(ROWS, 1)
+    for k in range(4):
+        made[k] = w.model(w.x[k])
+    return ((made - w.y) ** 2).mean()
+
+
+def _scattered(w: Loop) -> Any:
+    index = (w.torch.arange(HIDDEN) * 5 % HIDDEN).expand(ROWS, HIDDEN)
+    return w.of(w.torch.zeros(ROWS, HIDDEN).scatter_(1, index, w.hidden()))
+
+
+def _indexed(w: Loop) -> Any:
+    return w.of(w.torch.zeros(ROWS, HIDDEN).index_put_((w.torch.arange(ROWS),), w.hidden()))
+
+
+def _above(w: Loop) -> Any:
+    errors = ((w.model(w.x) - w.y) ** 2).squeeze(1)
+    return errors[errors > errors.median()].mean()
+
+
+def _nonzero(w: Loop) -> Any:
+    errors = ((w.model(w.x) - w.y) ** 2).squeeze(1)
+    return errors[(w.y[:, 0] > 0).nonzero().squeeze(1)].mean()
+
+
+def _scaled(w: Loop) -> Any:
+    error = w.error()
+    w.kept = 0.9 * (w.kept or error.item()) + 0.1 * error.item()
+    return error / (1 + w.kept)
+
+
+def _micro(w: Loop) -> None:
+    for k in range(0, ROWS, 8):
+        (_part(w, slice(k, k + 8)) / 4).backward()
+
+
+def _by_hand(w: Loop) -> None:
+    for p in w.model.parameters():
+        p.data -= 0.001 * p.grad.data
+
+
+def _slowly(w: Loop) -> None:
+    for mean, p in zip(w.kept, w.model.parameters(), strict=True):
+        mean.data.mul_(0.99).add_(0.01 * p.data)
+
+
+def _clip_if_large(w: Loop) -> None:
+    norm = w.torch.sqrt(sum((p.grad**2).sum() for p in w.model.parameters()))
+    if norm > 0.1:
+        for p in w.model.parameters():
+            p.grad.mul_(0.1 / norm)
+
+
+def _evaluated(w: Loop) -> None:
+    if w.k % 10 == 0:
+        w.model.eval()
+        with w.torch.no_grad():
+            w.kept = w.error().item()
+        w.model.train()
+
+
+def _stored(w: Loop) -> None:
+    w.second.register_forward_hook(lambda module, given, made: setattr(w, "kept", made))
+
+
+def _pulled(w: Loop) -> Any:
+    h = w.hidden()
+    h.register_hook(lambda g: g * 0.5)
+    return w.of(h)
+
+
 INGREDIENTS: dict[str, dict[str, Part]] = {
     "nothing more": {},
     # what is looked at
@@ -290,6 +375,8 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
     "an activation hook": {"setup": _counted},
     "a hook that changes the result": {"setup": _watched},
     "a hook on a gradient": {"setup": lambda w: w.first.weight.register_hook(lambda g: g * 0.5)},
+    "a hook on a result": {"loss": _pulled},
+    "a hook that keeps a result": {"setup": _stored, "loss": lambda w: w.error() + 0.01 * (w.kept**2).mean()},
     "retain_grad": {"loss": lambda w: w.of((h := w.hidden(), h.retain_grad())[0])},
     "an autograd.Function": {"setup": _doubled, "loss": lambda w: w.of(w.kept.apply(w.hidden()))},
     "detach": {"loss": lambda w: w.of(w.hidden()) + (w.hidden().detach() * w.hidden()).mean()},
@@ -300,10 +387,18 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
     # writing
     "a column written": {"loss": _written},
     "columns written": {"loss": _by_columns},
+    "a number where a mask holds": {"loss": _set_where},
+    "a part written from another": {"loss": _shifted},
+    "rows written": {"loss": _rows_written},
+    "scatter_": {"loss": _scattered},
+    "index_put_": {"loss": _indexed},
+    "p.data -= ": {"then": _by_hand},
+    "an average through data": {"setup": _copies, "end": _slowly},
     "relu_": {"loss": lambda w: w.of(w.first(w.x).relu_())},
     "p.data.add_": {"then": lambda w: [_into_grown(w, p) for p in w.model.parameters()]},
     "weights clamped": {"end": lambda w: [p.data.clamp_(-2, 2) for p in w.model.parameters()]},
     "gradients clipped by hand": {"then": _clip_by_hand},
+    "gradients clipped if large": {"then": _clip_if_large},
     "clip_grad_norm_": {"then": lambda w: w.nn.utils.clip_grad_norm_(w.model.parameters(), 1.0)},
     "clip_grad_value_": {"then": lambda w: w.nn.utils.clip_grad_value_(w.model.parameters(), 0.5)},
     "noise on gradients": {"then": _noise},
@@ -317,6 +412,9 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
     "a gradient penalty": {"loss": _penalty},
     "an adversarial example": {"loss": _adversarial},
     "two losses, two backwards": {"seen": lambda w: (w.model(w.x) ** 2).mean().backward()},
+    "micro-batches": {"seen": _micro},
+    "evaluated at each tenth step": {"end": _evaluated},
+    "a loss over its mean": {"loss": _scaled},
     "retain_graph": {"seen": lambda w: w.now.backward(retain_graph=True)},
     "weight decay by hand": {"loss": lambda w: w.error() + 1e-4 * sum((p**2).sum() for p in w.model.parameters())},
     # data
@@ -327,6 +425,8 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
     "a slice that moves": {"loss": lambda w: _part(w, slice(w.k % 16, w.k % 16 + 16))},
     "rows of random number": {"loss": lambda w: _part(w, slice(0, w.whole(1, ROWS)))},
     "rows by a mask": {"loss": _boolean},
+    "losses above the median": {"loss": _above},
+    "nonzero": {"loss": _nonzero},
     "masked_fill": {"loss": _masked_fill},
     "one_hot": {"loss": lambda w: w.of(w.hidden() * w.F.one_hot(w.torch.arange(ROWS) % HIDDEN, HIDDEN))},
     "where": {"loss": lambda w: w.of(w.torch.where(w.x[:, :1] > 0, w.hidden(), -w.hidden()))},

@@ -111,6 +111,7 @@ class Recorded:
                     if forest.missed.is_hopeless(case):  # but what is known is followed, however much else was missed
                         return NOT_RECORDED
                 state = self._next(tape, reading)
+            check_through(state, reading)
         except Unknown as error:
             self._missed(error, case)
             return self._plainly(tape, args, kwargs)
@@ -130,6 +131,7 @@ class Recorded:
             if not moving or reading.region < 0 or forest.missed.is_hopeless(self._case(tape, reading)):
                 return self._plainly(tape, args, kwargs)
             state = self._known(tape, reading) or self._next(tape, reading)
+            check_through(state, reading)
         except Unknown as error:
             self._missed(error)
             return self._plainly(tape, args, kwargs)
@@ -177,11 +179,11 @@ class Recorded:
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
-        if template is not None and (template.renewed or template.through):
-            (check_through if template.through else check_renewed)(template, reading)
+        if template is not None and template.renewed:
+            check_renewed(template, reading)
         for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
-                if self.native is not None and state.call is None and not (template and template.through):
+                if self.native is not None and state.call is None and not state.event.template.through:
                     tell(state, reading)  # which is worth its time for what comes again
                 return state
         return None

@@ -69,14 +69,10 @@ def follow(tape: Tape, state: State, reading: Reading) -> Any:
     try:
         shared = _do(tape, state, call, reading)
     except BaseException:  # of a signal's handler: a call is done as a whole
-        _put_into_memory(tape, _do(tape, state, call, reading))
+        _put_into_memory(tape, _do(tape, state, call, reading), first)
         raise
     made = _build(tape, call, reading, call.template.gives)
-    if call.template.through and first:  # what is written to memory is so in earnest
-        tape.caught = state
-    elif call.template.through:
-        tape.done.add(state)
-    _put_into_memory(tape, shared)
+    _put_into_memory(tape, shared, first)
     return made
 
 
@@ -139,8 +135,13 @@ def _write(tape: Tape, old: int, new: int, renewed: bool) -> bool:
     return alone
 
 
-def _put_into_memory(tape: Tape, shared: list[tuple[Any, int]]) -> None:
-    """Write to the memory that tensors share what they are on the tape."""
+def _put_into_memory(tape: Tape, shared: list[tuple[Any, int]], first: bool) -> None:
+    """Write to the memory that tensors share what they are on the tape; the call is the `first` that need catch up."""
+    if tape.state.event.template.through:  # type: ignore[union-attr]
+        if first:  # it is done in earnest
+            tape.caught = tape.state
+        else:
+            tape.done.add(tape.state)
     for t, n in shared:
         t._write_through(tape.cell_at(n, t._kind_of()))
 
@@ -156,19 +157,22 @@ def check_renewed(template: Template, reading: Reading) -> None:
             raise Unknown("writes to a tensor whose memory or history others share")
 
 
-def check_through(template: Template, reading: Reading) -> None:
-    """Let calls before this one, which writes to memory that others read as well, be where they find that.
+def check_through(state: State | None, reading: Reading) -> None:
+    """Where a call is to write to memory that others read as well, let calls before it be where they find that.
 
     Those whose nodes are known from their form need not; they keep what they read.
     """
     tape = reading.tape
+    template: Template | None = state and state.event.template  # type: ignore[union-attr]
+    if template is None or not template.through:
+        return
     if any(t._is_late and t._flags & SPECIAL for t in reading.tensors):
         raise Unknown("writes where tensors share memory")
     written = [reading.tensors[-1 - n] for n, _ in template.assigns]
     counted = any(t._counter is None for t in written if t._storage is not None)
-    for state in events(tape.state, tape.caught if tape.seen[:2] != (tape.serial, counted) else tape.seen[2]):
-        before = state.event.template if type(state.event) is Call else None
-        if before is None or state in tape.done or before.plain:
+    for at in events(tape.state, tape.caught if tape.seen[:2] != (tape.serial, counted) else tape.seen[2]):
+        before = at.event.template if type(at.event) is Call else None
+        if before is None or at in tape.done or before.plain:
             continue
         makes = before.has_nodes or before.assigns or before.grads or before.viewed or before.views
         if makes and (counted or not before.call.exact or before.call.in_parts):

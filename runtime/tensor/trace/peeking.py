@@ -20,7 +20,7 @@ import numpy as np
 
 from ..value.slots import PART, SPECIAL, VIEWED
 from .plans import Plan, needs_nodes, plan_for
-from .states import forest
+from .states import Call, events, forest
 from .tape import Tape, tapes
 
 SHORT = 512
@@ -56,7 +56,7 @@ def peek(t: Any, call: Any = None) -> np.ndarray | None:
     """
     tape = tapes.tape
     with tape.lock:  # another thread may run the trace, and holds it meanwhile
-        if t._storage is not None or t._flags & (SPECIAL | PART | VIEWED):
+        if (t._storage is not None or t._flags & (SPECIAL | PART | VIEWED)) and not _is_as_made(t, tape):
             return None
         n = (t._number if t._serial == tape.serial else None) if t._is_late else tape.number_of(t._cell)
         if n is None or (tape.noded and call is None) or tape.goes_on or tape.count > SHORT:
@@ -70,6 +70,16 @@ def peek(t: Any, call: Any = None) -> np.ndarray | None:
             return _value(tape, n)
         finally:
             tape.depth -= 1
+
+
+def _is_as_made(t: Any, tape: Tape) -> bool:
+    """Whether a view, or what has views, is what the trace made: nobody has written since, or it was read since."""
+    storage = t._storage
+    if not t._is_late:
+        return storage is not None and storage.array is None and t._seen == storage.edition
+    if t._flags & PART or t._serial != tape.serial:
+        return False
+    return not any(type(s.event) is Call and s.event.template.assigns for s in events(tape.state))
 
 
 def _value(tape: Tape, n: int) -> np.ndarray | None:

@@ -12,12 +12,16 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
+from .....compiler.ir.types import Type
 from .....compiler.ops.index import scatter_add
 from .....compiler.ops.index import take as take_rows
 from .....compiler.ops.shape import reshape, transpose
-from ...trace.fragments import widen
+from ...trace.fragments import Operation, widen
 from ...value.promotion import common_shape
 from ..folds.reductions import converted
+from ..matrices.outside import outside
 
 
 def _order(rank: int, axes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
@@ -95,3 +99,26 @@ def placed(m: Any, x: Any, source: Any, values: Any) -> Any:
     flat = reshape(m.b, values.value, shape=(values.value.type.size,))
     rows = take_rows(m.b, flat, m.select(hit, source, 0).value, axis=0)
     return m.select(hit, m(rows), x)
+
+
+def _writers(m: Any, *terms: Any) -> Any:
+    """For each place of a whole of this shape the number of the element that is written there last, or -1.
+
+    indices   of these axes, as in NumPy; or one for each element along one axis, where `axes` is an int
+    """
+    *indices, shape, axes = terms
+    along = isinstance(axes, int)
+
+    def call(*arrays: np.ndarray) -> np.ndarray:
+        key: list[Any] = list(np.indices(arrays[0].shape, sparse=True)) if along else [slice(None)] * len(shape)
+        for axis, index in zip((axes,) if along else axes, arrays, strict=True):
+            key[axis] = index
+        found = np.full(shape, -1, np.int64)
+        target = found[tuple(key)].shape
+        found[tuple(key)] = np.arange(prod(target)).reshape(target)
+        return found
+
+    return outside(m, "writers", call, indices, [Type("i64", shape)])[0]
+
+
+WRITERS = Operation("writers", "", _writers)

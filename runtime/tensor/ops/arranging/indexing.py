@@ -19,7 +19,7 @@ from ...value.views import view
 from ...value.writing import check_apart, overwrite
 from ..elementwise.elementary import clone
 from .cuts import ALL, known_elements, known_part, row_path
-from .elements import added, gathered, placed
+from .elements import WRITERS, added, gathered, placed
 from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
 
@@ -245,16 +245,10 @@ def _scatter(x: Tensor, arrays: dict[int, Core], value: Any) -> None:
     shape, target = shape_of(x), _target(x, arrays)
     values = _spread_to(value, target, x._read().kind.dtype)
     indices, axes = _checked(x, arrays)
-    key = [slice(None)] * len(shape)
-    for axis, index in zip(axes, indices, strict=True):
-        key[axis] = index._array()  # type: ignore[call-overload]
-    count = prod(target)
-    if not count:
+    if not prod(target):
         overwrite(x, apply(NOTHING_PUT, (x,)))
         return
-    source = np.full(shape, -1, np.int64)
-    source[tuple(key)] = np.arange(count).reshape(target)
-    overwrite(x, apply(INDEX_PUT, (x, wrap(cell_of(source)), values)))
+    overwrite(x, apply(INDEX_PUT, (x, apply(WRITERS, indices, (shape, axes)), values)))
 
 
 def _target(x: Core, arrays: dict[int, Core]) -> tuple[int, ...]:

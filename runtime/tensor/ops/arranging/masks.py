@@ -50,7 +50,7 @@ def with_places(args: tuple[Any, ...]) -> tuple[Any, ...]:
     x, key, *rest = args if len(args) > 1 else (None, 0)
     if type(key) is int or type(key) is slice:
         return args
-    keys = key if type(key) is tuple else (key,)
+    keys: Any = key if type(key) is tuple else (key,)
     if not any(map(_is_mask, keys)) or (rest and mask_of_fill(x, key, rest[0]) is not None):
         return args
     made: list[Any] = []
@@ -68,7 +68,7 @@ def _is_mask(k: Any) -> bool:
 
 def mask_of_fill(x: Any, key: Any, value: Any) -> Any:
     """The mask, where setting `key` is to write one number wherever it holds, without reading it; else None."""
-    (mask,) = key if type(key) is tuple and len(key) == 1 else (key,)
+    mask: Any = key[0] if type(key) is tuple and len(key) == 1 else key
     if not isinstance(x, Core) or not _is_mask(mask):
         return None
     shape, held = shape_of(x), mask._kind_of()

@@ -20,7 +20,7 @@ from ...value.core import Core, apply, number_of, wrap
 from ...value.promotion import common_shape
 from ..elementwise.arithmetic import MASKED_FILL, mul
 from ..folds.reductions import converted
-from .elements import added, added_at, placed
+from .elements import WRITERS, added, added_at, placed
 from .gathering import check_elements, places_along
 from .indexing import check_indices
 from .shapes import as_scalar, expand, reshape, shape_of
@@ -92,14 +92,11 @@ def _same_dtype(name: str, input: Core, source: Core) -> None:
         raise RuntimeError(f"{name}(): self and source expected to have the same dtype")
 
 
-def _placed(operation: Operation, input: Any, key: Any, values: Any) -> Tensor:
-    """`input` with values, in the shape of what the key names, written there."""
-    source = np.full(shape_of(input), -1, np.int64)
-    target = source[key].shape
+def _placed(operation: Operation, input: Any, index: Core, axes: Any, values: Any, target: tuple[int, ...]) -> Tensor:
+    """`input` with values, in the shape of what the index names, written there."""
     if not prod(target):
         return apply(NOTHING[operation], (input,))
-    source[key] = np.arange(prod(target)).reshape(target)
-    return apply(operation, (input, wrap(cell_of(source)), expand(values, target)))
+    return apply(operation, (input, apply(WRITERS, (index,), (shape_of(input), axes)), expand(values, target)))
 
 
 # ---- rows
@@ -156,7 +153,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     axis, rows = _rows("index_copy_", input, dim, index)
     _same_dtype("index_copy", input, source)
     _check_source("index_copy_", input, axis, rows, source)
-    return _placed(INDEX_COPY, input, (slice(None),) * axis + (rows._array(),), source)
+    return _placed(INDEX_COPY, input, rows, (axis,), source, shape_of(source))
 
 
 @_scalar
@@ -221,9 +218,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         axis = _checked_grid(input, dim, index)
         one = wrap(cell_of(np.array(number, input._read().kind.numpy)))
         return apply(SCATTER_NUMBER, (input, apply(HITS_ALONG, (index,), (shape_of(input), axis)), one))
-    places = grid(input, dim, index, given)
+    axis = _checked_grid(input, dim, index, given)
     _same_dtype("scatter", input, given)
-    return _placed(SCATTER, input, tuple(places), cropped(given, index))
+    return _placed(SCATTER, input, index, axis, cropped(given, index), shape_of(index))
 
 
 @_scalar
