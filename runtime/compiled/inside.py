@@ -161,9 +161,9 @@ class Inside:
 
         An array of up to 64 elements is a Matrix or an Array of expressions, a larger one an ArrayComprehension over
         its indices; elements of arguments are `x[i]`. A long loop is a Sum, a Product or a recurrence (`doit()` writes
-        it out), a branch a Piecewise. NoExpression, a TypeError, for what is none of these. With `matrices` arrays of any
-        size are read as a whole: arguments are MatrixSymbols, vectors columns, and products, sums, inverses, solutions,
-        determinants and functions of elements are what SymPy has for them.
+        it out), a branch a Piecewise. NoExpression, a TypeError, for what is none of these. With `matrices` arrays of
+        any size are read as a whole: arguments are MatrixSymbols, vectors columns, and products, sums, inverses,
+        solutions, determinants and functions of elements are what SymPy has for them.
 
         >>> jit(lambda x: np.sum(x * x)).sympy(np.ones(2))
         x[0]**2 + x[1]**2
