@@ -40,12 +40,14 @@ def test_a_round_trip(name: str) -> None:
     function, given = FUNCTIONS[name]
     compiled = jit(function)
     names = compiled.argument_names(len(given))  # type: ignore[attr-defined]
-    symbols = [sp.MatrixSymbol(n, x.shape[0], x.shape[1] if x.ndim == 2 else 1) for n, x in zip(names, given, strict=True)]
+    sizes = [x.shape if x.ndim == 2 else (x.shape[0], 1) for x in given]
+    symbols = [sp.MatrixSymbol(n, *size) for n, size in zip(names, sizes, strict=True)]
     for each in (compiled, *([grad(function)] if not np.ndim(function(*given)) else [])):
         made = each.sympy(*given, matrices=True)  # type: ignore[attr-defined]
         assert made.free_symbols <= set(symbols)
         want = np.asarray(each(*given))
-        np.testing.assert_allclose(np.reshape(lambdify(symbols, made)(*given), want.shape), want, rtol=1e-11, atol=1e-12)
+        got = np.reshape(lambdify(symbols, made)(*given), want.shape)
+        np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-12)
 
 
 def test_it_is_legible() -> None:

@@ -58,3 +58,23 @@ def test_bounds_that_only_guard_numbers_are_not_read_out():
     for at in (0.5, 27.0, -30.0, 1e3, np.inf, -np.inf):
         wanted = -4 * at * np.exp(-at * at) / np.sqrt(np.pi) if np.isfinite(at) else 0.0
         assert second(at) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(("expr", "says"), [
+    (x + sp.Order(x**2), r"O\(x\*\*2\) is no number .*removeO"),
+    (sp.Quaternion(x, 1, 2, 3), r"x \+ 1\*i \+ 2\*j \+ 3\*k is no number .*four parts"),
+    (x * sp.AccumBounds(0, 1) + 1, r"AccumBounds.* is no number .*its ends"),
+    (x + sp.zoo, "zoo is not a real number"),
+    (x + sp.Symbol("x"), "the symbol x is not among the arguments: the argument of that name has the assumptions"),
+    (sp.Limit(sp.Function("f")(y), y, x), r"no closed form of Limit\(f\(y\), y, x"),
+    (sp.Function("f")(x), r"f\(x\): the function f has no formula: modules=\{'f': function\}"),
+    (sp.Integral(sp.exp(sp.sin(y) * y), (y, 0, x)), "quadrature=True"),
+    (sp.MatrixSymbol("A", 2, 2) * x, "the matrix A is not among the arguments"),
+])  # fmt: skip
+def test_the_part_that_is_no_number_is_named(expr, says):
+    with pytest.raises(TypeError, match=says):
+        lambdify(x, expr)
+
+
+def test_polynomials_are_expressions():
+    assert lambdify(x, sp.Poly(x**2 + 1, x))(2.0) == 5.0

@@ -28,6 +28,15 @@ CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
 """The modules of `sympy.codegen` that have functions of floats."""
 
 
+OTHERS = {
+    "Order": "it stands for terms that are left out: expr.removeO() drops it",
+    "AccumulationBounds": "it is a range: pass its ends",
+    "Quaternion": "it has four parts: pass [q.a, q.b, q.c, q.d]",
+    "VectorAdd": "it is a vector: pass v.to_matrix(frame)", "VectorMul": "it is a vector: pass v.to_matrix(frame)",
+}  # fmt: skip
+"""What to do about parts that are no numbers, by the names of their classes."""
+
+
 class ExpressionReader:
     """How expressions are read.
 
@@ -98,7 +107,12 @@ class ExpressionReader:
         if isinstance(e, sympy.Expr) and e.is_number:
             value = e.evalf(20)
             return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
+        if isinstance(e, sympy.Poly):
+            return Plan(("rewritten", e), (e.as_expr(),), lambda m, term: term)
         made = rewritten(e)
+        if made is None and not isinstance(e, sympy.Function):
+            name = kind_of(e)
+            raise UnknownFunction(f"{_short(e)} is no number that is computed: {OTHERS.get(name, f'it is a {name}')}")
         if made is None and isinstance(e, sympy.Function):
             name = kind_of(e)
             fix = f"modules={{'{name}': function}} gives one, of NumPy or pullback.external(...) around any other"
@@ -135,6 +149,15 @@ class ExpressionReader:
             return self.functions[name]
         made = getattr(type(e), "_imp_", None) if self.use_imps else None
         return made if callable(made) else None
+
+
+def _short(e: Any) -> str:
+    """A part of an expression as messages have it."""
+    try:
+        said = str(e)
+    except Exception:  # of somebody's own class
+        return f"a {kind_of(e)}"
+    return said if len(said) <= 80 else said[:77] + "..."
 
 
 def number(e: Any) -> float:
