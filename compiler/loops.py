@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .ir.measure import Measure
+from .ir.measure import Measure, OpenExtent
 from .ir.types import Type
 
 
@@ -77,7 +77,10 @@ class Affine:
         low = high = self.constant
         for axis, f in self.terms:
             reach = f * (axis.extent - 1)
-            low, high = (low, high + reach) if f >= 0 else (low + reach, high)
+            if isinstance(reach, OpenExtent):  # there is a step, where it matters
+                low, high = (low, high + reach) if f >= 0 else (low + reach, high)
+            else:
+                low, high = low + min(reach, 0), high + max(reach, 0)
         return low, high
 
     def __str__(self) -> str:

@@ -92,7 +92,8 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
 
 
 def arguments(name: str, at: dict[str, int], rng: np.random.Generator) -> tuple[Any, ...]:
-    made = {path: rng.normal(size=[at.get(d, d) for d in shape]) for path, shape in CASES[name][1].items()}
+    shapes = {path: tuple([int(at.get(d, d)) for d in shape]) for path, shape in CASES[name][1].items()}  # type: ignore
+    made = {path: rng.normal(size=shape) for path, shape in shapes.items()}
     if name == "tree":
         return {"a": made["p['a']"], "b": made["p['b']"]}, made["x"]
     return tuple(made.values())

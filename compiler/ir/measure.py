@@ -43,7 +43,7 @@ class Guard(NamedTuple):
 def spelled_out(guard: Guard, quotients: Mapping[str, tuple[Size, int]]) -> str:
     """A guard without names for quotients."""
     text = str(guard)
-    for name, (dividend, divisor) in reversed(quotients.items()):
+    for name, (dividend, divisor) in reversed([*quotients.items()]):
         text = text.replace(name, f"({dividend})//{divisor}")
     return text
 

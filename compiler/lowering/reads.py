@@ -57,8 +57,11 @@ def _reach(offset: Affine, steps: Mapping[Axis, tuple[int, int]]) -> tuple[int, 
     """The least and the greatest value of an offset at the steps."""
     low = high = offset.constant
     for axis, f in offset.terms:
-        first, last = [f * step for step in steps.get(axis, (0, axis.extent - 1))]
-        low, high = (low + first, high + last) if f >= 0 else (low + last, high + first)
+        ends = [f * step for step in steps.get(axis, (0, axis.extent - 1))]
+        if any(isinstance(end, OpenExtent) for end in ends):  # there is a step, where it matters
+            low, high = (low + ends[0], high + ends[1]) if f >= 0 else (low + ends[1], high + ends[0])
+        else:
+            low, high = low + min(ends), high + max(ends)
     return low, high
 
 

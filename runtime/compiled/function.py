@@ -281,7 +281,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             what = "the content of a hidden array" if before is not None else "a hidden input"
             return Choice([f"{what} has changed"])
 
-        make: Any = lambda *at: self.with_names(signature, *at, hidden)  # noqa: E731
+        make: Any = lambda sizes, shapes: self.with_names(signature, sizes, shapes, hidden)  # noqa: E731
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
 
     def with_names(

@@ -152,7 +152,7 @@ class NamedTraces:
 
     def _other(self, where: dict[str, Dim], at: Mapping[str, int]) -> Traced | None:
         """The function traced there; None if it takes no such sizes, or returns something of another form."""
-        key = str(sorted((name, str(value)) for name, value in (where | at).items()))
+        key = str(sorted((name, str(value)) for name, value in {**where, **at}.items()))
         if key not in self._seen and len(self._seen) < MOST_TRACES:
             found = self._like_first(where, at)
             known = [each for each in self._seen.values() if each is not None and found and each.text == found.text]

@@ -202,8 +202,8 @@ def _build(options: argparse.Namespace) -> str:
     given = _bound(function, options.arguments)
     args = tuple([each.example for each in given])
     name, made, examples = options.target.rpartition(":")[2], {}, {}
-    names = pullback.jit(function).argument_names(len(args))
-    sizes = {path: each.shape for path, each in zip(names, given, strict=True) if each.shape}
+    names = list(inspect.signature(function).parameters)[: len(args)]
+    sizes = {path: each.shape for path, each in zip(names, given, strict=False) if each.shape}
     if given and given[0].shape and "hvp" in options.wanted.split(","):
         sizes[VECTOR] = given[0].shape
     for kind in options.wanted.split(","):

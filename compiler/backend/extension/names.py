@@ -70,7 +70,6 @@ MESSAGES = {
     "wrong_value": "%s is %R, expected %s: it was fixed when the module was built",
     "wrong_keys": "%s has %lld keys, expected %s",
     "missing_key": "%s has no key %R, expected %s",
-    "no_code": "%s has no code for its sizes: %s",
     "too_large": "%s is too large, expected %s",
     "too_many": "%s takes the arguments %s, got %lld",
     "no_argument": "%s takes the arguments %s, and has none named %R",
