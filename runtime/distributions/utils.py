@@ -91,6 +91,11 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     return made
 
 
+def standard_normal(shape: Any, dtype: Any, device: Any = None) -> Any:
+    """Draws of a standard normal distribution."""
+    return T.randn(shape, dtype=dtype)
+
+
 def sum_rightmost(value: Any, dim: int) -> Any:
     """The sum over the last `dim` dimensions."""
     return value.sum(list(range(-dim, 0))) if dim else value

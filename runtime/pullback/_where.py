@@ -122,7 +122,8 @@ PARTS = {
     " runtime.array_api.matrices runtime.array_api.transforms",
     "_autograd": "runtime.tensor.reverse.custom runtime.tensor.transforms.forward"
     " runtime.tensor.transforms.functional runtime.tensor.transforms.gradcheck"
-    " runtime.tensor.reverse.once runtime.programs.profiling runtime.programs.refused",
+    " runtime.tensor.reverse.once runtime.programs.profiling runtime.programs.refused"
+    " runtime.programs.tuples",
     "_backends": "runtime.devices.accelerators runtime.devices.switches",
     "_cpu": "runtime.devices.accelerators",
     "_cuda": "runtime.devices.accelerators runtime.devices.precision",
@@ -139,7 +140,7 @@ PARTS = {
     " runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
     " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
-    "_optim": "runtime.optim runtime.optim.lr_scheduler runtime.optim.swa_utils",
+    "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
     "_random": "runtime.tensor.ops.random.generators",

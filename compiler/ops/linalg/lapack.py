@@ -86,7 +86,7 @@ def _lu_of_columns(lu: np.ndarray, start: int, stop: int, pivots: np.ndarray, in
 
 def _sizes(x: np.ndarray) -> np.ndarray:
     """By which LAPACK chooses pivots, also of complex numbers."""
-    return np.abs(x.real) + np.abs(x.imag) if np.iscomplexobj(x) else np.abs(x)
+    return np.abs(np.real(x)) + np.abs(np.imag(x)) if np.iscomplexobj(x) else np.abs(x)
 
 
 def order_of(pivots: np.ndarray, rows: int) -> np.ndarray:

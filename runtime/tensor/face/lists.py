@@ -125,10 +125,7 @@ def _bound(name: str, wanted: tuple[str, ...], args: tuple[Any, ...], kwargs: di
 def _for_each(method: str, wanted: tuple[str, ...], writes: bool) -> Callable[..., Any]:
     name, plain = f"_foreach_{method}", method.rstrip("_")
     options = OPTIONS.get(plain, ())
-    if writes and f"{plain}_" not in METHODS:
-        call = getattr(Tensor, f"{plain}_", None) or _written(METHODS.get(plain, getattr(Tensor, plain)))
-    else:
-        call = METHODS.get(method) or getattr(Tensor, method)
+    call = METHODS.get(method) or getattr(Tensor, method, None) or _written(METHODS[plain])
 
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
         others = _bound(name, wanted, args, kwargs)
@@ -166,5 +163,3 @@ FUNCTIONS = {
 """All of them, by name."""
 
 globals().update(FUNCTIONS)
-
-__all__ = list(FUNCTIONS)
