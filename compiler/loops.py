@@ -51,10 +51,9 @@ class Affine:
         return self._key
 
     def __add__(self, other: Affine | int) -> Affine:
-        if isinstance(other, int | Measure):
-            return Affine(self.terms, self.constant + other) if other else self
-        if not other.terms:
-            return self + other.constant
+        if isinstance(other, int | Measure) or not other.terms:
+            more = other.constant if isinstance(other, Affine) else other
+            return Affine(self.terms, self.constant + more) if more else self
         total = dict(self.terms)
         for axis, factor in other.terms:
             total[axis] = total.get(axis, 0) + factor
@@ -73,14 +72,12 @@ class Affine:
         return 0
 
     def range(self) -> tuple[int, int]:
-        """The least and the greatest value over all steps of the axes."""
+        """The least and the greatest value over all steps of the axes; open extents have a step, where it matters."""
         low = high = self.constant
         for axis, f in self.terms:
             reach = f * (axis.extent - 1)
-            if isinstance(reach, OpenExtent):  # there is a step, where it matters
-                low, high = (low, high + reach) if f >= 0 else (low + reach, high)
-            else:
-                low, high = low + min(reach, 0), high + max(reach, 0)
+            upward = (f if isinstance(reach, OpenExtent) else reach) >= 0
+            low, high = (low, high + reach) if upward else (low + reach, high)
         return low, high
 
     def __str__(self) -> str:

@@ -96,8 +96,8 @@ def test_odd_files(tmp_path: Path) -> None:
 
 
 def test_a_later_format_is_named(tmp_path: Path) -> None:
-    later = MAGIC + b"3 0 0 " + b"0" * 64 + b"\n"
-    with pytest.raises(KernelError, match="its format is 3, and this version reads 1 to 2: take a later pullback"):
+    later = MAGIC + b"4 0 0 " + b"0" * 64 + b"\n"
+    with pytest.raises(KernelError, match="its format is 4, and this version reads 1 to 3: take a later pullback"):
         unpack(later)
     (tmp_path / "twice").write_bytes(later + inputs.carried())
     with pytest.raises(KernelError, match="twice': it carries functions at two places"):
