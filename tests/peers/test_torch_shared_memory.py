@@ -4,6 +4,7 @@ A call that writes through `p.data` or a detached tensor is known the second tim
 others read the memory, write to it, or fail.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -96,10 +97,8 @@ def overlapping(m: Any, w: Any, x: Any, k: int) -> Made:
 
 def failing_between(m: Any, w: Any, x: Any, k: int) -> Made:
     w.data.add_(1.0)
-    try:
+    with contextlib.suppress(RuntimeError):
         w.data.add_(m.zeros(5))
-    except RuntimeError:
-        pass
     w.data.mul_(0.5)
     return [w.detach().clone()]
 
@@ -152,8 +151,8 @@ def looked_at(m: Any, w: Any, x: Any, k: int) -> Made:
 
 
 PROGRAMS: list[Callable[..., Made]] = [
-    through_data, augmented, through_a_detached_one, seen_by_a_view, a_view_made_late, saved_and_written, two_that_share,
-    overlapping, failing_between, another_shape, set_where, set_rows, set_what_was_saved, looked_at,
+    through_data, augmented, through_a_detached_one, seen_by_a_view, a_view_made_late, saved_and_written,
+    two_that_share, overlapping, failing_between, another_shape, set_where, set_rows, set_what_was_saved, looked_at,
 ]  # fmt: skip
 
 
