@@ -40,7 +40,7 @@ CASES = {
     "dates": lambda: jit(LOSS)(np.array(["2020-01-01"], "M8[D]"), V),
     "long double": lambda: jit(LOSS)(np.ones(3, np.longdouble), V),
     "structured": lambda: jit(LOSS)(np.zeros(3, [("a", float)]), V),
-    "float16 within": of(np.ones(2, np.float16)),
+    "longdouble within": of(np.ones(2, np.longdouble)),
     "objects within": of(np.array([None])),
     "ints to differentiate": lambda: grad(LOSS)(np.ones(3, int), V),
     "an int to differentiate": lambda: grad(lambda x: x * 2.0)(1),
