@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -195,7 +197,7 @@ def test_containers_externals_and_sums_beyond_ten_bits():
 
 
 def test_what_float16_is_not_taken_for():
-    square = np.eye(3, dtype=np.float16)
+    square: Any = np.eye(3, dtype=np.float16)
     with pytest.raises(TypeError, match=r"np\.linalg\.inv of float16(.|\n)*astype\(np\.float32\)"):
         jit(np.linalg.inv)(square)
     with pytest.raises(TypeError, match=r"spacing of float16"):

@@ -127,7 +127,7 @@ def _made(b: Builder, op: Op, args: Sequence[Value]) -> Sequence[Value]:
         value = op.attrs["value"]
         kind = op.attrs["type"]
         if kind.dtype in HALVES:
-            value = float(astype(astype(np.float64(value), kind.dtype), "f64"))
+            value = float(astype(astype(np.array(value, float), kind.dtype), "f64"))
         value -= 2**64 if kind.dtype == "u64" and value >= 2**63 else 0
         return b.emit(const, type=_carrying(kind), value=value)
     if prim is external:

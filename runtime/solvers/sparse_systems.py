@@ -18,7 +18,7 @@ from ..external import External
 from ..rules import custom_vjp
 from .closed import vector
 
-Solver = Callable[[Any, np.ndarray], np.ndarray]
+Solver = Callable[[Any, np.ndarray], Any]
 ITERATIVE = ("bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", "tfqmr")
 
 
@@ -60,7 +60,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
     A = given("scipy.sparse.linalg.spsolve", "A", A)
 
-    def solver(matrix: Any, b: np.ndarray) -> np.ndarray:
+    def solver(matrix: Any, b: np.ndarray) -> Any:
         return scipy.sparse.linalg.spsolve(scipy.sparse.csc_array(matrix), b, permc_spec, use_umfpack)
 
     return _system(solver, A)(_right_side("scipy.sparse.linalg.spsolve", A, b), False)
