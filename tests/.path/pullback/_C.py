@@ -1,1 +1,0 @@
-../../../runtime/pullback/_C.py

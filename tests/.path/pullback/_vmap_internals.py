@@ -1,1 +1,0 @@
-../../../runtime/pullback/_vmap_internals.py
