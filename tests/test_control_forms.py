@@ -580,7 +580,7 @@ def test_what_cannot_be_carried() -> None:
     for body, start, text in [
         (lambda i, s: (s[0], "b"), lambda v: (v, "a"), r"changes its structure at \[1\](.|\n)*before: 'a'"),
         (lambda i, s: object(), lambda v: v, "after: <object"),
-        (lambda i, s: s, lambda v: np.float16(1), "the carry is an array of dtype float16"),
+        (lambda i, s: s, lambda v: np.longdouble(1), "the carry is an array of dtype float128"),
         (lambda i, s: OrderedDict(s), lambda v: {"a": v}, "before: a dict with keys 'a'(.|\n)*after: a OrderedDict"),
     ]:
         with pytest.raises(TypeError, match=text):

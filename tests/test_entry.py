@@ -292,8 +292,8 @@ def test_names_and_results_are_checked() -> None:
         entry.entry_text("e", "k", (), FloatResult(1))
     with pytest.raises(ValueError, match="result 0 is both"):
         entry.entry_text("e", "k", (), TupleResult((FloatResult(0), IntResult(0))))
-    with pytest.raises(ValueError, match="dtype is 'f16'"):
-        ArraySpec("f16", (3,))
+    with pytest.raises(ValueError, match="dtype is 'f128'"):
+        ArraySpec("f128", (3,))
     with pytest.raises(ValueError, match="shape is"):
         ArrayResult(0, "f64", (-1,))
     with pytest.raises(ValueError, match="distinct strings"):

@@ -67,7 +67,7 @@ def test_float16_becomes_what_numpy_makes_of_it(target):
     same(jit(lambda x: x.astype(target))(x), x.astype(target))
 
 
-@pytest.mark.parametrize("source", [np.int16, np.int32, np.int64, np.uint8, np.bool_])
+@pytest.mark.parametrize("source", [np.int16, np.int32, np.int64, np.uint8, np.uint64, np.bool_])
 @pytest.mark.filterwarnings("ignore:.*encountered in cast")
 def test_float16_of_integers(source):
     x = RNG.integers(-70_000, 70_000, 2_000).astype(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.types import CARRIER, HALVES
+from ..ir.types import CARRIER, FLOATING, HALVES
 from .arithmetic import Arithmetic
 from .registers import BITS, FLOATS, INTEGERS, Reg
 
@@ -18,8 +18,8 @@ class Casting(Arithmetic):
         fraction, and what no integer holds becomes the least one."""
         if x.dtype == dtype:
             return x
-        if x.dtype == "u64" and dtype in FLOATS:
-            return self._convert("uitofp", x, dtype)
+        if x.dtype == "u64" and dtype in FLOATING:
+            return self.cast(self._convert("uitofp", x, dtype if dtype in FLOATS else "f64"), dtype)
         if x.dtype in CARRIER:
             return self.cast(self._carried(x), dtype)
         if dtype in HALVES:

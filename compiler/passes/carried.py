@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value
-from ..ir.types import CARRIED, CARRIER, FLOATS, HALVES, Type
+from ..ir.types import CARRIED, CARRIER, FLOATING, HALVES, Type
 from ..ops import bits, elementwise, ordering, reduce
 from ..ops.casting import astype
 from ..ops.contract import contract
@@ -151,7 +151,7 @@ def _wrapped(b: Builder, value: Value, dtype: str) -> Value:
 
 
 def _cast(b: Builder, value: Value, source: str, target: str) -> Value:
-    if source == "u64" and target in FLOATS:
+    if source == "u64" and target in FLOATING:
         value = _to(b, value, source)
     made = _to(b, value, target)
     return _to(b, made, CARRIER.get(target, target))

@@ -243,11 +243,11 @@ class Recorded:
             reading.form.template = template
         event = Call(template, run.arguments, tuple(run.entered), run.base)
         tape.go(run.state.add(key, State(run.state, event, tape.count)))
-        del tape.journal[noted:]  # of which the event tells
+        if not template.through:  # of memory that others read the event does not tell
+            del tape.journal[noted:]
         if self.native is not None and self.exact:
             tell(tape.state, reading)
         return made
-
 
     def _called(self, run: FirstRun, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result; numbers that are to be inputs tell what is asked of them."""

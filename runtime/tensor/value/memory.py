@@ -62,7 +62,9 @@ def usable(t: Any, tape: Tape) -> bool:
 def _read_again(t: Any) -> None:
     """Read what is all of its memory if it was written to through another tensor, as `t.data.add_` does."""
     storage = t._storage
-    if t._seen != storage.edition and t._base is None and not t._path and storage.array is None and not crowd.on:
+    if storage is None or t._seen == storage.edition:  # another thread may have read it meanwhile
+        return
+    if t._base is None and not t._path and storage.array is None and not crowd.on:
         t._read()
 
 
