@@ -35,6 +35,11 @@ OTHER = "the operator is another function of its arguments"
 OVERFLOW = "torch leaves the range of 16 bits on the way, and we do not"
 REPLACED = "torch gives the gradient to the elements that were replaced, not to those that stayed"
 
+CHUNKED = dict.fromkeys(
+    ("nn.functional.linear_cross_entropy.chunked", "nn.functional.linear_cross_entropy.chunked_none"),
+    "there are no options of chunks: the logits share kernels with the loss",
+)
+
 KNOWN: dict[str, dict[str, str]] = {
     "i64": {
         "addbmm": ONE,
@@ -44,12 +49,13 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "bool": {"as_strided.partial_views": MEMORY},
     "f16": {
+        "complex": "torch has complex numbers of 16 bits", **CHUNKED,
         "as_strided_scatter": REPLACED,
         "logcumsumexp": OVERFLOW,
         "matrix_exp": OVERFLOW,
         "view_as_complex": "torch has complex numbers of 16 bits",
     },
-    "bf16": {"matrix_exp": OVERFLOW},
+    "bf16": {"matrix_exp": OVERFLOW, **CHUNKED},
     "c128": {
         "addbmm": ONE,
         "as_strided.partial_views": MEMORY,

@@ -50,6 +50,8 @@ TOLERANCE = {"float32": (2e-4, 4e-5), "float64": (1e-8, 1e-9)}
 HALVES = {"float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2)}
 
 KNOWN: dict[str, str] = {
+    "nn.functional.linear_cross_entropy.chunked": "there are no options of chunks",
+    "nn.functional.linear_cross_entropy.chunked_none": "there are no options of chunks",
     "as_strided.partial_views": "samples are views, whose memory the harness does not hand over",
     "as_strided_scatter": "torch gives the gradient to the elements that were replaced, not to those that stayed",
     "addbmm": "torch lets addbmm_ give a tensor of one element the shape of the result; we refuse",

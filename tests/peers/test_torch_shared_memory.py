@@ -150,7 +150,18 @@ def looked_at(m: Any, w: Any, x: Any, k: int) -> Made:
     return [w.grad.clone(), chosen, loss]
 
 
+def outlived(m: Any, w: Any, x: Any, k: int) -> Made:
+    y = m.tensor([1.0, 2.0, 3.0, 4.0])
+    y.tolist()
+    whole, part = y.detach(), y[1:3]
+    del y
+    read = (whole * 2 + k).tolist()
+    whole.add_(1.0)
+    return [m.tensor(read), whole.clone(), part.clone()]
+
+
 PROGRAMS: list[Callable[..., Made]] = [
+    outlived,
     through_data, augmented, through_a_detached_one, seen_by_a_view, a_view_made_late, saved_and_written,
     two_that_share, overlapping, failing_between, another_shape, set_where, set_rows, set_what_was_saved, looked_at,
 ]  # fmt: skip

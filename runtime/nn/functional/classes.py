@@ -236,7 +236,15 @@ def linear_cross_entropy(
     """`cross_entropy` of what `linear_weight` [classes, *sizes, features] makes of `input` [batch, features]."""
     if options is not None:
         raise NotImplementedError("linear_cross_entropy: there are no options; the logits share kernels with the loss")
+    if len(size_of(linear_weight)) < 2:
+        have = len(size_of(linear_weight))
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {have}")
     classes, *sizes, features = size_of(linear_weight)
+    if sizes and len(size_of(input)) < 2:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(size_of(linear_weight))} requires batched input,"
+            f" (N, {features}), got unbatched input with shape {tuple(size_of(input))}"
+        )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     made = linear(input, linear_weight.reshape(-1, features), bias)
     made = made.reshape(*size_of(input)[:-1], classes, *sizes)

@@ -99,9 +99,14 @@ def remember(tape: Tape, plan: Any) -> list[Any]:
     if plan.held is None:
         plan.held = _held(tape, plan)
     if plan.joins:
-        views = program_of(plan.state).views
+        program, gone = program_of(plan.state), dict[int, Any]()
         for n, m in plan.joins:
-            _join(tape.value(n), tape.value(m), views.paths[n], n in views.based)
+            owner = tape.value(m)
+            if owner is None:  # only views of it are left
+                if m not in gone:
+                    gone[m] = wrap(tape.cell_at(m, program.kinds[m]))
+                owner = gone[m]
+            _join(tape.value(n), owner, program.views.paths[n], n in program.views.based)
     return [plan.state, plan.held, *tape.pick(plan.held)]
 
 

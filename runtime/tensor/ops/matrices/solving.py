@@ -50,7 +50,7 @@ def check_float(name: str, A: Any) -> Any:
     kind = A._read().kind
     if not kind.is_float:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {c_name(kind.dtype)}")
-    if kind.dtype in LARGEST:
+    if kind.dtype in LARGEST and name not in ("linalg.norm", "linalg.matrix_norm", "linalg.vecdot"):
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {c_name(kind.dtype)}")
     return A
 

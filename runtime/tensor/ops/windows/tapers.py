@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops.scipy.bessel import i0 as bessel
-from ...value.dtypes import DType, dtype_of, get_default_dtype
+from ...value.dtypes import DType, dtype_of, float32, float64, get_default_dtype
 from ..arranging.creation import finished
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _new(name: str, M: int, shape: Shape, sym: bool, dtype: Any, requires_grad: 
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
-    if not kind.is_floating_point:
+    if kind not in (float32, float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
     return _made(shape, M, sym, kind, requires_grad)
 
