@@ -49,7 +49,7 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "bool": {"as_strided.partial_views": MEMORY},
     "f16": {
-        "complex": "torch has complex numbers of 16 bits", **CHUNKED,
+        **CHUNKED,
         "as_strided_scatter": REPLACED,
         "logcumsumexp": OVERFLOW,
         "matrix_exp": OVERFLOW,
@@ -79,7 +79,8 @@ UNWRITTEN = {"fft.ihfft2", "fft.ihfftn"}
 
 
 def wanted(kind: str) -> list[Any]:
-    return [op for op in HERE if KINDS[kind] in op.dtypes]
+    made = {"complex"} if kind == "f16" else set()  # of 16 bits in torch, which has no arrays of them
+    return [op for op in HERE if KINDS[kind] in op.dtypes and op.name not in made]
 
 
 def samples(op: Any, kind: str) -> Iterator[tuple[Any, int, bool]]:
