@@ -45,7 +45,6 @@ DIFFERS = {
         "test_mpmath_precision": DIGITS, "test_issue9474": DIGITS, "test_issue_12173": DIGITS,
         "test_sinc_mpmath": DIGITS, "test_lambdify_Derivative_zeta": DIGITS, "test_matrix": SYMBOLIC,
         "test_sym_integral": SYMBOLIC, "test_namespace_order": SYMBOLIC, "test_issue_14941": SYMBOLIC,
-        "test_double_integral": "an integral without a closed form, which is computed with quadrature=True only",
         "test_vector_discontinuous": "1/0 is an error of Python's, and infinity in floats, as in NumPy",
         "test_numpy_matrix": "a function is found by its name in NumPy: modules={'dot': np.dot} says so",
         "test_numpy_old_matrix": "asks for np.matrix", "test_scipy_sparse_matrix": "asks for a sparse result",
@@ -87,7 +86,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 LONG = {"test_double_integral"}
-"""What takes half a minute: quadrature of quadrature."""
+"""What is left out, as SymPy takes half a minute to look for a closed form that is not there."""
 
 
 def _tests() -> list[Any]:
