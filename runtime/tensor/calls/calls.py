@@ -244,7 +244,7 @@ class Recorded:
         event = Call(template, run.arguments, tuple(run.entered), run.base)
         tape.go(run.state.add(key, State(run.state, event, tape.count)))
         if not template.through:  # of memory that others read the event does not tell
-            del tape.journal[noted:]
+            tape.journal = tape.journal[:noted]  # another list: whoever has read the old one begins anew
         if self.native is not None and self.exact:
             tell(tape.state, reading)
         return made

@@ -139,11 +139,15 @@ class FirstRun:
     def walked(self, order: Sequence[Any], freed: Sequence[Any]) -> None:
         """Note that backward went through these nodes, and freed those."""
         tape = self.tape
-        if any(node.hooks is not None or (node.fragment is not None and node.serial != tape.serial) for node in order):
+        in_parts = self.reading.recorded.in_parts
+        hooked = [node.hooks for node in order if node.hooks is not None]
+        if any(node.fragment is not None and node.serial != tape.serial for node in order) or (
+            hooked and not (in_parts and all(hooks.are_watched(tape.serial) for hooks in hooked))
+        ):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
         leaves = [node.variable for node in order if hasattr(node, "variable")]
-        hooks = not self.reading.recorded.in_parts and any(leaf._hooks or leaf._posts for leaf in leaves)
+        hooks = not in_parts and any(leaf._hooks or leaf._posts for leaf in leaves)
         if hooks or any(node.fragment is None and not hasattr(node, "variable") for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
@@ -154,11 +158,12 @@ class FirstRun:
             if node is not None and (node in gone or used_up(node, gone, known)):
                 self.frees += (n,)
 
-    def pauses_at(self, leaf: Any, where: str) -> None:
-        """Note that a backward pauses before or after the hooks of a leaf."""
-        if leaf._serial != self.tape.serial or self.tape.value(leaf._number) is not leaf:
+    def pauses_at(self, number: int | None, where: str) -> None:
+        """Note that a backward pauses at a value: before or after the hooks of a leaf, or at a result with some."""
+        if number is None:
             self.refuse("adds to a gradient in an unusual way")
-        self.pause = leaf._number, where
+        else:
+            self.pause = number, where
 
     def give_up(self) -> None:
         """Make single events of what was recorded; the call is none."""
@@ -185,7 +190,7 @@ class FirstRun:
                 tape.go(tape.state.after_step(part.fragment, part.numbers, part.place))
             else:
                 tape.go(tape.state.after_entering(part[1], part[0]))
-        if self.has_nodes:
+        if self.has_nodes or self.reading.recorded.in_parts:
             tape.go(tape.state.blur())
 
     # ---- at its end

@@ -48,6 +48,14 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
         return
 
 
+def keep(result: Core, made: Core) -> None:
+    """Let a result of the trace, which keeps its gradient, have it as `grad`, or add it to what it has there."""
+    have = result._grad
+    total = made if have is None else add(have, made)
+    note(tapes.tape, total._read(), result, "_grad")
+    result._grad = total
+
+
 def _sum(have: Core | None, new: Core, apart: bool) -> Core:
     """The gradient with something added: in place, or as a tensor of its own."""
     if have is None:

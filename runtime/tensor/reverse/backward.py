@@ -22,7 +22,8 @@ from ..value.core import Core, requires, wrap
 from ..value.slots import HOOKED
 from .accumulate import accumulate, tensor_of
 from .anomaly import check_nan
-from .hook_calls import after_node, before_node, call_posts, call_tensor_hooks, hooked_flow
+from .hook_calls import after_node, before_node, call_posts, call_tensor_hooks, call_watched, hooked_flow
+from .hooks import Watched
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, added, reachable, zeros
 from .ready import Ready
@@ -48,17 +49,22 @@ def run_backward(
     try:
         pause = next(steps, None)
         while pause is not None:
-            leaf, flow = pause
-            if flow is None:
-                call_posts(leaf)
-            pause = go_on(steps, flow and hooked_flow(leaf._hooks or {}, flow, "register_hook"))
+            at, flow = pause
+            if type(at) is Watched:
+                flow = call_watched(at, flow, create)
+            elif flow is None:
+                call_posts(at)
+            else:
+                flow = hooked_flow(at._hooks or {}, flow, "register_hook")
+            pause = go_on(steps, flow)
     finally:
         mode.enabled, mode.task = before, outer
     return found
 
 
-Pause = tuple[Core, Flow | None]
-"""Where hooks of a leaf are to run: before its gradient is added to, with what is to be added, and after."""
+Pause = tuple[Any, Flow | None]
+"""Where hooks are to run: at a `Watched` result of a node with its gradient; at a leaf, before its gradient is added
+to, with what is to be added, and after."""
 
 Walk = Generator[Pause, Flow | None, None]
 
@@ -75,7 +81,7 @@ def walk(
     roots: Sequence[tuple[Edge, Flow]], retain: bool, create: bool, inputs: Sequence[Edge] | None, fill: bool,
     found: dict[Edge, Flow], task: set[Node],
 ) -> Walk:  # fmt: skip
-    """The same, which pauses where hooks of leaves are to run, and goes on with what they give.
+    """The same, which pauses where hooks of leaves and of watched results are to run, and goes on with what they give.
 
     found, task   are filled with what it finds, and with the nodes that it comes to
     """
@@ -100,6 +106,9 @@ def walk(
             continue
         hooks, leaf = node.hooks, _hooked_leaf(node, flows)
         if hooks is not None:
+            for index, watched in hooks.watched.items():
+                if flows[index] is not None:
+                    flows[index] = yield watched, flows[index]
             call_tensor_hooks(node, hooks, flows, create)
         elif leaf is not None:
             flows[0] = yield leaf, flows[0]

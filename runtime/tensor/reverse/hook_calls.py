@@ -8,7 +8,7 @@ from typing import Any
 from ..value.cells import Kind
 from ..value.core import Core, requires
 from .accumulate import accumulate, tensor_of
-from .hooks import NodeHooks, Table
+from .hooks import NodeHooks, Table, Watched
 from .nodes import AccumulateGrad, Flow, Node
 
 Flows = list[Flow | None]
@@ -30,6 +30,14 @@ def call_tensor_hooks(node: Node, hooks: NodeHooks, flows: Flows, create: bool) 
         tensor, flow = kept(), flows[index]
         if tensor is not None and flow is not None:
             accumulate(tensor, flow, create)
+
+
+def call_watched(watched: Watched, flow: Flow | None, create: bool) -> Flow | None:
+    """The hooks of a result that was a value of the trace when they were attached; then its `grad`, if it keeps it."""
+    flow, keeper = hooked_flow(watched.hooks, flow, "register_hook"), watched.keeper()
+    if keeper is not None and flow is not None:
+        accumulate(keeper, flow, create)
+    return flow
 
 
 def hooked_flow(table: Table, flow: Flow | None, name: str) -> Flow | None:
@@ -99,4 +107,4 @@ def _replaced(made: Any, flows: Flows, name: str) -> Flows:
     ]  # fmt: skip
 
 
-__all__ = ["after_node", "before_node", "call_posts", "call_tensor_hooks", "checked", "hooked_flow"]
+__all__ = ["after_node", "before_node", "call_posts", "call_tensor_hooks", "call_watched", "checked", "hooked_flow"]

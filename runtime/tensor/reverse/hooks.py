@@ -65,22 +65,57 @@ def attach(table: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
     return handle
 
 
+class Watched:
+    """A value of a trace, the result of a node, at whose gradient a backward pauses.
+
+    serial, number   the value
+    hooks            functions of its gradient, which may return another
+    retained         the tensor whose `grad` takes the gradient, if it does
+    """
+
+    __slots__ = ("serial", "number", "hooks", "retained")
+
+    def __init__(self, serial: int, number: int) -> None:
+        self.serial, self.number = serial, number
+        self.hooks: Table = {}
+        self.retained: ref[Any] | None = None
+
+    def keeper(self) -> Any:
+        """The tensor that keeps the gradient, if it does and is still there."""
+        return None if self.retained is None else self.retained()
+
+
 class NodeHooks:
     """What hangs on a node: hooks of its results as tensors, results that keep their gradient, hooks of its own.
 
+    watched   for the number of a result, what was attached while it was a value of the trace
     tensors   for the number of a result, functions of its gradient, which may return another
     retained  for the number of a result, the tensor whose `grad` takes the gradient
     before    functions of the gradients of the results, which may return others
     after     functions of the gradients of the inputs and of the results; they may return other ones of the inputs
     """
 
-    __slots__ = ("tensors", "retained", "before", "after")
+    __slots__ = ("watched", "tensors", "retained", "before", "after")
 
     def __init__(self) -> None:
+        self.watched: dict[int, Watched] = {}
         self.tensors: dict[int, Table] = {}
         self.retained: dict[int, ref[Core]] = {}
         self.before: Table = {}
         self.after: Table = {}
 
+    def no_longer_retained(self, index: int) -> ref[Core]:
+        """The tensor that has kept the gradient of a result so far."""
+        watched = self.watched.get(index)
+        if watched is None or watched.retained is None:
+            return self.retained.pop(index)
+        kept, watched.retained = watched.retained, None
+        return kept
 
-__all__ = ["Hook", "NodeHooks", "RemovableHandle", "Table", "attach"]
+    def are_watched(self, serial: int) -> bool:
+        """Whether nothing hangs there but what was attached in that trace."""
+        others = self.tensors or self.retained or self.before or self.after
+        return not others and all(each.serial == serial for each in self.watched.values())
+
+
+__all__ = ["Hook", "NodeHooks", "RemovableHandle", "Table", "Watched", "attach"]

@@ -1,4 +1,4 @@
-"""Backward where leaves have hooks: it is recorded in parts, between which the hooks run.
+"""Backward where tensors have hooks: it is recorded in parts, between which the hooks run.
 
     loss.backward()      carry(loss)       down to the first leaf with hooks: what its gradient will be
                          hook(gradient)    Python code, whose calls are recorded like any other
@@ -8,6 +8,9 @@
 Each part is a call that is an event, so a step with hooks is still one trace.  Where a part is new, nodes are walked;
 where all are known, there are none.  What a part that has run left for the next one is a walk that pauses; where the
 parts before were only recognised, catching up runs them again, which makes it.
+
+Results of the trace may have hooks, too, or keep their gradient.  That they do is an event of its own (`WATCH`), so
+that backward is recognised only where the same results are watched; who waits there is no part of it.
 """
 
 from __future__ import annotations
@@ -19,12 +22,12 @@ from weakref import WeakValueDictionary, ref
 from ..calls.calls import recorded
 from ..trace.tape import Tape, tapes
 from ..value.cells import Cell
-from ..value.core import Core
+from ..value.core import Core, wrap
 from ..value.slots import HOOKED
-from .accumulate import tensor_of
+from .accumulate import keep, tensor_of
 from .backward import Walk, go_on, roots_of, walk
 from .hook_calls import call_posts, checked
-from .hooks import RemovableHandle
+from .hooks import RemovableHandle, Watched
 from .modes import mode
 from .nodes import Node
 
@@ -48,7 +51,7 @@ def _look_again(known: ref[Core]) -> None:
         _hooked.pop(id(leaf), None)
         tapes.tape.blur()
 
-BEFORE, AFTER = "before", "after"
+BEFORE, AFTER, RESULT = "before", "after", "result"
 
 
 class BackwardParts:
@@ -95,23 +98,75 @@ def _until_pause(parts: BackwardParts, level: int, flow: tuple[Cell, None] | Non
         pause = go_on(steps, flow)
     finally:
         mode.enabled, mode.task = before, outer
-    call = tapes.tape.call
-    if call is not None and pause is not None:
-        call.pauses_at(pause[0], BEFORE if pause[1] is not None else AFTER)
-    parts.paused = pause and (pause[0], BEFORE if pause[1] is not None else AFTER)
-    return None if pause is None or pause[1] is None else tensor_of(pause[1])
+    if pause is None:
+        parts.paused = None
+        return None
+    at, arrived = pause
+    where = RESULT if type(at) is Watched else AFTER if arrived is None else BEFORE
+    tape: Any = tapes.tape
+    if tape.call is not None:
+        tape.call.pauses_at(_number_of(tape, at), where)
+    parts.paused = at, where
+    return None if arrived is None else tensor_of(arrived)
 
 
-CARRY, CARRY_ON = (recorded(part, exact=True, in_parts=True) for part in (_carry, _carry_on))
+def _number_of(tape: Tape, at: Any) -> int | None:
+    """The value of the trace at which a walk pauses, if it is one."""
+    if type(at) is Watched:
+        return at.number if at.serial == tape.serial else None
+    return at._number if at._serial == tape.serial and tape.value(at._number) is at else None
+
+
+def watched_of(tape: Tape) -> dict[int, Watched]:
+    """What is attached to results of the trace that the tape records, by their numbers."""
+    if tape.watched[0] != tape.serial:
+        tape.watched = tape.serial, {}
+    return tape.watched[1]
+
+
+def watch_result(t: Core) -> Watched | None:
+    """What hangs on a result of the trace under way, at whose gradient backward is to pause; None if it is none."""
+    tape: Any = tapes.tape
+    n = t._number
+    if t._serial != tape.serial or n >= tape.count or tape.value(n) is not t or tape.depth or tape.again is not None:
+        return None
+    watched = watched_of(tape)
+    if n not in watched:
+        watched[n] = Watched(tape.serial, n)
+        WATCH(t)
+    return watched.get(n)
+
+
+def _watch(result: Any) -> None:
+    """Hang on the node of a result what watches it."""
+    tape: Any = tapes.tape
+    under, home = (tape.call, tape) if tape.again is None else (tape.again.call, tape.again.tape)
+    known = watched_of(home)
+    node = result._node
+    hooks = node.hooked()
+    if under is None:  # the call is no event, so it is the node that backward must look at
+        known.pop(result._number, None)
+    else:
+        n = under.arguments[0]
+        hooks.watched[result._index] = known[n]
+
+
+CARRY, CARRY_ON, WATCH = (recorded(part, exact=True, in_parts=True) for part in (_carry, _carry_on, _watch))
 
 
 def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a backward could be done in parts, and has been: of a scalar, once, where there are leaves with hooks."""
-    if not _hooked or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
+    """Whether a backward could be done in parts, and has been: of a scalar, once, where tensors have hooks."""
+    watched = tape.watched[1] if tape.watched[0] == tape.serial else None
+    if not (_hooked or watched) or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
         return False
     here = [t for t in list(_hooked.values()) if t._serial == tape.serial]
-    hooks = [hook for t in here for hook in (t._hooks or {}).values()]
-    if not here or any(getattr(hook, "needs_nodes", False) for hook in hooks):  # such as ask which nodes it comes to
+    results = list(watched.values()) if watched else []
+    tables = [t._hooks or {} for t in here] + [each.hooks for each in results]
+    hooks = [hook for table in tables for hook in table.values()]
+    if not tables or any(getattr(hook, "needs_nodes", False) for hook in hooks):  # such as ask which nodes it comes to
+        return False
+    if any((t := each.keeper()) is not None and t._number != each.number for each in results):  # written to since
+        tape.catch_up()
         return False
     root = args[0]
     kind = root._kind_of()
@@ -134,24 +189,27 @@ def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) 
     parts.paused = NOT_RUN
     made = CARRY(root, level)
     while (pause := _pause_of(tape, parts)) is not None:
-        leaf, where = pause
-        if where is BEFORE:
-            for hook in list((leaf._hooks or {}).values()):
+        at, where = pause
+        if where is AFTER:
+            call_posts(at)
+            made = None
+        else:
+            for hook in list(((at.hooks if where is RESULT else at._hooks) or {}).values()):
                 new = hook(made)
                 made = made if new is None else checked(new, made._kind_of(), "register_hook")
-        else:
-            call_posts(leaf)
-            made = None
+            keeper = at.keeper() if where is RESULT else None
+            if keeper is not None:
+                keep(keeper, wrap(made._read()))
         parts.paused = NOT_RUN
         made = (CARRY_ON if tape.serial == serial else _carry_on)(made, level)
 
 
 def _pause_of(tape: Tape, parts: BackwardParts) -> Any:
-    """Where the last part has paused: the leaf, and whether before its hooks or after."""
+    """Where the last part has paused: at a watched result, or at a leaf, before its hooks or after."""
     if parts.paused is not NOT_RUN:
         return parts.paused
     n, where = tape.state.event.template.pause or (None, None)
-    return None if n is None else (tape.value(n), where)
+    return None if n is None else (watched_of(tape)[n] if where is RESULT else tape.value(n), where)
 
 
-__all__ = ["back_in_parts", "note_hooks"]
+__all__ = ["back_in_parts", "note_hooks", "watch_result"]

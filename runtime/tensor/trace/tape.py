@@ -53,7 +53,7 @@ class Tape(TapeBase):
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
-    parts    backwards that are done in part, see reverse/in_parts.py
+    parts    backwards that are done in part; watched the serial of a trace and its values where they pause: in_parts.py
     busy     its thread makes nodes, and must find the trace as it was when it lets go of the lock
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
@@ -61,7 +61,7 @@ class Tape(TapeBase):
     catch_up: Callable[[], None]
     remember: Callable[[Any], list[Any]]
     parts: Any
-    holders: Any = None, None
+    holders: Any = None
     seen: Any = -1, False, None
     recall: Callable[[list[Any]], Any]
 
@@ -73,7 +73,7 @@ class Tape(TapeBase):
         self.owner = threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()
-        self.failed, self.parts = 0, None
+        self.failed, self.parts, self.watched = 0, None, (0, dict[int, Any]())
         self.call: Any = None
         self.again: Any = None
         self.looked: Any = NOT_LOOKED

@@ -12,7 +12,7 @@ from ..calls.calls import recorded
 from ..face.operators import Operators
 from ..reverse.backward import backward
 from ..reverse.hooks import Hook, RemovableHandle, attach
-from ..reverse.in_parts import back_in_parts, note_hooks
+from ..reverse.in_parts import back_in_parts, note_hooks, watch_result
 from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import Node
@@ -23,6 +23,7 @@ from ..trace.undo import note
 from .cells import Cell, DualCell
 from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
+from .memory import has_history
 from .promotion import c_name
 from .slots import HISTORY
 from .views import alias
@@ -143,7 +144,10 @@ class History(Operators):
         if not requires(self):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         self._check_known()
-        if self._node is not None:
+        watched = watch_result(self) if has_history(self) else None
+        if watched is not None:
+            self._retains, watched.retained = True, ref(self)
+        elif self._node is not None:
             self._retains = True
             self._node.hooked().retained[self._index] = ref(self)
 
@@ -158,8 +162,13 @@ class History(Operators):
         if not requires(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         self._check_known()
+        watched = watch_result(self) if has_history(self) else None
+        if watched is not None:
+            return attach(watched.hooks, hook)
         if self._node is not None:
-            return attach(self._node.hooked().tensors.setdefault(self._index, {}), hook)
+            hooks = self._node.hooked()
+            known = hooks.watched.get(self._index)
+            return attach(hooks.tensors.setdefault(self._index, {}) if known is None else known.hooks, hook)
         tapes.tape.catch_up()
         if self._hooks is None:
             self._hooks = {}

@@ -151,7 +151,9 @@ def settle(t: Any, tape: Tape | None = None) -> None:
     if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
         return
     mine = t._cell.home is storage
-    behind = 0 if tape is None or getrefcount(storage) <= 3 + mine else _behind(t, storage, tape)
+    alone = tape is None or getrefcount(storage) <= 3 + mine
+    holders = None if alone else _holders(tape)  # type: ignore[arg-type]
+    behind = 0 if holders is None else _behind(t, storage, tape, holders)  # type: ignore[arg-type]
     # The references are: the tensor's, the local name's, the tuple's, the call's, its cell's, and those behind.  Other
     # threads take their turn after a call, and not after an unpacking: so nobody comes to share it after the count.
     (references,) = map(getrefcount, (storage,))
@@ -160,15 +162,19 @@ def settle(t: Any, tape: Tape | None = None) -> None:
             t._cell.home = None
         t._storage, t._written, storage.dropped = None, storage.version, behind > 0
         t._flags &= ~OPEN
+    elif holders is not None and holders.is_old():
+        tape.holders = None  # type: ignore[union-attr]
+        settle(t, tape)
 
 
-def _behind(t: Any, storage: Any, tape: Tape) -> int:
+def _behind(t: Any, storage: Any, tape: Tape, holders: Holders) -> int:
     """How many views, cells and notes that only the tape holds refer to the memory of a tensor; -1 if somebody may hold
     a late view of such a view."""
-    values, homes, noted = _holders(tape)
+    noted = holders.noted
     found = noted[id(storage)]
-    cells = {id(c) for n in homes.get(id(storage), ()) if (c := tape.cell(n)) is not None and c.home is storage}
-    places = values.get(id(storage), ())
+    homes = holders.homes.get(id(storage), ())
+    cells = {id(c) for n in homes if (c := tape.cell(n)) is not None and c.home is storage}
+    places = holders.values.get(id(storage), ())
     seen = {id(t)}
     for n in places:
         v = tape.value(n)
@@ -185,21 +191,51 @@ def _behind(t: Any, storage: Any, tape: Tape) -> int:
     return found + len(cells - {id(t._cell)})
 
 
-def _holders(tape: Tape) -> tuple[dict[int, list[int]], dict[int, list[int]], Counter[int]]:
-    """Of memory that tensors share: the values that are such tensors, the cells that were in it, and how often notes
-    tell of it, or of what else. They are looked for once for all arguments of a call."""
-    key = tape.serial, tape.count, len(tape.journal)
-    if tape.holders[0] == key:
-        return tape.holders[1]
-    values: dict[int, list[int]] = {}
-    homes: dict[int, list[int]] = {}
-    for n, v in enumerate(tape.pick(tuple(range(tape.count)))):
-        if type(v) in tensor_types and not v._is_late and v._storage is not None:
-            values.setdefault(id(v._storage), []).append(n)
-        cell = tape.cell(n)
-        if cell is not None and cell.home is not None:
-            homes.setdefault(id(cell.home), []).append(n)
-    noted = Counter([id(changed) for _, changed, _ in tape.journal])
-    noted.update([id(was[name]) for _, _, was in tape.journal for name in ("home", "_storage") if name in was])
-    tape.holders = key, (values, homes, noted)
-    return tape.holders[1]
+class Holders:
+    """Where on a tape memory is referred to that tensors share.
+
+    values  for each such memory, the numbers of the values that are tensors sharing it
+    homes   and of those whose cells are in it
+    noted   how often the notes of the tape's journal tell of it, or of what else
+
+    Later values and notes are added as the tape grows.  What an earlier value has come to share since is missing, so
+    that more may seem to refer to a memory than the tape; who finds that looks at all of them again, but not before the
+    tape is longer by a quarter, for a loop over a thousand parameters is a tape of many thousands of values.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self.serial, self.journal, self.first = tape.serial, tape.journal, tape.count
+        self.count = self.told = 0
+        self.values: dict[int, list[int]] = {}
+        self.homes: dict[int, list[int]] = {}
+        self.noted: Counter[int] = Counter()
+
+    def is_of(self, tape: Tape) -> bool:
+        """Whether the tape has only grown since."""
+        return self.serial == tape.serial and self.journal is tape.journal and self.count <= tape.count
+
+    def is_old(self) -> bool:
+        """Whether it is worth while to look at all values again."""
+        return 4 * self.count > 5 * self.first
+
+    def grow(self, tape: Tape) -> None:
+        """Add what has come since."""
+        begin, self.count = self.count, tape.count
+        for n, v in enumerate(tape.pick(tuple(range(begin, self.count))), begin):
+            if type(v) in tensor_types and not v._is_late and v._storage is not None:
+                self.values.setdefault(id(v._storage), []).append(n)
+            cell = tape.cell(n)
+            if cell is not None and cell.home is not None:
+                self.homes.setdefault(id(cell.home), []).append(n)
+        notes, self.told = self.journal[self.told :], len(self.journal)
+        self.noted.update([id(changed) for _, changed, _ in notes])
+        self.noted.update([id(was[name]) for _, _, was in notes for name in ("home", "_storage") if name in was])
+
+
+def _holders(tape: Tape) -> Holders:
+    """The holders of a tape as it is now."""
+    known = tape.holders
+    if known is None or not known.is_of(tape):
+        known = tape.holders = Holders(tape)
+    known.grow(tape)
+    return known

@@ -218,5 +218,5 @@ def _rebase(x: Core, node: Node | None, index: int) -> None:
     """Give `x` another place in the gradient graph; if it keeps its gradient, it keeps that of the new place."""
     if x._retains and x._node is not None and node is not None:
         assert x._node.hooks is not None
-        node.hooked().retained[index] = x._node.hooks.retained.pop(x._index)
+        node.hooked().retained[index] = x._node.hooks.no_longer_retained(x._index)
     x._node, x._index = node, index
