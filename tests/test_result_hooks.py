@@ -1,4 +1,4 @@
-"""Hooks of results and gradients that they keep: what is seen and trained, recognised or not, is the same."""
+"""Hooks of results, gradients that they keep, and users' Functions: recognised or not, training is the same."""
 
 from __future__ import annotations
 
@@ -208,12 +208,175 @@ def _fails(w: Loop) -> None:
         w.loss(h).backward()
 
 
-ALWAYS = [_changed, _seen, _two, _two_results, _kept, _kept_after_hooks, _two_losses, _dropped, _removed, _second]
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+
+class Exp(torch.autograd.Function):
+    """Saves its own result, and has a second one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: float) -> Any:
+        y = torch.exp(x)
+        ctx.save_for_backward(y)
+        ctx.scale = scale
+        return y, x * scale
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any, other: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return grad * y + other * ctx.scale, None
+
+
+class Attribute(torch.autograd.Function):
+    """Keeps a tensor as an attribute of ctx."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.x = x
+        return torch.sin(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * torch.cos(ctx.x)
+
+
+class Affine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any, b: Any) -> Any:
+        ctx.save_for_backward(x, w)
+        return x @ w.t() + b
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        x, w = ctx.saved_tensors
+        return (grad @ w if ctx.needs_input_grad[0] else None), grad.t() @ x, grad.sum(0)
+
+
+def _function(w: Loop) -> None:
+    w.loss(Square.apply(w.hidden())).backward()
+
+
+def _functions(w: Loop) -> None:
+    h = w.hidden()
+    for _ in range(3):
+        h = Square.apply(Attribute.apply(h))
+    w.loss(h).backward()
+
+
+def _results_of_functions(w: Loop) -> None:
+    a, b = Exp.apply(w.hidden(), 0.5 + 0.01 * w.k)
+    w.loss(a + b).backward()
+
+
+def _one_of_two(w: Loop) -> None:
+    w.loss(Exp.apply(w.hidden(), 0.5)[w.k % 2]).backward()
+
+
+def _of_weights(w: Loop) -> None:
+    w.loss(torch.tanh(Affine.apply(w.x, w.first.weight, w.first.bias))).backward()
+
+
+def _watched_function(w: Loop) -> None:
+    h = Square.apply(w.hidden())
+    h.register_hook(lambda g: g * 0.5)
+    h.retain_grad()
+    w.loss(h).backward()
+    w.see(h.grad)
+
+
+def _function_twice(w: Loop) -> None:
+    loss = w.loss(Square.apply(w.hidden()))
+    loss.backward(retain_graph=True)
+    loss.backward()
+
+
+def _function_used_up(w: Loop) -> None:
+    loss = w.loss(Square.apply(w.hidden()))
+    loss.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
+
+
+def _overwritten(w: Loop) -> None:
+    h = w.hidden() * 1.0
+    made = Square.apply(h)
+    if w.k % 3 == 1:
+        h.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            w.loss(made).backward()
+    else:
+        w.loss(made).backward()
+
+
+def _result_overwritten(w: Loop) -> None:
+    made = Square.apply(w.hidden())
+    made.mul_(0.5)
+    w.loss(made).backward()
+
+
+def _without_backward(w: Loop) -> None:
+    made = Square.apply(w.hidden())
+    w.see(made.sum().item())
+    if w.k % 2:
+        w.loss(made).backward()
+
+
+def _second_order(w: Loop) -> None:
+    (g,) = torch.autograd.grad(w.loss(Square.apply(w.hidden())), w.first.weight, create_graph=True)
+    (g**2).sum().backward()
+
+
+def _function_fails(w: Loop) -> None:
+    class Stops(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            if w.k % 4 == 2:
+                raise KeyError("stop")
+            return grad * 2
+
+    try:
+        w.loss(Stops.apply(w.hidden())).backward()
+    except KeyError:
+        assert w.k % 4 == 2
+
+
+def _wrong_shape(w: Loop) -> None:
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad[:, :2]
+
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
+        w.loss(Wrong.apply(w.hidden())).backward()
+
+
+ALWAYS = [
+    _changed, _seen, _two, _two_results, _kept, _kept_after_hooks, _two_losses, _dropped, _removed, _second, _function,
+    _functions, _results_of_functions, _of_weights, _watched_function, _result_overwritten,
+]  # fmt: skip
 """Where each step after the first ones is recognised as a whole."""
 
 OTHERS = [
     _kept_twice, _sometimes, _written, _part, _of_the_loss, _weighted, _by_autograd, _after_a_look, _leaf_too,
-    _backward_within, _fails,
+    _backward_within, _fails, _one_of_two, _function_twice, _function_used_up, _overwritten, _without_backward,
+    _second_order, _function_fails, _wrong_shape,
 ]  # fmt: skip
 
 

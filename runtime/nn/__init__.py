@@ -6,6 +6,7 @@
 
 from . import functional, init
 from .containers import ModuleDict, ModuleList, Sequential
+from .functional.loss_options import LinearCrossEntropyOptions
 from .holders import ParameterDict, ParameterList
 from .layers.activations import (
     CELU,
@@ -252,6 +253,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

@@ -42,7 +42,6 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("torch.distributed", ".*", MANY),
     ("torch.onnx", ".*", EXPORT),
     ("torch.nn", "CrossMapLRN2d", "PyTorch's keeps the first channel in all later sums; use nn.LocalResponseNorm"),
-    ("torch.nn", "LinearCrossEntropyOptions", "logits share kernels with the loss, and are not cut into pieces"),
     ("torch.nn", "intrinsic|qat|quant.*", QUANTISED),
     ("torch.optim", "SparseAdam", SPARSE),
     ("torch.distributions", ".*", "this family is not written yet; the others are in pullback.distributions"),

@@ -49,6 +49,8 @@ def ours(x: Any, known: dict[int, Any] | None = None) -> Any:
         return type(x)([ours(y, known) for y in x])
     if isinstance(x, dict):
         return {k: ours(v, known) for k, v in x.items()}
+    if isinstance(x, torch.nn.LinearCrossEntropyOptions):
+        return pullback.nn.LinearCrossEntropyOptions(**ours({n: getattr(x, n) for n in x.__slots__}, known))
     name = getattr(x, "__name__", "")
     if inspect.isroutine(x) or inspect.isfunction(x):
         return getattr(pullback.nn.functional, name, x)
@@ -278,7 +280,7 @@ def test_arguments_have_the_same_names(name: str) -> None:
 
 OTHERWISE = {
     "Module", "Parameter", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "RNN", "Buffer",
-    "UninitializedParameter", "UninitializedBuffer",
+    "UninitializedParameter", "UninitializedBuffer", "LinearCrossEntropyOptions",
 }  # fmt: skip
 """Classes whose first arguments have other names here, or none."""
 
@@ -297,7 +299,7 @@ def test_functions_have_the_same_arguments(name: str) -> None:
 def test_what_torch_has_and_we_have_not() -> None:
     lacking = {n for n in torch.nn.modules.__all__ if not hasattr(pullback.nn, n)}
     assert lacking == {
-        "Container", "CrossMapLRN2d", "LinearCrossEntropyOptions",
+        "Container", "CrossMapLRN2d",
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape
 from .linear import linear
 from .losing import chosen, reduced, unreduced
+from .loss_options import LinearCrossEntropyOptions
 from .terms import along, counting, need_tensor, shape_of, size_of, total, wide
 
 LOWEST = -100.0
@@ -231,11 +232,15 @@ LIKELY = {r: Operation("cross_entropy", "DivBackward1" if r == "mean" else "NegB
 def linear_cross_entropy(
     input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
     weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-    label_smoothing: float = 0.0, options: None = None,
+    label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`cross_entropy` of what `linear_weight` [classes, *sizes, features] makes of `input` [batch, features]."""
-    if options is not None:
-        raise NotImplementedError("linear_cross_entropy: there are no options; the logits share kernels with the loss")
+    """`cross_entropy` of what `linear_weight` [classes, *sizes, features] makes of `input` [batch, features].
+
+    options   `nn.LinearCrossEntropyOptions`, which make no difference: the logits share kernels with the loss
+    """
+    if options is not None and not isinstance(options, LinearCrossEntropyOptions):
+        got = type(options).__name__
+        raise TypeError(f"linear_cross_entropy: options must be nn.LinearCrossEntropyOptions, got {got}")
     if len(size_of(linear_weight)) < 2:
         have = len(size_of(linear_weight))
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {have}")
@@ -245,6 +250,9 @@ def linear_cross_entropy(
             f"K-dimensional loss defined by linear_weight shape {tuple(size_of(linear_weight))} requires batched input,"
             f" (N, {features}), got unbatched input with shape {tuple(size_of(input))}"
         )
+    rows, given = size_of(input)[:-1], size_of(target)
+    if rows and given and rows[0] != given[0]:
+        raise ValueError(f"Expected input batch_size ({rows[0]}) to match target batch_size ({given[0]}).")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     made = linear(input, linear_weight.reshape(-1, features), bias)
     made = made.reshape(*size_of(input)[:-1], classes, *sizes)

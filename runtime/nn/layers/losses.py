@@ -184,7 +184,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def __init__(
         self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
         device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
-        ignore_index: int | None = None, label_smoothing: float = 0.0, options: None = None,
+        ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
     ) -> None:  # fmt: skip
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")

@@ -148,7 +148,7 @@ class FirstRun:
             return
         leaves = [node.variable for node in order if hasattr(node, "variable")]
         hooks = not in_parts and any(leaf._hooks or leaf._posts for leaf in leaves)
-        if hooks or any(node.fragment is None and not hasattr(node, "variable") for node in order):
+        if hooks or any(node.fragment is None and not self._is_usual(node) for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
         gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]
@@ -157,6 +157,11 @@ class FirstRun:
             node = values[n]._node if values[n]._number == n else None
             if node is not None and (node in gone or used_up(node, gone, known)):
                 self.frees += (n,)
+
+    def _is_usual(self, node: Any) -> bool:
+        """Whether a node without an operation is that of a leaf, or of a Function where backward pauses."""
+        joined = self.reading.recorded.in_parts and node.joined is not None and node.serial == self.tape.serial
+        return joined or hasattr(node, "variable")
 
     def pauses_at(self, number: int | None, where: str) -> None:
         """Note that a backward pauses at a value: before or after the hooks of a leaf, or at a result with some."""

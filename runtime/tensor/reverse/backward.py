@@ -62,14 +62,14 @@ def run_backward(
     return found
 
 
-Pause = tuple[Any, Flow | None]
+Pause = tuple[Any, Any]
 """Where hooks are to run: at a `Watched` result of a node with its gradient; at a leaf, before its gradient is added
 to, with what is to be added, and after."""
 
-Walk = Generator[Pause, Flow | None, None]
+Walk = Generator[Pause, Any, None]
 
 
-def go_on(steps: Walk, flow: Flow | None) -> Pause | None:
+def go_on(steps: Walk, flow: Any) -> Pause | None:
     """Where a walk pauses next, None at its end; the gradient that it paused with is another one."""
     try:
         return steps.send(flow)
@@ -79,11 +79,13 @@ def go_on(steps: Walk, flow: Flow | None) -> Pause | None:
 
 def walk(
     roots: Sequence[tuple[Edge, Flow]], retain: bool, create: bool, inputs: Sequence[Edge] | None, fill: bool,
-    found: dict[Edge, Flow], task: set[Node],
+    found: dict[Edge, Flow], task: set[Node], in_parts: bool = False,
 ) -> Walk:  # fmt: skip
     """The same, which pauses where hooks of leaves and of watched results are to run, and goes on with what they give.
 
     found, task   are filled with what it finds, and with the nodes that it comes to
+    in_parts      pause at nodes of Functions, too, which are events of the trace: with the cotangents of their results,
+                  and go on with those of their arguments, as (number, cotangent)
     """
     wanted: Wanted = {}
     for node, index in inputs or ():
@@ -117,7 +119,11 @@ def walk(
             if flow is not None:
                 found[node, index] = flow
         if useful is None or fill or any(e and e[0] in useful for e in node.edges):
-            for edge, flow in _run(node, flows, create):
+            if in_parts and node.joined is not None and (hooks is None or not (hooks.before or hooks.after)):
+                pulled = _ways(node, (yield node.joined, flows))
+            else:
+                pulled = _run(node, flows, create)
+            for edge, flow in pulled:
                 _give(held, edge, flow, create)
             if leaf is not None and hooks is None:
                 yield leaf, None
@@ -162,6 +168,11 @@ def _run(node: Node, flows: Flows, create: bool) -> list[tuple[Edge, Flow]]:
             check_nan(node, pulled)
     if hooks is not None and hooks.after:
         pulled = after_node(node, hooks, flows, pulled)
+    return _ways(node, pulled)
+
+
+def _ways(node: Node, pulled: Any) -> list[tuple[Edge, Flow]]:
+    """Where the cotangents of a node's inputs go."""
     return [(edge, flow) for k, flow in pulled if (edge := node.edges[k]) is not None]
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import ref
 
 from ..ops.arranging.shapes import reshape
 from ..ops.elementwise.elementary import cast_to
@@ -29,80 +28,13 @@ from ..ops.folds.reductions import sum_
 from ..trace.tape import here
 from ..transforms.forward import with_rule
 from ..transforms.mapping import in_lanes, mapped_by
-from ..value.cells import Cell, Kind, levels_of
+from ..value.cells import Kind, levels_of
 from ..value.core import CUSTOM, Core, requires, wrap
 from ..value.views import alias
+from .function_ctx import FunctionCtx, save
+from .joined import Joined, is_joinable, join
 from .modes import mode, watch
-from .nodes import AGAIN, Flow, Node, check_unwritten, zeros
-
-
-class Saved:
-    """A tensor that the user saved: its cell, and its place in the gradient graph."""
-
-    def __init__(self, tensor: Core, result: int | None) -> None:
-        cell = tensor._read()
-        self.packed: Any = mode.packers[-1](cell) if watch.packers and mode.packers else cell
-        self.result = result
-        self.leaf = tensor if result is None and tensor._node is None else None
-        self.edge = None if result is not None or tensor._node is None else (tensor._node, tensor._index)
-
-    def tensor(self, node: Node) -> Core:
-        """The tensor again, for the backward of `node`."""
-        if self.leaf is not None and isinstance(self.packed, Cell):
-            if self.packed.home is not None:
-                check_unwritten(self.packed, node)
-            return self.leaf
-        cell = node.read(self.packed)
-        edge = (node, self.result) if self.result is not None else self.edge
-        return wrap(cell) if edge is None else wrap(cell, *edge)
-
-
-class FunctionCtx:
-    """What forward hands to backward: saved tensors, notes about the results, and any attributes of the user."""
-
-    needs_input_grad: tuple[bool, ...] = ()
-
-    def __init__(self) -> None:
-        self._kept: Sequence[Core | None] = ()
-        self._saved: list[Saved | None] | None = []
-        self._dirty: Sequence[Any] = ()
-        self._constant: Sequence[Any] = ()
-        self._materialize = True
-        self._node: Callable[[], Node] | None = None
-
-    def save_for_backward(self, *tensors: Core | None) -> None:
-        """Keep inputs, results or other tensors; once in a forward."""
-        for k, t in enumerate(tensors):
-            if t is not None and not isinstance(t, Core):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}"
-                )
-        self._kept = tensors
-
-    def save_for_forward(self, *tensors: Core | None) -> None:
-        """Keep tensors for jvp."""
-        self.save_for_backward(*tensors)
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors that were saved; an error once backward has let them go."""
-        if self._node is None:
-            return tuple(self._kept)
-        if self._saved is None:
-            raise RuntimeError(AGAIN.format(name=self._node().name()))
-        return tuple([s and s.tensor(self._node()) for s in self._saved])
-
-    def mark_dirty(self, *tensors: Core) -> None:
-        """Say which inputs forward wrote to; they must be returned."""
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Core) -> None:
-        """Say which results have no gradient."""
-        self._constant = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward is given zeros, and not None, for results that nothing depends on."""
-        self._materialize = value
+from .nodes import Flow, Node, zeros
 
 
 class FunctionNode(Node):
@@ -128,47 +60,58 @@ class FunctionNode(Node):
             self.ctx._saved = None
 
     def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:
-        given: list[Any] = []
-        for flow, kind in zip(cotangents, self.results, strict=True):
-            if flow is None:
-                given.append(wrap(zeros(kind)) if self.ctx._materialize and kind is not None else None)
-            else:
-                given.append(wrap(flow[0]) if flow[1] is None else wrap(flow[0], *flow[1]))
-        made = self.function._rule()(self.ctx, *given)
-        return self._checked(made if isinstance(made, tuple) else (made,), create)
+        given = [
+            None if flow is None else wrap(flow[0]) if flow[1] is None else wrap(flow[0], *flow[1])
+            for flow in cotangents
+        ]
+        wanted = [k for k, edge in enumerate(self.edges) if edge is not None]
+        made = pulled_back(self.function, self.ctx, given, self.results, self.inputs, wanted)
+        return [
+            (k, (value._read(), value._edge() if create and requires(value) else None))
+            for k, value in enumerate(made) if value is not None
+        ]  # fmt: skip
 
-    def _checked(self, made: tuple[Any, ...], create: bool) -> list[tuple[int, Flow]]:
-        """What backward returned, as cotangents of the inputs."""
-        count = len(self.inputs)
-        while len(made) > count and made[-1] is None:
-            made = made[:-1]
-        if len(made) != count:
+
+def pulled_back(
+    function: type[Function], ctx: FunctionCtx, given: Sequence[Any], results: Sequence[Kind | None],
+    inputs: Sequence[Kind | None], wanted: Sequence[int],
+) -> tuple[Any, ...]:  # fmt: skip
+    """What the user's backward makes of the cotangents `given`: gradients of the inputs, or None; it is checked."""
+    fill = ctx._materialize
+    cotangents = [
+        wrap(zeros(kind)) if t is None and fill and kind is not None else t
+        for t, kind in zip(given, results, strict=True)
+    ]
+    found = function._rule()(ctx, *cotangents)
+    made: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)
+    name, count = _class_of(function).__name__, len(inputs)
+    while len(made) > count and made[-1] is None:
+        made = made[:-1]
+    if len(made) != count:
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {count}, got {len(made)})"
+        )
+    for k, (value, kind) in enumerate(zip(made, inputs, strict=True)):
+        if value is None:
+            continue
+        if kind is None:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(made)})"
+                f"function {name} returned a gradient different from None at position {k + 1}, but the"
+                " corresponding forward input was not a Variable"
             )
-        flows = []
-        for k, (value, kind) in enumerate(zip(made, self.inputs, strict=True)):
-            if value is None:
-                continue
-            if kind is None:
-                raise RuntimeError(
-                    f"function {self.name()} returned a gradient different from None at position {k + 1}, but the"
-                    " corresponding forward input was not a Variable"
-                )
-            if not isinstance(value, Core):
-                raise TypeError(
-                    f"expected Variable or None at position {k + 1} of what {self.name()} returned,"
-                    f" got {type(value).__name__}"
-                )
-            if self.edges[k] is not None:
-                value = fitted(value, kind, self.name(), k)
-            flows.append((k, (value._read(), value._edge() if create and requires(value) else None)))
-        return flows
+        if not isinstance(value, Core):
+            raise TypeError(
+                f"expected Variable or None at position {k + 1} of what {name} returned, got {type(value).__name__}"
+            )
+    return tuple([
+        fitted(value, kind, name, k) if value is not None and kind is not None and k in wanted else value
+        for k, (value, kind) in enumerate(zip(made, inputs, strict=True))
+    ])  # fmt: skip
 
 
 def fitted(value: Any, kind: Kind, name: str, k: int) -> Any:
     """A gradient summed over broadcast axes and converted, so that it has the kind of the input."""
-    have = value._read().kind
+    have = value._kind_of()
     if have.shape != kind.shape:
         lead = len(have.shape) - len(kind.shape)
         fits = lead >= 0 and all(n in (1, m) for n, m in zip(kind.shape, have.shape[lead:], strict=True))
@@ -292,21 +235,51 @@ def _finish(
     if not tracked:
         same = [any(r is t for t in tensors) and all(r is not d for d in ctx._dirty) for r in results]
         return [alias(r) if s else r for r, s in zip(results, same, strict=True)]
+    kinds = [[x._kind_of() if isinstance(x, Core) else None for x in given] for given in (args, results)]
+    if is_joinable(ctx, args, results):
+        _join(cls, ctx, args, results, kinds)
+        return list(results)
     edges = [a._edge() if isinstance(a, Core) else None for a in args]
     node = _class_of(cls)(edges, None)
-    node.ctx, node.function, node.place = ctx, cls, here()
-    node.inputs = [a._read().kind if isinstance(a, Core) else None for a in args]
-    node.results = [r._read().kind if isinstance(r, Core) else None for r in results]
+    node.ctx, node.function, node.place, (node.inputs, node.results) = ctx, cls, here(), kinds
     if watch.lanes:
         node.lanes = tuple([levels_of([r._read()])[0] if isinstance(r, Core) else () for r in results])
     made = [_marked(node, k, r, tensors) for k, r in enumerate(results)]
-    numbers = {id(r): k for k, r in enumerate(results) if isinstance(r, Core)}
     inputs = {id(t) for t in tensors} - {id(d) for d in ctx._dirty}
-    ctx._saved = [
-        None if t is None else Saved(t, None if id(t) in inputs else numbers.get(id(t))) for t in ctx._kept
-    ]
-    ctx._kept, ctx._node = (), ref(node)  # type: ignore[assignment]
+    numbers = zip(ctx._kept, _numbers(ctx, results), strict=True)
+    save(ctx, node, ctx._kept, [None if id(t) in inputs else k for t, k in numbers])
     return made
+
+
+def _numbers(ctx: FunctionCtx, results: Sequence[Any]) -> list[int | None]:
+    """Which result each of the saved tensors is, if it is one."""
+    numbers = {id(r): k for k, r in enumerate(results) if isinstance(r, Core)}
+    return [numbers.get(id(t)) for t in ctx._kept]
+
+
+def _join(
+    cls: type[Function], ctx: FunctionCtx, args: Sequence[Any], results: Sequence[Any], kinds: list[list[Kind | None]]
+) -> None:
+    """Give the results their history as an event of the trace; what is kept beside that holds saved tensors only."""
+    wanted, place = [k for k, needed in enumerate(ctx.needs_input_grad) if needed], here()
+    inputs, made = kinds
+    numbers = _numbers(ctx, results)
+
+    def node_of(joined: Joined, edges: list[Any]) -> FunctionNode:
+        every: list[Any] = [None] * len(inputs)
+        for k, edge in zip(joined.inputs, edges, strict=True):
+            every[k] = edge
+        node = _class_of(cls)(every, None)
+        node.ctx, node.function, node.place, node.inputs, node.results = joined.ctx, cls, place, inputs, made
+        node.joined = joined
+        if joined.ctx._saved is not None:
+            save(joined.ctx, node, joined.saved(), numbers)
+        return node
+
+    def back(joined: Joined, cotangents: Sequence[Any]) -> tuple[Any, ...]:
+        return pulled_back(cls, joined.ctx, cotangents, made, inputs, wanted)
+
+    join(Joined(node_of, back, ctx, wanted), args, results)
 
 
 def _marked(node: FunctionNode, k: int, result: Any, inputs: Sequence[Core]) -> Any:

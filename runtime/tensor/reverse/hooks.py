@@ -65,6 +65,13 @@ def attach(table: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
     return handle
 
 
+def attached_to(tape: Any) -> dict[int, Any]:
+    """What is attached to values of the trace that a tape records, by their numbers."""
+    if tape.attached[0] != tape.serial:
+        tape.attached = tape.serial, {}
+    return tape.attached[1]
+
+
 class Watched:
     """A value of a trace, the result of a node, at whose gradient a backward pauses.
 
@@ -118,4 +125,4 @@ class NodeHooks:
         return not others and all(each.serial == serial for each in self.watched.values())
 
 
-__all__ = ["Hook", "NodeHooks", "RemovableHandle", "Table", "Watched", "attach"]
+__all__ = ["Hook", "NodeHooks", "RemovableHandle", "Table", "Watched", "attach", "attached_to"]

@@ -21,13 +21,13 @@ from weakref import WeakValueDictionary, ref
 
 from ..calls.calls import recorded
 from ..trace.tape import Tape, tapes
-from ..value.cells import Cell
 from ..value.core import Core, wrap
 from ..value.slots import HOOKED
 from .accumulate import keep, tensor_of
 from .backward import Walk, go_on, roots_of, walk
 from .hook_calls import call_posts, checked
-from .hooks import RemovableHandle, Watched
+from .hooks import RemovableHandle, Watched, attached_to
+from .joined import Joined
 from .modes import mode
 from .nodes import Node
 
@@ -51,7 +51,10 @@ def _look_again(known: ref[Core]) -> None:
         _hooked.pop(id(leaf), None)
         tapes.tape.blur()
 
-BEFORE, AFTER, RESULT = "before", "after", "result"
+BEFORE, AFTER, RESULT, FUNCTION = "before", "after", "result", "function"
+
+WATCHED_AT = -1
+"""What watches value n is attached at -1 - n, beside the call of a Function of which it is a result."""
 
 
 class BackwardParts:
@@ -68,19 +71,24 @@ class BackwardParts:
 
 NOT_RUN: Any = object()
 
+WHERE: dict[type, str] = {Watched: RESULT, Joined: FUNCTION}
+
 
 def _carry(root: Any, level: int) -> Any:
     """Carry the cotangent of a scalar back until hooks of a leaf are to run; the gradient that arrives there."""
     parts, task = _parts(), set[Node]()
-    parts.walks[level:] = [(walk(roots_of([root], [None], False), False, False, None, False, {}, task), task)]
+    parts.walks[level:] = [(walk(roots_of([root], [None], False), False, False, None, False, {}, task, True), task)]
     return _until_pause(parts, level, None)
 
 
 def _carry_on(made: Any, level: int) -> Any:
-    """Go on after a pause, with the gradient that hooks have made of what arrived at the leaf; None after its hooks."""
+    """Go on after a pause, with the gradient that hooks have made of what arrived; None after the hooks of a leaf, and
+    after a Function those of its arguments."""
     tape = tapes.tape
     if tape.call is None and tape.again is None:
         tape.catch_up()
+    if isinstance(made, tuple):
+        return _until_pause(_parts(), level, [(k, (t._read(), None)) for k, t in enumerate(made) if t is not None])
     return _until_pause(_parts(), level, None if made is None else (made._read(), None))
 
 
@@ -91,7 +99,7 @@ def _parts() -> BackwardParts:
     return tape.parts
 
 
-def _until_pause(parts: BackwardParts, level: int, flow: tuple[Cell, None] | None) -> Any:
+def _until_pause(parts: BackwardParts, level: int, flow: Any) -> Any:
     steps, task = parts.walks[level]
     before, outer, mode.enabled, mode.task = mode.enabled, mode.task, False, task
     try:
@@ -102,26 +110,21 @@ def _until_pause(parts: BackwardParts, level: int, flow: tuple[Cell, None] | Non
         parts.paused = None
         return None
     at, arrived = pause
-    where = RESULT if type(at) is Watched else AFTER if arrived is None else BEFORE
+    where = WHERE.get(type(at)) or (AFTER if arrived is None else BEFORE)
     tape: Any = tapes.tape
     if tape.call is not None:
         tape.call.pauses_at(_number_of(tape, at), where)
     parts.paused = at, where
+    if where is FUNCTION:
+        return tuple([None if each is None else tensor_of(each) for each in arrived])  # type: ignore[union-attr]
     return None if arrived is None else tensor_of(arrived)
 
 
 def _number_of(tape: Tape, at: Any) -> int | None:
     """The value of the trace at which a walk pauses, if it is one."""
-    if type(at) is Watched:
+    if type(at) in WHERE:
         return at.number if at.serial == tape.serial else None
     return at._number if at._serial == tape.serial and tape.value(at._number) is at else None
-
-
-def watched_of(tape: Tape) -> dict[int, Watched]:
-    """What is attached to results of the trace that the tape records, by their numbers."""
-    if tape.watched[0] != tape.serial:
-        tape.watched = tape.serial, {}
-    return tape.watched[1]
 
 
 def watch_result(t: Core) -> Watched | None:
@@ -130,25 +133,25 @@ def watch_result(t: Core) -> Watched | None:
     n = t._number
     if t._serial != tape.serial or n >= tape.count or tape.value(n) is not t or tape.depth or tape.again is not None:
         return None
-    watched = watched_of(tape)
-    if n not in watched:
-        watched[n] = Watched(tape.serial, n)
+    attached = attached_to(tape)
+    number = WATCHED_AT - n
+    if number not in attached:
+        attached[number] = Watched(tape.serial, n)
         WATCH(t)
-    return watched.get(n)
+    return attached.get(number)
 
 
 def _watch(result: Any) -> None:
     """Hang on the node of a result what watches it."""
     tape: Any = tapes.tape
     under, home = (tape.call, tape) if tape.again is None else (tape.again.call, tape.again.tape)
-    known = watched_of(home)
+    known = attached_to(home)
     node = result._node
     hooks = node.hooked()
     if under is None:  # the call is no event, so it is the node that backward must look at
-        known.pop(result._number, None)
+        known.pop(WATCHED_AT - result._number, None)
     else:
-        n = under.arguments[0]
-        hooks.watched[result._index] = known[n]
+        hooks.watched[result._index] = known[WATCHED_AT - under.arguments[0]]
 
 
 CARRY, CARRY_ON, WATCH = (recorded(part, exact=True, in_parts=True) for part in (_carry, _carry_on, _watch))
@@ -156,16 +159,20 @@ CARRY, CARRY_ON, WATCH = (recorded(part, exact=True, in_parts=True) for part in 
 
 def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a backward could be done in parts, and has been: of a scalar, once, where tensors have hooks."""
-    watched = tape.watched[1] if tape.watched[0] == tape.serial else None
-    if not (_hooked or watched) or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
+    attached = tape.attached[1] if tape.attached[0] == tape.serial else None
+    if not (_hooked or attached) or kwargs or len(args) != 1 or tape.state.blurred or tape.again is not None:
         return False
     here = [t for t in list(_hooked.values()) if t._serial == tape.serial]
-    results = list(watched.values()) if watched else []
-    tables = [t._hooks or {} for t in here] + [each.hooks for each in results]
-    hooks = [hook for table in tables for hook in table.values()]
-    if not tables or any(getattr(hook, "needs_nodes", False) for hook in hooks):  # such as ask which nodes it comes to
+    attachments = list(attached.values()) if attached else []
+    results = [each for each in attachments if type(each) is Watched]
+    hooks = [hook for t in here for hook in (t._hooks or {}).values()]
+    hooks += [hook for each in results for hook in each.hooks.values()]
+    asks = any(getattr(hook, "needs_nodes", False) for hook in hooks)  # such as which nodes backward comes to
+    if asks or not (here or attachments):
         return False
-    if any((t := each.keeper()) is not None and t._number != each.number for each in results):  # written to since
+    calls = [each for each in attachments if type(each) is Joined]
+    moved = any((t := each.keeper()) is not None and t._number != each.number for each in results)
+    if moved or not all(each.is_as_saved() for each in calls):  # what was written to since
         tape.catch_up()
         return False
     root = args[0]
@@ -193,6 +200,8 @@ def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) 
         if where is AFTER:
             call_posts(at)
             made = None
+        elif where is FUNCTION:
+            made = at.pull(made)
         else:
             for hook in list(((at.hooks if where is RESULT else at._hooks) or {}).values()):
                 new = hook(made)
@@ -205,11 +214,15 @@ def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) 
 
 
 def _pause_of(tape: Tape, parts: BackwardParts) -> Any:
-    """Where the last part has paused: at a watched result, or at a leaf, before its hooks or after."""
+    """Where the last part has paused: at a watched result, at a Function, or at a leaf, before its hooks or after."""
     if parts.paused is not NOT_RUN:
         return parts.paused
     n, where = tape.state.event.template.pause or (None, None)
-    return None if n is None else (watched_of(tape)[n] if where is RESULT else tape.value(n), where)
+    if n is None:
+        return None
+    if where in (RESULT, FUNCTION):
+        return attached_to(tape)[n if where is FUNCTION else WATCHED_AT - n], where
+    return tape.value(n), where
 
 
 __all__ = ["back_in_parts", "note_hooks", "watch_result"]

@@ -76,6 +76,8 @@ class Node:
     place: Place | None
     #: the levels of `lanes` in which each result has another value for each example, if there are any
     lanes: tuple[tuple[Any, ...], ...]
+    #: the call of a user's Function that the node is of, if that is an event of a trace
+    joined: Any = None
     #: a tensor of a cell and its edge; what tensors are is known above
     present: ClassVar[Callable[[Cell, Edge | None], Any]]
     #: `record` for cells with tangents, which is known above, too

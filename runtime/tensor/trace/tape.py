@@ -53,7 +53,7 @@ class Tape(TapeBase):
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
-    parts    backwards that are done in part; watched the serial of a trace and its values where they pause: in_parts.py
+    parts    backwards that are done in part; attached a trace's serial, and what is attached to its values: in_parts.py
     busy     its thread makes nodes, and must find the trace as it was when it lets go of the lock
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
@@ -73,7 +73,7 @@ class Tape(TapeBase):
         self.owner = threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()
-        self.failed, self.parts, self.watched = 0, None, (0, dict[int, Any]())
+        self.failed, self.parts, self.attached = 0, None, (0, dict[int, Any]())
         self.call: Any = None
         self.again: Any = None
         self.looked: Any = NOT_LOOKED
@@ -92,8 +92,8 @@ class Tape(TapeBase):
 
     def _begun(self) -> None:
         self.noded = self.goes_on = False
-        if self.done or self.journal:
-            self.done, self.journal = set(), []
+        if self.done or self.journal or self.attached[1]:
+            self.done, self.journal, self.attached = set(), [], (0, {})
 
     # ---- values
 
@@ -202,7 +202,7 @@ class Tape(TapeBase):
         After a training `step` the trace goes on where history is left that backward has not used up.
         """
         if self.call is None and not self.noded and self.rerun(forest.root, False) is True:
-            return self._begun() if self.goes_on or self.done or self.journal else None
+            return self._begun() if self.goes_on or self.done or self.journal or self.attached[1] else None
         with self.lock:
             if not self.count:
                 return

@@ -1,0 +1,3 @@
+"""Options of a loss under their older path."""
+
+from pullback.runtime.nn.functional.loss_options import *  # noqa: F403
