@@ -105,3 +105,20 @@ assert gc.isenabled() is {collects}
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_is_loaded_is_old_at_once(frozen: bool) -> None:
+    """The next collection of young objects looks at nothing of it; what the program has frozen stays frozen."""
+    code = f"""
+import gc
+{"gc.freeze()" if frozen else ""}
+before = gc.get_freeze_count()
+import pullback
+pullback.grad
+assert bool(before) == {frozen} and 0.9 * before <= gc.get_freeze_count() <= before
+young = len(gc.get_objects(0)) + len(gc.get_objects(1))
+assert {frozen} or young < 5000, young
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not done.returncode, done.stderr
