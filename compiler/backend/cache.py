@@ -42,7 +42,9 @@ ABANDONED = 3600
 WRITES_PER_SWEEP = 64
 """How many files are written between two looks at the folder's size."""
 
-SILENT = {"dump", "dump_to", "time", "check", "reference", "level", "cache", "cache_dir", "progress"}
+SILENT = {
+    "dump", "dump_to", "time", "check", "reference", "level", "cache", "cache_dir", "progress", "log", "traceback",
+}
 """Settings that change no code; the level is part of a key by itself."""
 
 

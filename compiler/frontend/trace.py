@@ -15,16 +15,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import Dim, Type
-from ..later import later
 from ..ops.require import Warned, untold
 from . import tracing, tree
 from .array import Array
 from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
-from .capture.source import code_of, needs_walk
+from .capture import needs_walk, walk
+from .capture.source import code_of
 from .complexes import as_computed
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .patched.patches import patched
@@ -38,11 +38,6 @@ from .state.frozen import check_unchanged, unless_drawn
 from .state.outside import Outside
 from .state.reading import Hidden
 from .tracing import Tracing, running
-
-if TYPE_CHECKING:
-    from .capture import walk as walking
-else:
-    walking = later(__package__, ".capture.walk")
 
 Values = tuple[Sequence[Any], Execute]
 
@@ -275,11 +270,6 @@ def run(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwarg
                 untold(error)  # its text may have been made of stand-ins
             raise
         raise refusal from None
-
-
-def walk(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Walk the function: most need no walk, and so no walker."""
-    return walking.walk(now, function, args, kwargs)
 
 
 def _params(
