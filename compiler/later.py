@@ -10,6 +10,7 @@ looks into compiled functions, is half of this package and takes half of the tim
 """
 
 import gc
+import os
 import sys
 from importlib import import_module
 from importlib.util import resolve_name
@@ -64,5 +65,8 @@ def later(package: str | None, name: str) -> Any:
     """What stands for the module that `from package import name` would load."""
     return _Later(resolve_name(name, package))
 
+
+if hasattr(os, "register_at_fork"):  # what is half loaded by a thread that a child has not stays so there
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 __all__ = ["later", "load"]

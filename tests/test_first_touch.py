@@ -5,6 +5,7 @@ Who wins a race is a matter of luck, so what keeps them apart is looked at too: 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -160,3 +161,23 @@ def test_what_is_loaded_later_knows_nothing_that_traces_replace() -> None:
     """It may be loaded amid a trace: by its own name it would keep what stands for `print` until that ends."""
     done = subprocess.run([sys.executable, "-c", BOUND], capture_output=True, text=True, timeout=120)
     assert done.stdout == "True True\n", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_is_forked_amid_a_load_can_load(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.5)\nwhole = True\n")
+    code = """
+import os, sys, threading, time
+from pullback.compiler.later import load
+threading.Thread(target=load, args=("slow",)).start()
+while "slow" not in sys.modules:
+    time.sleep(0.01)
+child = os.fork()
+if not child:
+    os._exit(0 if load("slow").whole and load("pullback.compiler.ir.graph") else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, env=env)
+    assert done.stdout == "0\n", done.stderr
