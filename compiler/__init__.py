@@ -3,6 +3,8 @@
 Its floors, each importing only from those to its left:
 
     settings -> ir -> loops -> ops -> passes -> lowering -> backend -> frontend -> here
+
+What is on disk needs no lowering and no LLVM text: those are loaded `later`.
 """
 
 if __name__.partition(".")[0] != "pullback":

@@ -25,6 +25,9 @@ T = TypeVar("T")
 STAGES = ("graph", "adjoint", "optimized", "loops", "llvm", "asm")
 """What can be printed of a function, in the order in which it is made."""
 
+TOPICS = ("forms", "cache", "stages")
+"""What can be logged: why a function was compiled, whether its code was on disk, and how long each stage took."""
+
 _overrides: ContextVar[Mapping[str, str]] = ContextVar("overrides", default=MappingProxyType({}))
 
 
@@ -92,6 +95,12 @@ def _one_of(*numbers: int) -> Callable[[str], int]:
     return read
 
 
+def _traceback(text: str) -> bool:
+    if text not in ("short", "full", ""):
+        raise ValueError
+    return text == "full"
+
+
 def _level(text: str) -> int | None:
     return None if text in ("auto", "") else _one_of(0, 1, 2, 3)(text)
 
@@ -142,6 +151,14 @@ class Settings:
     progress = Setting(
         "PULLBACK_PROGRESS", "1", _switch, "0 or 1",
         "show on a terminal what is being compiled when that takes longer than a second",
+    )
+    log = Setting(
+        "PULLBACK_LOG", "", _subset_of(*TOPICS), f"a comma list of {', '.join(TOPICS)}",
+        "what to log to standard error: the loggers pullback.forms and so on of `logging` have it in any case",
+    )
+    traceback = Setting(
+        "PULLBACK_TRACEBACK", "short", _traceback, "short or full",
+        "whether frames of pullback's own are in the tracebacks of errors: not in short ones",
     )
     vector_bits = Setting(
         "PULLBACK_VECTOR_BITS", "0", _one_of(0, 128, 256, 512), "0, 128, 256 or 512",

@@ -1,7 +1,7 @@
-"""What can be seen between stages: dumps of each stage, the time it took, and a line on the terminal if that is long.
+"""What can be seen between stages: dumps of each stage, the time it took, what is logged, and a line on the terminal.
 
 `PULLBACK_DUMP` says what to print, `PULLBACK_DUMP_TO` where to keep it, `PULLBACK_TIME` whether to
-print times. Nothing is made into text unless it is wanted.
+print times, `PULLBACK_LOG` what to log. Nothing is made into text unless it is wanted.
 
     pullback: compiling loss: lowering, 3 s
 
@@ -10,6 +10,7 @@ print times. Nothing is made into text unless it is wanted.
     ...
 """
 
+import logging
 import re
 import sys
 import threading
@@ -19,7 +20,9 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-from .settings import STAGES, settings
+from .settings import STAGES, TOPICS, settings
+
+LOGGERS = {topic: logging.getLogger(f"pullback.{topic}") for topic in TOPICS}
 
 
 def wants(stage: str) -> bool:
@@ -59,8 +62,18 @@ class timed:
         spent = 1e3 * (perf_counter() - self.start)
         if self.into is not None:
             self.into[self.stage] = self.into.get(self.stage, 0.0) + spent
+        log("stages", self.of, "%s took %.3f ms", self.stage, spent)
         if settings.time:
             print(f"-- {_title(self.stage, self.of)}: {spent:.3f} ms --", file=sys.stderr, flush=True)
+
+
+def log(topic: str, of: str, said: str, *facts: object) -> None:
+    """Log what has happened to the function `of`; a record has it as `function`, and it before the facts as `args`."""
+    if topic in settings.log:
+        print(f"pullback.{topic}: {of}: {said % facts}", file=sys.stderr, flush=True)
+    logger = LOGGERS[topic]
+    if logger.isEnabledFor(logging.INFO):
+        logger.info(f"%s: {said}", of, *facts, extra={"function": of})
 
 
 def _printed(stage: str) -> bool:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from . import solvers  # noqa: F401  # registers what SciPy's solvers mean
 from .check import check
@@ -40,13 +40,15 @@ from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit
 from .compiled.foreign import CFunction
 from .compiled.function import Function
-from .compiled.report import Memory, Report
 from .compiled.sizes import Rule
-from .compiled.sparsity import Pattern
-from .inspect.diagnosis import Diagnosis
-from .inspect.profile import Profile
-from .inspect.text import Text
 from .limits import bytes_of
+
+if TYPE_CHECKING:
+    from .compiled.report import Memory, Report
+    from .compiled.sparsity import Pattern
+    from .inspect.diagnosis import Diagnosis
+    from .inspect.profile import Profile
+    from .inspect.text import Text
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -332,3 +332,18 @@ def test_text_is_compiled_once(folder, monkeypatch):
         cache.kept_object(text)
     with pytest.raises(TypeError):
         cache.kept_object(text, 1)
+
+
+def test_a_process_that_finds_its_code_loads_nothing_that_makes_code(monkeypatch):
+    monkeypatch.setenv("PULLBACK_LEVEL", "0")
+    program = """
+import sys, numpy as np
+from pullback import grad
+print(grad(lambda w, x: np.sum(np.tanh(x @ w)))(np.ones((1000, 60)), np.ones((600, 1000))).sum())
+makers = ("lowering", "backend.stages", "backend.emit", "gemm.modules", "compiled.report")
+print([m for m in sys.modules if m.startswith("pullback.") and any(each in m for each in makers)])
+"""
+    run = [sys.executable, "-c", program]
+    outs = [subprocess.run(run, capture_output=True, text=True, timeout=120).stdout.splitlines() for _ in range(2)]
+    assert "pullback.compiler.lowering.program" in outs[0][1] and outs[1][1] == "[]"
+    assert outs[0][0] == outs[1][0]

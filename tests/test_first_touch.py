@@ -5,6 +5,7 @@ Who wins a race is a matter of luck, so what keeps them apart is looked at too: 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +106,78 @@ assert gc.isenabled() is {collects}
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_is_loaded_is_old_at_once(frozen: bool) -> None:
+    """The next collection of young objects looks at nothing of it; what the program has frozen stays frozen."""
+    code = f"""
+import gc
+{"gc.freeze()" if frozen else ""}
+before = gc.get_freeze_count()
+import pullback
+pullback.grad
+assert bool(before) == {frozen} and 0.9 * before <= gc.get_freeze_count() <= before
+young = len(gc.get_objects(0)) + len(gc.get_objects(1))
+assert {frozen} or young < 5000, young
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not done.returncode, done.stderr
+
+BOUND = r"""
+import re, sys
+from importlib import import_module
+from pathlib import Path
+import pullback
+pullback.grad
+from pullback.compiler.frontend.patched.patches import patched
+from pullback.compiler.frontend.state.impure import replaced
+before = set(sys.modules)
+originals = {id(getattr(*place)): place for each in (patched, replaced) for place in each._meanings}
+root = Path(pullback.__file__).resolve().parent.parent.parent
+for file in [*root.glob("compiler/**/*.py"), *root.glob("runtime/**/*.py")]:
+    package = ".".join(["pullback", *file.relative_to(root).parts[:-1]])
+    for found in re.finditer(r'later\(__\w+__, "([.\w]+)"\)', file.read_text(encoding="utf-8")):
+        if file.name != "later.py":
+            import_module(found[1], package)
+
+def look(value, path, depth=0):
+    if id(value) in originals:
+        print(path, originals[id(value)][1])
+    elif depth < 4 and isinstance(value, (dict, list, tuple, set, frozenset)):
+        for each in (*value, *value.values()) if isinstance(value, dict) else value:
+            look(each, path, depth + 1)
+
+found = [name for name in sys.modules if name not in before and name.startswith("pullback")]
+for name in found:
+    for key, value in vars(sys.modules[name]).items():
+        if not key.startswith("__"):
+            look(value, f"{name}.{key}")
+print(len(found) > 80, len(originals) > 50)
+"""
+
+
+def test_what_is_loaded_later_knows_nothing_that_traces_replace() -> None:
+    """It may be loaded amid a trace: by its own name it would keep what stands for `print` until that ends."""
+    done = subprocess.run([sys.executable, "-c", BOUND], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True True\n", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_is_forked_amid_a_load_can_load(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.5)\nwhole = True\n")
+    code = """
+import os, sys, threading, time
+from pullback.compiler.later import load
+threading.Thread(target=load, args=("slow",)).start()
+while "slow" not in sys.modules:
+    time.sleep(0.01)
+child = os.fork()
+if not child:
+    os._exit(0 if load("slow").whole and load("pullback.compiler.ir.graph") else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, env=env)
+    assert done.stdout == "0\n", done.stderr

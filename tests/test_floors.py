@@ -15,7 +15,7 @@ import pytest
 
 from pullback.compiler.settings import SETTINGS
 
-FLOORS = ("settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend", "frontend")
+FLOORS = ("later", "settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend", "frontend")
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""
 
 OPTIONAL = {"platformdirs", "sympy", "scipy", "sklearn", "safetensors", "torch", "jax"}
@@ -188,13 +188,27 @@ def nothing_runs_text_or_unpickles(house: House) -> Iterator[str]:
             if target.split(".")[0] in UNSAFE:
                 yield source.at(node, f"imports {target}")
         unsafe = {"eval", "exec", "__import__"}
-        if source not in house.face:
+        if source not in house.face and source.name != "compiler.later":
             unsafe |= {"import_module"}
         for node in source.nodes:
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
                 yield source.at(node.value, "allow_pickle")
             if isinstance(node, ast.Name) and node.id in unsafe:
                 yield source.at(node, f"uses {node.id}")
+
+
+def what_is_loaded_later_is_imported_for_type_checkers(house: House) -> Iterator[str]:
+    """So that it stands where imports stand, and the other rules see it."""
+    for source in house.inside:
+        seen = {target for node, target in house.imports(source) if node in source.unseen}
+        parts = source.name.split(".")
+        for node in source.nodes if source.name != "compiler.later" else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
+                name = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
+                level = len(str(name)) - len(str(name).lstrip("."))
+                target = ".".join([*parts[: len(parts) + source.package - level], str(name).lstrip(".")])
+                if node in source.hidden or not name or target not in seen:
+                    yield source.at(node, f"loads {target} later, which is not imported for type checkers")
 
 
 def files_and_functions_are_short(house: House) -> Iterator[str]:
@@ -292,6 +306,7 @@ RULES: list[Rule] = [
     imports_hide_only_what_is_optional,
     only_settings_reads_the_environment,
     nothing_runs_text_or_unpickles,
+    what_is_loaded_later_is_imported_for_type_checkers,
     files_and_functions_are_short,
     modules_say_what_they_know,
     nothing_is_put_off,
@@ -323,6 +338,7 @@ SOUND = {
     "runtime/__init__.py": "",
     "runtime/tensor.py": "from ..compiler.ops import one",
     "runtime/modes.py": "if TYPE_CHECKING:\n    import torch\n    from . import later",
+    "runtime/late.py": "if TYPE_CHECKING:\n    from . import tensor\nelse:\n    tensor = later(__package__, '.tensor')",
     "runtime/later.py": "from .modes import no_grad",
     "runtime/pullback/__init__.py": "from pullback.runtime import tensor",
 }
@@ -352,6 +368,8 @@ PLANTED: list[tuple[Rule, str, str]] = [
     (nothing_runs_text_or_unpickles, "runtime/tensor.py", "x = exec"),
     (nothing_runs_text_or_unpickles, "runtime/tensor.py", "import_module('x')"),
     (nothing_runs_text_or_unpickles, "runtime/tensor.py", "np.load(f, allow_pickle=True)"),
+    (what_is_loaded_later_is_imported_for_type_checkers, "runtime/tensor.py", "one = later(__package__, '.one')"),
+    (what_is_loaded_later_is_imported_for_type_checkers, "runtime/tensor.py", "one = later(__package__, name)"),
     (files_and_functions_are_short, "runtime/tensor.py", "pass\n" * (FILE + 1)),
     (files_and_functions_are_short, "runtime/tensor.py", "def f():\n" + "    pass\n" * FUNCTION),
     (nothing_is_put_off, "examples/one.py", "# TO" + "DO"),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pullback.compiler.backend import gemm, machine, process, threads
+from pullback.compiler.backend.gemm import modules
 from pullback.compiler.backend.gemm.batch import batched
 from pullback.compiler.backend.gemm.pack import copies
 from pullback.compiler.backend.gemm.text import KEPT, single, text
@@ -72,7 +73,7 @@ class Spread:
 @functools.cache
 def _alone(dtype: str, bits: int, fma: bool = True, cpu: str = "") -> Linked:
     """A module that runs its chunks one after another."""
-    objects = machine.compile_object(gemm.standalone(dtype, bits, fma), 2, cpu)
+    objects = machine.compile_object(modules.standalone(dtype, bits, fma), 2, cpu)
     return link(objects, process.allocator_symbols(), (single(dtype), batched(dtype)))
 
 
@@ -210,7 +211,8 @@ def test_special_values_reach_their_row_and_column_only(dtype, rng):
 _AT_THE_EDGE = """
 import ctypes, itertools, mmap, sys
 import numpy as np
-from pullback.compiler.backend import gemm, machine, process
+from pullback.compiler.backend import machine, process
+from pullback.compiler.backend.gemm import modules
 from pullback.compiler.backend.gemm.pack import copies
 from pullback.compiler.backend.gemm.text import single
 from pullback.compiler.backend.module import link
@@ -234,7 +236,7 @@ def fenced(values, at_end):
 keep = []
 rng = np.random.default_rng(0)
 for dtype, bits in itertools.product(("f32", "f64"), (128, 256, 512)):
-    objects = machine.compile_object(gemm.standalone(dtype, bits, True), 2)
+    objects = machine.compile_object(modules.standalone(dtype, bits, True), 2)
     linked = link(objects, process.allocator_symbols(), (single(dtype),))
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     kinds = (word, word, word, pointer, word, word, pointer, word, word, pointer, word)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +39,19 @@ def test_every_part_counts(change: tuple[str, str]) -> None:
     assert graph_key(parse(text)) != graph_key(parse(text.replace(*change)))
     named = text.replace("%0", "%hint").replace("sin %a", "sin %a  # here.py:3")
     assert graph_key(parse(text)) == graph_key(parse(named))
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    """Hashes of texts are not: no order may come from a set."""
+    program = (
+        "import hashlib\nfrom pullback.compiler.ir.key import graph_key\nfrom pullback.compiler.ir.text import parse\n"
+        "from tests.fuzz import inputs\n"
+        "print([hashlib.sha256(graph_key(parse(text)) or b'').hexdigest() for text in inputs.TEXTS])\n"
+    )
+    root = Path(__file__).resolve().parent.parent
+    made = set()
+    for seed in "012":
+        env = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        run = [sys.executable, "-c", program]
+        made.add(subprocess.run(run, capture_output=True, text=True, env=env, check=True, timeout=120).stdout)
+    assert len(made) == 1

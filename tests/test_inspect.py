@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import os
 import pickle
+import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +280,20 @@ def test_run_makes_numbers_and_gradients(file: str, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.strip()
     assert main(["explore", file, "--args", "f64[3],f64", "--to", str(tmp_path / "page.html")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "page.html") and (tmp_path / "page.html").is_file()
+
+
+def test_code_is_folded_below_its_lines_in_html() -> None:
+    f = jit(lambda x: np.sum(np.tanh(np.sin(x)) < 0.5))
+    for stage in ("llvm", "asm"):
+        text = f.ir(stage, np.ones(9))
+        runs = text.runs()
+        assert [k for run in runs for k in range(run.first, run.last)] == list(range(len(text.splitlines())))
+        folded = [run for run in runs if run.place is not None]
+        html = text._repr_html_()
+        assert folded and html.count("<details open><summary") == len(folded) and "| f = jit(lambda x: np.sum(" in html
+        for run in folded:
+            assert set(text.places[run.first : run.last]) <= {run.place, None}
+        plain = re.sub(r"<summary.*?</summary>", "", html).replace("</details>", "\n").replace("</div>", "\n")
+        shown = unescape(re.sub(r"<[^>]*>", "", plain))
+        assert [line for line in shown.splitlines() if line] == [line for line in text.splitlines() if line]
+    assert "<details" not in f.ir("graph")._repr_html_()

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUP = PROJECT["tool"]["setuptools"]
 FACE = ROOT / "runtime" / "pullback"
+PAGES = "pullback.docs.errors"  # of text only
 BUILTINS = sorted(set(dir(builtins)) & set(vars(pullback)["_WHERE"]))
 HEAVY = ("sympy", "scipy", "sklearn", "torch", "jax", "asyncio", "importlib.metadata")
 
@@ -45,7 +46,7 @@ def test_the_package_list_is_the_tree() -> None:
         assert (path.parent / "__init__.py").is_file(), f"{path.parent} has no __init__.py"
         inside = path.parent.relative_to(FACE if path.is_relative_to(FACE) else ROOT)
         tree.add(".".join(["pullback", *inside.parts]))
-    assert sorted(tree) == sorted(SETUP["packages"])
+    assert sorted({*tree, PAGES}) == sorted(SETUP["packages"])
 
 
 def test_dependencies_are_four() -> None:
@@ -158,7 +159,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("checkout")
     for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    for name in ("compiler", "runtime", "tests"):
+    for name in ("compiler", "docs", "runtime", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     python("-m", "build", "--no-isolation", "--outdir", "dist", cwd=copy)
     return copy / "dist"
@@ -168,8 +169,9 @@ def test_wheel_and_sdist_hold_the_packages(shipped: Path) -> None:
     """The wheel is built from the sdist, so what one lacks the other lacks."""
     (wheel,), (sdist,) = shipped.glob("*.whl"), shipped.glob("*.tar.gz")
     assert wheel.name == f"pullback-{pullback.__version__}-py3-none-any.whl"
-    want = {f"{name.replace('.', '/')}/__init__.py" for name in SETUP["packages"]}
-    want |= {"pullback/py.typed", "pullback/__main__.py", "pullback/runtime/inspect/explorer.html"}
+    want = {f"{name.replace('.', '/')}/__init__.py" for name in SETUP["packages"] if name != PAGES}
+    want |= {f"{PAGES.replace('.', '/')}/trace-error.md", "pullback/py.typed", "pullback/__main__.py"}
+    want.add("pullback/runtime/inspect/explorer.html")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert want <= names
     assert {name.split("/")[0] for name in names} == {
@@ -199,6 +201,8 @@ def test_the_wheel_works_without_the_checkout(shipped: Path, tmp_path: Path) -> 
     for command in ([str(fresh), "-m", "pullback"], [str(fresh.with_name("pullback"))]):
         done = subprocess.run([*command, "env"], capture_output=True, text=True, timeout=60)
         assert done.stdout.split()[:2] == ["pullback", pullback.__version__], done.stderr
+    page = python("-m", "pullback", "explain", "KernelError", cwd=tmp_path, executable=fresh)
+    assert page.startswith("# KernelError")
 
 
 def test_the_command_line_prints_the_settings(

@@ -24,8 +24,9 @@ _FIRST = 900_000
 """The first number of the metadata that is added: no other has so high a one."""
 
 
-def annotated(lowered: Callable[[], Program], name: str, loops: str, llvm: str) -> tuple[str, str]:
-    """The text of a loop program and its LLVM text, which are these, with lines."""
+def annotated(lowered: Callable[[], Program], name: str, made: Program, llvm: str) -> tuple[str, str]:
+    """The text of a loop program and its LLVM text, with lines; `lowered` makes the same program once more."""
+    loops = show_program(made)
     with noted():
         program = lowered()
         shown, emitted = show_program(program), emit(program, name, has_fma()).text

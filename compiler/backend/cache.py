@@ -21,7 +21,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,7 +42,9 @@ ABANDONED = 3600
 WRITES_PER_SWEEP = 64
 """How many files are written between two looks at the folder's size."""
 
-SILENT = {"dump", "dump_to", "time", "check", "reference", "level", "cache", "cache_dir", "progress"}
+SILENT = {
+    "dump", "dump_to", "time", "check", "reference", "level", "cache", "cache_dir", "progress", "log", "traceback",
+}
 """Settings that change no code; the level is part of a key by itself."""
 
 
@@ -118,14 +120,20 @@ def write(key: str, objects: bytes, facts: Mapping[str, Any] | None = None) -> N
 
 def kept_object(text: str, level: int = 0) -> bytes:
     """The object of LLVM text: from disk if it is there, else made and kept."""
-    key = key_of("text", str(level), text) if enabled() else ""
+    return kept(lambda: (text, ()), level, "text", text)[0]
+
+
+def kept(make: Callable[[], tuple[str, Sequence[str]]], level: int, *parts: str) -> tuple[bytes, Sequence[str]]:
+    """The object of the LLVM text that `make` makes of `parts`, and the names that it tells with it, likewise."""
+    key = key_of(*parts, str(level)) if enabled() else ""
     found = read(key) if key else None
-    if found is not None:
-        return found.objects
+    if found is not None and "names" in found.facts:
+        return found.objects, found.facts["names"]
+    text, names = make()
     objects = compile_object(text, level)
     if key:
-        write(key, objects)
-    return objects
+        write(key, objects, {"names": names})
+    return objects, names
 
 
 def folder() -> Path | None:
@@ -228,5 +236,6 @@ def _remove(path: Path) -> None:
 
 
 __all__ = [
-    "Stored", "clear", "contents", "enabled", "folder", "kept_object", "key_of", "read", "sweep", "verify", "write",
+    "Stored", "clear", "contents", "enabled", "folder", "kept", "kept_object", "key_of", "read", "sweep", "verify",
+    "write",
 ]

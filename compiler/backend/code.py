@@ -83,6 +83,8 @@ class Code:
                 self._stored = cache.read(self._place(self._first))
             if self._stored is not None and not {*Facts._fields, "plan"} < set(self._stored.facts):
                 self._stored = None
+        if self._kept:
+            watch.log("cache", self.name, "found on disk" if self._stored is not None else "not found on disk")
         if self._stored is None:
             self.level, self.calls = self._plan()
             self._made  # noqa: B018 - it is made by asking for it

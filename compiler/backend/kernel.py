@@ -1,108 +1,84 @@
-"""From a graph to native code in memory."""
+"""From a graph to native code in memory, found on disk or made (`stages`)."""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import watch
-from ..ir.graph import Graph, Op, evaluate
+from ..ir.graph import Graph
 from ..ir.key import graph_key
 from ..ir.primitive import REGISTRY
 from ..ir.text import show
 from ..ir.types import Type
-from ..ir.verify import verify
-from ..lowering import lower
-from ..lowering.nests.roots import is_long
-from ..lowering.program import Program, Site
-from ..lowering.show import show_program
-from ..ops.contract import contract
-from ..ops.control import loop
-from ..ops.convolve import correlate
-from ..ops.external import external
-from ..passes import optimize
+from ..later import later
 from ..settings import settings
 from . import blas, cache, gemm, pool, process, threads, tiers
-from .annotated import annotated, annotated_assembly
 from .code import Code, Facts
-from .emit import EmittedKernel, emit
 from .entries.calls import launcher
 from .entries.runner import Run, runner
-from .machine import has_fma, vector_bits
+from .machine import vector_bits
 
-CHECKED = 100_000
-"""Nanoseconds up to which a function with loops is run by the reference executor to check a pass."""
+if TYPE_CHECKING:
+    from ..lowering.program import Program, Site
+    from . import annotated, stages
+    from .emit import EmittedKernel
+    from .stages import Stages
+else:
+    annotated, stages = later(__package__, ".annotated"), later(__package__, ".stages")
 
 
-class Stages:
-    """A graph on its way to text; each stage is made when it is asked for, and `times` has its milliseconds."""
+class Start:
+    """A graph that is to be compiled, and what its text depends on beside it; `times` has the stages' milliseconds."""
 
-    def __init__(self, graph: Graph, title: str, optimised: bool = False) -> None:
-        self.source, self.title, self.name, self._optimised = graph, title, _symbol(title), optimised
+    def __init__(self, graph: Graph, title: str) -> None:
+        self.graph, self.title, self.name = graph, title, _symbol(title)
         self.times: watch.Times = {}
-        self._bits = settings.vector_bits or vector_bits()
-        self._called = gemm.least_called() if blas.symbols() else 0
-        self._checked = bool(settings.check)
+        self.bits = settings.vector_bits or vector_bits()
+        self.called = gemm.least_called() if blas.symbols() else 0
+        self.checked = bool(settings.check)
 
     def key(self) -> tuple[str | bytes, ...] | None:
         """What the text depends on, settings and machine aside; None if on functions of this process, too."""
-        graph = graph_key(self.source)
-        return None if graph is None else ("kernel", str(self._bits), str(self._called), self.name, graph)
+        graph = graph_key(self.graph)
+        return None if graph is None else ("kernel", str(self.bits), str(self.called), self.name, graph)
 
     @functools.cached_property
-    def graph(self) -> Graph:
-        """The optimised graph."""
-        if self._optimised:
-            return self.source
-        with watch.timed("passes", self.title, self.times):
-            return optimize(self.source, after=_checked if self._checked else None)
-
-    @functools.cached_property
-    def program(self) -> Program:
-        """Its loops."""
-        graph = self.graph
-        with watch.timed("lowering", self.title, self.times):
-            return self.lowered(graph)
-
-    def lowered(self, graph: Graph | None = None) -> Program:
-        """The loops once more, made anew."""
-        return lower(graph or self.graph, self._bits, called=self._called)
-
-    @functools.cached_property
-    def emitted(self) -> EmittedKernel:
-        """Its text."""
-        program = self.program
-        with watch.timed("emit", self.title, self.times):
-            return emit(program, self.name, has_fma())
+    def stages(self) -> Stages:
+        """The way to its text."""
+        return stages.Stages(self)
 
     def made(self) -> tuple[Facts, str]:
-        """All of them."""
-        program, emitted = self.program, self.emitted
-        long = is_long(program) or "external" in emitted.calls  # Python may run meanwhile in either
-        return Facts(long, emitted.arena, emitted.calls, program.aliases), emitted.text
+        """What must be known of its text, and the text."""
+        return self.stages.made()
 
 
 class Kernel:
     """A compiled graph: arrays in, arrays out."""
 
     def __init__(self, graph: Graph, title: str) -> None:
-        self.stages = Stages(graph, title)
-        self.title, self.name, self.times = title, self.stages.name, self.stages.times
+        self._start = start = Start(graph, title)
+        self.title, self.name, self.times = title, start.name, start.times
         self.inputs = [p.type for p in graph.params]
         self._fresh = [layout(r.type) for r in graph.results]
         shown = [stage for stage in ("optimized", "loops", "llvm", "asm") if watch.wants(stage)]
-        key = self.stages.key if cache.enabled() and not shown else None
+        key = start.key if cache.enabled() and not shown else None
         plan = functools.partial(tiers.plan, graph, settings.level)
-        self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, self.stages.made, key)
+        self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, start.made, key)
         self.code.find()
         for stage in shown:
             watch.show(stage, functools.partial(self.text, stage), title)
+
+    @property
+    def stages(self) -> Stages:
+        """Its way from the graph to text."""
+        return self._start.stages
 
     @property
     def graph(self) -> Graph:
@@ -126,13 +102,13 @@ class Kernel:
         if stage in ("loops", "llvm"):
             return self._annotated[stage == "llvm"]
         if stage == "asm":
-            return annotated_assembly(self._annotated[1], self.code.level)
+            return annotated.annotated_assembly(self._annotated[1], self.code.level)
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
 
     @functools.cached_property
     def _annotated(self) -> tuple[str, str]:
         """The loops and the LLVM text, with the user's lines."""
-        return annotated(self.stages.lowered, self.name, show_program(self.program), self.emitted.text)
+        return annotated.annotated(self.stages.lowered, self.name, self.program, self.emitted.text)
 
     @property
     def outputs(self) -> list[tuple[tuple[int, ...], np.dtype, int]]:
@@ -241,48 +217,4 @@ def _symbol(title: str) -> str:
     return "kernel." + re.sub(r"[^A-Za-z0-9_]", "_", title)
 
 
-def _checked(name: str, before: Graph, after: Graph) -> None:
-    """Verify a pass and compare its result with what it was given, on numbers.
-
-    Passes change no bit, but NumPy sums the products of a contraction in an order that depends on how the
-    operands lie, so graphs with contractions may differ by rounding.
-    """
-    verify(after)
-    inside = list(_operations(before))
-    long = any(op.regions for op in inside) and tiers.expected(before) > CHECKED
-    if long or any(op.prim in (loop, external) for op in inside):
-        return  # on numbers of our own a loop may never end, and an opaque function may mind
-    rng = np.random.default_rng(0)
-    args = [_sample(rng, p.type) for p in before.params]
-    try:
-        wanted = evaluate(before, args)
-    except Exception:  # what the function itself raises on these numbers
-        return
-    rounds = any(op.prim in (contract, correlate) for op in inside)
-    for k, (a, b) in enumerate(zip(wanted, evaluate(after, args), strict=True)):
-        inexact = a.dtype.kind == "f"
-        same = np.array_equal(a, b, equal_nan=inexact)
-        if not same and inexact and rounds:
-            eps = float(np.finfo(a.dtype).eps)
-            same = np.allclose(a, b, rtol=1e4 * eps, atol=1e4 * eps, equal_nan=True)
-        if not same:
-            raise AssertionError(
-                f"pass {name} changed result {k} of @{before.name}: a bug in pullback\n{show(after)}"
-            )
-
-
-def _operations(graph: Graph) -> Iterator[Op]:
-    """All operations, those in regions among them."""
-    for op in graph.body:
-        yield op
-        for region in op.regions:
-            yield from _operations(region)
-
-
-def _sample(rng: np.random.Generator, type) -> np.ndarray:
-    if type.is_float:
-        return rng.uniform(-2, 2, type.static_shape()).astype(type.numpy)
-    return rng.integers(0, 2, type.static_shape()).astype(type.numpy)
-
-
-__all__ = ["Kernel", "compile_graph", "site_error"]
+__all__ = ["Kernel", "Start", "compile_graph", "site_error"]

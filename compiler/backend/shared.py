@@ -22,9 +22,10 @@ from . import cache, pool, tiers
 from .code import Beside, Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
-from .kernel import Kernel, Stages, layout
+from .kernel import Kernel, Start, layout
 from .machine import has_fma
 from .module import Linked
+from .stages import Stages
 
 MAX_PATTERNS = 8
 """Patterns of one graph: beyond, sizes get code of their own."""
@@ -53,7 +54,7 @@ class Shared:
 
     def kernel(self, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Kernel:
         """A kernel for the graph at its sizes; `others` are the same graph at further ones, to find a pattern with."""
-        stages = Stages(graph, self.title, optimised=True)
+        stages = Stages(Start(graph, self.title), optimised=True)
         if self._made or self._failures < self.patience:
             program = stages.program
             for pattern, emitted, code in self._made:
@@ -75,7 +76,7 @@ class Shared:
             self.refused = f"its loops take more than {MAX_PATTERNS} forms"
             return None
         for other in others():
-            found = generalise(stages.program, Stages(other, self.title, optimised=True).program)
+            found = generalise(stages.program, Stages(Start(other, self.title), optimised=True).program)
             if found is None:
                 continue
             try:
@@ -111,7 +112,7 @@ class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
     def __init__(self, stages: Stages, emitted: EmittedKernel, code: Code, numbers: tuple[int, ...]) -> None:
-        self.stages, self.title, self.name, self.times = stages, stages.title, code.name, stages.times
+        self._stages, self.title, self.name, self.times = stages, stages.title, code.name, stages.times
         self.inputs = [p.type for p in stages.source.params]
         self._fresh = [layout(r.type) for r in stages.source.results]
         self._long = is_long(stages.program)
@@ -119,6 +120,11 @@ class Sized(Kernel):
         self.numbers = np.array(numbers, np.int64)
         self._emitted, self._shared = emitted, code
         self.code = Telling(code, self.numbers)
+
+    @property
+    def stages(self) -> Stages:
+        """The way of the graph at its sizes."""
+        return self._stages
 
     @property
     def emitted(self) -> EmittedKernel:

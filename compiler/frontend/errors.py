@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import linecache
 
+from ..ir.explained import Explained
 from ..ir.graph import Where
 
 
-class TraceError(TypeError):
+class TraceError(Explained, TypeError, page="TraceError"):
     """Something that a traced value cannot do, or that pullback does not know."""
 
 
@@ -44,7 +45,7 @@ class Uncaptured(NeedsValues):
     """Control flow, or a store, that has no region."""
 
 
-class UnknownFunction(TraceError, NotImplementedError):
+class UnknownFunction(TraceError, NotImplementedError, page="UnknownFunction"):
     """A NumPy function, or a way to call one, that pullback does not know."""
 
 

@@ -9,10 +9,11 @@ looked up at each first call of a process, and ten thousand operations are to co
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import count
+from collections.abc import Sequence
+from itertools import chain, compress
+from operator import not_
 
-from .graph import Graph
+from .graph import Graph, Op
 from .text import show_attr
 
 
@@ -32,25 +33,50 @@ def graph_key(graph: Graph) -> bytes | None:
 def _write(graph: Graph, parts: list[bytes], pending: list[Graph]) -> bool:
     """Add what a graph is to the parts, and its regions to what is to come; whether it means the same everywhere."""
     body, params = graph.body, graph.params
-    values = [*params, *[value for op in body for value in op.results]]
-    numbers = dict(zip(values, count(), strict=False))
-    prims, types = [id(op.prim) for op in body], [id(value.type) for value in values]
-    with_prim, with_type = dict(zip(prims, body, strict=True)), dict(zip(types, values, strict=True))
-    if any(op.prim.opaque for op in with_prim.values()):
+    args, results = [op.args for op in body], [op.results for op in body]
+    values = [*params, *chain.from_iterable(results)]
+    numbers = dict(zip(values, range(len(values)), strict=True))
+    prims, types = [op.prim for op in body], [value.type for value in values]
+    of_prims, of_types = [*map(id, prims)], [*map(id, types)]
+    kinds, shapes = dict(zip(of_prims, prims, strict=True)), dict(zip(of_types, types, strict=True))
+    if any(prim.opaque for prim in kinds.values()):
         return False
+    branching = [k for k, op in enumerate(body) if op.regions]
     parts += [
         graph.name.encode(errors="surrogatepass"),
         array("q", [len(params), len(body), len(graph.results)]).tobytes(),
-        _numbered({key: op.prim.name for key, op in with_prim.items()}, prims, parts),
-        _numbered({key: str(value.type) for key, value in with_type.items()}, types, parts),
-        array("I", [len(op.args) for op in body]).tobytes(),
-        array("I", [len(op.results) for op in body]).tobytes(),
-        array("I", [numbers[value] for op in body for value in op.args]).tobytes(),
-        array("I", [numbers[value] for value in graph.results]).tobytes(),
-        "\n".join(_attributes(graph)).encode(errors="surrogatepass"),
+        _numbered({key: prim.name for key, prim in kinds.items()}, of_prims, parts),
+        _numbered({key: str(each) for key, each in shapes.items()}, of_types, parts),
+        array("I", map(len, args)).tobytes(),
+        array("I", map(len, results)).tobytes(),
+        array("I", map(numbers.__getitem__, chain.from_iterable(args))).tobytes(),
+        array("I", map(numbers.__getitem__, graph.results)).tobytes(),
+        array("I", branching).tobytes(),
+        array("I", [len(body[k].regions) for k in branching]).tobytes(),
     ]
-    pending.extend(region for op in reversed(body) if op.regions for region in reversed(op.regions))
+    _write_attributes(body, parts)
+    pending.extend(region for k in reversed(branching) for region in reversed(body[k].regions))
     return True
+
+
+def _write_attributes(body: Sequence[Op], parts: list[bytes]) -> None:
+    """Add what operations have beside their arguments: which ones, names, and values; floats by their bits."""
+    having = [k for k, op in enumerate(body) if op.attrs]
+    attrs = [body[k].attrs for k in having]
+    names = [*map(tuple, attrs)]
+    order = {each: tuple(sorted(each)) for each in dict.fromkeys(names)}  # a set has another order in each process
+    names = [*map(order.__getitem__, names)]
+    values = [each[name] for each, own in zip(attrs, names, strict=True) for name in own]
+    floats = [value.__class__ is float for value in values]
+    others = [*compress(values, map(not_, floats))]
+    ids = [*map(id, others)]
+    parts += [
+        array("I", having).tobytes(),
+        _numbered({id(each): ",".join(each) for each in order.values()}, [*map(id, names)], parts),
+        bytes(floats),
+        array("d", compress(values, floats)).tobytes(),
+        _numbered({key: show_attr(each) for key, each in dict(zip(ids, others, strict=True)).items()}, ids, parts),
+    ]
 
 
 def _numbered(texts: dict[int, str], ids: Sequence[int], parts: list[bytes]) -> bytes:
@@ -58,15 +84,7 @@ def _numbered(texts: dict[int, str], ids: Sequence[int], parts: list[bytes]) -> 
     found: dict[str, int] = {}
     number = {key: found.setdefault(text, len(found)) for key, text in texts.items()}
     parts.append("\n".join(found).encode(errors="surrogatepass"))
-    return array("I", [number[each] for each in ids]).tobytes()
-
-
-def _attributes(graph: Graph) -> Iterable[str]:
-    """What operations have beside their arguments, by their numbers."""
-    for k, op in enumerate(graph.body):
-        if op.attrs or op.regions:
-            told = ",".join([f"{name}={show_attr(value)}" for name, value in sorted(op.attrs.items())])
-            yield f"{k} {len(op.regions)} {told}"
+    return array("I", map(number.__getitem__, ids)).tobytes()
 
 
 __all__ = ["graph_key"]

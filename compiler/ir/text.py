@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .explained import Explained
 from .graph import Graph, Op, Value, Where
 from .primitive import REGISTRY, Primitive
 from .types import Size, Type, parse_dim, parse_type, sizes_in
@@ -28,7 +29,7 @@ MAX_DIGITS = 40
 """Digits of a whole number: those of a 128-bit integer, and no more, which take time that grows with their square."""
 
 
-class ParseError(ValueError):
+class ParseError(Explained, ValueError, page="ParseError"):
     """Text that is not a graph. The message says what was expected; `line` and `column` say where, counted from 1.
 
     >>> try: parse("graph f(%x: f64[]) {")

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..ir.graph import Graph, Op
 from ..ir.types import Size
+from ..ops.contract import LARGEST
 from ..ops.guard import guard
 from ..ops.memory import bump, update
 from .nests.assemble import assemble
 from .nests.lines import lines
-from .nests.product import LARGEST
 from .program import Program
 from .regions.programs import regions
 from .regions.steps import is_call

@@ -10,6 +10,9 @@ from ..ir.primitive import Primitive
 from ..loops import Product
 from . import shape
 
+LARGEST = 1 << 22
+"""Bytes of operands from which nests of loops fall behind packed blocks where vectors have 512 bits."""
+
 
 class Contract(Primitive):
     """Multiply a and b and sum over the axes `left` of a paired with `right` of b.

@@ -22,6 +22,7 @@ from ...compiler.ops.require import Warned, is_untold
 from . import out
 from .compiled import Compiled, Content
 from .kernels import Reference
+from .tracebacks import shortened
 from .variants import rerolled, unguarded
 
 
@@ -55,16 +56,21 @@ class Again:
         try:
             return self._call(args, kwargs)
         except Exception as error:
-            if not is_untold(error) or tracing.current() is not None:
+            if tracing.current() is not None:
                 raise
             found = error
+        if not is_untold(found):
+            try:
+                raise shortened(found)
+            finally:
+                del found  # it knows this frame
         into = None if self._has_out else kwargs.pop(out.NAME, None)
         if not isinstance(found, Warned):
-            raise self._told(found, args, kwargs) from None
+            raise shortened(self._told(found, args, kwargs)) from None
         self._warn(found, args, kwargs)
         return self._silently(args, kwargs, into)
 
-    def _told(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+    def _told(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
         """What Python raises; the error as it is if that is another one."""
         if self.plain is not None:
             try:

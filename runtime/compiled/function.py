@@ -249,6 +249,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         choice.settle()
         reasons = (*choice.reasons, *traced.notes, *kernels.reasons(kernel))
         made = Compiled(traced, graph, result, kernel, hidden, key, contents, reasons, self._times)
+        watch.log("forms", self.__name__, "compiled: %s", "; ".join(reasons) or "the first call")
         made.met = next(_meetings)
         made.variants = Variants(made) if traced.frozen else None
         group.variants[key] = made
@@ -280,7 +281,6 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         if group.variants:
             what = "the content of a hidden array" if before is not None else "a hidden input"
             return Choice([f"{what} has changed"])
-
         make: Any = lambda sizes, shapes: self.with_names(signature, sizes, shapes, hidden)  # noqa: E731
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,21 +13,26 @@ from ...compiler.frontend.results import assemble
 from ...compiler.frontend.trace import Trace, leaves_of
 from ...compiler.ir.graph import Graph
 from ...compiler.ir.types import FLOATING
+from ...compiler.later import later
 from ...compiler.ops.require import Warned
-from ..inspect import stages
-from ..inspect.costs import profile
-from ..inspect.diagnosis import Diagnosis, diagnose
-from ..inspect.explored import explored
-from ..inspect.profile import Profile
-from ..inspect.text import Text
-from ..symbolic.latex import to_latex
-from ..symbolic.matrixwise import to_matrices
-from ..symbolic.results import with_complex
-from ..symbolic.writing import NoExpression, slopes, to_sympy
 from .chosen import EVERY
 from .compiled import Compiled
-from .report import Memory, Report, memory_of, report_of
-from .sparsity import Pattern, pattern_of
+
+if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
+    from ..inspect import costs, diagnosis, explored, stages
+    from ..inspect.diagnosis import Diagnosis
+    from ..inspect.profile import Profile
+    from ..inspect.text import Text
+    from ..symbolic import latex, matrixwise, results, writing
+    from . import report, sparsity
+    from .report import Memory, Report
+    from .sparsity import Pattern
+else:
+    costs, diagnosis = later(__package__, "..inspect.costs"), later(__package__, "..inspect.diagnosis")
+    explored, stages = later(__package__, "..inspect.explored"), later(__package__, "..inspect.stages")
+    latex, matrixwise = later(__package__, "..symbolic.latex"), later(__package__, "..symbolic.matrixwise")
+    results, writing = later(__package__, "..symbolic.results"), later(__package__, "..symbolic.writing")
+    report, sparsity = later(__package__, ".report"), later(__package__, ".sparsity")
 
 Followed = tuple[Trace, Graph, list[np.ndarray], list[str]]
 
@@ -83,7 +88,7 @@ class Inside:
         infinity
         """
         traced, derived, inputs, names = self._followed(args, kwargs)
-        return diagnose(self.__name__, traced.graph, derived, inputs, names)
+        return diagnosis.diagnose(self.__name__, traced.graph, derived, inputs, names)
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """What each line of a call costs, in the value and in the gradient: measured times of both and of the call, and
@@ -94,7 +99,7 @@ class Inside:
         """
         traced, derived, inputs, _ = self._followed(args, kwargs)
         given = args if args or kwargs else tuple(inputs)
-        return profile(self.__name__, traced.graph, derived, inputs, lambda: self(*given, **kwargs))  # type: ignore
+        return costs.profile(self.__name__, traced.graph, derived, inputs, lambda: self(*given, **kwargs))  # type: ignore
 
     def explore(self, path: Any = None, *args: Any, **kwargs: Any) -> Path:
         """Write one HTML page with all stages side by side, linked by lines, and give its path.
@@ -108,7 +113,7 @@ class Inside:
         >>> slope.explore(None, np.ones(3)).suffix
         '.html'
         """
-        return explored(self, path, args, kwargs)
+        return explored.explored(self, path, args, kwargs)
 
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
         """The trace for a call, the graph that is compiled for it, what that is given, and what this is called."""
@@ -125,11 +130,11 @@ class Inside:
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
-        return report_of(self.__name__, self.argument_names, self._forms(args, kwargs), self._entered)
+        return report.report_of(self.__name__, self.argument_names, self._forms(args, kwargs), self._entered)
 
     def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """The memory that a call needs, by the same rules."""
-        return memory_of(self.__name__, self.argument_names, self._forms(args, kwargs))
+        return report.memory_of(self.__name__, self.argument_names, self._forms(args, kwargs))
 
     def _forms(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Compiled]:
         if args or kwargs:
@@ -155,7 +160,8 @@ class Inside:
         if opens is None or opens is EVERY:
             kinds = [[tree.dtype_of(n) for _, n in tree.nodes(node) if n[0] != "static"] for node in signature[1][:-1]]
             opens = tuple([k for k, each in enumerate(kinds) if each and set(each) <= set(FLOATING)])
-        return Pattern(pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit").matrix)
+        found = sparsity.pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit")
+        return sparsity.Pattern(found.matrix)
 
     def sympy(self, *args: Any, matrices: bool = False, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions; example arguments are needed where one is more than a float.
@@ -176,23 +182,23 @@ class Inside:
         traced = self._trace(self.flatten(args, kwargs)[0])
         graph, result = self.plan.derive(traced, self)
         if matrices:
-            whole = to_matrices(graph, self._symbols())
-            return assemble(with_complex(result), lambda leaf: whole[leaf.index])
+            whole = matrixwise.to_matrices(graph, self._symbols())
+            return assemble(results.with_complex(result), lambda leaf: whole[leaf.index])
         try:
-            made = to_sympy(graph, self._symbols(), traced.extras)
-        except NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates what it adds up to
+            made = writing.to_sympy(graph, self._symbols(), traced.extras)
+        except writing.NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates its sums
             differentiated = getattr(self.plan, "differentiated", None)  # of gradients
             wrt = differentiated and differentiated(traced, self)
             if not wrt:
                 raise
-            made = slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
-        return assemble(with_complex(result), lambda leaf: made[leaf.index])
+            made = writing.slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
+        return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
 
     def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:
         """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""
         names = self.argument_names(int(self._positional[0]) or len(args))
         made = self.sympy(*args, matrices=matrices, **kwargs)
-        return to_latex(self.__name__, names, made, intermediates and not matrices)
+        return latex.to_latex(self.__name__, names, made, intermediates and not matrices)
 
     def _symbols(self) -> Any:
         inner = self.__wrapped__

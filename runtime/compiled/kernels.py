@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from ...compiler.backend.entries.text import Named, entry_text
 from ...compiler.backend.entries.walked import PackedWalk
 from ...compiler.backend.kernel import Kernel, compile_graph
 from ...compiler.backend.python_abi import SUPPORTED
-from ...compiler.backend.shared import Shared
 from ...compiler.backend.tiers import size
 from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
 from ...compiler.passes import optimize
 from ...compiler.settings import settings
 from .packed import PackedKernel, packed, walk_of
+
+if TYPE_CHECKING:
+    from ...compiler.backend.shared import Shared
 
 MOST = 50_000
 """Operations of a graph, those of its loops and branches among them, above which it is not compiled."""

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Signature
 from itertools import count as counted
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...compiler.backend.entries import specs
-from ...compiler.backend.shared import Shared
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import map_result
 from ...compiler.frontend.sizes import Frozen
@@ -29,6 +28,7 @@ from ...compiler.ir.graph import Graph
 from ...compiler.ir.measure import LEAST
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.types import Dim
+from ...compiler.later import later
 from . import kernels
 from .compiled import Content
 from .places import (
@@ -43,6 +43,12 @@ from .places import (
     places_of,
     shapes_of,
 )
+
+if TYPE_CHECKING:
+    from ...compiler.backend import shared as sharing
+    from ...compiler.backend.shared import Shared
+else:
+    sharing = later(__package__, "...compiler.backend.shared")
 
 MAX_FORMS = 8
 """Forms of one family that are kept; the oldest is dropped first."""
@@ -226,7 +232,7 @@ class Naming:
                         family.frozen[k] = sizes.frozen[name]
                 continue
             contents = [Content(each) for each in arrays]
-            shared = Shared(graph.name)
+            shared = sharing.Shared(graph.name)
             form = Form(traced, graph, result, names, dims, units, sizes, key, contents, shared)
             family.forms = [*family.forms[-MAX_FORMS + 1 :], form]
             reasons += [_change(places[k], name, family, k) for k, name in enumerate(names) if name]

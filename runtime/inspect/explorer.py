@@ -71,7 +71,9 @@ def page_data(name: str, form: Any, memory: Any, call: Call | None) -> dict[str,
     made = []
     for stage, text in texts:
         places = text.places or (None,) * len(text.splitlines())
-        made.append({"key": stage, "title": TITLES[stage], "lines": text.splitlines(), "at": [at(p) for p in places]})
+        folds = [(run.first, run.last, at(run.place)) for run in text.runs() if run.place is not None]
+        lines = {"lines": text.splitlines(), "at": [at(p) for p in places]}
+        made.append({"key": stage, "title": TITLES[stage], **lines, "folds": folds})
     if call is not None:
         _add_values(made, graphs, call)
     optimised = _optimised(form)

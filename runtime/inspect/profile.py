@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import linecache
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,15 +242,15 @@ def sweep_of(name: str, graph: Graph, inputs: Sequence[np.ndarray], seconds: flo
 
 def measured(run: Callable[[], Any]) -> float:
     """Seconds of one call: the best of many, or the first, which also compiles, if that takes very long."""
-    begin = perf_counter()
+    begin = time.perf_counter()
     run()
-    if (first := perf_counter() - begin) > LONG:
+    if (first := time.perf_counter() - begin) > LONG:
         return first
-    best, begin, calls = math.inf, perf_counter(), 0
-    while calls < MOST_CALLS and (calls < 3 or perf_counter() - begin < ENOUGH):
-        start = perf_counter()
+    best, begin, calls = math.inf, time.perf_counter(), 0
+    while calls < MOST_CALLS and (calls < 3 or time.perf_counter() - begin < ENOUGH):
+        start = time.perf_counter()
         run()
-        best = min(best, perf_counter() - start)
+        best = min(best, time.perf_counter() - start)
         calls += 1
     return best
 

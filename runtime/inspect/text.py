@@ -12,7 +12,7 @@ import linecache
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from ...compiler.ir.graph import Graph, Where
 from ...compiler.ir.text import show_rows
@@ -46,6 +46,18 @@ _HTML = {
 """Colours that can be read on white and on black."""
 
 
+FOLDED = ("llvm", "asm")
+"""Stages whose lines are shown in runs that can be folded, where they are more than text."""
+
+
+class Run(NamedTuple):
+    """Lines `first` up to `last`, that one excluded, and where they come from."""
+
+    place: Where | None
+    first: int
+    last: int
+
+
 class Text(str):
     """The text of a stage: a str that knows the line of the user's which each of its lines comes from.
 
@@ -68,7 +80,27 @@ class Text(str):
         return self.coloured() if wants_colour(sys.stdout) else str(self)
 
     def _repr_html_(self) -> str:
-        return f'<pre style="line-height:1.3">{"".join(map(_spanned, _tokens(self, self.stage)))}</pre>'
+        if not any(run.place for run in self.runs()):
+            return f'<pre style="line-height:1.3">{_html(self, self.stage)}</pre>'
+        lines = self.splitlines()
+        made = [_folded(run, "\n".join(lines[run.first : run.last]), self.stage) for run in self.runs()]
+        return f'<div style="font-family:monospace;white-space:pre;line-height:1.3;overflow:auto">{"".join(made)}</div>'
+
+    def runs(self) -> list[Run]:
+        """The lines of code in runs that come from one line each, to be folded below it; all else is never folded.
+
+        What has no line follows the run that it stands in, up to the end of a function.
+        """
+        lines = self.splitlines()
+        if self.stage not in FOLDED or not self.places:
+            return [Run(None, 0, len(lines))]
+        found = [Run(None, 0, 0)]
+        for k, (line, place) in enumerate(zip(lines, self.places, strict=True)):
+            ends = line[:1].strip() and not line.endswith(":") and not line.startswith(".L")
+            if place != found[-1].place and (place is not None or ends):
+                found.append(Run(place, k, k))
+            found[-1] = found[-1]._replace(last=k + 1)
+        return [run for run in found if run.first < run.last]
 
     def coloured(self) -> str:
         """The text with the escape sequences of a terminal."""
@@ -104,6 +136,19 @@ class Text(str):
             rows.append(line)
             places.append(place)
         return Text("\n".join(rows), self.stage, places)
+
+
+def _folded(run: Run, text: str, stage: str) -> str:
+    """A run of lines as HTML, below its line of source if it has one."""
+    if run.place is None:
+        return f"<div>{_html(text, stage)}</div>"
+    source = linecache.getline(run.place.file, run.place.line).strip()
+    told = escaped(f"{str(run.place).rpartition(':')[2]} | {source[:WIDEST]}")
+    return f'<details open><summary style="cursor:pointer;color:#808080">{told}</summary>{_html(text, stage)}</details>'
+
+
+def _html(text: str, stage: str) -> str:
+    return "".join(map(_spanned, _tokens(text, stage)))
 
 
 def wants_colour(file: Any) -> bool:

@@ -5,7 +5,6 @@ used, so that importing the package costs a millisecond. The same names stand he
 because type checkers read only the first two: tests/test_packaging.py compares them.
 """
 
-from _thread import RLock
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
@@ -224,25 +223,12 @@ if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type che
 
     _WHERE = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
-    # Two threads that load packages which import their own submodules can each hold what the other one waits for, and
-    # then Python gives one of them a module that is half made. So all that stands outside of the face is loaded under
-    # one lock. A module of the face asks for its parts first of all, by `from pullback import _nn`; the lock is held
-    # while nothing of the face is loaded, so that nobody who waits for it holds what is waited for.
-    _LOCK = RLock()
-
+    # A module of the face asks for its parts first of all, by `from pullback import _nn`: what loads them holds a lock,
+    # and while it does nothing of the face is loaded, so that nobody who waits for it holds what is waited for.
     def _load(where):
-        import gc
-        from importlib import import_module
+        from pullback.compiler.later import load
 
-        with _LOCK:
-            # What an import makes stays, and a collection amid it reads everything and frees nothing.
-            collects = gc.isenabled()
-            gc.disable()
-            try:
-                return import_module(f"{__name__}.{where}")
-            finally:
-                if collects:
-                    gc.enable()
+        return load(f"{__name__}.{where}")
 
     def __getattr__(name):
         if name in _PARTS:

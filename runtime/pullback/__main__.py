@@ -1,4 +1,4 @@
-"""The command line: env, settings, cache, dump, explore and build of a function, run of a graph, PyTorch's programs.
+"""The command line: env, settings, cache, pages of errors, dump, explore and build of a function, run of a graph.
 
     $ pullback dump train.py:loss --args 'f64[3], x=f64' --stage adjoint > graph.txt
     $ pullback run graph.txt --args 'f64[3], f64, f64'
@@ -27,6 +27,7 @@ from llvmlite import binding
 import pullback
 from pullback.compiler.backend import cache
 from pullback.compiler.settings import SETTINGS, unknown
+from pullback.runtime.inspect.pages import page_of
 from pullback.runtime.inspect.stages import ALL
 from pullback.runtime.inspect.text import Text, wants_colour
 
@@ -74,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     kept = commands.add_parser("cache", help="show, verify or clear the code that is kept on disk")
     kept.add_argument("what", nargs="?", choices=("show", "verify", "clear"), default="show")
     kept.set_defaults(run=_cache)
+    explain = commands.add_parser("explain", help="print what causes an error, and the cure")
+    explain.add_argument("error", nargs="?", default="", metavar="CLASS", help="such as TraceError; by default all")
+    explain.set_defaults(run=_explain)
     dump = commands.add_parser("dump", help="print one stage of a function")
     dump.add_argument("target", metavar="FILE.py:FUNCTION")
     dump.add_argument("--stage", choices=ALL, default="graph")
@@ -187,6 +191,10 @@ def _cache(options: argparse.Namespace) -> str:
     rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in files]
     total = sum(size for _, size, _ in files)
     return "\n".join([f"{where}: {len(files)} files, {total:,} of {cache.LIMIT:,} bytes", *rows])
+
+
+def _explain(options: argparse.Namespace) -> str:
+    return page_of(options.error)
 
 
 def _dump(options: argparse.Namespace) -> str:

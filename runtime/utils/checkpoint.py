@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from ...compiler.ir.explained import Explained
 from ..nn.containers import Sequential
 from ..tensor.ops.random.draws import default_generator
 from ..tensor.reverse.autograd import backward
@@ -27,7 +28,7 @@ MISMATCH = (
 )
 
 
-class CheckpointError(RuntimeError):
+class CheckpointError(Explained, RuntimeError, page="CheckpointError"):
     """The function did something else when it ran again."""
 
 

@@ -8,8 +8,7 @@ that is never run, back to functions.
     json   = {"functions": [{"name", "names", "args", "result", "doc", "graph", "extras"}, ...]}
 
 Arguments and results are trees, written as a stack machine would make them: items before their containers. So neither
-writing nor reading goes as deep as a tree does. The checksum finds damage, not intent: everything behind it is read as
-if a stranger had written it.
+writing nor reading goes as deep as a tree does. The checksum finds damage, not intent: a stranger may have written it.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.explained import Explained
 from ...ir.graph import Graph
 from ...ir.text import ParseError, parse, show
 from ...ir.types import Dim, Type
@@ -54,7 +54,7 @@ _CONTAINERS = {"list": (specs.ListSpec, specs.ListResult), "tuple": (specs.Tuple
 _NUMBERS = {"float": (specs.FloatResult, "f64"), "int": (specs.IntResult, "i64"), "bool": (specs.BoolResult, "bool")}
 
 
-class KernelError(ValueError):
+class KernelError(Explained, ValueError, page="KernelError"):
     """A file that is no module of `build`, is damaged, or was written in a format of a later version."""
 
 

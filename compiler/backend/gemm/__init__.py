@@ -17,15 +17,18 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import TYPE_CHECKING
 
-from ...lowering.nests.product import LARGEST
+from ...later import later
+from ...ops.contract import LARGEST
 from ...settings import settings
 from .. import cache, machine, process, threads
 from ..module import Linked, link
-from .batch import batch, batched
-from .pack import copies, copy_declarations, copy_names
-from .text import single, text
-from .tile import Shape, shape, tile_declarations, tile_names, tiles
+
+if TYPE_CHECKING:
+    from . import modules
+else:
+    modules = later(__name__, ".modules")
 
 _lock = threading.RLock()
 _linked: dict[tuple[str, int], tuple[Linked, Linked]] = {}
@@ -64,25 +67,20 @@ def symbols(*dtypes: str) -> dict[str, int]:
         with _lock:
             linked = _linked.get((dtype, bits))
             if linked is None:
-                linked = _linked[dtype, bits] = _load(shape(dtype, bits, machine.has_fma()))
+                linked = _linked[dtype, bits] = _load(dtype, bits, machine.has_fma())
         functions = linked[-1]
         found |= {name: functions.address(name) for name in functions.exports}
     return found
 
 
-def standalone(dtype: str, bits: int, fma: bool) -> str:
-    """The text of a module that calls no thread pool, for files that other processes load."""
-    s = shape(dtype, bits, fma)
-    return "\n".join([tiles(s), copies(s), text(s, parallel=False), batch(s)])
-
-
-def _load(s: Shape) -> tuple[Linked, Linked]:
+def _load(dtype: str, bits: int, fma: bool) -> tuple[Linked, Linked]:
     """The inner loops, and the functions around them: at level 0 those cost nothing and compile five times as fast."""
-    names = [*tile_names(s), *copy_names(s)]
-    inner = link(cache.kept_object("\n".join([tiles(s), copies(s)]), 2), {}, names)
-    around = "\n".join([tile_declarations(s), copy_declarations(s), text(s, parallel=True), batch(s)])
-    needed = process.allocator_symbols() | threads.symbols() | {name: inner.address(name) for name in names}
-    return inner, link(cache.kept_object(around, 0), needed, (single(s.dtype), batched(s.dtype)))
+    kind = ("gemm", dtype, str(bits), str(fma))
+    objects, names = cache.kept(lambda: modules.inner(dtype, bits, fma), 2, *kind, "inner")
+    inner = link(objects, {}, names)
+    objects, names = cache.kept(lambda: modules.around(dtype, bits, fma), 0, *kind, "around")
+    needed = process.allocator_symbols() | threads.symbols() | {name: inner.address(name) for name in inner.exports}
+    return inner, link(objects, needed, names)
 
 
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

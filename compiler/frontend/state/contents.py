@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import argparse
 import collections
 import contextvars
 import functools
@@ -46,7 +45,7 @@ class Unreadable(Exception):
 
 def is_foreign_class(kind: type) -> bool:
     """Whether a class is a library's; those that only hold attributes are like the user's own."""
-    if kind is types.SimpleNamespace or kind is argparse.Namespace:
+    if kind is types.SimpleNamespace or (kind.__module__, kind.__qualname__) == ("argparse", "Namespace"):
         return False
     return is_foreign_module(kind.__module__ or "")  # of a class made at run time it may be None
 

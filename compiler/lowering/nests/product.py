@@ -18,8 +18,6 @@ from ...ops.convolve import correlate
 from ...ops.shape import inverse, transpose
 from ..program import Matrix, Multiply
 
-#: bytes of operands from which a nest without packed blocks falls behind a call where vectors have 512 bits
-LARGEST = 1 << 22
 #: rows of the left operand from which the right one is worth storing in another order
 ROWS = 8
 #: products with a vector up to which they are summed one after the other

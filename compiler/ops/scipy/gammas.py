@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -13,7 +14,12 @@ from .log_gamma import lgamma
 
 STEPS = 100_000
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+@functools.cache
+def _rule() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss's quadrature."""
+    return np.polynomial.legendre.leggauss(64)
 
 
 def _series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -58,10 +64,11 @@ def _integral(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     end = np.where(above, np.maximum(top + 11.5 * width, x + 6 * width),
                    np.maximum(0, np.minimum(top - 7.5 * width, x - 5 * width)))  # fmt: skip
     half = (end - x) / 2
-    t = x[..., None] + half[..., None] * (NODES + 1)
+    nodes, weights = _rule()
+    t = x[..., None] + half[..., None] * (nodes + 1)
     relative = (t - top[..., None]) / top[..., None]
     exponent = top[..., None] * (np.log1p(relative) - relative)
-    area = np.abs(half) * np.sum(WEIGHTS * np.exp(exponent), axis=-1)
+    area = np.abs(half) * np.sum(weights * np.exp(exponent), axis=-1)
     scale = np.sqrt(2 * math.pi * top) * np.exp((1 / 12 - 1 / (360 * top * top)) / top)  # Stirling's series
     made = np.clip(area / scale, 0, 1)
     return np.where(above, 1 - made, made), np.where(above, made, 1 - made)

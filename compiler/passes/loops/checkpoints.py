@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
 
+from ...ir.explained import Explained
 from ...ir.graph import Builder, Graph, Op, Value, rewrite
 from ...ops.control import Carrying, cond, loop, scan
 from ...ops.source import const
@@ -30,7 +31,7 @@ LEVELS = 8
 """More stretches of stretches are not tried."""
 
 
-class TooLittleMemory(ValueError):
+class TooLittleMemory(Explained, ValueError, page="TooLittleMemory"):
     """A limit under which a loop cannot be differentiated."""
 
 

@@ -8,15 +8,20 @@ is no compilation.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
 from ....compiler.backend.kernel import Kernel, compile_graph
-from ....compiler.backend.shared import Shared, Sized
 from ....compiler.ir.graph import Graph
+from ....compiler.later import later
 from ....compiler.ops.external import external
 from ....compiler.ops.library import Library
 from ....compiler.passes import optimize
+
+if TYPE_CHECKING:
+    from ....compiler.backend import shared as sharing
+else:
+    sharing = later(__package__, "....compiler.backend.shared")
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
@@ -33,7 +38,7 @@ class Family:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.alone, self.shared = [graph], Shared(graph.name, PATIENCE)
+        self.alone, self.shared = [graph], sharing.Shared(graph.name, PATIENCE)
         self.lock = threading.Lock()
 
     def kernel(self, graph: Graph) -> Kernel:
@@ -45,7 +50,7 @@ class Family:
                 made = self.shared.kernel(graph, lambda: map(optimize, self.alone))
         finally:
             self.lock.release()
-        if not isinstance(made, Sized):
+        if not isinstance(made, sharing.Sized):
             self.alone = [graph, *self.alone[: COMPARED - 1]]
         return made
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ....compiler.ir.explained import Explained
 from ..ops.elementwise.complexes import view_as_complex, view_as_real
 from ..ops.random.draws import default_generator
 from ..reverse import autograd
@@ -19,7 +20,7 @@ Jacobian = np.ndarray
 """Rows are elements of the input, columns elements of the output."""
 
 
-class GradcheckError(RuntimeError):
+class GradcheckError(Explained, RuntimeError, page="GradcheckError"):
     """Gradients and differences disagree."""
 
 

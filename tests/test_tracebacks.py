@@ -1,0 +1,84 @@
+"""Tracebacks of errors begin and end in the user's code; ours is in them when it is asked for, or has failed itself."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullback import grad, hessian, jit, vmap
+from pullback.compiler.settings import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = (str(ROOT / "compiler"), str(ROOT / "runtime"))
+
+
+def broken(x):
+    return helper(x) + 1.0
+
+
+def helper(x):
+    raise KeyError("of the user's")
+
+
+def unknown(x):
+    return np.sum(np.packbits(x))
+
+
+def out_of_bounds(x):
+    return x[np.array([0, 9])].sum()
+
+
+def shapes(x):
+    return np.sum(x @ np.ones((7, 2)))
+
+
+def frames(call: Callable[[], Any]) -> list[tuple[str, str]]:
+    """Files and functions of an error's traceback, and of what Python prints before it."""
+    with pytest.raises(Exception) as caught:
+        call()
+    found = []
+    at: BaseException | None = caught.value
+    while at is not None:
+        found += [(each.filename, each.name) for each in traceback.extract_tb(at.__traceback__)]
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+    return found
+
+
+def ours(found: list[tuple[str, str]]) -> list[str]:
+    return [name for file, name in found if file.startswith(OURS)]
+
+
+@pytest.mark.parametrize("function", [broken, unknown, out_of_bounds, shapes])
+@pytest.mark.parametrize("transform", [jit, grad])
+def test_only_the_boundary_is_ours(function: Callable[..., Any], transform: Callable[..., Any]) -> None:
+    made = transform(function)
+    for _ in range(2):
+        found = frames(lambda: made(np.ones(3)))
+        assert ours(found) == ["__slow__"] and found[0][1] in ("<lambda>", "frames")
+    if function is broken:
+        assert [name for _, name in found][-2:] == ["broken", "helper"]
+
+
+def test_transforms_of_transforms_are_as_short() -> None:
+    for made in (grad(lambda x: jit(shapes)(x) * 2.0), hessian(shapes), vmap(jit(shapes))):
+        assert len(ours(frames(lambda made=made: made(np.ones((2, 3)))))) <= 3
+
+
+def test_all_frames_come_when_they_are_asked_for() -> None:
+    with settings.override(traceback="full"):
+        assert len(ours(frames(lambda: grad(unknown)(np.ones(3))))) > 5
+
+
+def test_mistakes_of_ours_keep_their_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise AssertionError("a bug")
+
+    fails.__code__ = fails.__code__.replace(co_filename=str(ROOT / "runtime" / "compiled" / "function.py"))
+    made = jit(shapes)
+    monkeypatch.setattr(type(made), "_trace", fails)
+    assert len(ours(frames(lambda: made(np.ones((2, 7)))))) > 3
