@@ -87,7 +87,7 @@ def equations_of_motion(
 ) -> Motion:
     """The compiled right-hand side f(t, y, p) of a mechanical system's equations of motion.
 
-    system       a KanesMethod, LagrangesMethod, JointsMethod or System of `sympy.physics.mechanics`, whose equations are
+    system       a KanesMethod, LagrangesMethod, JointsMethod or System of `sympy.physics.mechanics`, its equations
                  formed; or a tuple (mass matrix, forcing, q, u) of M du/dt = forcing, with dq/dt = u
     parameters   symbols whose values stand first in p, in this order; by default all that occur, sorted by name
     inputs       functions of time, such as forces, whose values follow in p; by default all that occur, sorted by name
@@ -120,7 +120,9 @@ def _equations(system: Any) -> Equations:
 
     if isinstance(system, tuple):
         mass, forcing, q, u = system
-        return Equations(sympy.Matrix(mass), sympy.Matrix(forcing), sympy.Matrix(list(u)), [*q], [*u], [])
+        if len(q) != len(u):
+            raise ValueError(f"equations_of_motion: {len(q)} coordinates for {len(u)} speeds: dq/dt = u needs as many")
+        return _checked(Equations(sympy.Matrix(mass), sympy.Matrix(forcing), sympy.Matrix(list(u)), [*q], [*u], []))
     inner = getattr(system, "eom_method", None) or getattr(system, "method", None) or system
     if not (hasattr(type(inner), "mass_matrix") and hasattr(type(inner), "forcing")):
         fix = "a KanesMethod, LagrangesMethod, JointsMethod or System, or (mass matrix, forcing, q, u)"
@@ -134,15 +136,21 @@ def _equations(system: Any) -> Equations:
     multipliers = list(getattr(inner, "lam_vec", ()))
     if multipliers:  # the constraints, differentiated until accelerations are in them, stand below the equations
         mass, forcing = inner.mass_matrix_full[len(q) :, len(q) :], inner.forcing_full[len(q) :, :]
-    if mass.rows != mass.cols or mass.rows != len(u) + len(multipliers):
-        raise ValueError(
-            f"equations_of_motion: the mass matrix is {mass.rows} x {mass.cols} for {len(u)} speeds and "
-            f"{len(multipliers)} multipliers: expected as many equations as unknowns"
-        )
     rates = inner.kindiffdict() if hasattr(inner, "kindiffdict") else {}
     t = _time()
     moving = [rates.get(x.diff(t), x.diff(t)) for x in q]
-    return Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers)
+    return _checked(Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers))
+
+
+def _checked(made: Equations) -> Equations:
+    """The equations, if there are as many as unknowns."""
+    count = len(made.u) + len(made.multipliers)
+    for what, matrix, want in (("mass matrix", made.mass, (count, count)), ("forcing", made.forcing, (count, 1))):
+        if matrix.shape != want:
+            found, expected = (f"{rows} x {columns}" for rows, columns in (matrix.shape, want))
+            unknowns = f"{len(made.u)} speeds and {len(made.multipliers)} multipliers"
+            raise ValueError(f"equations_of_motion: the {what} is {found} for {unknowns}, expected {expected}")
+    return made
 
 
 def _known(made: Equations, parameters: Any, inputs: Any) -> tuple[list[Any], list[Any]]:
