@@ -40,66 +40,81 @@ def iterated() -> Any:
         def _eval_is_real(self) -> bool:
             return True
 
-        def _last(self, value: Callable[[Any], Any]) -> Any:
-            """The component after the rounds, each with `value` of what it gives; None if it is not known how many."""
-            step, start, n, which = self.args
-            state = [value(s) for s in start]
-            for k in itertools.count():
-                if isinstance(n, sympy.Lambda) and k > MOST:
-                    return None
-                holds = n(k, *state) if isinstance(n, sympy.Lambda) else sympy.Lt(k, n)
-                if holds == False:  # noqa: E712
-                    return state[int(which)]
-                if holds != True:  # noqa: E712
-                    return None
-                state = [value(s) for s in step(k, *state)]
-
         def doit(self, **hints: Any) -> Any:
             """The rounds written out, where their number is known."""
-            made = self._last(lambda s: s.doit(**hints) if hints.get("deep", True) else s)
+            made = _last(self, lambda s: s.doit(**hints) if hints.get("deep", True) else s)
             return self if made is None else made
 
         def _eval_evalf(self, prec: int) -> Any:
-            made = self._last(lambda s: s._evalf(prec))
+            made = _last(self, lambda s: s._evalf(prec))
             return self if made is None else made
 
         def _eval_subs(self, old: Any, new: Any) -> Any:
             return self.func(*[a._subs(old, new) for a in self.args])
 
         def _eval_derivative(self, s: Any) -> Any:
-            """A recurrence of the state and its derivative; how many rounds there are has none."""
-            step, start, n, which = self.args
-            if not isinstance(n, sympy.Lambda) and s in n.free_symbols:
-                raise NotImplementedError("a recurrence is not differentiated by the number of its rounds")
-            k, *state = step.variables
-            moved = _derivatives_of(state, self.free_symbols | step.expr.free_symbols)
-            slopes = [
-                e.diff(s) + sum((e.diff(x) * dx for x, dx in zip(state, moved, strict=True)), sympy.S.Zero)
-                for e in step.expr
-            ]
-            whole = (k, *state, *moved)
-            following = sympy.Lambda(whole, sympy.Tuple(*step.expr, *slopes))
-            first = (*start, *[x.diff(s) for x in start])
-            if isinstance(n, sympy.Lambda):
-                n = sympy.Lambda(whole, n(k, *state))
-            return self.func(following, first, n, len(state) + which)
+            return _derivative(self, s)
 
         def _latex(self, printer: Any) -> str:
-            step, start, n, which = self.args
-            k, *state = step.variables
-            rows = []
-            for s, first, following in zip(state, start, step.expr, strict=True):
-                name = f"{{{printer._print(s)}}}"
-                rows.append(f"{name}_{{0}} = {printer._print(first)}")
-                rows.append(f"{name}_{{{printer._print(k)}+1}} = {printer._print(following)}")
-            last = printer._print(n)
-            if isinstance(n, sympy.Lambda):
-                last = printer._print(k)
-                rows.append(rf"\text{{while }} {printer._print(n(*step.variables))}")
-            told = r",\ ".join(rows)
-            return rf"\left.{{{printer._print(state[int(which)])}}}_{{{last}}}\right|_{{{told}}}"
+            return _latex(self, printer)
 
     return Iterated
+
+
+def _last(e: Any, value: Callable[[Any], Any]) -> Any:
+    """The component after the rounds, each with `value` of what it gives; None if it is not known how many."""
+    sympy = sympy_module()
+
+    step, start, n, which = e.args
+    tested = isinstance(n, sympy.Lambda)
+    state = [value(s) for s in start]
+    for k in itertools.count():
+        if tested and k > MOST:
+            return None
+        holds = n(k, *state) if tested else sympy.Lt(k, n)
+        if holds == False:  # noqa: E712
+            return state[int(which)]
+        if holds != True:  # noqa: E712
+            return None
+        state = [value(s) for s in step(k, *state)]
+
+
+def _derivative(e: Any, s: Any) -> Any:
+    """A recurrence of the state and its derivative by s; how many rounds there are has none."""
+    sympy = sympy_module()
+
+    step, start, n, which = e.args
+    tested = isinstance(n, sympy.Lambda)
+    if not tested and s in n.free_symbols:
+        raise NotImplementedError("a recurrence is not differentiated by the number of its rounds")
+    k, *state = step.variables
+    moved = _derivatives_of(state, e.free_symbols | step.expr.free_symbols | {s})
+    slopes = [
+        following.diff(s) + sum((following.diff(x) * dx for x, dx in zip(state, moved, strict=True)), sympy.S.Zero)
+        for following in step.expr
+    ]
+    whole = (k, *state, *moved)
+    rounds = sympy.Lambda(whole, n(k, *state)) if tested else n
+    first = (*start, *[x.diff(s) for x in start])
+    return e.func(sympy.Lambda(whole, sympy.Tuple(*step.expr, *slopes)), first, rounds, len(state) + which)
+
+
+def _latex(e: Any, printer: Any) -> str:
+    sympy = sympy_module()
+
+    step, start, n, which = e.args
+    k, *state = step.variables
+    rows = []
+    for s, first, following in zip(state, start, step.expr, strict=True):
+        name = f"{{{printer._print(s)}}}"
+        rows.append(f"{name}_{{0}} = {printer._print(first)}")
+        rows.append(f"{name}_{{{printer._print(k)}+1}} = {printer._print(following)}")
+    last = printer._print(n)
+    if isinstance(n, sympy.Lambda):
+        last = printer._print(k)
+        rows.append(rf"\text{{while }} {printer._print(n(*step.variables))}")
+    told = r",\ ".join(rows)
+    return rf"\left.{{{printer._print(state[int(which)])}}}_{{{last}}}\right|_{{{told}}}"
 
 
 def _derivatives_of(state: Sequence[Any], taken: set[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Loops of a graph as mathematics: written out, sums, products, and recurrences of a number of rounds or with a test."""
+"""Loops of a graph as mathematics: written out, sums, products, and recurrences of a number of rounds or a test."""
 
 from __future__ import annotations
 
