@@ -35,6 +35,7 @@ from ..compiler.frontend.tracing import Tracing, user_line
 from ..compiler.ir.types import Type
 from ..compiler.ops import custom, elementwise
 from ..compiler.ops.source import number
+from ..compiler.settings import settings
 from .carried import INDEX, Carry, check_function, emit_counted, emit_loop, emit_scan, formed, name_of
 from .compiled.byname import Around
 
@@ -168,7 +169,7 @@ def while_loop(
     """`val = body_fun(val)` as long as `cond_fun(val)` holds; the last val.
 
     init_val    the first val: a tree of numbers and arrays; body_fun returns one of the same types
-    max_steps   more rounds than this are a RuntimeError
+    max_steps   more rounds than this are a RuntimeError; PULLBACK_MAX_STEPS if not given
 
     Its gradient needs no bound on the number of rounds. TypeError for a val that changes its type, and for a condition
     that is no bool.
@@ -181,6 +182,8 @@ def while_loop(
     check_function("while_loop", body_fun)
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
         raise ValueError(f"while_loop: max_steps is {max_steps!r}, expected a count")
+    if max_steps is None:
+        max_steps = settings.max_steps or None
     now = tracing.current()
     if now is None:
         return _while_eagerly(cond_fun, body_fun, init_val, max_steps)

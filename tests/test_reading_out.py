@@ -114,7 +114,7 @@ def test_a_round_trip(number: int) -> None:
     np.testing.assert_allclose(valued(made, names, given), function(*given), rtol=1e-11)
 
 
-READ = [0, 1, 4, 5, 6, 7, 9, 12, 14, 15, 16, 19, 20, 23]
+READ = [0, 1, 4, 5, 6, 7, 9, 12, 14, 15, 16, 18, 19, 20, 23]
 
 
 @pytest.mark.parametrize("number", READ)
@@ -207,7 +207,6 @@ def test_latex() -> None:
 
 @pytest.mark.parametrize(("function", "given", "says"), [
     (np.sort, (three,), "external"),
-    (lambda a: pullback.while_loop(lambda c: c < 100.0, lambda c: c * 2, a), (2.0,), "ends by its values"),
     (lambda A: np.linalg.inv(A), (np.eye(7),), "up to 5 rows"),
     (lambda a: np.argmax(a), (three,), "place of a maximum"),
     (lambda u: heat(u, 1000), (np.ones(100),), "large arrays"),

@@ -13,12 +13,18 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
+from sympy import stats
+from sympy.physics.hydrogen import R_nl
+from sympy.physics.qho_1d import psi_n
 
 import pullback
 
 x = sp.Symbol("x", real=True)
-k = sp.Symbol("k", integer=True)
+k, n = sp.symbols("k n", integer=True)
+t = sp.Symbol("t", real=True)
 R = sp.Rational
+density: Any = stats.density
+cdf: Any = stats.cdf
 
 INNER: list[Any] = [x, x / 2, x**2 / 3, sp.exp(-x), sp.sqrt(x), 1 / (1 + x)]
 
@@ -55,6 +61,22 @@ OTHERS: list[Any] = [
     sp.Limit(sp.sin(k * x) / k, k, 0), sp.Subs(sp.sin(k) * x, k, x**2), sp.Matrix([[x, 1], [2, x**2]]).det(),
     sp.Matrix([[x, 1, 0], [2, x**2, 1], [x, 0, 3]]).inv()[0, 1], sp.diff(sp.exp(x * sp.sin(x)), x, 3),
     sp.integrate(x**3 * sp.exp(-x), x), sp.series(sp.exp(x), x, 0, 9).removeO(), sp.Catalan * x + sp.GoldenRatio,
+    sp.jn(2, x), sp.yn(1, x), sp.airyaiprime(x), sp.airybiprime(x), sp.airyai(-x) ** 2, sp.bernoulli(4, x),
+    sp.euler(3, x), sp.bell(4, x), sp.dirichlet_eta(x / 2), sp.zeta(x / 2), sp.polylog(-2, x / 3),
+    sp.lerchphi(x / 3, 2, R(3, 2)), sp.bspline_basis(3, range(6), 1, 2 * x),
+    sp.interpolating_spline(3, x, [0, 1, 2, 3, 4], [1, 3, 2, 5, 4]), sp.RootOf(t**5 - t + 1, 0) * x,
+    sp.Matrix([[x, 1], [0, x**2]]).exp()[0, 1], sp.Matrix([x, x**2, 3]).norm(), sp.sinc(sp.pi * x),
+    sp.Sum(sp.Sum(x ** (k * n) / sp.factorial(k + n), (k, 0, 5)), (n, 0, 4)), sp.real_root(x - 3, 3),
+    sp.Sum(sp.Piecewise((x**k, k < 3), (sp.sin(k * x), True)), (k, 0, 40)), sp.exp(-1 / x**2),
+    sp.Sum(sp.binomial(20, k) * x**k * (1 - x / 3) ** (20 - k), (k, 0, 12)), x ** R(1, 1000),
+    sp.Product(1 - x**2 / (9 * k**2), (k, 1, 40)), sp.sqrt(1 + sp.sqrt(1 + sp.sqrt(x))), sp.acos(sp.cos(x)),
+    sp.atan2(sp.sin(3 * x), sp.cos(3 * x)), sp.elliptic_pi(x / 3, R(1, 5)), sp.elliptic_f(R(1, 2), x / 2),
+    sp.elliptic_e(R(1, 2), x / 2), sp.Derivative(sp.besselj(1, x), x), sp.Derivative(sp.gamma(x), x, 2),
+    sp.Integral(sp.exp(-(t**2)), (t, 0, x)), sp.Integral(sp.sin(t) / t, (t, 0, x)), sp.lowergamma(2, x),
+    sp.Piecewise((x**2, sp.Interval(0, 1).contains(x)), (x**3, True)), sp.Max(x, 1, sp.sin(x), x**3),
+    density(stats.Gamma("g", 2, 3))(x), density(stats.StudentT("t", 5))(x),
+    density(stats.VonMises("v", 0, 2))(x), density(stats.Levy("l", 0, 1))(x),
+    cdf(stats.Normal("n", 1, 2))(x), cdf(stats.Gamma("c", 3, 2))(x), R_nl(3, 1, x, 2), psi_n(4, x, 1, 1),
 ]  # fmt: skip
 
 POINTS = (0.7, 1.3)

@@ -69,6 +69,8 @@ def test_bounds_that_only_guard_numbers_are_not_read_out():
     (sp.Limit(sp.Function("f")(y), y, x), r"no closed form of Limit\(f\(y\), y, x"),
     (sp.Function("f")(x), r"f\(x\): the function f has no formula: modules=\{'f': function\}"),
     (sp.Integral(sp.exp(sp.sin(y) * y), (y, 0, x)), "quadrature=True"),
+    (sp.hermite(y, x), r"hermite\(y, x\): the degree is y, and whole numbers are computed; modules=\{'hermite'"),
+    (sp.hermite(sp.Rational(1, 2), x), "the degree is 1/2"),
     (sp.MatrixSymbol("A", 2, 2) * x, "the matrix A is not among the arguments"),
 ])  # fmt: skip
 def test_the_part_that_is_no_number_is_named(expr, says):

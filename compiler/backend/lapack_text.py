@@ -12,7 +12,7 @@ def text() -> str:
 
 def _of_type(dtype: str) -> str:
     size, real, letter = (8, "double", "d") if dtype == "f64" else (4, "float", "s")
-    made = "\n".join([_DECLARED, _MISSING, _POTRF, _GETRF, _GETRI, _GETRS, _TRSM])
+    made = "\n".join([_DECLARED, _MISSING, _POTRF, _GETRF, _GETRI, _EXCHANGE, _GETRS, _TRSM])
     words = {"DTYPE": dtype, "REAL": real, "LETTER": letter, "SIZE": str(size), "PREFIX": PREFIX}
     for word, meaning in words.items():
         made = made.replace(f"<{word}>", meaning)
@@ -216,14 +216,73 @@ solve:
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
 """
 
+# The right sides change their elements as the rows of the matrix did, from the last exchange to the first if `back`.
+_EXCHANGE = """
+define internal void @exchange_<DTYPE>(ptr %x, ptr %order, i64 %n, i64 %right, i1 %back) nounwind {
+entry:
+  %last = sub i64 %n, 1
+  br label %side
+side:
+  %j = phi i64 [0, %entry], [%j1, %behind]
+  %start = mul i64 %j, %n
+  %at = getelementptr <REAL>, ptr %x, i64 %start
+  br label %row
+row:
+  %s = phi i64 [0, %side], [%s1, %row]
+  %mirrored = sub i64 %last, %s
+  %i = select i1 %back, i64 %mirrored, i64 %s
+  %place = getelementptr i64, ptr %order, i64 %i
+  %counted = load i64, ptr %place
+  %other = sub i64 %counted, 1
+  %here = getelementptr <REAL>, ptr %at, i64 %i
+  %there = getelementptr <REAL>, ptr %at, i64 %other
+  %u = load <REAL>, ptr %here
+  %v = load <REAL>, ptr %there
+  store <REAL> %v, ptr %here
+  store <REAL> %u, ptr %there
+  %s1 = add i64 %s, 1
+  %rows = icmp slt i64 %s1, %n
+  br i1 %rows, label %row, label %behind
+behind:
+  %j1 = add i64 %j, 1
+  %sides = icmp slt i64 %j1, %right
+  br i1 %sides, label %side, label %done
+done:
+  ret void
+}
+"""
+
+_TRIANGLE = """
+  call void @cblas_<LETTER>trsm(i32 102, i32 141, i32 {side}, i32 {how}, i32 {unit}, i64 %n, i64 %right, <REAL> 1.0,
+    ptr %t, i64 %n, ptr %to, i64 %n)"""
+
+
+def _triangle(lower: bool, how: int) -> str:
+    return _TRIANGLE.format(side=122 if lower else 121, how=how, unit=132 if lower else 131)
+
+
+# OpenBLAS's getrs of several right sides wakes all its threads however small they are, which takes milliseconds where
+# other programs run; its trsm looks at the size first.
 _GETRS = _each("getrs", "i64 %turned, ptr %lu, ptr %swaps, ptr %b, ptr %x", _SIDES + """
   %rp = alloca i64
   store i64 %right, ptr %rp
   %how = select i1 %is.turned, ptr @turned, ptr @plain
+  %few = icmp slt i64 %right, 2
 """, _SIDE.format(matrix="%lu") + """
   %order = getelementptr i64, ptr %swaps, i64 %first
+  br i1 %few, label %single, label %several
+single:
   call void @lapack_<LETTER>getrs(ptr %how, ptr %np, ptr %rp, ptr %t, ptr %np, ptr %order, ptr %to, ptr %np,
     ptr %info, i64 1)
+  br label %after
+several:
+  br i1 %is.turned, label %backward, label %forward
+forward:
+  call void @exchange_<DTYPE>(ptr %to, ptr %order, i64 %n, i64 %right, i1 false)""" + _triangle(True, 111)
+    + _triangle(False, 111) + """
+  br label %after
+backward:""" + _triangle(False, 112) + _triangle(True, 112) + """
+  call void @exchange_<DTYPE>(ptr %to, ptr %order, i64 %n, i64 %right, i1 true)
 """, "%size")  # fmt: skip
 
 _TRSM = _each("trsm", "i64 %upper, i64 %turned, ptr %a, ptr %b, ptr %x", _SIDES + """

@@ -130,7 +130,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "betainc": _betainc,
     "betainc_regularized": _regularized,
     "zeta": _zeta,
-    "dirichlet_eta": lambda m, s: (1.0 - m.exp2(1.0 - s)) * m.zeta(s, 1.0),
+    "dirichlet_eta": lambda m, s: m.expm1((1.0 - s) * LOG_2) * -_zeta(m, s),
     # error functions and integrals
     "erfc": lambda m, x: m.erfc(x),
     "erfi": lambda m, x: m.erfi(x),
@@ -194,6 +194,9 @@ FIXED = {
 }
 """Functions of a first argument that is this whole number, as native code."""
 
+WHOLE = ("hermite", "hermite_prob")
+"""What SciPy has for whole first arguments only."""
+
 _REDUCES = "is a number made of a whole array, and an expression is computed element by element"
 _COMPLEX, _MATHIEU = "has complex values", "is known to SciPy by its order only, not by its characteristic value"
 
@@ -239,4 +242,4 @@ def _any(m: Any, ps: Any) -> Any:
     return made
 
 
-__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REAL", "REFUSED", "SPECIAL"]
+__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REAL", "REFUSED", "SPECIAL", "WHOLE"]

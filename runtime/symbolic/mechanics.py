@@ -1,43 +1,85 @@
 """Equations of motion of `sympy.physics.mechanics` as compiled right-hand sides, the mass matrix solved numerically.
 
     f = equations_of_motion(KanesMethod(...), [m, l, g])
-    f(t, y, p)                  dy/dt of the state y = (q, u), for parameters p
-    f.with_jacobian(t, y, p)    the same, and its Jacobian by y
+    f(t, y, p)                     dy/dt of the state y = (q, u), for parameters p
+    f.with_jacobian(t, y, p)       the same, and its Jacobian by y
+    f.with_multipliers(t, y, p)    the same, and the multipliers of the constraints
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..derivatives.jacobians import jacobian
+from ..transforms import grad
+from ..vmap import vmap
 from .arguments import told
 from .lambdified import lambdify
 from .library import sympy_module
+
+
+class Equations(NamedTuple):
+    """mass * (du/dt, multipliers) = forcing and dq/dt = rates; forcing and rates are columns."""
+
+    mass: Any
+    forcing: Any
+    rates: Any
+    q: list[Any]
+    u: list[Any]
+    multipliers: list[Any]
 
 
 class Motion(Function):
     """dy/dt = f(t, y, p), compiled; `states`, `parameters` and `inputs` name the elements of y and p."""
 
     def __init__(self, system: Any, parameters: Any = None, inputs: Any = None) -> None:
-        mass, forcing, rates, states = _equations(system)
-        known = _known(mass, forcing, rates, states, parameters, inputs)
-        self._set_up(states, *known, lambdify([_time(), states, [*known[0], *known[1]]], [mass, forcing, rates]))
+        made = _equations(system)
+        known = _known(made, parameters, inputs)
+        args = [_time(), [*made.q, *made.u], [*known[0], *known[1]]]
+        parts, rates = lambdify(args, [made.mass, made.forcing]), lambdify(args, made.rates)
+
+        def solved(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any, Any]:
+            mass, forcing = parts(t, y, p)
+            return rates(t, y, p)[:, 0], mass, np.linalg.solve(mass, forcing)[:, 0]
+
+        self._set_up(made, parts, rates, solved)
+        self.states, self.multipliers = (*made.q, *made.u), tuple(made.multipliers)
+        self.parameters, self.inputs = (tuple(each) for each in known)
         self._made_of = (system, parameters, inputs)
 
-    def _set_up(self, states: Any, parameters: Any, inputs: Any, parts: Callable[..., Any]) -> None:
+    def _set_up(self, made: Equations, parts: Any, rates: Any, solved: Callable[..., Any]) -> None:
+        speeds, slope = len(made.u), jacobian(lambda t, y, p: rates(t, y, p)[:, 0], argnums=1)
+
         def motion(t: Any, y: Any, p: Any = ()) -> Any:
-            mass, forcing, rates = parts(t, y, p)
-            return np.concatenate([rates[:, 0], np.linalg.solve(mass, forcing)[:, 0]])
+            moving, _, found = solved(t, y, p)
+            return np.concatenate([moving, found[:speeds]])
+
+        def with_multipliers(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
+            moving, _, found = solved(t, y, p)
+            return np.concatenate([moving, found[:speeds]]), found[speeds:]
+
+        def with_jacobian(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
+            y = np.stack(y) if isinstance(y, (list, tuple)) else y
+            moving, mass, found = solved(t, y, p)
+
+            def left(y: Any, weights: Any) -> Any:
+                mass, forcing = parts(t, y, p)
+                return np.vdot(weights, forcing[:, 0] - mass @ found)
+
+            # d(M^-1 f) = M^-1 (df - dM M^-1 f): as many pullbacks as the mass matrix has rows
+            below = vmap(lambda weights: grad(left)(y, weights))(np.eye(len(made.mass.tolist())))
+            below = np.linalg.solve(mass, below)[:speeds]
+            value = np.concatenate([moving, found[:speeds]])
+            return value, np.concatenate([slope(t, y, p), below])
 
         super().__init__(motion, Jit())
-        self.states, self.parameters, self.inputs = tuple(states), tuple(parameters), tuple(inputs)
-        slope = jacobian(motion, argnums=1)
-        self.with_jacobian = Function(lambda t, y, p=(): (motion(t, y, p), slope(t, y, p)), Jit())
+        self.with_jacobian = Function(with_jacobian, Jit())
+        self.with_multipliers = Function(with_multipliers, Jit())
 
 
 def equations_of_motion(
@@ -45,14 +87,16 @@ def equations_of_motion(
 ) -> Motion:
     """The compiled right-hand side f(t, y, p) of a mechanical system's equations of motion.
 
-    system       a KanesMethod, LagrangesMethod or System of `sympy.physics.mechanics`, whose equations are formed; or a
-                 tuple (mass matrix, forcing, q, u) of M du/dt = forcing, with dq/dt = u
+    system       a KanesMethod, LagrangesMethod, JointsMethod or System of `sympy.physics.mechanics`, its equations
+                 formed; or a tuple (mass matrix, forcing, q, u) of M du/dt = forcing, with dq/dt = u
     parameters   symbols whose values stand first in p, in this order; by default all that occur, sorted by name
     inputs       functions of time, such as forces, whose values follow in p; by default all that occur, sorted by name
 
     y has the coordinates q and then the speeds u: `f.states`. The mass matrix is solved at every call, never inverted
-    symbolically. f differentiates in y and p, and `f.with_jacobian` gives the Jacobian by y in the same call. Holonomic
-    and other constraints with multipliers are refused.
+    symbolically. f differentiates in y and p, and `f.with_jacobian` gives the Jacobian by y in the same call. Where
+    Lagrange's method has constraints, their multipliers are solved for with the accelerations: `f.multipliers` names
+    them, `f.with_multipliers` gives (dy/dt, multipliers). Constraints are kept in their derivatives, so y has to begin
+    on them.
 
     >>> from sympy import symbols, sin, Matrix
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -71,46 +115,54 @@ def _time() -> Any:
     return dynamicsymbols._t
 
 
-def _equations(system: Any) -> tuple[Any, Any, Any, list[Any]]:
-    """M, the forcing, dq/dt as a column, and the states."""
+def _equations(system: Any) -> Equations:
     sympy = sympy_module()
 
     if isinstance(system, tuple):
         mass, forcing, q, u = system
-        return sympy.Matrix(mass), sympy.Matrix(forcing), sympy.Matrix(list(u)), [*q, *u]
-    inner = getattr(system, "eom_method", None) or system
+        if len(q) != len(u):
+            raise ValueError(f"equations_of_motion: {len(q)} coordinates for {len(u)} speeds: dq/dt = u needs as many")
+        return _checked(Equations(sympy.Matrix(mass), sympy.Matrix(forcing), sympy.Matrix(list(u)), [*q], [*u], []))
+    inner = getattr(system, "eom_method", None) or getattr(system, "method", None) or system
     if not (hasattr(type(inner), "mass_matrix") and hasattr(type(inner), "forcing")):
-        fix = "a KanesMethod, LagrangesMethod or System, or (mass matrix, forcing, q, u)"
+        fix = "a KanesMethod, LagrangesMethod, JointsMethod or System, or (mass matrix, forcing, q, u)"
         raise TypeError(f"equations_of_motion: the system is {told(system)}, expected {fix}")
     try:
         mass, forcing = inner.mass_matrix, inner.forcing
     except ValueError as error:
-        fix = "call its kanes_equations(...) or form_lagranges_equations() first"
+        fix = "call its kanes_equations(...), form_lagranges_equations() or form_eoms() first"
         raise ValueError(f"equations_of_motion: the equations are not formed ({error}): {fix}") from None
     q, u = list(inner.q), list(inner.u)
-    if mass.rows != mass.cols or mass.rows != len(u):
-        raise ValueError(
-            f"equations_of_motion: the mass matrix is {mass.rows} x {mass.cols} for {len(u)} speeds: systems with "
-            "multipliers or dependent coordinates are not solved"
-        )
+    multipliers = list(getattr(inner, "lam_vec", ()))
+    if multipliers:  # the constraints, differentiated until accelerations are in them, stand below the equations
+        mass, forcing = inner.mass_matrix_full[len(q) :, len(q) :], inner.forcing_full[len(q) :, :]
     rates = inner.kindiffdict() if hasattr(inner, "kindiffdict") else {}
     t = _time()
     moving = [rates.get(x.diff(t), x.diff(t)) for x in q]
-    return mass, forcing, sympy.Matrix(moving), [*q, *u]
+    return _checked(Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers))
 
 
-def _known(
-    mass: Any, forcing: Any, rates: Any, states: Sequence[Any], parameters: Any, inputs: Any
-) -> tuple[list[Any], list[Any]]:
+def _checked(made: Equations) -> Equations:
+    """The equations, if there are as many as unknowns."""
+    count = len(made.u) + len(made.multipliers)
+    for what, matrix, want in (("mass matrix", made.mass, (count, count)), ("forcing", made.forcing, (count, 1))):
+        if matrix.shape != want:
+            found, expected = (f"{rows} x {columns}" for rows, columns in (matrix.shape, want))
+            unknowns = f"{len(made.u)} speeds and {len(made.multipliers)} multipliers"
+            raise ValueError(f"equations_of_motion: the {what} is {found} for {unknowns}, expected {expected}")
+    return made
+
+
+def _known(made: Equations, parameters: Any, inputs: Any) -> tuple[list[Any], list[Any]]:
     """The parameters and inputs: those given, or those that occur."""
     from sympy.physics.mechanics import find_dynamicsymbols
 
-    occurring = mass.free_symbols | forcing.free_symbols | rates.free_symbols
+    parts = (made.mass, made.forcing, made.rates)
     if parameters is None:
-        parameters = sorted(occurring - {_time()}, key=str)
+        parameters = sorted(set().union(*[part.free_symbols for part in parts]) - {_time()}, key=str)
     if inputs is None:
-        moving = find_dynamicsymbols(mass) | find_dynamicsymbols(forcing) | find_dynamicsymbols(rates)
-        inputs = sorted(moving - set(states), key=str)
+        moving = set().union(*[find_dynamicsymbols(part) for part in parts])
+        inputs = sorted(moving - {*made.q, *made.u}, key=str)
     return list(parameters), list(inputs)
 
 

@@ -24,7 +24,7 @@ from . import linear
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
 from .library import sympy_module
 from .named import results_of
-from .recurrences import looped, unrolled
+from .recurrences import ended, looped, unrolled
 
 WRITTEN_OUT = 32
 """The most rounds of a loop, and terms of a sum over an axis, that are written out."""
@@ -108,7 +108,7 @@ def _scan(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
 
 
 def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
-    """A loop whose end can be told from the numbers at hand."""
+    """A loop whose end can be told from the numbers at hand is written out; any other one is a recurrence."""
     sympy = sympy_module()
 
     count, rounds = op.attrs["carries"], 0
@@ -118,9 +118,11 @@ def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
             break
         carried = reading.run(op.regions[0], [scalar(sympy.Integer(rounds)), *carried, *rest])
         rounds += 1
-    if holds != False:  # noqa: E712
-        raise NoExpression(f"sympy() cannot read a loop that ends by its values: {told(op)}")
-    return [*carried, scalar(sympy.Integer(rounds))]
+    if holds == False:  # noqa: E712
+        return [*carried, scalar(sympy.Integer(rounds))]
+    if any(t.dtype == "bool" for t in (v.type for v in op.args[:count])):
+        raise NoExpression(f"sympy() cannot read a loop that carries truths, and ends by its values: {told(op)}")
+    return ended(reading, op.regions[0], op.regions[1], args[:count], rest)
 
 
 def _named(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:

@@ -20,7 +20,7 @@ from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_al
 from . import calculus, matrices, sums
 from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REAL, REFUSED, SPECIAL
+from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REAL, REFUSED, SPECIAL, WHOLE
 from .library import codegen_module, sympy_module
 from .vectorized import vectorized_sum
 
@@ -229,6 +229,9 @@ def _modules() -> list[Any]:
 
 def _special(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name, args = kind_of(e), e.args
+    if name in WHOLE and not args[0].is_Integer:
+        fix = f"modules={{'{name}': function}} gives one for others"
+        raise UnknownFunction(f"{e}: the degree is {args[0]}, and whole numbers are computed; {fix}")
     for each in _called(name, len(args)):
         load_scipy(each, reader.complex)
     if args and args[0].is_Integer and (name, int(args[0])) in FIXED:

@@ -1,8 +1,8 @@
-"""Loops of a graph as mathematics: written out, sums, products, and recurrences."""
+"""Loops of a graph as mathematics: written out, sums, products, and recurrences of a number of rounds or a test."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,7 @@ def looped(
     k = reading.symbol("k", integer=True)
     if n.is_Integer:
         reading.m.ranges[k] = 0, int(n) - 1
-    if any(not isinstance(c, SymbolicArray) or c.size > EXPLICIT for c in carried):
-        raise NoExpression("sympy() cannot read a long loop that carries large arrays, or what a gradient needs")
-    places = [(c, index) for c, each in enumerate(carried) for index in np.ndindex(*each.shape)]
-    state = {place: reading.symbol("s", real=True) for place in places}
-    given = [SymbolicArray(each.shape, lambda *index, c=c: state[c, index]) for c, each in enumerate(carried)]
+    places, state, given = _state(reading, carried)
     made = reading.run(body, [scalar(n - 1 - k if backwards else k), *given, *rest])
     start = {(c, index): carried[c][index] for c, index in places}
     steps = {(c, index): made[c][index] for c, index in places}
@@ -46,11 +42,39 @@ def looped(
     found = _closed(steps, start, state, k, n)
     moving = [p for p in places if p not in found and state[p] not in fixed]
     if moving:
-        found |= _recurrence(moving, steps, start, state, k, n)
+        found |= _recurrence(moving, steps, start, state, k, lambda variables: n)
     found |= {p: start[p] for p in places if state[p] in fixed}
     return [
         SymbolicArray(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
     ]
+
+
+def ended(
+    reading: Any, body: Graph, test: Graph, carried: Sequence[Any], rest: Sequence[Any]
+) -> Sequence[Any]:
+    """What is carried after a loop that goes on while a test holds, and its rounds, as recurrences."""
+    k = reading.symbol("k", integer=True)
+    carried = [*carried, scalar(sympy_module().Integer(0))]  # the rounds are counted
+    places, state, given = _state(reading, carried)
+    holds = reading.run(test, [*given[:-1], *rest])[0][()]
+    made = [*reading.run(body, [scalar(k), *given[:-1], *rest]), scalar(given[-1][()] + 1)]
+    start = {(c, index): carried[c][index] for c, index in places}
+    steps = {(c, index): made[c][index] for c, index in places}
+    rounds = lambda variables: sympy_module().Lambda(variables, holds)  # noqa: E731
+    found = _recurrence(places, steps, start, state, k, rounds, holds.free_symbols)
+    return [
+        SymbolicArray(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
+    ]
+
+
+def _state(reading: Any, carried: Sequence[Any]) -> tuple[list[Any], dict[Any, Any], list[SymbolicArray]]:
+    """The places of what is carried, a symbol for each of them, and arrays of these."""
+    if any(not isinstance(c, SymbolicArray) or c.size > EXPLICIT for c in carried):
+        raise NoExpression("sympy() cannot read a long loop that carries large arrays, or what a gradient needs")
+    places = [(c, index) for c, each in enumerate(carried) for index in np.ndindex(*each.shape)]
+    state = {place: reading.symbol("s", real=True) for place in places}
+    given = [SymbolicArray(each.shape, lambda *index, c=c: state[c, index]) for c, each in enumerate(carried)]
+    return places, state, given
 
 
 def _closed(steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any], k: Any, n: Any) -> dict[Any, Any]:
@@ -70,18 +94,27 @@ def _closed(steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any],
 
 
 def _recurrence(
-    moving: list[Any], steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any], k: Any, n: Any
+    moving: list[Any], steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any], k: Any,
+    rounds: Callable[[tuple[Any, ...]], Any], asked: Collection[Any] = (),
 ) -> dict[Any, Any]:
-    """A recurrence of all that is needed for what moves."""
+    """Recurrences of what moves, each with all that it needs, and with what is asked before each round."""
     sympy = sympy_module()
 
-    needed = list(moving)
-    while more := [p for p in state if p not in needed
-                   and any(state[p] in steps[q].free_symbols for q in needed)]:  # fmt: skip
-        needed += more
-    step = sympy.Lambda((k, *[state[p] for p in needed]), sympy.Tuple(*[steps[p] for p in needed]))
-    begin = [start[p] for p in needed]
-    return {p: iterated()(step, begin, n, w) for w, p in enumerate(needed) if p in moving}
+    made = {}
+    for p in moving:
+        used = _needed({p, *[q for q in state if state[q] in asked]}, steps, state)
+        variables = (k, *[state[q] for q in used])
+        step = sympy.Lambda(variables, sympy.Tuple(*[steps[q] for q in used]))
+        made[p] = iterated()(step, [start[q] for q in used], rounds(variables), used.index(p))
+    return made
 
 
-__all__ = ["looped", "unrolled"]
+def _needed(moving: set[Any], steps: dict[Any, Any], state: dict[Any, Any]) -> list[Any]:
+    """The places that a recurrence of some is about, in their order."""
+    needed = moving
+    while more := {p for q in needed for p in state if state[p] in steps[q].free_symbols} - needed:
+        needed = needed | more
+    return [p for p in state if p in needed]
+
+
+__all__ = ["ended", "looped", "unrolled"]

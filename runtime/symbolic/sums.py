@@ -14,7 +14,7 @@ import numpy as np
 from ...compiler.frontend.array import here
 from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
-from ..control import fori_loop
+from ..control import fori_loop, while_loop
 from .iterated import iterated
 from .library import sympy_module
 
@@ -139,25 +139,41 @@ def _loop(reader: Any, body: Any, limit: tuple[Any, Any, Any], env: Mapping[Any,
 
 
 def _iterated(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
-    """A recurrence as a loop."""
+    """A recurrence as a loop; elements of an array each have the rounds that are their own."""
     step, start, n, which = e.args
     k, *state = step.variables
-    keys = outer_keys(step.expr, env, step.variables)
-    reader.check(list(step.expr), [*keys, *step.variables])
+    ends = isinstance(n, sympy_module().Lambda)
+    test = n.expr.xreplace(dict(zip(n.variables, step.variables, strict=True))) if ends else None
+    read = [*step.expr, *([] if test is None else [test])]
+    keys = outer_keys(sympy_module().Tuple(*read), env, step.variables)
+    reader.check(read, [*keys, *step.variables])
 
-    def join(m: Any, rounds: Any, *terms: Any) -> Any:
+    def join(m: Any, *terms: Any) -> Any:
+        rounds, terms = (None, terms) if test is not None else (terms[0], terms[1:])
         begin = tuple(m.array(m.term(t)) for t in terms[: len(state)])
         outside = [(m.array(t), isinstance(t, Term)) for t in terms[len(state) :]]
 
-        def body(i: Any, now: Any) -> Any:
+        def values(exprs: Sequence[Any], i: Any, now: Any) -> list[Any]:
             inner = m.like(here())
             found = {key: inner.term(x) if each else x for key, (x, each) in zip(keys, outside, strict=True)}
             found |= {s: inner.term(x) for s, x in zip(state, now, strict=True)} | {k: inner.term(i * 1.0)}
-            return tuple(inner.array(inner.term(t)) for t in reader.read(list(step.expr), inner, found))
+            return [inner.array(inner.term(t)) for t in reader.read(list(exprs), inner, found)]
 
-        return m.term(fori_loop(0, whole(m.array(rounds)), body, begin)[int(which)])
+        if test is None:
+            step_ = lambda i, now: tuple(values(step.expr, i, now))  # noqa: E731
+            return m.term(fori_loop(0, whole(m.array(rounds)), step_, begin)[int(which)])
 
-    return Plan(("iterated", step, len(start), which), (n, *start, *keys), join)
+        def following(now: Any) -> Any:
+            i, *rest = now
+            *made, holds = values(read, i, rest)
+            kept = [np.where(holds, x, old) for x, old in zip(made, rest, strict=True)] if m.batch else made
+            return (i + 1.0, *kept)
+
+        holds = lambda now: np.any(values([test], now[0], now[1:])[0])  # noqa: E731
+        return m.term(while_loop(holds, following, (0.0, *begin))[1 + int(which)])
+
+    given = (*start, *keys) if test is not None else (n, *start, *keys)
+    return Plan(("iterated", step, n if test is not None else None, len(start), which), given, join)
 
 
 __all__ = ["outer_keys", "rules", "whole"]

@@ -35,7 +35,6 @@ from .elements import (
     table,
 )
 from .folding import folded
-from .iterated import iterated
 from .library import sympy_module
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
 
@@ -65,8 +64,6 @@ def slopes(
     """The derivatives of a graph's one result by the parameters numbered `wrt`, by SymPy, after its value if asked."""
     sympy = sympy_module()
     (value,) = to_sympy(graph, symbols, extras)
-    if value.has(iterated()):
-        raise NoExpression("sympy() cannot read the gradient of a long loop that is neither a sum nor a product")
     made = [value] if with_value else []
     for k in wrt:
         x = _parameter(graph.params[k], k, symbols)
