@@ -1,4 +1,4 @@
-"""Operators on f64 of one shape, and on one and a float: most of what unrolled loops consist of.
+"""Operators on f64 of one shape, and on one and a Python number: most of what unrolled loops consist of.
 
 Nothing is promoted, cast or repeated there, so the operation is emitted at once, in half the time.
 """
@@ -21,6 +21,10 @@ ALIKE: dict[np.ufunc, Primitive] = {
 }
 
 
+EXACT = 2**53
+"""Up to which every int is a float: beyond, comparisons look at the int itself."""
+
+
 def alike(ufunc: np.ufunc, x: Any, y: Any) -> Array | None:
     """What the operator gives; None where there may be something to promote."""
     now = current()
@@ -35,8 +39,8 @@ def alike(ufunc: np.ufunc, x: Any, y: Any) -> Array | None:
         if type(each) is Array and each.tracing is now and each.value.type == type_:
             values.append(each.value)
             weak = weak and each.weak
-        elif type(each) is float:
-            values.append(now.builder.emit(const, value=each, type=type_)[0])
+        elif type(each) is float or (type(each) is int and -EXACT <= each <= EXACT):
+            values.append(now.builder.emit(const, value=float(each), type=type_)[0])
         else:
             return None
     made = now.emit(ALIKE[ufunc], *values)

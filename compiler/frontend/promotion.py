@@ -26,10 +26,13 @@ Kind = Any
 """What an operand is to promotion: a dtype, or the type int, float or complex of a weak number."""
 
 
+_WEAK = {name: {"f": float, "i": int, "c": complex}[d.kind] for d, name in TRACED.items() if d.kind in "fic"}
+
+
 def kind(x: Any) -> Kind:
     """How an operand takes part in promotion."""
     if isinstance(x, Array):
-        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype) if x.weak else x.dtype
+        return _WEAK.get(x.value.type.dtype, x.dtype) if x.weak else x.dtype
     if isinstance(x, (bool, np.bool)):
         return np.dtype(bool)
     if isinstance(x, (np.ndarray, np.generic)):
@@ -53,6 +56,12 @@ def loop(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...]:
             verdict = f"np.{ufunc.__name__} of {names} is {dtype} in NumPy, which is not supported"
             raise TraceError(message(verdict, fix="cast the argument first: x.astype(float)"))
     return found
+
+
+@lru_cache(maxsize=4096)
+def peculiar(dtypes: tuple[np.dtype, ...]) -> tuple[bool, bool]:
+    """Whether these are integers of 64 bits with and without signs; and whether one is float16."""
+    return {d.name for d in dtypes} == {"int64", "uint64"}, np.dtype(np.float16) in dtypes
 
 
 def _spelled(kind: Kind) -> str:

@@ -95,7 +95,7 @@ class Outputs:
             fix = "return list(...) of it"
             raise TraceError(message(f"{what}, which only the first call would return full", self.now.where, fix))
         if holds_traced(dict(vars(x)) if isinstance(x, type) else x):
-            fix = "return numbers and arrays in dicts, lists, tuples, dataclasses or SimpleNamespaces"
+            fix = "return numbers and arrays in dicts, lists, tuples, dataclasses or classes known to pullback.register"
             raise TraceError(message(f"{what} with a traced value in it", self.now.where, fix))
         return specs.ConstantResult(x) if is_lasting(x) else specs.MadeResult(copier(x), ())
 

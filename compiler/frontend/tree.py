@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.containers import Structure, apart, is_declared, is_record
+from ..ir.containers import Structure, apart, is_declared, is_record, is_unknown
 from ..ir.types import COMPLEX, KNOWN, MAX_RANK, NAMES, STORED
 from .array import Array
 from .complexes import Parts, parts_of
@@ -297,13 +297,25 @@ def shape_of(node: Signature) -> tuple[int, ...]:
     return () if node[0] in ("float", "int", "scalar") else node[-1]
 
 
+def unregistered(signature: Signature, name: str) -> tuple[str, str, str] | None:
+    """What is not differentiated though it has floats in it: the path to it, what it is, and the way out."""
+    for path, node in nodes(signature, name):
+        if node[0] == "static" and is_unknown(static_value(node[1])):
+            kind = type(static_value(node[1])).__name__
+            said = f"an object of class {kind}, which is no container that is known"
+            ways = f"make {kind} known with pullback.register, or give it the methods __pullback_flatten__ and"
+            return path, said, f"{ways} __pullback_unflatten__; what is not to be differentiated, pass beside it"
+    return None
+
+
 def spelled(node: Signature) -> str:
     """A leaf as users call it."""
     kind = node[0]
     if kind in ("float", "int"):
         return f"a Python {kind}"
     if kind == "static":
-        return repr(static_value(node[1]))
+        value = static_value(node[1])
+        return f"an object of class {type(value).__name__}" if type(value).__repr__ is object.__repr__ else repr(value)
     dtype = STORED[dtype_of(node)]
     if kind == "traced" and node[1] and not node[3]:
         return "a Python float" if dtype.kind == "f" else "a Python int"

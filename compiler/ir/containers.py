@@ -17,6 +17,8 @@ import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 FLATTEN, UNFLATTEN = "__pullback_flatten__", "__pullback_unflatten__"
 """Methods by which a class says what its objects are made of: see `register`."""
 
@@ -218,6 +220,13 @@ def _with(made: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
     return made
 
 
+def is_unknown(x: Any) -> bool:
+    """Whether an object has floats in attributes of its own, and nobody has said that it is a container."""
+    if callable(x) or isinstance(x, types.ModuleType) or apart(x) is not None:
+        return False
+    return any(isinstance(v, (float, np.ndarray)) and np.asarray(v).dtype.kind in "fc" for v in state_of(x).values())
+
+
 def state_of(x: Any) -> dict[str, Any]:
     """The attributes that an object has of its own, in its dict and its slots."""
     found = dict(getattr(x, "__dict__", None) or {})
@@ -234,4 +243,4 @@ def state_of(x: Any) -> dict[str, Any]:
     return found
 
 
-__all__ = ["Structure", "apart", "is_declared", "is_record", "register", "state_of"]
+__all__ = ["Structure", "apart", "is_declared", "is_record", "is_unknown", "register", "state_of"]

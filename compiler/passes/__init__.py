@@ -2,8 +2,8 @@
 
 This floor knows the primitives and graphs; it does not know loops, memory or machines.
 
-    optimize = expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, turned, hoist, distribute, common,
-               narrow, unwrap, blocks
+    optimize = expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, common, algebra, turned, hoist,
+               distribute, common, narrow, unwrap, blocks
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from .loops.turns import turned
 from .narrow import narrow
 from .ranges import ranges
 from .taylor import taylor
+from .unmask import unmask
 
 Pass = Callable[[Graph], Graph]
 
 #: cleaning in running order; algebra exposes equal operations and equal operations expose algebra
 PIPELINE: tuple[Pass, ...] = (
-    expand, narrow, algebra, ranges, merge, fold, choose, common, algebra, turned, hoist, distribute, common, narrow,
-    unwrap, blocks,
+    expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, common, algebra, turned, hoist, distribute,
+    common, narrow, unwrap, blocks,
 )
 
 
@@ -46,5 +47,5 @@ def optimize(
 
 __all__ = [
     "PIPELINE", "Pass", "adjoint", "algebra", "common", "dead", "expand", "fold", "hoist", "narrow", "optimize",
-    "ranges", "taylor", "turned", "unwrap", "value_and_grad",
+    "ranges", "taylor", "turned", "unmask", "unwrap", "value_and_grad",
 ]

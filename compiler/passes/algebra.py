@@ -224,6 +224,15 @@ def _reciprocal(b, op, args, made):
     return E.mul(b, args[0], number(b, 1 / divisor.attrs["value"], op.results[0].type))
 
 
+def _neutral(b, op, args, made):
+    """A condition and True, or a condition or False."""
+    for x, other in (args, args[::-1]):
+        source = made.get(other)
+        if source is not None and source.prim is const and source.attrs["value"] is (op.prim is E.and_):
+            return x
+    return None
+
+
 def _no_axes(b, op, args, made):
     """A fold over no axes."""
     return args[0] if not op.attrs["axes"] else None
@@ -237,6 +246,8 @@ MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
     S.pad: (_same_type,),
     E.cast: (_same_type,),
     E.div: (_reciprocal,),
+    E.and_: (_neutral,),
+    E.or_: (_neutral,),
     C.contract: (_by_number, _contract_of_transpose),
     sum_: (_no_axes,),
     max_: (_no_axes,),

@@ -49,8 +49,11 @@ class PackedLayout(NamedTuple):
 def together(values: Sequence[Value]) -> PackedLayout:
     """Which of these values are put together."""
     found: dict[str, list[int]] = {}
+    sizes: dict[Type, Any] = {}  # there are few types of many values
     for k, value in enumerate(values):
-        size = 0 if value.type.is_tape else value.type.size
+        size = sizes.get(value.type)
+        if size is None:
+            size = sizes[value.type] = 0 if value.type.is_tape else value.type.size
         if isinstance(size, int) and 0 < size <= SMALL:
             found.setdefault(value.type.dtype, []).append(k)
     groups = []
@@ -59,7 +62,7 @@ def together(values: Sequence[Value]) -> PackedLayout:
             starts, size = [], 0
             for k in numbers:
                 starts.append(size)
-                size += math.prod(values[k].type.static_shape())
+                size += sizes[values[k].type]
             groups.append(PackedGroup(dtype, tuple(numbers), tuple(starts), size))
     within = {k for group in groups for k in group.numbers}
     return PackedLayout(tuple(groups), tuple([k for k in range(len(values)) if k not in within]))
@@ -106,7 +109,7 @@ class _Run(NamedTuple):
             same = type(self.start) is type(other.start) and repr(self.start) == repr(other.start)
         else:
             same = self.start + self.size == other.start
-        return self._replace(size=self.size + other.size) if same else None
+        return _Run(self.base, self.start, self.size + other.size) if same else None
 
 
 class _Packing:

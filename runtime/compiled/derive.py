@@ -90,6 +90,9 @@ class Gradient:
         if self.holomorphic and None in _imaginary(node):
             verdict = f"{self.name} of {owner.__name__} with holomorphic=True: argument {name} has real numbers"
             raise TypeError(f"{verdict}: pass z + 0j, or leave holomorphic out")
+        if (unknown := tree.unregistered(node, name)) is not None:
+            path, said, fix = unknown
+            raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: {fix}")
         leaves = list(tree.nodes(node, name))
         if all(n[0] == "static" for _, n in leaves):
             path, said = (leaves[0][0], tree.spelled(leaves[0][1])) if leaves else (name, "empty")

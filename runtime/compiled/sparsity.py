@@ -126,9 +126,12 @@ def pattern_of(
     rows = _leaves(result)
     if slopes:
         rows = [leaf for leaf in rows if hasattr(leaf, "index")]
+    places = places_in(traced.signature, owner, argnums)
+    for unknown in filter(None, [tree.unregistered(place.node, place.name) for place in places]):
+        verdict = f"sparse {title} needs floats; argument {unknown[0]} is {unknown[1]}"
+        raise TypeError(message(verdict, place_of(owner.__wrapped__), unknown[2]))
     _check_floats(title, owner, graph, rows)
     graph = dead(Graph(graph.name, graph.params, graph.body, tuple([graph.results[leaf.index] for leaf in rows])))
-    places = places_in(traced.signature, owner, argnums)
     wrt = [k for place in places for k in place.leaves]
     high, wide = ([v.type.static_size() for v in values] for values in (graph.results, [graph.params[k] for k in wrt]))
     matrix = given((sum(high), sum(wide)))

@@ -70,8 +70,8 @@ def jacobian(
     or rows, that have no row in common gives all entries. `f.values(x)` has the entries alone, in the order of the
     matrix; `print(f.sparsity(x))` shows the pattern, `f.products(x)` says how many products there are. What goes in and
     comes out may be containers; a block is a matrix with a row for each element of the result. ValueError for a given
-    pattern that misses an entry, found by one product at the first call with such shapes; TypeError where it depends
-    on values, as where Python decides on what it computes.
+    pattern that misses an entry, found by products at the first call with such shapes, there and close by; TypeError
+    where it depends on values, as where Python decides on what it computes.
 
     >>> step = lambda x, u: np.array([x[1], -np.sin(x[0]) + u])
     >>> A, B = jacobian(step, argnums=(0, 1))(np.array([0.0, 1.0]), 0.5)

@@ -53,10 +53,11 @@ def floats(
         signature = tree.flatten(tree.opened(given), leaves)
     except tree.BadLeaf as error:
         raise TypeError(f"{title}: {what}{name}{error.path} {error.problem}; {error.fix}") from None
-    if result or len(names) == 1:
-        nodes = list(tree.nodes(signature, name))
-    else:
-        nodes = [each for inner, name in zip(signature[1], names, strict=True) for each in tree.nodes(inner, name)]
+    alone = result or len(names) == 1
+    parts = [(signature, name)] if alone else [*zip(signature[1], names, strict=True)]
+    nodes = [each for inner, name in parts for each in tree.nodes(inner, name)]
+    for unknown in filter(None, [tree.unregistered(*each) for each in parts]):
+        raise TypeError(message(f"{title} needs floats; {what}{unknown[0]} is {unknown[1]}", where, unknown[2]))
     for path, node in nodes:
         if node[0] == "static" and node != NONE and (result or len(nodes) == 1):
             way = "return" if result else "pass"

@@ -181,6 +181,8 @@ def given_places(title: str, function: Any, args: tuple[Any, ...], argnums: Any,
     found = tuple([k for k, each in enumerate(args) if k not in statics[0] and has_floats(each)])
     if not found:
         said = ", ".join(_spelled(a) for a in args) or "none"
+        unknown = next(filter(None, [tree.unregistered(tree.flatten(tree.opened(a), []), "") for a in args]), None)
+        said += f": {unknown[2]}" if unknown is not None else ""
         raise TypeError(f"{title} needs an argument with floats, got {said}")
     return found
 

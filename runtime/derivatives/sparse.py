@@ -8,6 +8,7 @@ are the lanes of one kernel, which puts the entries in their order in the matrix
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable
@@ -30,6 +31,9 @@ from .grouping import Products, entries, fewest, symmetric
 from .leaves import without_numbers
 from .linear import Linear
 from .products import Hvp
+
+NEAR = 2.0**-3
+"""How far from the point of a call, in parts of it, a pattern that was given is tried once more."""
 
 
 class Plan(NamedTuple):
@@ -219,16 +223,36 @@ class Sparse(ByName):
         return made
 
     def _check(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """One product with the derivative and with the matrix: an entry that the pattern misses is an error."""
+        """One product with the derivative and with the matrix: an entry that the pattern misses is an error.
+
+        Where the pattern was given there is another close by: the entry may happen to be zero at the point of the call.
+        """
         args, kwargs = self._owner._bind(args, kwargs)
         places = self._owner.places_of(self._argnums, args[0] if args else None, len(args), tuple(kwargs))
-        x, _ = split(self._argnums, places, args, kwargs)
+        x, put = split(self._argnums, places, args, kwargs)
         leaves: list[Any] = []
-        signature = without_numbers(tree.flatten(tree.opened(x), leaves))
+        signature = tree.flatten(tree.opened(x), leaves)
         rng = np.random.default_rng(0)
         random = [rng.uniform(0.5, 1.5, np.shape(each)).astype(np.asarray(each).dtype) for each in leaves]
-        tangent = tree.rebuild(signature, iter([float(r) if type(x) is float else r
-                                                for r, x in zip(random, leaves, strict=True)]))
+        tangent = _with_leaves(without_numbers(signature), leaves, random)
+        wrong = self._apart(plan, args, kwargs, random, tangent)
+        if self._given is not None and not wrong.any():
+            near = [each + NEAR * (1 + abs(each)) * r for each, r in zip(leaves, random, strict=True)]
+            with contextlib.suppress(Exception):  # the function need not be defined there
+                args, kwargs = put(_with_leaves(signature, leaves, near))
+                wrong = self._apart(plan, args, kwargs, random, tangent, finite=True)
+        if wrong.any():
+            title, at = f"{self._title} of {self._owner.__name__}", int(np.argmax(wrong))
+            if self._given is not None:
+                found = f"the pattern misses an entry in row {at}"
+                raise ValueError(f"{title}: {found}: leave it out to have it found, or see f.sparsity(...) without it")
+            raise RuntimeError(f"{title}: row {at} is wrong, a fault of ours; leave out sparse=True")
+
+    def _apart(
+        self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], random: list[np.ndarray], tangent: Any,
+        finite: bool = False,
+    ) -> np.ndarray:
+        """Where the products with the derivative and with the matrix differ; if both are to be `finite`, only there."""
         kind: Any = Hvp if self._second else Linear
         product = _bound(kind(self._function, self._argnums, self._has_aux, *self._statics), self._owner.bound)
         product = product(*args, tangent, **kwargs)
@@ -241,12 +265,13 @@ class Sparse(ByName):
         want = np.concatenate([np.ravel(each) for each in wanted])
         coarse = matrix.data.dtype == np.float32
         apart = np.abs(made - want) > (1e-2 if coarse else 1e-6) * (scale + np.abs(want))
-        if apart.any():
-            title, at = f"{self._title} of {self._owner.__name__}", int(np.argmax(apart))
-            if self._given is not None:
-                found = f"the pattern misses an entry in row {at}"
-                raise ValueError(f"{title}: {found}: leave it out to have it found, or see f.sparsity(...) without it")
-            raise RuntimeError(f"{title}: row {at} is wrong, a fault of ours; leave out sparse=True")
+        return apart & np.isfinite(made) & np.isfinite(want) if finite else apart
+
+
+def _with_leaves(signature: tree.Signature, like: list[Any], leaves: list[Any]) -> Any:
+    """A tree with other leaves, those floats that are floats in another."""
+    return tree.rebuild(signature, iter([float(new) if type(old) is float else np.asarray(new, np.asarray(old).dtype)
+                                         for new, old in zip(leaves, like, strict=True)]))  # fmt: skip
 
 
 def _narrow(values: np.ndarray, indices: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:

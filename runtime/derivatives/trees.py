@@ -185,7 +185,9 @@ def ravel(input: Any) -> Any:
     back = Unravel(input)
     numbers = [np.ravel(back._leaves[k]) for k in back._places]
     if not numbers:
-        raise TypeError(f"ravel needs floats, got {input!r:.60}")
+        unknown = tree.unregistered(tree.flatten(tree.opened(input), []), "the argument")
+        said = f"{input!r:.60}" if unknown is None else f"{unknown[0]}, {unknown[1]}: {unknown[2]}"
+        raise TypeError(f"ravel needs floats, got {said}")
     return np.concatenate(numbers), back
 
 

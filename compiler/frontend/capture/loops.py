@@ -93,6 +93,8 @@ class Looping:
         """Walk pass after pass; TooLong if that would emit more than `budget` operations."""
         m, begin = self.m, len(self.m.now.builder.body)
         first = k
+        if budget is None and k == 0 and self.trips is not None and not leaves_loop(self.s.body):
+            self._refuse_forced(self.trips)  # before the first pass, as it is known how many will follow
         while True:
             self.frame.line = self.s.lineno
             go = more(k)
@@ -107,8 +109,7 @@ class Looping:
             self.one_pass(lambda k=k: start(k))
             k += 1
             m.passes += budget is None and not m.freezing
-            if m.passes > FORCED:
-                m.refuse(f"more than {FORCED} passes of loops would be unrolled", "let the loops become regions")
+            self._refuse_forced(0)
             if budget is not None:
                 self._afford(begin, budget, k)
             out = self.left()
@@ -119,6 +120,11 @@ class Looping:
                     raise TooLong
                 branch(m, numbers.negate(m, out), lambda k=k: self.unroll(more, start, None, k), lambda: None)
                 return
+
+    def _refuse_forced(self, more: int) -> None:
+        """Refuse what would be more passes in all than a walk for all values may have, with so many to come."""
+        if self.m.passes + (0 if self.m.freezing else more) > FORCED:
+            self.m.refuse(f"more than {FORCED} passes of loops would be unrolled", "let the loops become regions")
 
     def _afford(self, begin: int, budget: int, k: int) -> None:
         emitted = size(self.m, begin)

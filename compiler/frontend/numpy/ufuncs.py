@@ -17,7 +17,7 @@ from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
 from ..errors import NeedsValues, TraceError, message
 from ..operators import has_complex
-from ..promotion import as_operand, common_shape, conform, kind, loop_here, result_dtype
+from ..promotion import as_operand, common_shape, conform, kind, loop_here, peculiar, result_dtype
 from ..tracing import user_line
 
 LOG2 = math.log(2.0)
@@ -165,8 +165,8 @@ def elementwise(ufunc: np.ufunc, *operands: Any, weak: bool = False) -> Any:
     m = Terms(now.builder)
     terms = [m(conform(now, x, d, shape)) for x, d in zip(operands, dtypes, strict=False)]
     now.builder.where = user_line()
-    signed = {d.name for d in dtypes[: len(terms)]} == {"int64", "uint64"}
-    if np.dtype(np.float16) in dtypes[: len(terms)]:
+    signed, halves = peculiar(dtypes[: len(terms)])
+    if halves:
         if ufunc in (np.nextafter, np.spacing):
             raise unknown(spelled(ufunc), " of float16")
         formula = _rounded_once(formula)
