@@ -86,6 +86,7 @@ class Questions(PointwiseInPlace):
     is_conj, is_neg, get_device = QQ.is_conj, QQ.is_neg, QQ.get_device
     const_data_ptr, is_distributed, name = QQ.data_ptr, QQ.is_conj, None
     new, storage, untyped_storage, as_subclass = ST.new, ST.storage, ST.untyped_storage, ST.as_subclass
+    _make_subclass = staticmethod(ST.make_subclass)
     hardshrink, prelu, _conj = BE.hardshrink, BE.prelu, CX.conj
     is_pinned = is_shared = is_conj
 
