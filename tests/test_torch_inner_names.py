@@ -1,5 +1,7 @@
 """What packages reach into PyTorch for: NumPy's names of arguments, subclasses of tensors, inner modules."""
 
+# pyright: reportCallIssue=false, reportUnusedExpression=false
+
 import pickle
 import warnings
 from copy import copy, deepcopy

@@ -27,6 +27,7 @@ from ..value.given import asked
 from ..value.memory import has_history, leave, tensor_types, usable
 from ..value.numbers import number_of
 from ..value.slots import LEAF
+from .apart import apart
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .naming import renamed
@@ -69,6 +70,8 @@ class Recorded:
 
     def slow(self, *args: Any, **kwargs: Any) -> Any:
         """The call, where it was not recognised."""
+        if apart.on and (made := apart.answer(self.function.__name__, args, kwargs)) is not NotImplemented:
+            return made
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)

@@ -33,7 +33,7 @@ from ..value.cells import Cell, Kind, levels_of
 from ..value.core import CUSTOM, Core, requires, wrap
 from ..value.views import alias
 from .modes import mode, watch
-from .nodes import AGAIN, Flow, Node, check_unwritten, zeros
+from .nodes import AGAIN, AccumulateGrad, Flow, Node, check_unwritten, zeros
 
 
 class Saved:
@@ -160,7 +160,13 @@ class FunctionNode(Node):
                     f"expected Variable or None at position {k + 1} of what {self.name()} returned,"
                     f" got {type(value).__name__}"
                 )
-            if self.edges[k] is not None:
+            edge = self.edges[k]
+            if value._apart and edge is not None:
+                if isinstance(edge[0], AccumulateGrad):
+                    flows.append((k, (value, None)))
+                    continue
+                value = value.to_dense()  # type: ignore[attr-defined]
+            if edge is not None:
                 value = fitted(value, kind, self.name(), k)
             flows.append((k, (value._read(), value._edge() if create and requires(value) else None)))
         return flows
