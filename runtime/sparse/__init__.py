@@ -6,3 +6,5 @@ what answers for it in calls (`tensor/calls/apart.py`).
     A = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
     A @ torch.ones(3, 1)                     # gathers rows, and adds products up by row
 """
+
+from . import operations  # noqa: F401 - what answers in calls, whichever part is loaded first
