@@ -15,14 +15,15 @@ from ..tensor.value.core import Core
 class Parameter(Tensor):
     """A leaf that requires a gradient, found by `module.parameters()`."""
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty(0)
         if not isinstance(data, Core):
             raise TypeError(f"Parameter(data): expected a Tensor, got {type(data).__name__}")
-        self._cell, self._storage = data._read(), data._shared()
-        self._path, self._seen = data._path, data._seen
-        self.requires_grad_(requires_grad)
+        return cls._make_subclass(cls, data, requires_grad)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """What there is to make, `__new__` has made: a subclass may have one of its own and take other arguments."""
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -36,7 +37,7 @@ class Parameter(Tensor):
 
 def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
     """A parameter that nothing else shares, to be filled."""
-    made = Parameter.__new__(Parameter)
+    made = Core.__new__(Parameter)
     made._cell = empty(*size, dtype=dtype, device=device)._read()
     return made.requires_grad_()
 

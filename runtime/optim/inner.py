@@ -44,4 +44,21 @@ def strong_wolfe(
     return found.loss, found.gradient, found.t, count
 
 
-__all__ = ["ParamsT", "cubic_interpolate", "required", "strong_wolfe"]
+def group_tensors(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+    """By device and dtype of the tensors in the first list: of each list those that stand there, and at which places,
+    of which there are none unless `with_indices`."""
+    found: dict[Any, Any] = {}
+    for k, row in enumerate(zip(*tensorlistlist, strict=True)):
+        lists, places = found.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
+        for one, tensor in zip(lists, row, strict=True):
+            one.append(tensor)
+        places += [k] if with_indices else []
+    return found
+
+
+def has_foreach(*args: Any) -> bool:
+    """Whether functions of lists of tensors, `_foreach_add` and its like, take tensors of a device: all are there."""
+    return True
+
+
+__all__ = ["ParamsT", "cubic_interpolate", "group_tensors", "has_foreach", "required", "strong_wolfe"]

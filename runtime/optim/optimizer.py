@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...compiler.backend.recorder import forget_gradients, gradients_of
+from ..tensor.calls.apart import apart
 from ..tensor.calls.calls import recorded
 from ..tensor.reverse.modes import enable_grad
 from ..tensor.trace.crowd import crowd
@@ -183,6 +184,8 @@ class Optimizer(Stateful):
             tape.still()
             for group in self.param_groups:
                 params, grads = gradients_of(group["params"])
+                if apart.on:
+                    params, grads = self._without_sparse(group, params, grads)
                 if params:
                     self._step(group, params, grads)
             tape.mode |= enabled
@@ -197,6 +200,21 @@ class Optimizer(Stateful):
                     for p in [p for p, state in self.state.items() if not state]:
                         del self.state[p]
             raise
+
+    def _without_sparse(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """The parameters whose gradients are no sparse Tensors, when those of which they are have been changed."""
+        for p, g in zip(params, grads, strict=True):
+            if g._apart:
+                self._sparse_step(group, p, g)
+        kept = [k for k, g in enumerate(grads) if not g._apart]
+        return [params[k] for k in kept], [grads[k] for k in kept]
+
+    def _sparse_step(self, group: dict[str, Any], p: Any, g: Any) -> None:
+        """Change a parameter whose gradient is a sparse Tensor."""
+        name = type(self).__name__
+        raise RuntimeError(f"{name} does not support sparse gradients, please consider SparseAdam instead")
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         """Change the parameters of a group: those that are treated alike by one recorded call."""

@@ -58,6 +58,14 @@ class SGD(Optimizer):
         }
         super().__init__(params, settings)
 
+    def _sparse_step(self, group: dict[str, Any], p: Any, g: Any) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        if group["momentum"] != 0 or group["nesterov"]:
+            raise NotImplementedError("SGD: momentum of sparse gradients is not supported; use SparseAdam")
+        sign = 1 if group["maximize"] else -1
+        p.index_add_(0, g._indices()[0], g._values(), alpha=sign * plain(group["lr"]))
+
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         if group["momentum"] != 0:
             super()._step(group, params, grads)

@@ -7,7 +7,7 @@ Table = dict[str, dict[str, str]]
 
 SCRIPT = "there is no TorchScript and none of its types; functions and modules run as they are"
 DEVICE = "there is the processor alone, and no device of this kind"
-SPARSE = "tensors are dense; scatter_add, embedding and index_add have sparse work's results"
+SPARSE = "sparse tensors have coordinates or rows, and products with dense ones; to_dense() has the rest"
 QUANTISED = "there are no tensors of quantised elements"
 INNER = "a function of PyTorch's inner libraries; use the one of nn.functional"
 HALF = "there are no elements of this kind; float16, bfloat16, float32, float64 and whole numbers are there"
@@ -43,7 +43,6 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("torch.onnx", ".*", EXPORT),
     ("torch.nn", "CrossMapLRN2d", "PyTorch's keeps the first channel in all later sums; use nn.LocalResponseNorm"),
     ("torch.nn", "intrinsic|qat|quant.*", QUANTISED),
-    ("torch.optim", "SparseAdam", SPARSE),
     ("torch.distributions", ".*", "this family is not written yet; the others are in pullback.distributions"),
     ("torch.utils.data", ".*[dD]ata[pP]ipe.*|DataChunk|.*validation.*|.*determinis.*", "PyTorch gave data pipes up"),
     ("torch|torch.Tensor", "sym_.*|Sym.*", SHAPES),

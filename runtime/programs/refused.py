@@ -85,6 +85,7 @@ optim, autograd, func, linalg, special = map(
 cuda, mps, accelerator, backends, profiler = map(
     _of, ("torch.cuda", "torch.mps", "torch.accelerator", "torch.backends", "torch.profiler")
 )
+sparse = _of("torch.sparse")
 utils, data, checkpoint, autograd_profiler = map(
     _of, ("torch.utils", "torch.utils.data", "torch.utils.checkpoint", "torch.autograd.profiler")
 )

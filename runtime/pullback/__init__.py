@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = None
     _distributions = _fft = _func = _hub = _jit = _linalg = _mps = _nn = _onnx = _optim = _overrides = None
-    _profiler = _random = _scipy = _signal = _special = _testing = _utils = _version = _xpu = None
+    _profiler = _random = _scipy = _signal = _sparse = _special = _testing = _utils = _version = _xpu = None
     # isort: off
     from pullback import (
         accelerator, amp, array_api, autograd, backends, cpu, cuda, distributed, distributions, fft, func, hub,
-        linalg, mps, nn, onnx, optim, overrides, profiler, random, scipy, signal, special, testing, utils, version,
-        xpu,
+        linalg, mps, nn, onnx, optim, overrides, profiler, random, scipy, signal, sparse, special, testing, utils,
+        version, xpu,
     )
     # isort: on
     from pullback.compiler.backend.extension.carried import KernelError
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from pullback.runtime.interop.torch_calls import to_torch
     from pullback.runtime.nn.optimized import compile as compile
     from pullback.runtime.rules import custom_formula, custom_jvp, custom_vjp, stop_gradient
+    from pullback.runtime.sparse.operations import spmm
+    from pullback.runtime.sparse.tensors import sparse_coo, sparse_coo_tensor, sparse_csr, sparse_csr_tensor
     from pullback.runtime.symbolic.lambdified import lambdify
     from pullback.runtime.symbolic.mechanics import equations_of_motion
     from pullback.runtime.symbolic.precision import precision
@@ -203,17 +205,19 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_grad_enabled",
     "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal",
     "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax",
-    "sort", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square",
-    "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub",
-    "subtract", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan",
-    "tan_", "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile", "to_jax",
+    "sort", "sparse", "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor", "special", "split",
+    "split_copy", "split_with_sizes", "split_with_sizes_copy", "spmm", "sqrt", "sqrt_", "square", "square_",
+    "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract",
+    "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_",
+    "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile", "to_jax",
     "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map",
     "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc",
-    "trunc_", "typename", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten", "unfold_copy",
-    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var",
-    "var_mean", "vdot", "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack",
-    "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "trunc_", "typename", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils",
+    "value_and_grad", "vander", "var", "var_mean", "vdot", "version", "view_as_complex", "view_as_real",
+    "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu",
+    "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker

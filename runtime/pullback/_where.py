@@ -3,7 +3,7 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends cpu cuda distributed distributions fft func hub linalg mps"
-    " nn onnx optim overrides profiler random scipy signal special testing utils version xpu",
+    " nn onnx optim overrides profiler random scipy signal sparse special testing utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
@@ -105,6 +105,8 @@ NAMES_OF = {
     "runtime.symbolic.precision": "precision",
     "runtime.symbolic.primitive": "primitive",
     "runtime.compiled.threads": "get_num_threads set_num_threads",
+    "runtime.sparse.operations": "spmm",
+    "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
     "runtime.programs.scripting": "jit",
     "runtime.programs.standing_in": "as_torch",
     "runtime.transforms": "check grad value_and_grad",
@@ -137,7 +139,7 @@ PARTS = {
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.reparametrized"
-    " runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
+    " runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
     " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
@@ -145,6 +147,7 @@ PARTS = {
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
     "_random": "runtime.tensor.ops.random.generators",
     "_scipy": "runtime.interop.scipy_solvers",
+    "_sparse": "runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors runtime.programs.refused",
     "_signal": "runtime.tensor.ops.windows.tapers",
     "_special": "runtime.tensor.face.special_functions",
     "_testing": "runtime.programs.comparing runtime.programs.made runtime.programs.refused",

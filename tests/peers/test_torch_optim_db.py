@@ -12,7 +12,7 @@ import pullback
 from tests.peers.optimisers import parameters
 from tests.semantics import difference, plain
 
-NOT_HERE = {"SparseAdam"}
+NOT_HERE = {"SparseAdam"}  # whose gradients are sparse: test_torch_sparse.py
 INFOS = {info.optim_cls.__name__: info for info in optim_db if info.optim_cls.__name__ not in NOT_HERE}
 STEPS = 8
 

@@ -7,15 +7,18 @@ from typing import Any
 
 from ....compiler.ops.index import scatter_add, take
 from ....compiler.ops.reduce import argmax
+from ...sparse.operations import assemble
 from ...tensor.calls.asking import check_values
 from ...tensor.face.inplace import copy_
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.ranges import arange
 from ...tensor.ops.arranging.scattering import fill_rows
 from ...tensor.ops.folds.reductions import back, converted
+from ...tensor.reverse.custom import Function
 from ...tensor.reverse.modes import no_grad
+from ...tensor.reverse.once import once_differentiable
 from ...tensor.trace.fragments import Operation
-from ...tensor.value.core import apply
+from ...tensor.value.core import apply, requires
 from .terms import counting, listed, need_tensor, shape_of, size_of, total
 
 
@@ -86,14 +89,34 @@ def embedding(
     need_tensor("embedding", "weight", weight)
     if len(size_of(weight)) != 2:
         raise RuntimeError(f"'weight' must be 2-D, got {listed(weight)}")
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported; leave sparse=False")
     rows = size_of(weight)[0]
     padding = _padding("embedding", padding_idx, rows)
     index = _checked("embedding", input, rows)
     if max_norm is not None:
         _renorm(weight, index, max_norm, norm_type)
+    if sparse and requires(weight):
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        return SparseRows.apply(weight, index, padding)
     return apply(EMBEDDING, (weight, index), (padding, bool(scale_grad_by_freq)))
+
+
+class SparseRows(Function):
+    """Rows of a table, whose gradient is a sparse Tensor of the rows named."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Any, index: Any, padding: int | None) -> Any:  # type: ignore[override]
+        ctx.index, ctx.sizes, ctx.padding = index.detach().reshape(-1), size_of(weight), padding
+        return apply(EMBEDDING, (weight, index), (padding, False))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+        index, rows = ctx.index, gradient.reshape(-1, ctx.sizes[1])
+        if ctx.padding is not None:
+            kept = index != ctx.padding
+            index, rows = index[kept], rows[kept]
+        return assemble(index.unsqueeze(0), rows, ctx.sizes, False), None, None
 
 
 # ---- bags
@@ -150,8 +173,6 @@ def embedding_bag(
     """The sums, means or maxima of the rows of `weight` that each bag names: the rows of `input`, or from offset on."""
     need_tensor("embedding_bag", "weight", weight)
     need_tensor("embedding_bag", "input", input)
-    if sparse:
-        raise NotImplementedError("embedding_bag: sparse gradients are not supported; leave sparse=False")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if scale_grad_by_freq:
@@ -172,6 +193,11 @@ def embedding_bag(
         _renorm(weight, index, max_norm, norm_type)
     padding = _padding("embedding_bag", padding_idx, rows)
     shares = () if per_sample_weights is None else (per_sample_weights.reshape(-1),)
+    if sparse and requires(weight):
+        if mode == "max" or padding is not None:
+            raise NotImplementedError("embedding_bag: sparse gradients are those of sums and means without padding_idx;"
+                                      " leave sparse=False")
+        weight, index = SparseRows.apply(weight, index, None), arange(0, index.shape[0])
     return apply(BAGGED, (weight, index, bag, *shares), (mode, count, padding, bool(scale_grad_by_freq)))
 
 

@@ -52,8 +52,8 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
     kind = Parameter
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(empty(0, dtype=dtype), requires_grad)
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return super().__new__(cls, empty(0, dtype=dtype), requires_grad)
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):

@@ -27,8 +27,10 @@ from ..value.given import asked
 from ..value.memory import has_history, leave, tensor_types, usable
 from ..value.numbers import number_of
 from ..value.slots import LEAF
+from .apart import apart
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
+from .naming import renamed
 from .natively import NativeCall, native_types, tell
 from .patterns import drop_patterns, forget_patterns, tell_pattern
 from .reading import Over, Reading, Unknown, check, forget_forms
@@ -68,6 +70,8 @@ class Recorded:
 
     def slow(self, *args: Any, **kwargs: Any) -> Any:
         """The call, where it was not recognised."""
+        if apart.on and (made := apart.answer(self.function.__name__, args, kwargs)) is not NotImplemented:
+            return made
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
@@ -76,9 +80,8 @@ class Recorded:
             if type(a) is np.float64 or (declared and isinstance(a, np.generic)):
                 again = self.native or self.slow
                 return again(*args[:n], number_of(a), *args[n + 1 :], **kwargs)
-        if kwargs and any(type(a) is np.float64 for a in kwargs.values()):
-            again = self.native or self.slow
-            return again(*args, **{n: float(a) if type(a) is np.float64 else a for n, a in kwargs.items()})
+        if kwargs and (named := renamed(self.function, kwargs)) is not kwargs:
+            return (self.native or self.slow)(*args, **named)
         if self.prepared is not None and (given := self.prepared(args)) is not args:
             return (self.native or self.slow)(*given, **kwargs)
         if crowd.on:

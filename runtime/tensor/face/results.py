@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..calls.naming import renamed
 from ..ops.elementwise.elementary import cast_to
 from ..reverse.modes import mode
 from ..value.core import Core, requires
@@ -26,6 +27,8 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(function, kwargs)
         if out is None:
             return function(*args, **kwargs)
         if name in MADE and isinstance(out, Core):

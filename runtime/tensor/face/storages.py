@@ -117,6 +117,14 @@ def new(input: Any, *args: Any, device: Any = None) -> Tensor:
     return input.new_empty(*(args or (0,)))
 
 
+def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    """A leaf of a subclass of Tensor on the memory of `data`, whatever the class's own `__new__` takes."""
+    made: Any = Core.__new__(cls)
+    made._cell, made._storage = data._read(), data._shared()
+    made._path, made._seen = data._path, data._seen
+    return made.requires_grad_(require_grad)
+
+
 def as_subclass(input: Any, cls: type) -> Any:
     """The tensor itself, if it is of the class; other classes have no part in the history of a tensor."""
     if isinstance(input, cls):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import partialmethod
+from typing import Any
 
 from ..ops.arranging import arranging as B
 from ..ops.arranging import pieces as C
@@ -31,6 +34,13 @@ from ..value.dtypes import ALL, DType, bfloat16, float16, int8, int16, uint8
 from . import queries as QQ
 from . import storages as ST
 from .inplace import in_place, reshaping
+
+
+def _sparsely(self: Core, name: str, *args: Any, **options: Any) -> Any:
+    """A function of sparse tensors, which are loaded when one is asked for."""
+    ours, _, _ = __name__.partition(".")
+    assert sys.modules[ours].sparse
+    return getattr(sys.modules[f"{ours}.runtime.sparse.operations"], name)(self, *args, **options)
 
 
 class Pointwise(Core):
@@ -86,6 +96,7 @@ class Questions(PointwiseInPlace):
     is_conj, is_neg, get_device = QQ.is_conj, QQ.is_neg, QQ.get_device
     const_data_ptr, is_distributed, name = QQ.data_ptr, QQ.is_conj, None
     new, storage, untyped_storage, as_subclass = ST.new, ST.storage, ST.untyped_storage, ST.as_subclass
+    _make_subclass = staticmethod(ST.make_subclass)
     hardshrink, prelu, _conj = BE.hardshrink, BE.prelu, CX.conj
     is_pinned = is_shared = is_conj
 
@@ -110,7 +121,11 @@ class Questions(PointwiseInPlace):
     def dense_dim(self) -> int:
         return len(self._read().kind.shape)
 
-    def to_dense(self, dtype: object = None) -> object:
+    to_sparse, to_sparse_csr, to_sparse_coo, sparse_mask = (
+        partialmethod(_sparsely, name) for name in ("to_sparse", "to_sparse_csr", "to_sparse", "sparse_mask")
+    )
+
+    def to_dense(self, dtype: object = None) -> Any:
         return self
 
 

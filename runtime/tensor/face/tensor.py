@@ -42,7 +42,11 @@ _rows = wrapped(unbind)
 class Tensor(Exchange):
     """An array that remembers how it was computed, and is computed when somebody looks at it."""
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self._is_late:  # `__new__` of a subclass has made it, and takes what arguments it likes
+            return
+        if kwargs:
+            raise TypeError(f"new() got an unexpected keyword argument {next(iter(kwargs))!r}")
         data = args[0] if args else ()
         if len(args) > 1 or isinstance(data, (int, Size)):  # sizes
             data = np.zeros(sizes(args))
@@ -178,6 +182,10 @@ class Tensor(Exchange):
         return iter(_rows(self, 0))
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (Core, int, float, complex, np.generic)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
         return bool(any_(eq(self, value)))
 
     __hash__ = object.__hash__
@@ -196,7 +204,7 @@ class Tensor(Exchange):
 
     def __copy__(self) -> Any:
         """A leaf on the same memory, with what the user hung on this one."""
-        made = type(self).__new__(type(self))
+        made = Core.__new__(type(self))
         made._be(self)
         made._requires = self.requires_grad
         made.__dict__.update(hung_on(self))
@@ -225,7 +233,7 @@ def hung_on(x: Tensor) -> dict[str, Any]:
 
 
 def restored(cls: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
-    made = cls.__new__(cls)
+    made = Core.__new__(cls)
     made._cell, made._requires = cell_of(array), requires_grad
     return made
 
@@ -238,7 +246,7 @@ def sharing(cls: type[Tensor], storage: Storage, path: Path, requires_grad: bool
 
 def from_array(array: np.ndarray) -> Tensor:
     """A tensor of an array that nobody writes to any more."""
-    made = Tensor.__new__(Tensor)
+    made = Core.__new__(Tensor)
     made._cell = cell_of(np.ascontiguousarray(array).reshape(array.shape))
     return made
 

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
-from ..ops.elementwise.arithmetic import add
+from ..ops.elementwise.arithmetic import ADD, add
 from ..trace.tape import force, tapes
 from ..trace.undo import note
 from ..value.cells import Cell, levels_of
 from ..value.core import Core, wrap
 from ..value.writing import overwrite
 from .modes import watch
-from .nodes import Flow
+from .nodes import Flow, added
 
 
 def tensor_of(flow: Flow) -> Core:
+    """The cotangent as a tensor; one that is apart is so already."""
     cell, edge = flow
+    if isinstance(cell, Core):
+        return cell
     return wrap(cell) if edge is None else wrap(cell, edge[0], edge[1])
+
+
+def summed(a: Flow, b: Flow, create: bool) -> Flow:
+    """The sum of two cotangents, of which either may be apart."""
+    if not isinstance(a[0], Core) and not isinstance(b[0], Core):
+        return added(ADD, a, b, create)
+    tensors: list[Any] = sorted(map(tensor_of, (a, b)), key=lambda x: x._apart)  # the dense one first, if there is one
+    return tensors[0] + tensors[1], None
 
 
 def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
@@ -25,6 +37,10 @@ def accumulate(leaf: Core, flow: Flow, create: bool) -> None:
     if call is not None:
         call.adds(leaf)
     new, apart = tensor_of(flow), create or leaf._node is not None
+    if new._apart or (leaf._grad is not None and leaf._grad._apart):
+        have: Any = leaf._grad
+        leaf._grad = new if have is None else new + have if have._apart and not new._apart else have + new
+        return
     if watch.lanes and levels_of([flow[0]])[0] and not levels_of([leaf._cell])[0]:
         raise RuntimeError(
             "backward() called inside a function that vmap maps, for a leaf that is the same for all examples. Use"

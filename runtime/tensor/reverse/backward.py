@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.elementwise.arithmetic import ADD
 from ..ops.elementwise.elementary import cast_to, clone
 from ..trace.peeking import went_on
 from ..trace.tape import tapes
@@ -20,12 +19,12 @@ from ..transforms.crossings import settled
 from ..value.cells import Cell, Kind
 from ..value.core import Core, requires, wrap
 from ..value.slots import HOOKED
-from .accumulate import accumulate, tensor_of
+from .accumulate import accumulate, summed, tensor_of
 from .anomaly import check_nan
 from .hook_calls import after_node, before_node, call_posts, call_tensor_hooks, call_watched, hooked_flow
 from .hooks import Watched
 from .modes import mode, watch
-from .nodes import AccumulateGrad, Edge, Flow, Node, added, reachable, zeros
+from .nodes import AccumulateGrad, Edge, Flow, Node, reachable, zeros
 from .ready import Ready
 
 Wanted = dict[Node, set[int]]
@@ -188,7 +187,7 @@ def _give(held: Held, edge: Edge | None, flow: Flow, create: bool) -> None:
     if flows is None:
         flows = held[node] = [None] * node.outputs
     have = flows[index]
-    flows[index] = flow if have is None else added(ADD, have, flow, create)
+    flows[index] = flow if have is None else summed(have, flow, create)
 
 
 def backward(

@@ -19,7 +19,7 @@ Both parts are recorded like other code, so they run in the same kernels.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..ops.arranging.shapes import reshape
@@ -30,11 +30,12 @@ from ..transforms.forward import with_rule
 from ..transforms.mapping import in_lanes, mapped_by
 from ..value.cells import Kind, levels_of
 from ..value.core import CUSTOM, Core, requires, wrap
+from ..value.slots import LEAF
 from ..value.views import alias
 from .function_ctx import FunctionCtx, save
 from .joined import Joined, is_joinable, join
 from .modes import mode, watch
-from .nodes import Flow, Node, zeros
+from .nodes import AccumulateGrad, Flow, Node, zeros
 
 
 class FunctionNode(Node):
@@ -65,18 +66,25 @@ class FunctionNode(Node):
             for flow in cotangents
         ]
         wanted = [k for k, edge in enumerate(self.edges) if edge is not None]
-        made = pulled_back(self.function, self.ctx, given, self.results, self.inputs, wanted)
-        return [
-            (k, (value._read(), value._edge() if create and requires(value) else None))
-            for k, value in enumerate(made) if value is not None
-        ]  # fmt: skip
+        leaves = {k for k in wanted if isinstance(self.edges[k][0], AccumulateGrad)}  # type: ignore[index]
+        made = pulled_back(self.function, self.ctx, given, self.results, self.inputs, wanted, leaves)
+        return [(k, _flow_of(value, create)) for k, value in enumerate(made) if value is not None]
+
+
+def _flow_of(value: Any, create: bool) -> Flow:
+    if value._apart:
+        return value, None
+    return value._read(), value._edge() if create and requires(value) else None
 
 
 def pulled_back(
     function: type[Function], ctx: FunctionCtx, given: Sequence[Any], results: Sequence[Kind | None],
-    inputs: Sequence[Kind | None], wanted: Sequence[int],
+    inputs: Sequence[Kind | None], wanted: Sequence[int], leaves: Container[int],
 ) -> tuple[Any, ...]:  # fmt: skip
-    """What the user's backward makes of the cotangents `given`: gradients of the inputs, or None; it is checked."""
+    """What the user's backward makes of the cotangents `given`: gradients of the inputs, or None; it is checked.
+
+    wanted, leaves   the inputs whose gradients go somewhere, and to leaves: those may be sparse
+    """
     fill = ctx._materialize
     cotangents = [
         wrap(zeros(kind)) if t is None and fill and kind is not None else t
@@ -103,10 +111,12 @@ def pulled_back(
             raise TypeError(
                 f"expected Variable or None at position {k + 1} of what {name} returned, got {type(value).__name__}"
             )
-    return tuple([
-        fitted(value, kind, name, k) if value is not None and kind is not None and k in wanted else value
-        for k, (value, kind) in enumerate(zip(made, inputs, strict=True))
-    ])  # fmt: skip
+    fit = list(made)
+    for k in wanted:
+        kind = inputs[k]
+        if fit[k] is not None and kind is not None and not (fit[k]._apart and k in leaves):
+            fit[k] = fitted(fit[k].to_dense() if fit[k]._apart else fit[k], kind, name, k)
+    return tuple(fit)
 
 
 def fitted(value: Any, kind: Kind, name: str, k: int) -> Any:
@@ -276,8 +286,10 @@ def _join(
             save(joined.ctx, node, joined.saved(), numbers)
         return node
 
+    leaves = {k for k in wanted if args[k]._flags & LEAF}
+
     def back(joined: Joined, cotangents: Sequence[Any]) -> tuple[Any, ...]:
-        return pulled_back(cls, joined.ctx, cotangents, made, inputs, wanted)
+        return pulled_back(cls, joined.ctx, cotangents, made, inputs, wanted, leaves)
 
     join(Joined(node_of, back, ctx, wanted), args, results)
 

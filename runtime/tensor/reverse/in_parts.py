@@ -88,7 +88,8 @@ def _carry_on(made: Any, level: int) -> Any:
     if tape.call is None and tape.again is None:
         tape.catch_up()
     if isinstance(made, tuple):
-        return _until_pause(_parts(), level, [(k, (t._read(), None)) for k, t in enumerate(made) if t is not None])
+        flows = [(k, (t if t._apart else t._read(), None)) for k, t in enumerate(made) if t is not None]
+        return _until_pause(_parts(), level, flows)
     return _until_pause(_parts(), level, None if made is None else (made._read(), None))
 
 
@@ -202,6 +203,8 @@ def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) 
             made = None
         elif where is FUNCTION:
             made = at.pull(made)
+            if any(t is not None and t._apart for t in made):  # a sparse gradient, which no event knows
+                tape.blur()
         else:
             for hook in list(((at.hooks if where is RESULT else at._hooks) or {}).values()):
                 new = hook(made)
@@ -210,7 +213,7 @@ def _run(tape: Tape, parts: BackwardParts, root: Core, level: int, serial: int) 
             if keeper is not None:
                 keep(keeper, wrap(made._read()))
         parts.paused = NOT_RUN
-        made = (CARRY_ON if tape.serial == serial else _carry_on)(made, level)
+        made = (CARRY_ON if tape.serial == serial and not tape.state.blurred else _carry_on)(made, level)
 
 
 def _pause_of(tape: Tape, parts: BackwardParts) -> Any:

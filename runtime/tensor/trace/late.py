@@ -17,6 +17,8 @@ class Late(TensorBase):
     """A tensor that may be a number on a tape, and nothing else yet."""
 
     _index = 0
+    #: whether it is no single array, and answers for calls itself
+    _apart = False
 
     def _late_cell(self) -> None:
         """Make the cell of a value that is on a tape.  The trace may end meanwhile, and another begin."""

@@ -24,5 +24,6 @@ from pullback.nn.modules import (  # noqa: F401
     sparse,
     transformer,
     upsampling,
+    utils,
 )
 from pullback.runtime.nn import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""How losses are reduced, as numbers; see pullback.runtime.nn.reductions."""
+
+from pullback.runtime.nn.reductions import *  # noqa: F403

@@ -1,0 +1,127 @@
+"""What packages reach into PyTorch for: NumPy's names of arguments, subclasses of tensors, inner modules."""
+
+# pyright: reportCallIssue=false, reportUnusedExpression=false
+
+import pickle
+import warnings
+from copy import copy, deepcopy
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback.distributed import nn as collectives
+from pullback.nn import _reduction
+from pullback.nn.modules import utils
+from pullback.utils import _foreach_utils
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(("ours", "numpys"), [
+    (lambda: torch.stack([X, X], dim=1), lambda: torch.stack([X, X], axis=1)),
+    (lambda: torch.amax(X, dim=0, keepdim=True), lambda: torch.amax(X, axis=0, keepdims=True)),
+    (lambda: X.cumsum(dim=1), lambda: X.cumsum(axis=1)),
+    (lambda: X.sort(dim=0)[0], lambda: X.sort(axis=0)[0]),
+    (lambda: torch.add(X, X), lambda: torch.add(x1=X, x2=X)),
+    (lambda: torch.sin(X), lambda: torch.sin(a=X)),
+    (lambda: torch.fft.fft(X, dim=0).real, lambda: torch.fft.fft(X, axis=0).real),
+    (lambda: torch.linalg.norm(X, dim=0), lambda: torch.linalg.norm(X, axis=0)),
+    (lambda: torch.quantile(X, 0.5, dim=0), lambda: torch.quantile(X, 0.5, axis=0)),
+    (lambda: torch.cat([X, X], dim=1, out=torch.empty(2, 6)), lambda: torch.cat([X, X], axis=1, out=torch.empty(2, 6))),
+])  # fmt: skip
+def test_names_of_numpy(ours, numpys) -> None:
+    for _ in range(3):
+        assert torch.equal(ours(), numpys())
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.flip(X, axis=(0,)), lambda: torch.amax(X, dim=0, axis=0), lambda: torch.sin(x=X, a=X),
+    lambda: torch.nn.Linear(2, 2)(axis=1),
+])  # fmt: skip
+def test_names_that_are_nobodys(call) -> None:
+    with pytest.raises(TypeError):
+        call()
+
+
+class Named(torch.Tensor):
+    """A tensor with a label, made as packages make them."""
+
+    label: str
+
+    def __new__(cls, data, *, label="none", requires_grad=False):
+        made = torch.Tensor._make_subclass(cls, data, requires_grad)
+        made.label = label
+        return made
+
+
+class NamedParameter(Named, torch.nn.Parameter):
+    """A parameter with a label."""
+
+    def __new__(cls, data=None, *, label="none", requires_grad=True):
+        return Named.__new__(cls, data, label=label, requires_grad=requires_grad)
+
+
+def test_subclasses() -> None:
+    data = torch.ones(3)
+    held = NamedParameter(data, label="w")
+    assert isinstance(held, torch.nn.Parameter) and held.requires_grad and held.label == "w"
+    (held * torch.arange(3.0)).sum().backward()
+    assert held.grad.tolist() == [0, 1, 2]
+    model = torch.nn.Module()
+    model.weight = held
+    torch.optim.SGD(model.parameters(), lr=1.0).step()
+    assert held.tolist() == [1, 0, -1] and data.tolist() == [1, 0, -1]  # of one memory
+    for again in (copy(held), pickle.loads(pickle.dumps(held))):
+        assert type(again) is NamedParameter and again.label == "w" and again.tolist() == held.tolist()
+    assert deepcopy(torch.nn.Parameter(data)).tolist() == data.tolist()
+    with pytest.raises(TypeError, match="keyword"):
+        torch.Tensor([1.0], label="w")
+
+
+def test_sizes_for_each_axis() -> None:
+    assert utils._pair(3) == (3, 3) and utils._triple([1, 2, 3]) == (1, 2, 3) and utils._ntuple(4)(0) == (0,) * 4
+    assert utils._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    state = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 1))).state_dict()
+    utils.consume_prefix_in_state_dict_if_present(state, "0.")
+    torch.nn.Sequential(torch.nn.Linear(2, 1)).load_state_dict(state)
+
+
+def test_reductions() -> None:
+    assert [_reduction.get_enum(r) for r in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="other"):
+        _reduction.get_enum("other")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _reduction.legacy_get_string(None, None, emit_warning=False) == "mean"
+        assert _reduction.legacy_get_string(False, True, emit_warning=False) == "sum"
+        assert _reduction.legacy_get_enum(True, False, emit_warning=False) == 0
+
+
+def test_groups_of_lists() -> None:
+    a, b, c = torch.ones(2), torch.ones(3, dtype=torch.float64), torch.zeros(1)
+    found = _foreach_utils._group_tensors_by_device_and_dtype([[a, b, c], [1, None, 3]], with_indices=True)
+    (lists, places), (others, further) = found.values()
+    assert lists[0][0] is a and lists[0][1] is c and lists[1] == [1, 3] and places == [0, 2]
+    assert others[0][0] is b and others[1] == [None] and further == [1]
+
+
+def test_collectives_with_gradients() -> None:
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=None)
+    try:
+        x = torch.ones(2, requires_grad=True)
+        y = collectives.all_reduce(x) + collectives.all_gather(x)[0] * collectives.broadcast(x, 0)
+        y.sum().backward()
+        assert x.grad.tolist() == [3, 3]
+        with pytest.raises(ValueError, match="1 tensor"):
+            collectives.scatter([x, x])
+    finally:
+        torch.distributed.destroy_process_group()
+    with pytest.raises(ValueError, match="not been initialized"):
+        collectives.all_reduce(torch.ones(1))
+
+
+def test_what_a_tensor_may_contain() -> None:
+    assert 2 in X and np.float64(5) in X and 7.0 not in X
+    with pytest.raises(RuntimeError, match="only supports Tensor or scalar"):
+        "a" in X  # noqa: B015
