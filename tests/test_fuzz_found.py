@@ -136,3 +136,16 @@ def test_a_view_that_another_thread_made_sees_what_is_written(beside: bool) -> N
         with torch.no_grad():
             written.add_(written)
         assert made[0].tolist() == [1.0, -0.5] and made[0]._version == 1
+
+
+@pytest.mark.parametrize("entered", [0, 1])
+def test_what_a_call_enters_is_not_what_stood_there_before(entered: int) -> None:
+    """A gradient that was made step by step and has a second number on the tape, beside what is read first."""
+    rows, _ = torch.tensor([[0, 1, 1, 2], [2, 0, 2, 1]]).unbind(0)
+    w = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    (torch.zeros(3).index_add(0, rows, w * w) ** 2).sum().backward()
+    zeros = w.grad.new_zeros((4,))
+    given = (zeros, w.grad) if entered == 0 else (w.grad, zeros)
+    made = torch.add(*given, alpha=2).tolist()
+    times = 2 if entered == 0 else 1
+    assert made == [times * x for x in (4.0, 104.0, 156.0, 256.0)]

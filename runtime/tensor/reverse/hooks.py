@@ -111,11 +111,11 @@ class NodeHooks:
         self.before: Table = {}
         self.after: Table = {}
 
-    def no_longer_retained(self, index: int) -> ref[Core]:
-        """The tensor that has kept the gradient of a result so far."""
+    def no_longer_retained(self, index: int) -> ref[Core] | None:
+        """The tensor that has kept the gradient of a result so far, if there is one."""
         watched = self.watched.get(index)
         if watched is None or watched.retained is None:
-            return self.retained.pop(index)
+            return self.retained.pop(index, None)
         kept, watched.retained = watched.retained, None
         return kept
 

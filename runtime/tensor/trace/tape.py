@@ -124,7 +124,7 @@ class Tape(TapeBase):
         at = self.state
         while at.parent is not None and at.parent.values > n:
             at = at.parent
-        event = at.event
+        event = at.event if n < self.state.values else None  # a call that is under way has entered it
         other = None
         if isinstance(event, Again):
             other = event.number

@@ -217,6 +217,8 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
 def _rebase(x: Core, node: Node | None, index: int) -> None:
     """Give `x` another place in the gradient graph; if it keeps its gradient, it keeps that of the new place."""
     if x._retains and x._node is not None and node is not None:
-        assert x._node.hooks is not None
-        node.hooked().retained[index] = x._node.hooks.no_longer_retained(x._index)
+        hooks = x._node.hooks
+        kept = None if hooks is None else hooks.no_longer_retained(x._index)
+        if kept is not None:  # not so where a call runs again that came before
+            node.hooked().retained[index] = kept
     x._node, x._index = node, index
