@@ -403,9 +403,36 @@ def test_steps_are_what_they_are_operation_by_operation(program: Any) -> None:
         np.testing.assert_allclose(row, right, rtol=2e-5, atol=2e-6)
 
 
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+def test_functions_under_transforms() -> None:
+    x = torch.tensor([0.5, -1.0, 2.0])
+    (slopes,) = torch.func.vmap(lambda row: torch.func.grad(lambda t: Cube.apply(t).sum())(row))(x.unsqueeze(0))
+    np.testing.assert_allclose(slopes.numpy(), 3 * x.numpy() ** 2, rtol=1e-6)
+    slopes = torch.func.vmap(torch.func.grad(Cube.apply))(x)
+    np.testing.assert_allclose(slopes.numpy(), 3 * x.numpy() ** 2, rtol=1e-6)
+
+
 @pytest.mark.parametrize("program", ALWAYS, ids=lambda p: p.__name__[1:])
 def test_later_steps_are_recognised(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     calls.forget_calls()
+    torch.func.vmap(torch.sin)(torch.ones(2))  # transforms elsewhere in the program make no difference
+    torch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))
     watch, taken = Watch(monkeypatch), []
     _trained(program, lambda: taken.append(watch.taken()))
     assert taken[0] and not any(taken[8:])

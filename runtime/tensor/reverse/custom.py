@@ -282,6 +282,8 @@ def _join(
         node = _class_of(cls)(every, None)
         node.ctx, node.function, node.place, node.inputs, node.results = joined.ctx, cls, place, inputs, made
         node.joined = joined
+        if watch.lanes:
+            node.lanes = tuple([() for _ in made])
         if joined.ctx._saved is not None:
             save(joined.ctx, node, joined.saved(), numbers)
         return node

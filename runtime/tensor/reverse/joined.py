@@ -16,6 +16,7 @@ from typing import Any
 
 from ..calls.calls import recorded
 from ..trace.tape import Tape, tapes
+from ..value.cells import Cell
 from ..value.core import Core
 from ..value.slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .hooks import attached_to
@@ -76,14 +77,21 @@ def _version(t: Any) -> int:
 def is_joinable(ctx: Any, args: Sequence[Any], results: Sequence[Any]) -> bool:
     """Whether a call of a Function is as usual: its results are new, and are values of the trace under way."""
     tape = tapes.tape
-    if tape.depth or tape.again is not None or tape.state.blurred or watch.lanes or watch.duals or watch.packers:
+    if tape.depth or tape.again is not None or tape.state.blurred or watch.packers:
         return False
     if ctx._dirty or ctx._constant or len({id(r) for r in results}) < len(results):
         return False
-    given = {id(a) for a in args}
-    return all(_is_new(r, tape) and id(r) not in given for r in results) and all(
-        t is None or not t._flags & (SPECIAL | PART) for t in ctx._kept
+    arguments = {id(a) for a in args}
+    return (
+        all(_is_new(r, tape) and id(r) not in arguments for r in results)
+        and all(_is_plain(t) for t in (*args, *results, *ctx._kept) if isinstance(t, Core))
+        and not any(t is not None and t._flags & (SPECIAL | PART) for t in ctx._kept)
     )
+
+
+def _is_plain(t: Any) -> bool:
+    """Whether a tensor has one value: no tangent, and not another one for each example of a batch."""
+    return t._is_late or type(t._cell) is Cell
 
 
 def _is_new(t: Any, tape: Tape) -> bool:
