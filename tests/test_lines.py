@@ -47,7 +47,7 @@ def both(function, *args, **options):
     return native, native(*args), wanted
 
 
-@pytest.mark.parametrize(("count", "pieces"), [(40, 1), (100, 1), (2000, 19)])
+@pytest.mark.parametrize(("count", "pieces"), [(40, 1), (100, 1), (2000, 17)])
 @pytest.mark.parametrize("kind", [float, np.float32])
 def test_values_and_gradients_are_those_of_the_reference(count, pieces, kind):
     native, got, wanted = both(unrolled(count), kind(0.3), kind(-0.8), argnums=(0, 1))

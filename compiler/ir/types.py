@@ -226,10 +226,10 @@ class Type:
         return _ALL[self.dtype]
 
     def with_shape(self, shape: Iterable[Dim]) -> "Type":
-        return _known_type(self.dtype, tuple(shape))
+        return _type_of(self.dtype, tuple(shape))
 
     def with_dtype(self, dtype: str) -> "Type":
-        return self if dtype == self.dtype else _known_type(dtype, self.shape)
+        return self if dtype == self.dtype else _type_of(dtype, self.shape)
 
     def at(self, sizes: Mapping[str, int]) -> "Type":
         """The type with numbers in place of named sizes."""
@@ -250,6 +250,14 @@ class Type:
 
 _known_type = functools.lru_cache(maxsize=4096)(Type)
 """Most types of a graph are types that it has already: found in a third of the time of making and checking them."""
+
+_NUMBERS = {int}
+
+
+def _type_of(dtype: str, shape: tuple[Dim, ...]) -> Type:
+    """The type; one whose extents are no plain numbers is another one each time, for extents that are equal differ."""
+    return _known_type(dtype, shape) if set(map(type, shape)) <= _NUMBERS else Type(dtype, shape)
+
 
 TAPE = Type("tape")
 

@@ -24,6 +24,10 @@ from ..ops.reduce import spread
 from ..ops.source import const, number
 from .cleanup import inside
 
+DEEP = 4
+"""Masks are looked for behind so many light operations, one after the other: a pullback puts them right at operands, or
+within a quotient or a product of them."""
+
 
 class _Applied(NamedTuple):
     """What a light operation makes of terms, if it is made again without the mask of its arguments."""
@@ -105,14 +109,15 @@ class _Unmasking:
     def _masks(self, terms: Sequence[_Term]) -> list[_Mask]:
         """The masks of the operands, as they stand or within light operations."""
         found: list[_Mask] = []
-        pending = list(terms)
+        pending = [(term, 0) for term in terms]
         while pending:
-            op, args = self._maker(pending.pop())
+            term, depth = pending.pop()
+            op, args = self._maker(term)
             if op is not None and op.prim is select:
                 p, a, b = op.args
                 found += [_Mask(p, holds) for holds, arm in ((True, a), (False, b)) if not self._varies(arm)]
-            elif op is not None and _is_seen_through(op):
-                pending += args
+            elif op is not None and depth < DEEP and _is_seen_through(op):
+                pending += [(a, depth + 1) for a in args]
         return found
 
     def _maker(self, term: _Term) -> tuple[Op | None, tuple[_Term, ...]]:
@@ -122,7 +127,7 @@ class _Unmasking:
         op = self.made.get(term)
         return op, () if op is None else op.args
 
-    def _under(self, term: _Term, mask: _Mask) -> tuple[_Term, float] | None:
+    def _under(self, term: _Term, mask: _Mask, depth: int = 0) -> tuple[_Term, float] | None:
         """An operand without a mask, and the number that stands for it under it; None if none does."""
         op, args = self._maker(term)
         if op is None:
@@ -133,7 +138,8 @@ class _Unmasking:
             hidden, other = op.args[1:] if mask.holds else op.args[:0:-1]
             fits = op.args[0] is mask.where and not self._varies(hidden)
             return (other, self.made[hidden].attrs["value"]) if fits else None
-        parts = [self._under(a, mask) for a in args] if _is_seen_through(op) else [None]
+        seen = depth < DEEP and _is_seen_through(op)
+        parts = [self._under(a, mask, depth + 1) for a in args] if seen else [None]
         if any(part is None for part in parts):
             return None
         inner, numbers = zip(*[part for part in parts if part is not None], strict=True)
