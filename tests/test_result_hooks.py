@@ -265,6 +265,14 @@ def _function(w: Loop) -> None:
     w.loss(Square.apply(w.hidden())).backward()
 
 
+def _versions(w: Loop) -> None:
+    made = Square.apply(w.hidden())
+    w.see(made._version)
+    made.mul_(0.5)
+    w.see(made._version)
+    w.loss(made).backward()
+
+
 def _functions(w: Loop) -> None:
     h = w.hidden()
     for _ in range(3):
@@ -376,7 +384,7 @@ ALWAYS = [
 OTHERS = [
     _kept_twice, _sometimes, _written, _part, _of_the_loss, _weighted, _by_autograd, _after_a_look, _leaf_too,
     _backward_within, _fails, _one_of_two, _function_twice, _function_used_up, _overwritten, _without_backward,
-    _second_order, _function_fails, _wrong_shape,
+    _second_order, _function_fails, _wrong_shape, _versions,
 ]  # fmt: skip
 
 

@@ -116,6 +116,8 @@ def join(joined: Joined, args: Sequence[Any], results: Sequence[Any]) -> None:
         JOIN(tuple([args[k] for k in joined.inputs]), tuple(results))
     finally:
         del _joining[id(tape)]
+    for t in results:
+        t._written -= 1  # for the trace they took other values, and for users nobody wrote to them
     if first._serial == tape.serial and tape.value(first._number) is first and joined.serial:
         joined.serial, joined.number = tape.serial, first._number
         joined.note(joined.saved())
