@@ -50,8 +50,8 @@ TOLERANCE = {"float32": (2e-4, 4e-5), "float64": (1e-8, 1e-9)}
 HALVES = {"float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2)}
 
 KNOWN: dict[str, str] = {
-    "nn.functional.linear_cross_entropy.chunked": "there are no options of chunks",
-    "nn.functional.linear_cross_entropy.chunked_none": "there are no options of chunks",
+    "nn.functional.linear_cross_entropy.chunked": "the options are torch's own objects, see test_torch_modules.py",
+    "nn.functional.linear_cross_entropy.chunked_none": "the options are torch's own objects, see test_torch_modules.py",
     "as_strided.partial_views": "samples are views, whose memory the harness does not hand over",
     "as_strided_scatter": "torch gives the gradient to the elements that were replaced, not to those that stayed",
     "addbmm": "torch lets addbmm_ give a tensor of one element the shape of the result; we refuse",
@@ -517,8 +517,8 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-LEFT_OUT = ("torch.", "jiterator", "sparse.", "masked.", "_")
-"""What is torch's own or of other devices."""
+LEFT_OUT = ("torch.", "jiterator", "sparse.", "to_sparse", "masked.", "_")
+"""What is torch's own or of other devices, or gives what is no array, see test_torch_sparse.py."""
 
 NARROW = ("half", "bfloat16", "chalf")
 """Conversions to dtypes that there are not."""

@@ -251,6 +251,8 @@ def linear_cross_entropy(
             f" (N, {features}), got unbatched input with shape {tuple(size_of(input))}"
         )
     rows, given = size_of(input)[:-1], size_of(target)
+    if len(rows) > 1:
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(rows) + 1}")
     if rows and given and rows[0] != given[0]:
         raise ValueError(f"Expected input batch_size ({rows[0]}) to match target batch_size ({given[0]}).")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
