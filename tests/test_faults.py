@@ -155,15 +155,18 @@ def test_threads_train_one_model(optimiser: str) -> None:
 
 
 def test_a_child_of_a_fork_goes_on_while_threads_train() -> None:
-    job, over, codes = Job("plain", "adam"), threading.Event(), []
+    job, over, codes, steps = Job("plain", "adam"), threading.Event(), [], list[int]()
 
     def train() -> None:
         k = 0
         while not over.is_set():
             job.step(k := k + 1)
+            steps.append(k)
 
     def fork() -> None:
         try:
+            while len(steps) < 60:  # what the threads run is compiled then
+                time.sleep(0.05)
             for _ in range(3):
                 time.sleep(0.05)
                 child = os.fork()
