@@ -12,7 +12,6 @@ looks into compiled functions, is half of this package and takes half of the tim
 import gc
 import os
 import sys
-from functools import cached_property
 from importlib import import_module
 from importlib.util import resolve_name
 from threading import RLock
@@ -67,25 +66,7 @@ def later(package: str | None, name: str) -> Any:
     return _Later(resolve_name(name, package))
 
 
-def _after_fork() -> None:
-    """Give a child's cached properties locks of its own.
-
-    Until Python 3.12 each has one lock for all instances, held while a value is made: a child would wait for ever for a
-    thread that compiled in its parent.
-    """
-    _LOCK.release()
-    if sys.version_info >= (3, 12):
-        return
-    package = __name__.partition(".")[0] + "."
-    for name, module in list(sys.modules.items()):
-        if name.startswith(package):
-            classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == name]
-            for value in [value for cls in classes for value in vars(cls).values()]:
-                if isinstance(value, cached_property):
-                    value.lock = RLock()  # type: ignore[attr-defined]
-
-
 if hasattr(os, "register_at_fork"):  # what is half loaded by a thread that a child has not stays so there
-    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_after_fork)
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 __all__ = ["later", "load"]

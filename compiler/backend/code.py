@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from .. import watch
+from ..locks import cached_property, reentrant_lock
 from ..settings import settings
 from . import blas, cache, external, gemm, lapack, process, threads, tiers
 from .machine import compile_aside, compile_object
@@ -67,7 +67,7 @@ class Code:
         self.problem = ""
         self._stored: cache.Stored | None = None
         self._linked: list[Linked] = []
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
 
     @property
     def tiered(self) -> bool:
@@ -91,11 +91,11 @@ class Code:
         else:
             self.level, self.calls = map(int, self._stored.facts["plan"])
 
-    @functools.cached_property
+    @cached_property
     def _made(self) -> tuple[Facts, str]:
         return self._make()
 
-    @functools.cached_property
+    @cached_property
     def facts(self) -> Facts:
         """What is known of the kernel before it is loaded."""
         if self._stored is None:

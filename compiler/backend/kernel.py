@@ -18,6 +18,7 @@ from ..ir.primitive import REGISTRY
 from ..ir.text import show
 from ..ir.types import Type
 from ..later import later
+from ..locks import cached_property
 from ..settings import settings
 from . import blas, cache, gemm, pool, process, threads, tiers
 from .code import Code, Facts
@@ -49,7 +50,7 @@ class Start:
         graph = graph_key(self.graph)
         return None if graph is None else ("kernel", str(self.bits), str(self.called), self.name, graph)
 
-    @functools.cached_property
+    @cached_property
     def stages(self) -> Stages:
         """The way to its text."""
         return stages.Stages(self)
@@ -105,7 +106,7 @@ class Kernel:
             return annotated.annotated_assembly(self._annotated[1], self.code.level)
         raise ValueError(f"no stage {stage!r}: a kernel has optimized, loops, llvm and asm")
 
-    @functools.cached_property
+    @cached_property
     def _annotated(self) -> tuple[str, str]:
         """The loops and the LLVM text, with the user's lines."""
         return annotated.annotated(self.stages.lowered, self.name, self.program, self.emitted.text)
@@ -126,12 +127,12 @@ class Kernel:
         pairs = self.code.facts.aliases
         return {pair[0]: pair[1] for pair in pairs}
 
-    @functools.cached_property
+    @cached_property
     def address(self) -> int:
         """Where the kernel is entered, for as long as this object lives."""
         return self.code.address()
 
-    @functools.cached_property
+    @cached_property
     def _launch(self) -> Any:
         return launcher(len(self.inputs) + len(self._fresh), self.long)
 
@@ -147,7 +148,7 @@ class Kernel:
         outputs = [(shape, dtype) for shape, dtype, _ in self._fresh]
         return runner(self.address, inputs, outputs, donated, self.long, self.code)
 
-    @functools.cached_property
+    @cached_property
     def _run(self) -> Run:
         return self.runner()
 

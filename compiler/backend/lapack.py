@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import functools
 import math
-import os
-import threading
 
 import numpy as np
 
+from ..locks import reentrant_lock
 from ..ops.linalg.lapack import Routine, getrf, getri, getrs, potrf, trsm
 from . import blas, cache
 from .lapack_text import PREFIX, text
@@ -30,7 +29,7 @@ from .process import Callback, allocator_symbols, callback, memory
 _ROUTINES = (potrf, getrf, getri, getrs, trsm)
 _DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
 
-_lock = threading.RLock()
+_lock = reentrant_lock()
 _made: list[tuple[Linked | None, dict[str, int], list[Callback]]] = []
 
 
@@ -50,9 +49,6 @@ def symbols() -> dict[str, int]:
             routines = blas.routines()
             _made.append(_native(routines) if routines else _from_numpy())
         return _made[0][1]
-
-
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 # ---- by LAPACK

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph
+from ..locks import cached_property
 from ..lowering.nests.roots import is_long
 from ..lowering.pattern import Pattern, generalise
 from ..settings import settings
@@ -136,12 +137,12 @@ class Sized(Kernel):
         """As `Kernel.long`: it depends on the sizes."""
         return self._long
 
-    @functools.cached_property
+    @cached_property
     def address(self) -> int:
         """Where the kernel is entered without its numbers, for as long as this object lives."""
         return self.code.address()
 
-    @functools.cached_property
+    @cached_property
     def _launch(self) -> Any:
         launch = launcher(len(self.inputs) + len(self._fresh) + 1, self.long)
         return functools.partial(launch, self._shared.address(), self.numbers)

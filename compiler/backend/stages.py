@@ -5,7 +5,6 @@ It is loaded when the first graph goes this way: where the machine code is on di
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +13,7 @@ from .. import watch
 from ..ir.graph import Graph, Op, evaluate
 from ..ir.text import show
 from ..ir.verify import verify
+from ..locks import cached_property
 from ..lowering import lower
 from ..lowering.nests.roots import is_long
 from ..lowering.program import Program
@@ -39,7 +39,7 @@ class Stages:
         self.source, self.title, self.name, self.times = start.graph, start.title, start.name, start.times
         self._start, self._optimised = start, optimised
 
-    @functools.cached_property
+    @cached_property
     def graph(self) -> Graph:
         """The optimised graph."""
         if self._optimised:
@@ -47,7 +47,7 @@ class Stages:
         with watch.timed("passes", self.title, self.times):
             return optimize(self.source, after=_checked if self._start.checked else None)
 
-    @functools.cached_property
+    @cached_property
     def program(self) -> Program:
         """Its loops."""
         graph = self.graph
@@ -58,7 +58,7 @@ class Stages:
         """The loops once more, made anew."""
         return lower(graph or self.graph, self._start.bits, called=self._start.called)
 
-    @functools.cached_property
+    @cached_property
     def emitted(self) -> EmittedKernel:
         """Its text."""
         program = self.program

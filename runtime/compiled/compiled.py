@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ from ...compiler.frontend.state.guards import holds, native_guards
 from ...compiler.frontend.state.hidden import Hidden
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.locks import cached_property
 from ...compiler.ops.require import UNTOLD, require
 from ..interop import torch_leaves
 from . import kernels
@@ -105,7 +105,7 @@ class Compiled:
     parts: Any = None
     watched: tuple[Guard, ...] | None = None
 
-    @functools.cached_property
+    @cached_property
     def asks(self) -> bool:
         """Whether a call may need Python: it fails then, and nothing has happened."""
         return may_ask(self.graph)

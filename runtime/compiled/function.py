@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -32,6 +31,7 @@ from ...compiler.frontend.trace import Trace, paths, trace
 from ...compiler.ir.graph import Graph, inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
+from ...compiler.locks import reentrant_lock
 from ...compiler.passes import optimize
 from ..limits import limited
 from . import kernels, out, remade
@@ -123,7 +123,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         self._silent: dict[Any, Compiled] = {}
         self.plain = plain_of(function)
         self._times: watch.Times = {}
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
         made_of(self, function, plan, static_argnums, static_argnames, sizes)
 
     def __set_name__(self, owner: type, name: str) -> None:

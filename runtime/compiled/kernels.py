@@ -5,7 +5,6 @@ That runs under PULLBACK_REFERENCE=1, and a graph of so many operations that to 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -24,6 +23,7 @@ from ...compiler.backend.python_abi import SUPPORTED
 from ...compiler.backend.tiers import size
 from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
+from ...compiler.locks import cached_property
 from ...compiler.passes import optimize
 from ...compiler.settings import settings
 from .packed import PackedKernel, packed, walk_of
@@ -49,7 +49,7 @@ class Reference:
     def __init__(self, graph: Graph, why: str = "") -> None:
         self.graph, self.why = graph, why
 
-    @functools.cached_property
+    @cached_property
     def _last(self) -> list[tuple[Value, ...]]:
         """For each operation, the values that are not needed after it."""
         seen = set(self.graph.results)

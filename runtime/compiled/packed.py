@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -11,6 +10,7 @@ import numpy as np
 from ...compiler.backend.entries.walked import PackedWalk
 from ...compiler.backend.kernel import Kernel, compile_graph
 from ...compiler.ir.graph import Graph
+from ...compiler.locks import cached_property
 from ...compiler.passes.packing import PackedLayout, packed, together
 
 
@@ -33,7 +33,7 @@ class PackedKernel:
     def __init__(self, source: Graph, walk: PackedWalk, kernel: Kernel) -> None:
         self.source, self.walk, self.kernel = source, walk, kernel
 
-    @functools.cached_property
+    @cached_property
     def plain(self) -> Kernel:
         """A kernel that takes the arguments one by one, for those who call it by its address."""
         return compile_graph(self.source, self.kernel.title)

@@ -13,7 +13,6 @@ room, a form that has not been right for long goes; as long as there is none, ca
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from ...compiler.frontend.patched.askers import instead
 from ...compiler.frontend.results import from_arrays
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.locks import lock
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.guard import Stale, guard
 from ...compiler.passes.loops.reroll import LEAST, reroll
@@ -108,7 +108,7 @@ class Variants:
         self.seen: dict[Way, None] = {}
         self.failures: Counter[tuple[int, Any]] = Counter()
         self.calls = self.runs = 0
-        self._lock = threading.Lock()
+        self._lock = lock()
         self.add(first)
 
     @property

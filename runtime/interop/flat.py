@@ -13,7 +13,6 @@ of every order.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from ...compiler.frontend.results import from_values
 from ...compiler.ir.graph import inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import FLOATING, Type
+from ...compiler.locks import cached_property
 from ..compiled import kernels
 from ..compiled.compiled import Compiled, warns
 from ..compiled.derive import Jit, inner
@@ -58,7 +58,7 @@ class Flat:
 
     # ---- what was compiled
 
-    @functools.cached_property
+    @cached_property
     def compiled(self) -> Compiled:
         """The function for arguments of these types, with what it reads from outside as it is now."""
         made = self.run.compiled(("tuple", (*self.nodes, NO_NAMES)), enters=False)
@@ -66,7 +66,7 @@ class Flat:
             raise TypeError(f"{self.name} prints, logs or warns, which needs Python to call it: take it out")
         return made
 
-    @functools.cached_property
+    @cached_property
     def extras(self) -> list[np.ndarray]:
         """Copies of the arrays that the function read beside its arguments; its kernel takes them last."""
         return [np.array(tree.canonical(np.asarray(each)), order="C") for each in self.compiled.traced.extras]
@@ -79,28 +79,28 @@ class Flat:
             raise RuntimeError(f"{self.name} has no machine code{kernels.not_compiled(self.compiled.kernel)}")
         return kernel
 
-    @functools.cached_property
+    @cached_property
     def order(self) -> list[int]:
         """For each result, its number among those of the kernel."""
         return indices(self.compiled.result)
 
-    @functools.cached_property
+    @cached_property
     def results(self) -> tuple[Type, ...]:
         """The types of the results."""
         made = self.compiled.graph.results
         return tuple([made[k].type for k in self.order])
 
-    @functools.cached_property
+    @cached_property
     def float_results(self) -> list[int]:
         """The numbers of the results that have cotangents."""
         return [k for k, type in enumerate(self.results) if type.is_float]
 
-    @functools.cached_property
+    @cached_property
     def is_scalar(self) -> bool:
         """Whether the one result is a float, so that its gradient is its whole derivative."""
         return len(self.results) == 1 and not self.results[0].shape and self.results[0].is_float
 
-    @functools.cached_property
+    @cached_property
     def key(self) -> Any:
         """Equal for functions whose kernels do the same."""
         extras = tuple([(each.dtype.str, each.shape, each.tobytes()) for each in self.extras])

@@ -12,7 +12,6 @@ are made in the same way, so every order can be had.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ...compiler.frontend import tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.static_keys import static_key, static_value
 from ...compiler.ir.types import DTYPES, NAMES
+from ...compiler.locks import lock
 from ..compiled.function import Function
 from ..transforms import jit
 from . import packages
@@ -50,7 +50,7 @@ class Registered:
 
 
 _known: dict[Any, Registered] = {}
-_lock = threading.Lock()
+_lock = lock()
 
 
 def registered(flat: Flat, linear: tuple[Registered, Places] | None = None) -> Registered:

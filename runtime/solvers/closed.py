@@ -11,7 +11,6 @@ So a solver of SciPy's can call it on numbers, and an equation can hold it on tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ...compiler.frontend.promotion import conform
 from ...compiler.frontend.region import Leaf
 from ...compiler.ir.graph import Builder, inline
 from ...compiler.ir.types import Type
+from ...compiler.locks import cached_property
 from ...compiler.ops.source import number
 from ...compiler.passes import adjoint, dead
 from ..compiled import kernels

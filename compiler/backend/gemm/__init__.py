@@ -15,11 +15,10 @@ multiplication and an addition, not on m, n, transposition, strides, the width o
 
 from __future__ import annotations
 
-import os
-import threading
 from typing import TYPE_CHECKING
 
 from ...later import later
+from ...locks import reentrant_lock
 from ...ops.contract import LARGEST
 from ...settings import settings
 from .. import cache, machine, process, threads
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 else:
     modules = later(__name__, ".modules")
 
-_lock = threading.RLock()
+_lock = reentrant_lock()
 _linked: dict[tuple[str, int], tuple[Linked, Linked]] = {}
 
 
@@ -81,6 +80,3 @@ def _load(dtype: str, bits: int, fma: bool) -> tuple[Linked, Linked]:
     objects, names = cache.kept(lambda: modules.around(dtype, bits, fma), 0, *kind, "around")
     needed = process.allocator_symbols() | threads.symbols() | {name: inner.address(name) for name in inner.exports}
     return inner, link(objects, needed, names)
-
-
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

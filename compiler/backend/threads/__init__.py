@@ -23,6 +23,7 @@ import os
 import threading
 from pathlib import Path
 
+from ...locks import reentrant_lock
 from ...settings import settings
 from .. import cache, process
 from ..module import Linked, link
@@ -59,7 +60,7 @@ class _State:
     """The pool's module, once it is there, and the number of threads that was asked for."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a signal handler may come here again
+        self.lock = reentrant_lock()  # a signal handler may come here again
         self.linked: Linked | None = None
         self.wanted: int | None = None
 
@@ -155,8 +156,6 @@ def _after_fork_in_child() -> None:
     if _state.linked is not None:
         process.native_callable(_state.linked.address("reset"), None)()
         process.write_words(_state.linked.address("main_thread"), [threading.get_ident()])
-    _state.lock.release()
 
 
-os.register_at_fork(before=_state.lock.acquire, after_in_parent=_state.lock.release,
-                    after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=_after_fork_in_child)

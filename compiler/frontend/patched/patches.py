@@ -9,11 +9,12 @@ in other threads, and for other arguments, they are what they were. Functions th
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import Any
+
+from ...locks import lock
 
 NOT_MINE: Any = object()
 """What a meaning returns for a call that it leaves to others."""
@@ -28,7 +29,7 @@ class Patches:
     def __init__(self) -> None:
         self._meanings: dict[tuple[Any, str], list[Meaning]] = {}
         self._before: dict[tuple[Any, str], Callable[..., Any]] = {}
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._running = 0
 
     def register(self, module: Any, name: str, meaning: Meaning) -> None:

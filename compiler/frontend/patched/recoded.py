@@ -9,12 +9,12 @@ known once it is there.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...locks import lock
 from ..array import call, find
 from ..state.kept import holds_traced
 from ..tracing import current
@@ -24,7 +24,7 @@ Meanings = dict[str, Callable[..., Any]]
 """A function's path in its module, "logsumexp" or "rv_continuous.pdf" -> what it means for traced arguments."""
 
 _MEANINGS: dict[str, Meanings] = {}
-_lock = threading.Lock()
+_lock = lock()
 _running = 0
 _before: dict[FunctionType, CodeType] = {}
 _found: dict[str, list[tuple[FunctionType, CodeType]]] = {}

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 from struct import pack, unpack
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import recorder
 from ....compiler.backend.recorder import Give, Need, Range, words
+from ....compiler.locks import reentrant_lock
 from ..value.cells import Cell
 from ..value.slots import HISTORY, HOOKED, LEAF, OPEN, SPECIAL, VIEWED
 
@@ -52,7 +52,7 @@ def tell(state: State, reading: Any) -> None:
             state.sibling, parent.first = parent.first, state
 
 
-_telling = RLock()
+_telling = reentrant_lock()
 """Threads share the states, and a state must stand among its siblings once."""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+from ....compiler.locks import reentrant_lock
 from ..ops.elementwise.arithmetic import ADD, add
 from ..trace.tape import force, tapes
 from ..trace.undo import note
@@ -82,7 +82,7 @@ def _sum(have: Core | None, new: Core, apart: bool) -> Core:
     return have
 
 
-_adding = threading.RLock()
+_adding = reentrant_lock()
 """Held while a gradient is added to, which threads may do at the same time."""
 
 

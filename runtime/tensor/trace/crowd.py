@@ -9,11 +9,11 @@ others might meet.  When only one thread has called for a while, all is as befor
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
+from ....compiler.locks import reentrant_lock
 from .opened import IRREGULAR, others_record, set_irregular
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Crowd:
 
     def begin(self) -> None:
         """Let nobody have a turn: also in a child of a fork, where the others are not."""
-        self.lock = threading.RLock()
+        self.lock = reentrant_lock()
         self.level, self.asking, self.last, self.changed = 0, set[int](), 0, 0.0
 
     def meet(self, tensor: Any) -> None:

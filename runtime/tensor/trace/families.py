@@ -7,13 +7,13 @@ is no compilation.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
 from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.ir.graph import Graph
 from ....compiler.later import later
+from ....compiler.locks import lock
 from ....compiler.ops.external import external
 from ....compiler.ops.library import Library
 from ....compiler.passes import optimize
@@ -39,7 +39,7 @@ class Family:
 
     def __init__(self, graph: Graph) -> None:
         self.alone, self.shared = [graph], sharing.Shared(graph.name, PATIENCE)
-        self.lock = threading.Lock()
+        self.lock = lock()
 
     def kernel(self, graph: Graph) -> Kernel:
         if not self.lock.acquire(blocking=False):  # another thread compiles, which takes longer than to do so here
@@ -56,7 +56,7 @@ class Family:
 
 
 _families: dict[Any, Family] = {}
-_lock = threading.Lock()
+_lock = lock()
 
 
 def kernel_of(graph: Graph) -> Kernel:

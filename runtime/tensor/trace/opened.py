@@ -6,10 +6,12 @@ import threading
 from sys import getrefcount
 from typing import Any
 
+from ....compiler.locks import lock
+
 IRREGULAR, LANES = 4, 8
 """Bits of a tape's mode: what is rarely in use takes part in what operations do; a function runs for a whole batch."""
 
-_gathering = threading.Lock()
+_gathering = lock()
 _all: list[Any] = []
 """The tapes of all threads, and of those that ended before somebody needed their values.  One that only this list holds
 has three references while one looks, and mostly its own."""

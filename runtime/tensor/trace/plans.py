@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from ....compiler.backend.recorder.replay import DTYPE_NAMES
 from ....compiler.frontend.tracing import user_line
 from ....compiler.ir.graph import Builder, Graph, Value, Where, replay
 from ....compiler.ir.text import show
+from ....compiler.locks import lock
 from ....compiler.settings import settings
 from ..value.cells import number_cell
 from .background import maker
@@ -41,7 +41,7 @@ ARGUMENTS = 900
 """A kernel has so many arrays at most."""
 
 _plans: OrderedDict[Plan, None] = OrderedDict()
-_lock = threading.Lock()
+_lock = lock()
 _reasons: OrderedDict[str, tuple[str, Where | None]] = OrderedDict()
 REASONS = 12
 """How many functions are told of whose calls were not recognised."""

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from ....compiler.backend.recorder import BOUND, serials
+from ....compiler.locks import reentrant_lock
 from ..calls.places import Place, here, place_for
 from ..value.cells import Cell, DualCell, Kind, LaneCell, newest
 from ..value.slots import TapeBase
@@ -67,10 +68,9 @@ class Tape(TapeBase):
 
     def __init__(self, records: bool = True) -> None:
         super().__init__()
-        self.lock = threading.RLock()
         self.done: set[State] = set()
         self.visits, self.busy, self.peeked, self.alone = 0, False, (0, list[int]()), (-1, 0)
-        self.owner = threading.get_ident()
+        self.lock, self.owner = reentrant_lock(), threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()
         self.failed, self.parts, self.attached = 0, None, (0, dict[int, Any]())

@@ -6,7 +6,6 @@ have its own, the numbers of all lanes are drawn together, the lanes first.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
@@ -16,6 +15,7 @@ import numpy as np
 
 from .....compiler.frontend.state import frozen
 from .....compiler.ir.types import HALVES
+from .....compiler.locks import lock
 from .....compiler.ops.casting import astype
 from ...trace.tape import force, unrepeatable
 from ...transforms.crossings import drawing_levels, of_lanes, over_lanes
@@ -43,7 +43,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
-        self.lock = threading.Lock()
+        self.lock = lock()
         self.source = Twister(DEFAULT_SEED)
         self._state: State | None = None
 
