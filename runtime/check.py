@@ -66,7 +66,7 @@ def check(
 
     argnums    the arguments it is for: a number or a name, or a tuple of them; all of floats, if not given
     has_aux    the function returns (value, aux), and the value is compared
-    order      2 compares the gradient of the gradient, along a fixed direction
+    order      2 compares the gradient of the gradient too, along a fixed direction
     rtol atol  an element may differ by atol + rtol * the larger of the two
     elements   of larger arrays, this many elements are compared
 
@@ -80,35 +80,48 @@ def check(
     places = _places(function, args, argnums)
     rng = np.random.default_rng(7)
     scalar = _scalar(function, args, rng)
-    if order == 2:
-        first = Function(scalar, Gradient("grad", places, False, False))
-        along = _random_like(rng, _interpreted(first, args))
-        scalar = _named(lambda *a: inner(first(*a), along), function)
-    return _checked(scalar, args, places, rtol, atol, elements)
+    slope = Function(scalar, Gradient("grad", places, has_aux=False, with_value=False))
+    if order == 1:
+        return _checked(scalar, args, places, slope(*args), rtol, atol, elements)
+    along = _random_like(rng, _interpreted(slope, args))
+    along_and_slope = _named(lambda *a: (inner(first := slope(*a), along), first), function)
+    second, first = Function(along_and_slope, Gradient("grad", places, has_aux=True, with_value=False))(*args)
+    return _joined([
+        _checked(scalar, args, places, first, rtol, atol, elements),
+        _checked(value_of(along_and_slope), args, places, second, rtol, atol, elements),
+    ])
+
+
+def _joined(reports: list[Report]) -> Report:
+    """One report of several, with what was the worst in any."""
+    worst = max(reports, key=lambda each: each.worst)
+    kinks = tuple(dict.fromkeys(kink for each in reports for kink in each.kinks))
+    ulps, elements = max(each.ulps for each in reports), sum(each.elements for each in reports)
+    return replace(worst, elements=elements, ulps=ulps, kinks=kinks)
 
 
 def _checked(
     scalar: Callable[..., Any],
     args: tuple[Any, ...],
     places: tuple[int, ...],
+    made: Any,
     rtol: float | None,
     atol: float | None,
     elements: int,
 ) -> Report:
-    """Compare the gradient of a function that returns a scalar."""
-    slope = Function(scalar, Gradient("grad", places, False, False))
+    """Compare the gradient of a function that returns a scalar with numbers, given that gradient."""
     leaves: list[Any] = []
     names = Function(scalar, Jit()).argument_names(len(args))
     signatures = [(tree.flatten(tree.opened(args[k]), leaves), names[k]) for k in places]
     labels = [path for each in signatures for path, node in tree.nodes(*each) if node[0] != "static"]
-    made: list[Any] = []
-    tree.flatten(tree.opened(slope(*args)), made)
+    slopes: list[Any] = []
+    tree.flatten(tree.opened(made), slopes)
     graph, inputs, wrt = _traced(scalar, args, places)
     method, reference = _reference(graph, inputs, wrt, elements)
     creased = kinks(graph, inputs, wrt)
     try:
-        report = _compare(method, labels, made, reference, rtol, atol)
-        _along(graph, inputs, wrt, made, rtol)
+        report = _compare(method, labels, slopes, reference, rtol, atol)
+        _along(graph, inputs, wrt, slopes, rtol)
     except AssertionError as error:
         fault = first_fault(graph, inputs, wrt)
         notes = [f"the first operation at fault: {fault}"] if fault else []

@@ -205,8 +205,7 @@ def test_a_network_of_convolutions() -> None:
         return np.sum(np.tanh(conv(h, w2, stride=2, padding="valid")) ** 2)
 
     assert value_and_grad(loss)(w1, b1, w2)[0] == pytest.approx(loss(w1, b1, w2), rel=1e-12)
-    for order in (1, 2):
-        torch.check(loss, w1, b1, w2, order=order, elements=12)
+    torch.check(loss, w1, b1, w2, order=2, elements=12)
 
 
 def test_hessian_of_a_convolution() -> None:

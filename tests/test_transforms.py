@@ -268,7 +268,7 @@ def test_functions_of_constants() -> None:
 def test_check_reports_and_finds_planted_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     report = check(lambda x, y: np.sum(np.tanh(x) * y), np.linspace(-1, 1, 5), np.ones(5))
     assert report.method == "complex step" and report.elements == 10 and report.worst < 1e-12
-    assert check(lambda x: np.logaddexp(x, 0.0), 0.3, order=2).elements == 1
+    assert check(lambda x: np.logaddexp(x, 0.0), 0.3, order=2).elements == 2
     assert check(lambda x: x**2.5, 1.3).method == "central differences"
     assert check(lambda x: np.exp(x), np.ones(3, np.float32)).elements == 3
     known = checks._traced
