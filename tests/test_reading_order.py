@@ -52,8 +52,8 @@ def test_there_and_back(number: int) -> None:
 
 
 def test_they_are_legible() -> None:
-    x = sp.IndexedBase("x", (4,), real=True)
-    t = sp.Symbol("t", real=True)
+    x: Any = sp.IndexedBase("x", (4,), real=True)
+    t: Any = sp.Symbol("t", real=True)
     of = jit(lambda x: np.median(x)).sympy(four)
     second, third = (order_statistic()(k, *[x[j] for j in range(4)]) for k in (1, 2))
     assert of == second / 2 + third / 2
@@ -67,7 +67,7 @@ def test_they_are_legible() -> None:
             return np.sin(x)
         return x if x > 0 else -x
 
-    s = sp.Symbol("x", real=True)
+    s: Any = sp.Symbol("x", real=True)
     assert jit(branched).sympy(0.5) == sp.Piecewise((sp.sin(s), s > 1), (s, s > 0), (-s, True))
 
 
