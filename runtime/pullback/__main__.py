@@ -60,7 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(made.coloured() if isinstance(made, Text) and wants_colour(sys.stdout) else str(made))
     except BrokenPipeError:
         return 1
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, NotImplementedError) as error:
         parser.exit(2, f"pullback {options.command}: {error}\n")
     return 0
 
