@@ -43,6 +43,7 @@ from . import function as functions
 from .compiled import warns
 from .named import NamedTraces
 from .places import Rule, checked_rule, given_names, places_of, root
+from .tracebacks import boundary
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
@@ -51,6 +52,7 @@ PARTS = "__pullback_parts__"
 _TAKEN = ("graph", "cpu")  # attributes of every module
 
 
+@boundary
 def build(
     fn: Callable[..., Any] | Mapping[str, Callable[..., Any]],
     example_args: tuple[Any, ...] | Mapping[str, tuple[Any, ...]],
