@@ -49,6 +49,12 @@ _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
 """The method by which an object says of what functions it is built: (name, function, example) for each."""
 
+DERIVATIVES = {
+    "grad": "The gradient", "value_and_grad": "The value and the gradient", "hvp": "Products with the Hessian",
+    "jacobian": "The Jacobian", "hessian": "The Hessian",
+}  # fmt: skip
+"""What is said of derivatives, by the names of their plans."""
+
 _TAKEN = ("graph", "cpu")  # attributes of every module
 
 
@@ -227,9 +233,11 @@ def _check_graph(graph: Graph, name: str) -> None:
 
 
 def _doc(fn: Any) -> str:
-    """What the user wrote about a function; not what its type says of all of its kind."""
+    """What the user wrote about a function, after what it is of it; not what its type says of all of its kind."""
     written = getattr(fn, "__doc__", None)
-    return inspect.cleandoc(written) if written and written != type(fn).__doc__ else ""
+    kind = DERIVATIVES.get(getattr(getattr(fn, "plan", None), "name", ""))
+    said = [] if kind is None else [f"{kind} of {fn.__wrapped__.__name__}."]
+    return "\n\n".join([*said, *([inspect.cleandoc(written)] if written and written != type(fn).__doc__ else [])])
 
 
 def _plain_names(names: list[str]) -> tuple[str, ...]:
