@@ -22,8 +22,10 @@ from ..compiler.ir.graph import Builder, Value, inline
 from ..compiler.ops import control, elementwise
 from ..compiler.ops.source import number
 from .carried import check_function, formed, name_of
+from .compiled.tracebacks import boundary
 
 
+@boundary
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """`true_fun(*operands)` if `pred` holds, else `false_fun(*operands)`; only that one runs.
 
@@ -47,6 +49,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     )
 
 
+@boundary
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """`branches[index](*operands)`; an index outside is moved to the nearest branch.
 

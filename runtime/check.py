@@ -22,6 +22,7 @@ from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit, has_floats, inner, value_of
 from .compiled.eager import with_tensors
 from .compiled.function import Function
+from .compiled.tracebacks import boundary
 from .compiled.variants import unguarded
 from .derivatives.blame import first_fault, forward, kinks
 from .derivatives.numeric import NotHolomorphic, central_differences, complex_step, each_element
@@ -49,6 +50,7 @@ class Report:
         return f"{self.elements} elements agree with the {self.method}; {worst}{kinks}"
 
 
+@boundary
 def check(
     function: Callable[..., Any],
     *args: Any,

@@ -38,6 +38,7 @@ from ..compiler.ops.source import number
 from ..compiler.settings import settings
 from .carried import INDEX, Carry, check_function, emit_counted, emit_loop, emit_scan, formed, name_of
 from .compiled.byname import Around
+from .compiled.tracebacks import boundary
 
 WHOLE = np.dtype(np.int64)
 
@@ -45,6 +46,7 @@ WHOLE = np.dtype(np.int64)
 # ---- loops
 
 
+@boundary
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -163,6 +165,7 @@ def _scan(now: Tracing, f: Any, init: Any, xs: tuple[Any, list[Any]], count: int
     return carry.results(last), R.rebuild(region.signature[1][1], [Array(now, v) for v in stacks])
 
 
+@boundary
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
 ) -> Any:
@@ -220,6 +223,7 @@ def _while_eagerly(cond_fun: Any, body_fun: Any, val: Any, max_steps: int | None
     return val
 
 
+@boundary
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
@@ -285,6 +289,7 @@ def _common(a: Leaf, b: Leaf) -> Leaf:
 # ---- memory
 
 
+@boundary
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     """The same function; its gradient keeps only its arguments, and computes what else it needs once more.
 

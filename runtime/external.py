@@ -33,6 +33,7 @@ from ..compiler.ops import custom
 from ..compiler.ops import external as ops
 from .compiled.byname import ByName, made_of
 from .compiled.function import Function
+from .compiled.tracebacks import boundary
 from .custom import Call, apply, cotangents, defined, freeze_sizes, key_of, put
 from .rules import Ruled, refuse_tensors
 
@@ -40,6 +41,7 @@ KEPT = 256
 """Kinds of calls of one function that are remembered."""
 
 
+@boundary
 def external(
     fn: Callable[..., Any] | None = None,
     result: Any = float,

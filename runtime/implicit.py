@@ -25,11 +25,13 @@ from ..compiler.frontend.array import Array, here, value_of
 from ..compiler.frontend.errors import TraceError, message
 from ..compiler.frontend.region import Region
 from .compiled.byname import made_of
+from .compiled.tracebacks import boundary
 from .custom import Call, apply, defined, freeze_sizes, transposed
 from .linear import System
 from .rules import Ruled
 
 
+@boundary
 def implicit(
     residual: Callable[..., Any] | None = None,
     *,

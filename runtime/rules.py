@@ -28,6 +28,7 @@ from ..compiler.frontend.tracing import user_line
 from ..compiler.ops import custom as ops
 from .compiled.byname import ByName, made_of
 from .compiled.sources import Sources
+from .compiled.tracebacks import boundary
 from .custom import Call, apply, checked, converted, cotangents, defined, transposed, zeros
 
 
@@ -36,6 +37,7 @@ class Ruled(ByName):
 
     wants = ""
 
+    @boundary
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
         if not callable(fun):
             raise TypeError(f"{type(self).__name__} takes a function, got {type(fun).__name__}")
@@ -138,6 +140,7 @@ class custom_vjp(Ruled):
 
     wants = "defvjp(fwd, bwd)"
 
+    @boundary
     def defvjp(self, fwd: Callable[..., tuple[Any, Any]], bwd: Callable[..., Any]) -> None:
         """Give the rule; see the class."""
         self._give("defvjp", fwd, bwd)
@@ -178,11 +181,13 @@ class custom_jvp(Ruled):
 
     wants = "defjvp(rule)"
 
+    @boundary
     def defjvp(self, rule: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
         """Give the rule; see the class."""
         self._give("defjvp", rule)
         return rule
 
+    @boundary
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Give a rule for each argument: `rule(tangent, result, *args)` is the tangent of the result; None for zeros.
 

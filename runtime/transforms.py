@@ -41,6 +41,7 @@ from .compiled.derive import Gradient, Jit
 from .compiled.foreign import CFunction
 from .compiled.function import Function
 from .compiled.sizes import Rule
+from .compiled.tracebacks import boundary
 from .limits import bytes_of
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Transformed(Protocol[P, R_co]):
     def ctypes(self) -> Any: ...
 
 
+@boundary
 def _decorated(function: Callable[..., Any] | None, plan: Any, static: tuple[Any, Any, Any]) -> Any:
     """A Function, or the decorator that makes one; around one if the decorator stands above @classmethod."""
     if function is None:
@@ -117,6 +119,7 @@ def jit(
     sizes: Rule = "auto",
     max_memory: Limit = None,
 ) -> Callable[[Callable[P, R]], Transformed[P, R]]: ...
+@boundary
 def jit(
     function: Any = None,
     *,
@@ -156,6 +159,7 @@ def grad(
     max_memory: Limit = None,
     holomorphic: bool = False,
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
+@boundary
 def grad(
     function: Any = None,
     argnums: Any = 0,
@@ -220,6 +224,7 @@ def value_and_grad(
     max_memory: Limit = None,
     holomorphic: bool = False,
 ) -> Callable[[Callable[P, R]], Transformed[P, tuple[R, Any]]]: ...
+@boundary
 def value_and_grad(
     function: Any = None,
     argnums: Any = 0,

@@ -29,6 +29,7 @@ from .compiled.byname import made_of
 from .compiled.chosen import EVERY
 from .compiled.derive import Jit
 from .compiled.function import Function
+from .compiled.tracebacks import boundary
 
 Axes = Any
 SHARED = None
@@ -75,6 +76,7 @@ def _leaves(given: Any) -> list[Any]:
     return [leaf for each in given for leaf in _leaves(each)] if isinstance(given, (tuple, list)) else [given]
 
 
+@boundary
 def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **dims: Any) -> Callable[..., Any]:
     """`function` for every lane: along an axis of its arguments, which it does not see.
 

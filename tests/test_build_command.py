@@ -34,6 +34,8 @@ def test_a_function_with_its_derivatives(model: str, tmp_path: Path, capsys: pyt
         w, x, v = (array.array("d", each) for each in ([1.0, 2.0], [3.0, 4.0], [1.0, 0.0]))
         print(mine.loss(w, x), list(mine.loss_grad(w, x)), list(mine.loss_hvp(w, x, v)))
         assert "Squares." in mine.loss.__doc__
+        assert "The gradient of loss.\\n\\nSquares." in mine.loss_grad.__doc__
+        assert "Products with the Hessian of loss.\\n\\nSquares." in mine.loss_hvp.__doc__
     """)
     assert said.strip() == "73.0 [18.0, 64.0] [18.0, 0.0]"
 

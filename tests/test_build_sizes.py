@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import itertools
+import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -289,8 +290,10 @@ def test_what_needs_a_number_is_refused_with_the_line(tmp_path: Path, name: str)
 
 
 def test_sizes_are_for_modules(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="for which sizes have numbers"):
+    with pytest.raises(TypeError, match="loader makes arrays of sizes that it knows"):
         build(jit(smooth), (np.ones(4),), name="k", out=tmp_path, target="wasm32", sizes={"x": N})
+    with pytest.raises(NotImplementedError, match=r"has temporaries whose size n tells.* x86_64-none"):
+        build(jit(covariance), (np.ones((4, 2)),), name="k", out=tmp_path, target="x86_64-none", sizes={"x": ("n", 2)})
     with pytest.raises(TypeError, match=r"x.shape\[0\] is 4, but sizes says 5"):
         build(jit(smooth), (np.ones(4),), name="k", out=tmp_path, sizes={"x": (5,)})
     with pytest.raises(ValueError, match="sizes has 'z'"):
@@ -301,3 +304,52 @@ def test_the_names_of_the_transform_count(tmp_path: Path) -> None:
     path = build(value_and_grad(smooth, sizes={"x": N}), (np.ones(40),), name="k", out=tmp_path)
     x = np.random.default_rng(4).normal(size=9)
     np.testing.assert_allclose(imported(path).smooth(x)[1], pullback.grad(smooth)(x), 1e-9)
+
+
+FAR = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "far.h"
+int main(void) {
+    int64_t sizes[2], report[4];
+    while (scanf("%ld %ld", sizes, sizes + 1) == 2) {
+        int64_t n = sizes[0], m = sizes[1];
+        double *w = calloc(n > 0 ? n : 1, 8), *x = calloc(n > 0 && m > 0 ? n * m : 1, 8), value, total = 0;
+        double *slope = calloc(n > 0 ? n : 1, 8), branched;
+        for (int64_t k = 0; k < n; ++k) w[k] = (double)(k % 7) / 5;
+        for (int64_t k = 0; k < n * m; ++k) x[k] = (double)(k % 11) / 10;
+        int64_t status = far_loss(sizes, w, x, &value, slope, report);
+        int64_t other = far_branch(sizes, w, &branched, report);
+        for (int64_t k = 0; k < n; ++k) total += slope[k] * (k + 1);
+        printf("%d %.17g %.17g %d %.17g\n", (int)status, value, total, (int)other, branched);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(LINKER is None or platform.machine() != "x86_64", reason="what is run is for Linux on x86-64")
+def test_sizes_of_objects_for_other_machines(tmp_path: Path) -> None:
+    """One object for all sizes, called from C; a function without temporaries where there is no malloc."""
+    both = {"loss": value_and_grad(loss, sizes={"w": N, "x": ("m", "n")}), "branch": jit(branch, sizes={"x": N})}
+    given = {"loss": (np.ones(4), np.ones((5, 4))), "branch": (np.ones(4),)}
+    build(both, given, name="far", out=tmp_path, target="x86_64-linux")
+    (tmp_path / "main.c").write_text(FAR)
+    assert LINKER
+    files = [str(tmp_path / "main.c"), str(tmp_path / "far.o"), "-lm", "-o", str(tmp_path / "main")]
+    subprocess.run([LINKER, f"-I{tmp_path}", *files], check=True, timeout=60)
+    sizes = [(1, 1), (3, 2), (17, 5), (100, 40), (-1, 2)]
+    told = subprocess.run([str(tmp_path / "main")], input="".join(f"{n} {m}\n" for n, m in sizes), capture_output=True,
+                          text=True, check=True, timeout=60).stdout.splitlines()  # fmt: skip
+    for (n, m), each in zip(sizes, told, strict=True):
+        status, value, total, other, branched = map(float, each.split())
+        if n < 0:
+            assert status == other == -3
+            continue
+        w, x = np.arange(n) % 7 / 5, np.reshape(np.arange(n * m) % 11 / 10, (m, n))
+        want, slope = value_and_grad(loss)(w, x)
+        wanted = [want, slope @ np.arange(1.0, n + 1), branch(w)]
+        np.testing.assert_allclose([value, total, branched], wanted, rtol=1e-12)
+        assert status == other == 0
+    path = build(jit(smooth, sizes={"x": N}), (np.ones(40),), name="bare", out=tmp_path, target="thumbv7em-none")
+    assert path.name == "bare.o" and "const int64_t *sizes, /* n */" in (tmp_path / "bare.h").read_text()

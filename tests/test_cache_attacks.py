@@ -219,5 +219,10 @@ def test_the_command_shows_verifies_and_clears(folder, capsys):
     kept = folder / "mine.txt"
     kept.write_text("a file of the user's")
     (folder / keys[0][:2] / ".newhalf").write_bytes(b"half")
-    assert said("clear").startswith("20,") and cache.contents() == []
+    for k in range(30):
+        cache.write(cache.key_of(f"more {k}"), OBJECT)
+    told = said("show").splitlines()
+    assert len(told) == 22 and told[-1] == "and 12 that were used before: --all shows them"
+    assert len(said("show", "--all").splitlines()) == 33
+    assert said("clear").endswith(f"bytes taken away from {folder}") and cache.contents() == []
     assert kept.exists() and (folder / "key").exists() and not list(folder.glob("??/*"))

@@ -206,9 +206,12 @@ def test_latex() -> None:
 
 
 @pytest.mark.parametrize(("function", "given", "says"), [
-    (np.sort, (three,), "external"),
+    (np.sort, (np.ones(100),), "order of up to 64 elements, and not of 100"),
+    (lambda A: np.linalg.eigvalsh(A), (np.eye(3),), "eigh of shape .*up to two rows"),
+    (lambda A: np.linalg.eigh(A)[1], (np.eye(2),), "eigenvectors, whose signs"),
+    (lambda A: np.linalg.qr(A)[1], (np.eye(2),), "cannot read qr at test_reading_out.py"),
     (lambda A: np.linalg.inv(A), (np.eye(7),), "up to 5 rows"),
-    (lambda a: np.argmax(a), (three,), "place of a maximum"),
+    (lambda a: np.argmax(a), (np.ones(100),), "place of a maximum of 100 elements"),
     (lambda u: heat(u, 1000), (np.ones(100),), "large arrays"),
 ])  # fmt: skip
 def test_what_is_not_read_out(function: Any, given: Any, says: str) -> None:

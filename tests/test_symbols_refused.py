@@ -64,7 +64,7 @@ def test_bounds_that_only_guard_numbers_are_not_read_out():
     (x + sp.Order(x**2), r"O\(x\*\*2\) is no number .*removeO"),
     (sp.Quaternion(x, 1, 2, 3), r"x \+ 1\*i \+ 2\*j \+ 3\*k is no number .*four parts"),
     (x * sp.AccumBounds(0, 1) + 1, r"AccumBounds.* is no number .*its ends"),
-    (x + sp.zoo, "zoo is not a real number"),
+    (x + sp.zoo, "zoo, SymPy.s complex infinity .*is not a real number"),
     (x + sp.Symbol("x"), "the symbol x is not among the arguments: the argument of that name has the assumptions"),
     (sp.Limit(sp.Function("f")(y), y, x), r"no closed form of Limit\(f\(y\), y, x"),
     (sp.Function("f")(x), r"f\(x\): the function f has no formula: modules=\{'f': function\}"),
@@ -80,3 +80,14 @@ def test_the_part_that_is_no_number_is_named(expr, says):
 
 def test_polynomials_are_expressions():
     assert lambdify(x, sp.Poly(x**2 + 1, x))(2.0) == 5.0
+
+
+def test_lists_of_floats_are_arrays_and_arrays_of_expressions_are_refused():
+    A = sp.MatrixSymbol("A", 2, 2)
+    np.testing.assert_allclose(lambdify([A], A.inv())([[1.0, 2.0], [3.0, 4.0]]), [[-2.0, 1.0], [1.5, -0.5]], rtol=1e-14)
+    np.testing.assert_array_equal(lambdify([x, y], sp.sqrt(x) * y)([1.0, 4.0], 2.0), [2.0, 4.0])
+    assert lambdify([sp.Matrix([[x, y]])], x - y)([[3.0, 2.0]]) == 1.0
+    with pytest.raises(TypeError, match=r"expr is array.*sympy.Array"):
+        lambdify(x, np.array([x, x**2]))
+    with pytest.raises(TypeError, match=r"expr is \{x\} of type set.*a list"):
+        lambdify(x, {x})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pullback
 from pullback import grad, hessian, jit, vmap
 from pullback.compiler.settings import settings
 
@@ -82,3 +85,41 @@ def test_mistakes_of_ours_keep_their_frames(monkeypatch: pytest.MonkeyPatch) -> 
     made = jit(shapes)
     monkeypatch.setattr(type(made), "_trace", fails)
     assert len(ours(frames(lambda: made(np.ones((2, 7)))))) > 3
+
+
+def squares(x):
+    return np.sum(x * x)
+
+
+DECORATED: list[Callable[[], Any]] = [
+    lambda: grad(3),  # type: ignore[call-overload]
+    lambda: grad(argnums=1.5),  # type: ignore[call-overload]
+    lambda: jit(static_argnums=7)(squares),
+    lambda: jit(squares, sizes={"z": ("n",)}),
+    lambda: hessian(3),  # type: ignore[arg-type]
+    lambda: vmap(3),  # type: ignore[arg-type]
+    lambda: pullback.custom_vjp(3),  # type: ignore[arg-type]
+    lambda: pullback.custom_jvp(squares).defjvp(3),  # type: ignore[arg-type]
+    lambda: pullback.implicit(3),  # type: ignore[arg-type]
+    lambda: pullback.lambdify("x", 1),
+    lambda: pullback.parse("graph @f("),
+    lambda: pullback.build(squares, (1.0,), name="a b"),
+    lambda: pullback.build(broken, (1.0,), name="a"),
+    lambda: pullback.scan(lambda carried, x: (broken(x), x), 1.0, np.ones(3)),
+    lambda: jit(squares).ir("nope"),
+    lambda: jit(lambda a: np.linalg.qr(a)[1]).sympy(np.eye(3)),
+    lambda: jit(squares).diagnose(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DECORATED)))
+def test_errors_while_decorating_begin_in_the_users_code(number: int) -> None:
+    found = frames(DECORATED[number])
+    assert found[0][1] == "frames" and found[1][1] == "<lambda>" and len(ours(found)) == 1, found
+    if "broken" in [name for _, name in found]:
+        assert [name for _, name in found][-2:] == ["broken", "helper"]
+
+
+def test_what_users_call_keeps_its_name_and_its_signature() -> None:
+    assert list(inspect.signature(grad).parameters)[:3] == ["function", "argnums", "has_aux"]
+    assert pickle.loads(pickle.dumps(pullback.build)) is pullback.build and pullback.build.__module__.endswith("build")

@@ -110,7 +110,8 @@ def _atom(e: Any, number: Callable[[Any], Any], env: Mapping[Any, Any]) -> Plan:
         return Plan((bool(e), "truth"), (), lambda m: bool(e))
     if e.is_number and (e.is_extended_real or e.func.__name__ == "NaN"):
         return Plan((e, e.func), (), lambda m: number(e))
-    raise UnknownFunction(f"{e} is not a real number")
+    name = "zoo, SymPy's complex infinity such as of 1/0," if str(e) == "zoo" else str(e)
+    raise UnknownFunction(f"{name} is not a real number")
 
 
 def _namesake(e: Any, env: Mapping[Any, Any]) -> str:

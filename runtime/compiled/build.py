@@ -43,14 +43,22 @@ from . import function as functions
 from .compiled import warns
 from .named import NamedTraces
 from .places import Rule, checked_rule, given_names, places_of, root
+from .tracebacks import boundary
 
 _IN_RESULTS = (*FIXED, float)
 PARTS = "__pullback_parts__"
 """The method by which an object says of what functions it is built: (name, function, example) for each."""
 
+DERIVATIVES = {
+    "grad": "The gradient", "value_and_grad": "The value and the gradient", "hvp": "Products with the Hessian",
+    "jacobian": "The Jacobian", "hessian": "The Hessian",
+}  # fmt: skip
+"""What is said of derivatives, by the names of their plans."""
+
 _TAKEN = ("graph", "cpu")  # attributes of every module
 
 
+@boundary
 def build(
     fn: Callable[..., Any] | Mapping[str, Callable[..., Any]],
     example_args: tuple[Any, ...] | Mapping[str, tuple[Any, ...]],
@@ -97,8 +105,8 @@ def build(
 
         x86_64-linux, aarch64-linux, riscv64-linux, x86_64-macos, aarch64-macos, x86_64-windows, aarch64-windows
         x86_64-none, aarch64-none, riscv32-none, thumbv7em-none (microcontrollers: temporaries are static, nothing is
-            called but functions of <math.h>)
-        wasm32: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
+            called but functions of <math.h>; with names for sizes only what needs no temporaries)
+        wasm32, without names for sizes: also `name`.wasm with `name`.mjs, which loads it in browsers and in Node
 
     A sparse Jacobian or Hessian `f` becomes two functions: `f`, which returns the entries row by row, and `f_pattern`,
     which returns (indices, indptr, shape), so that SciPy's csr_array((f(x), *f_pattern()[:2]), f_pattern()[2]) is the
@@ -140,8 +148,9 @@ def _all_described(fn: Any, example_args: Any, sizes: Rule, target: str) -> list
     if not made:
         raise ValueError("fn is an empty dict, expected at least one function")
     _check_roots(sizes, made)
-    if target and any(f.sizes for f in made):
-        raise TypeError(f"target is {target!r}, for which sizes have numbers: leave the names out of sizes=")
+    if target == "wasm32" and any(f.sizes for f in made):
+        told = "whose loader makes arrays of sizes that it knows"
+        raise TypeError(f"target is {target!r}, {told}: leave the names out of sizes=")
     return made
 
 
@@ -224,9 +233,11 @@ def _check_graph(graph: Graph, name: str) -> None:
 
 
 def _doc(fn: Any) -> str:
-    """What the user wrote about a function; not what its type says of all of its kind."""
+    """What the user wrote about a function, after what it is of it; not what its type says of all of its kind."""
     written = getattr(fn, "__doc__", None)
-    return inspect.cleandoc(written) if written and written != type(fn).__doc__ else ""
+    kind = DERIVATIVES.get(getattr(getattr(fn, "plan", None), "name", ""))
+    said = [] if kind is None else [f"{kind} of {fn.__wrapped__.__name__}."]
+    return "\n\n".join([*said, *([inspect.cleandoc(written)] if written and written != type(fn).__doc__ else [])])
 
 
 def _plain_names(names: list[str]) -> tuple[str, ...]:

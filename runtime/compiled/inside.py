@@ -17,6 +17,7 @@ from ...compiler.later import later
 from ...compiler.ops.require import Warned
 from .chosen import EVERY
 from .compiled import Compiled
+from .tracebacks import boundary
 
 if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
     from ..inspect import costs, diagnosis, explored, stages
@@ -53,6 +54,7 @@ class Inside:
     _latest: Compiled | None
     _entered: list[Any]
 
+    @boundary
     def ir(self, stage: str = "graph", *args: Any, **kwargs: Any) -> Text:
         """The text of a stage, for these arguments or for those of the latest compilation.
 
@@ -78,6 +80,7 @@ class Inside:
             raise ValueError(f"{self.__name__} has not been compiled yet: {fix}")
         return self._latest
 
+    @boundary
     def diagnose(self, *args: Any, **kwargs: Any) -> Diagnosis:
         """Run a call once more, operation by operation, and tell the first that made a NaN, an infinity, an overflow or
         a denormal, in the value and in the gradient: its line, operands, round and way to the result; and kinks.
@@ -90,6 +93,7 @@ class Inside:
         traced, derived, inputs, names = self._followed(args, kwargs)
         return diagnosis.diagnose(self.__name__, traced.graph, derived, inputs, names)
 
+    @boundary
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """What each line of a call costs, in the value and in the gradient: measured times of both and of the call, and
         flops and bytes as they are counted. The arguments are those of a call, which is made many times.
@@ -101,6 +105,7 @@ class Inside:
         given = args if args or kwargs else tuple(inputs)
         return costs.profile(self.__name__, traced.graph, derived, inputs, lambda: self(*given, **kwargs))  # type: ignore
 
+    @boundary
     def explore(self, path: Any = None, *args: Any, **kwargs: Any) -> Path:
         """Write one HTML page with all stages side by side, linked by lines, and give its path.
 
@@ -128,10 +133,12 @@ class Inside:
         names = [path for path, _ in leaves_of(signature, self.argument_names(len(signature[1]) - 1))]
         return traced, derived, inputs, [*names, *["an array of its own"] * len(traced.extras)]
 
+    @boundary
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """How the compiled forms came about, and why; example arguments are compiled first, and only they are told."""
         return report.report_of(self.__name__, self.argument_names, self._forms(args, kwargs), self._entered)
 
+    @boundary
     def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """The memory that a call needs, by the same rules."""
         return report.memory_of(self.__name__, self.argument_names, self._forms(args, kwargs))
@@ -150,6 +157,7 @@ class Inside:
         except Warned:  # which nobody wants to hear now
             return self.silent(signature, leaves)
 
+    @boundary
     def sparsity(self, *args: Any, **kwargs: Any) -> Pattern:
         """Which elements of the results can depend on which elements of the arguments of floats: `print` shows it.
 
@@ -163,6 +171,7 @@ class Inside:
         found = sparsity.pattern_of(self, opens, signature, leaves, slopes=self.plan.name != "jit")
         return sparsity.Pattern(found.matrix)
 
+    @boundary
     def sympy(self, *args: Any, matrices: bool = False, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions; example arguments are needed where one is more than a float.
 
@@ -194,6 +203,7 @@ class Inside:
             made = writing.slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
         return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
 
+    @boundary
     def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:
         """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""
         names = self.argument_names(int(self._positional[0]) or len(args))

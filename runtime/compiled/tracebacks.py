@@ -5,12 +5,16 @@ PULLBACK_TRACEBACK=full keeps all frames. So does an error that nobody has raise
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import Any, TypeVar
 
 from ...compiler.backend.machine import CompilerError
 from ...compiler.frontend import tracing
 from ...compiler.settings import settings
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 ACCIDENTS = (AssertionError, AttributeError, KeyError, NameError, RecursionError, CompilerError)
 """What code of ours raises by mistake only, unless it says by a note where the user's program has failed."""
@@ -23,6 +27,25 @@ def shortened(error: Exception) -> Exception:
         for each in _chain(error):
             each.__traceback__ = _without_ours(each.__traceback__)
     return error
+
+
+def boundary(function: F) -> F:
+    """A function that users call, whose errors are shortened, but within a trace, which has a boundary of its own."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if tracing.current() is not None:
+                raise
+            found = error
+        try:
+            raise shortened(found)
+        finally:
+            del found  # it knows this frame
+
+    return called  # type: ignore[return-value]
 
 
 def _wants_all() -> bool:
@@ -55,4 +78,4 @@ def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     return made
 
 
-__all__ = ["shortened"]
+__all__ = ["boundary", "shortened"]

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiled.chosen import Argnums
+from ..compiled.tracebacks import boundary
 from .blocks import Hessian, Holomorphic, Jacfwd, Jacobian, Jacrev, Wirtinger
 from .sparse import Sparse
 
 
+@boundary
 def jacrev(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False,
     static_argnums: Any = (), static_argnames: Any = (),
@@ -32,6 +34,7 @@ def jacrev(
     return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
+@boundary
 def jacfwd(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False,
     static_argnums: Any = (), static_argnames: Any = (),
@@ -54,6 +57,7 @@ def jacfwd(
     return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
+@boundary
 def jacobian(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
     pattern: Any = None, holomorphic: bool = False, static_argnums: Any = (), static_argnames: Any = (),
@@ -88,6 +92,7 @@ def jacobian(
     return made(function, argnums, has_aux, static_argnums, static_argnames)
 
 
+@boundary
 def wirtinger(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
     static_argnames: Any = (),
@@ -107,6 +112,7 @@ def wirtinger(
     return Wirtinger(function, argnums, has_aux, static_argnums, static_argnames)
 
 
+@boundary
 def hessian(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
     pattern: Any = None, static_argnums: Any = (), static_argnames: Any = (),

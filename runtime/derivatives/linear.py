@@ -18,6 +18,7 @@ from ..compiled.derive import Jit, inner, owner_line, value_of
 from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from ..compiled.out import filled, named
+from ..compiled.tracebacks import boundary
 from ..transforms import grad
 from .derived import Derived, Site
 from .halves import halves_of
@@ -71,6 +72,7 @@ class Linearized(Pushed):
     title = "linearize"
 
 
+@boundary
 def linearize(
     function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False,
     static_argnums: Any = (), static_argnames: Any = (),
@@ -144,6 +146,7 @@ class Pushforward(ByName):
         return made[0] if push.has_aux else made
 
 
+@boundary
 def linear_transpose(
     function: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False,
     static_argnums: Any = (), static_argnames: Any = (),

@@ -17,6 +17,7 @@ from ..compiled.derive import Jit, has_floats, inner
 from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from ..compiled.out import named
+from ..compiled.tracebacks import boundary
 from ..rules import stop_gradient
 from ..transforms import grad
 from .derived import Derived, Site
@@ -44,6 +45,7 @@ class Hvp(Derived):
         return grad(lambda x: inner(slope(x), last[0]))(x)
 
 
+@boundary
 def hvp(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
     static_argnames: Any = (),
@@ -73,6 +75,7 @@ class Gnvp(Derived):
         return grad(lambda x: inner(value(x), stop_gradient(along)))(x)
 
 
+@boundary
 def gnvp(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, static_argnums: Any = (),
     static_argnames: Any = (),
@@ -138,6 +141,7 @@ made_once: Callable[..., Derived] = functools.lru_cache(maxsize=256)(_made)
 """One for each function: what it has compiled serves all calls."""
 
 
+@boundary
 def vjp(
     function: Callable[..., Any], *args: Any, argnums: Argnums | None = None, has_aux: bool = False, out: Any = None,
     static_argnums: Any = (), static_argnames: Any = (),
@@ -226,6 +230,7 @@ class Pullback(ByName):
         return tuple([next(found) if k in chosen else None for k in range(len(args))])
 
 
+@boundary
 def jvp(
     function: Callable[..., Any], primals: tuple[Any, ...], tangents: Any, *, argnums: Argnums | None = None,
     has_aux: bool = False, static_argnums: Any = (), static_argnames: Any = (),

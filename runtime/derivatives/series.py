@@ -19,6 +19,7 @@ from ...compiler.ops.source import number
 from ...compiler.passes import taylor as sweep
 from ..compiled.chosen import EVERY, Argnums
 from ..compiled.derive import Jit
+from ..compiled.tracebacks import boundary
 from .derived import Derived, Site
 from .products import made_once
 
@@ -95,6 +96,7 @@ def _like(site: Site, x: Any, given: Any, count: int) -> list[Any]:
     return theirs
 
 
+@boundary
 def taylor(function: Callable[..., Any], x: Any, v: Any, order: int, has_aux: bool = False) -> tuple[Any, ...]:
     """The Taylor coefficients of a function along a line: those of f(x + t v) in t, from the value on.
 
@@ -113,6 +115,7 @@ def taylor(function: Callable[..., Any], x: Any, v: Any, order: int, has_aux: bo
     return Coefficients.of(function, 0, has_aux)(x, [v, *[None] * (int(order) - 1)])
 
 
+@boundary
 def jet(
     function: Callable[..., Any], primals: tuple[Any, ...], series: tuple[Any, ...], has_aux: bool = False
 ) -> tuple[Any, ...]:

@@ -23,12 +23,14 @@ from ...compiler.ir.text import parse, show
 from ...compiler.ir.types import Size, Type, sizes_in
 from ..compiled.derive import Jit
 from ..compiled.function import Function
+from ..compiled.tracebacks import boundary
 from .parsed import EXAMPLE, ParsedGraph, example, fits
 
 MOST = 2**31
 """Bytes of a file that is read."""
 
 
+@boundary
 def load_kernel(path: str | os.PathLike[str], name: str | None = None) -> Function:
     """A function of a module that `build` has written, as it was before: `grad`, `vmap`, `jit` and `build` take it.
 

@@ -24,12 +24,14 @@ from ...compiler.ops.external import external
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.kernels import Reference
+from ..compiled.tracebacks import boundary
 from ..custom import freeze_sizes
 
 EXAMPLE = 3
 """What a size counts that is known by name, where nobody has said it."""
 
 
+@boundary
 def parse(text: str) -> Function:
     """The function that the text of a graph describes: what `fn.ir()` prints for "graph", "adjoint" or "optimized".
 

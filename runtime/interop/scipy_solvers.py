@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.tracebacks import boundary
 from ..derivatives.jacobians import hessian, jacobian
 from ..derivatives.products import hvp
 from ..derivatives.trees import Unravel, ravel, tree_map
@@ -68,6 +69,7 @@ def _vector(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+@boundary
 def minimize(
     fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str | None = None, *,
     constraints: Any = (), sparse: bool = False, **options: Any,
@@ -135,6 +137,7 @@ def _constraint(given: Any, unknowns: _Unknowns, sparse: bool) -> Any:
     )
 
 
+@boundary
 def root(
     fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: str = "hybr", **options: Any
 ) -> Any:
@@ -156,6 +159,7 @@ def root(
     return found
 
 
+@boundary
 def least_squares(
     fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, sparse: bool = False, **options: Any
 ) -> Any:
@@ -180,6 +184,7 @@ def least_squares(
     return found
 
 
+@boundary
 def solve_ivp(
     fun: Callable[..., Any], t_span: tuple[float, float], y0: Any, method: str = "RK45", *,
     args: tuple[Any, ...] = (), sparse: bool = False, **options: Any,

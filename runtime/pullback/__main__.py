@@ -36,6 +36,9 @@ SCALARS = {"bool": True, "i64": 1, "f64": 0.5}
 MAX_EXAMPLE = 10**8
 KINDS = {"value": "jit", "grad": "grad", "value_and_grad": "value_and_grad", "hvp": "hvp"}
 SPEC = re.compile(r"(?:(\w+)=)?(bool|[if](?:32|64))(?:\[([\w, ]*)\])?")
+LATEST = 20
+"""How many files of the cache are shown."""
+
 VECTOR = "vector[0]"  # the last argument of an hvp
 ANY_SIZE = 3  # of an example's dimension that has a name
 
@@ -60,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(made.coloured() if isinstance(made, Text) and wants_colour(sys.stdout) else str(made))
     except BrokenPipeError:
         return 1
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, NotImplementedError) as error:
         parser.exit(2, f"pullback {options.command}: {error}\n")
     return 0
 
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     settings.set_defaults(run=_settings)
     kept = commands.add_parser("cache", help="show, verify or clear the code that is kept on disk")
     kept.add_argument("what", nargs="?", choices=("show", "verify", "clear"), default="show")
+    kept.add_argument("--all", action="store_true", help=f"show every file, and not only the latest {LATEST}")
     kept.set_defaults(run=_cache)
     explain = commands.add_parser("explain", help="print what causes an error, and the cure")
     explain.add_argument("error", nargs="?", default="", metavar="CLASS", help="such as TraceError; by default all")
@@ -188,8 +192,10 @@ def _cache(options: argparse.Namespace) -> str:
     if options.what == "clear":
         return f"{cache.clear():,} bytes taken away from {where}"
     files = cache.contents()
-    rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in files]
-    total = sum(size for _, size, _ in files)
+    shown, total = files if options.all else files[:LATEST], sum(size for _, size, _ in files)
+    rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in shown]
+    if len(shown) < len(files):
+        rows.append(f"and {len(files) - len(shown):,} that were used before: --all shows them")
     return "\n".join([f"{where}: {len(files)} files, {total:,} of {cache.LIMIT:,} bytes", *rows])
 
 

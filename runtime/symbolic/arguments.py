@@ -152,7 +152,7 @@ def bind(slots: Sequence[ArgumentSlot], given: Sequence[Any]) -> list[Bound]:
 
 def _bind(slot: ArgumentSlot, value: Any, source: ArrayElement | None, made: list[Bound]) -> None:
     if slot.form == "array":
-        value = np.asarray(value) if isinstance(value, (list, tuple)) else value
+        value = _array(value)
         column = len(getattr(value, "shape", ())) == 1 and (getattr(slot.key, "shape", None) or ())[1:] == (1,)
         made.append(Bound(slot, value[:, None] if column else value, None))
     elif slot.form == "number":
@@ -172,7 +172,7 @@ def _number(slot: ArgumentSlot, value: Any) -> Any:
     sympy = sympy_module()
 
     if isinstance(value, (list, tuple)):
-        return np.asarray(value)
+        return _array(value)
     if isinstance(value, sympy.Basic) and (free := value.free_symbols):
         named = ", ".join(sorted(map(str, free)))
         fix = "a compiled function computes in floats: put the expression into the formula, and its symbols among args"
@@ -184,6 +184,13 @@ def _number(slot: ArgumentSlot, value: Any) -> Any:
     if value is None or isinstance(value, (dict, str, bytes, sympy.Basic)):
         raise TypeError(f"{slot.path}, which is {slot.key}, is {told(value)}: expected a number or array")
     return value
+
+
+def _array(value: Any) -> Any:
+    """Lists of numbers, which may be traced, as an array; other things as they are."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return np.stack([_array(each) for each in value]) if len(value) else np.zeros(0)
 
 
 def _parts(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
@@ -198,7 +205,7 @@ def _parts(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
 def _elements(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]]]:
     """An array whose first axes are a matrix's, and where its elements are; a vector's may be one axis."""
     if isinstance(value, (list, tuple)):
-        value = np.stack([np.stack(row) if isinstance(row, (list, tuple)) else row for row in value])
+        value = _array(value)
     shape = tuple(getattr(value, "shape", ()))
     want = slot.shape
     if shape[: len(want)] != want:

@@ -3,7 +3,7 @@
     assumed(Piecewise((x, p), (y, True)) + z, p, True)         x + z
     compared(Lt, Piecewise((x, p), (y, True)), 1)              (p & (x < 1)) | (~p & (y < 1))
 
-Relations of the same two sides, such as x < 0 and x >= 0, tell of one another.
+Relations of the same two sides, such as x < 0 and x >= 0, tell of one another, and so do bounds: x < 0 and x < 1.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ SWAPPED = str.maketrans("<>", "><")
 
 COMPARED = 4
 """The most conditions that a comparison is written out by: each may double it."""
+
+
+def asked_by(p: Any) -> tuple[Any, Any]:
+    """What a condition asks about, and where: a bound of it, or None. One answer tells about another of the same."""
+    sympy = sympy_module()
+
+    if not p.is_Relational:
+        return frozenset([p, sympy.Not(p)]), None
+    x, bound = _bounded(p)
+    return (frozenset(p.args), None) if x is None else (x, bound)
 
 
 def is_condition(e: Any) -> bool:
@@ -89,15 +99,36 @@ def _truth(q: Any, p: Any, holds: bool) -> Any:
     """Whether the relation q holds, if p tells; None if not."""
     sympy = sympy_module()
 
-    if {*q.args} != {*p.args}:
-        return None
     if type(q).__name__ not in OUTCOMES or type(p).__name__ not in OUTCOMES:
         return None
-    given, right = _outcomes(p, p.args), _outcomes(q, p.args)
-    left = given if holds else {*"<=>"} - given
+    if {*q.args} == {*p.args}:
+        given, right = _outcomes(p, p.args), _outcomes(q, p.args)
+        every = {*"<=>"}
+    else:
+        (x, a), (y, b) = _bounded(p), _bounded(q)
+        if x is None or x != y:
+            return None
+        ends = sorted({a, b})
+        given, right = _cells(p, x, a, ends), _cells(q, x, b, ends)
+        every = {*range(2 * len(ends) + 1)}
+    left = given if holds else every - given
     if left <= right:
         return sympy.true
     return None if left & right else sympy.false
+
+
+def _bounded(q: Any) -> tuple[Any, Any]:
+    """What a relation compares with a number, and that number; twice None for other relations."""
+    x, y = q.args
+    if y.is_Rational or y.is_Float:
+        return x, y
+    return (y, x) if x.is_Rational or x.is_Float else (None, None)
+
+
+def _cells(q: Any, x: Any, bound: Any, ends: list[Any]) -> set[Any]:
+    """Where a relation of x with its bound holds: at which of the ends (odd numbers), and between which (even ones)."""
+    outcomes, at = _outcomes(q, (x, bound)), 2 * ends.index(bound) + 1
+    return {c for c in range(2 * len(ends) + 1) if ("<" if c < at else ">" if c > at else "=") in outcomes}
 
 
 def either(p: Any, a: Any, b: Any) -> Any:
@@ -122,7 +153,14 @@ def both(p: Any, q: Any) -> Any:
         sides = frozenset(each.args)
         first = firsts.setdefault(sides, each)
         told[sides] = told.get(sides, {*"<=>"}) & _outcomes(each, first.args)
-    return sympy.And(*kept, *[_relation(told[sides], first) for sides, first in firsts.items()])
+    relations = [_relation(told[sides], first) for sides, first in firsts.items()]
+    bounds: dict[Any, list[Any]] = {}
+    for each in relations:
+        if type(each).__name__ in OUTCOMES and (x := _bounded(each)[0]) is not None:
+            bounds.setdefault(x, []).append(each)
+    implied = {q for alike in bounds.values() for q in alike
+               for p in alike if p is not q and _truth(q, p, True) == True}  # noqa: E712
+    return sympy.And(*kept, *[each for each in relations if each not in implied])
 
 
 def _relation(outcomes: set[str], first: Any) -> Any:
@@ -176,4 +214,4 @@ def _conditions(e: Any) -> list[Any]:
     return [c for c in found if not c.has(sympy.Piecewise)]
 
 
-__all__ = ["assumed", "compared", "either", "is_condition"]
+__all__ = ["asked_by", "assumed", "both", "compared", "either", "is_condition"]

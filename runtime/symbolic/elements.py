@@ -54,6 +54,15 @@ class SymbolicArray:
     def __getitem__(self, index: Sequence[Any]) -> Any:
         key = tuple([int(i) if getattr(i, "is_Integer", True) else i for i in index])
         if key not in self.made:
+            axis = next((a for a, i in enumerate(key) if not isinstance(i, int) and by_cases(i)), None)
+            if axis is not None:
+                cases = [(self[(*key[:axis], i, *key[axis + 1 :])], p) for i, p in by_cases(key[axis])]
+                self.made[key] = sympy_module().Piecewise(*cases)
+                return self.made[key]
+            choice: Any = getattr(key[0], "chosen", None) if len(key) == 1 and self.explicit else None
+            if choice is not None and (chosen := choice(self.all())) is not None:
+                self.made[key] = chosen
+                return chosen
             whole = all(isinstance(i, int) for i in key)
             self.made[key] = self.value(*key) if whole or self.base or not self.explicit else self._at(key)
         return self.made[key]
@@ -80,6 +89,18 @@ class SymbolicArray:
 
     def all(self) -> list[Any]:
         return [self[index] for index in np.ndindex(*self.shape)]
+
+
+def by_cases(i: Any) -> list[tuple[Any, Any]]:
+    """A whole number that is told by the cases of one Piecewise, as these; nothing for others."""
+    sympy = sympy_module()
+
+    found = i.atoms(sympy.Piecewise) if i.args else ()
+    if len(found) != 1:
+        return []
+    (cases,) = found
+    made = [(i.xreplace({cases: value}), p) for value, p in cases.args]
+    return made if all(value.is_Integer for value, _ in made) else []
 
 
 def scalar(e: Any) -> SymbolicArray:
@@ -124,7 +145,9 @@ class Formulas(Symbols):
         return assumed(e, p, holds, self._assumed.setdefault((p, holds), {}))
 
     def range_of(self, e: Any) -> tuple[int | None, int | None]:
-        """The least and the greatest value of a whole number that is linear in one such index."""
+        """The least and the greatest value of a whole number that is linear in one such index, or says them itself."""
+        if hasattr(e, "ends"):
+            return e.ends
         (*_, index) = e.free_symbols or (None,)
         if len(e.free_symbols) != 1 or index not in self.ranges or not (e.is_Symbol or e.is_Add or e.is_Mul):
             return None, None
@@ -207,10 +230,12 @@ def reads(args: Sequence[SymbolicArray], dtypes: Sequence[str], m: Formulas) -> 
 
 
 __all__ = [
+    "BY_CASES",
     "EXPLICIT",
     "Formulas",
     "NoExpression",
     "SymbolicArray",
+    "by_cases",
     "choose",
     "component",
     "expression",

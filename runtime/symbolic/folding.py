@@ -7,13 +7,15 @@ A gradient of a branch is a sum of products that are masked by its condition; re
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from .cases import assumed, both
+from .cases import asked_by, assumed, both
 from .library import sympy_module
+from .ordered import order_place
 
-ASKED, OPERATIONS = 3, 600
-"""The most that conditions ask about, and operations of an expression that is folded: each may triple it."""
+CASES, OPERATIONS = 8, 600
+"""The most cases, where each condition has two, and operations of an expression that is folded."""
 
 
 def folded(e: Any) -> Any:
@@ -21,6 +23,8 @@ def folded(e: Any) -> Any:
     sympy = sympy_module()
 
     if not isinstance(e, sympy.Expr) or not e.has(sympy.Piecewise):
+        return e
+    if e.has(order_place()):  # of whose conditions one excludes the others
         return e
     if isinstance(e, sympy.Piecewise) and not any(x.has(sympy.Piecewise) for pair in e.args for x in pair.args):
         return e
@@ -40,8 +44,11 @@ def _few(conditions: list[Any]) -> set[Any]:
     sympy = sympy_module()
 
     plain = {p for p in conditions if not p.has(sympy.Piecewise)}
-    asked = {frozenset(p.args) if p.is_Relational else frozenset([p, sympy.Not(p)]) for p in plain}
-    return plain if len(asked) <= ASKED else set()
+    bounds: dict[Any, set[Any]] = {}
+    for p in plain:
+        x, bound = asked_by(p)
+        bounds.setdefault(x, set()).add(bound)
+    return plain if math.prod([1 + len(each) for each in bounds.values()]) <= CASES else set()
 
 
 def _cases(e: Any, conditions: list[Any]) -> Any:
@@ -55,9 +62,24 @@ def _cases(e: Any, conditions: list[Any]) -> Any:
     yes, no = (_cases(assumed(e, p, holds), rest) for holds in (True, False))
     if yes == no:
         return yes
+    return min(_joined(p, yes, no), _joined(sympy.Not(p), no, yes), key=_asked)
+
+
+def _joined(p: Any, yes: Any, no: Any) -> Any:
+    """What is `yes` where p holds, and `no` elsewhere, whose cases need not say so."""
+    sympy = sympy_module()
+
     inner = yes.args if isinstance(yes, sympy.Piecewise) else ((yes, True),)
     outer = no.args if isinstance(no, sympy.Piecewise) else ((no, True),)
     return sympy.Piecewise(*[(v, both(p, c)) for v, c in inner], *outer)
+
+
+def _asked(e: Any) -> int:
+    """How much the cases of an expression ask."""
+    sympy = sympy_module()
+
+    conditions = [c for _, c in e.args] if isinstance(e, sympy.Piecewise) else []
+    return sum(1 + c.count_ops() for c in conditions if c != True)  # noqa: E712
 
 
 __all__ = ["folded"]

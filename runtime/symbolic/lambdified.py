@@ -24,6 +24,7 @@ from ...compiler.ops.term import Term
 from ..compiled.byname import made_of
 from ..compiled.derive import Jit
 from ..compiled.function import Function
+from ..compiled.tracebacks import boundary
 from .algebras import ArrayAlgebra, RealAlgebra
 from .alike import FEWEST, Group, groups_of
 from .arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, slots_of
@@ -47,6 +48,7 @@ class Expression(Function):
         made_of(self, args, expr, functions, options)
 
 
+@boundary
 def lambdify(
     args: Any,
     expr: Any,

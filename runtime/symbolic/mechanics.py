@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiled.derive import Jit
 from ..compiled.function import Function
+from ..compiled.tracebacks import boundary
 from ..derivatives.jacobians import jacobian
 from ..transforms import grad
 from ..vmap import vmap
@@ -82,6 +83,7 @@ class Motion(Function):
         self.with_multipliers = Function(with_multipliers, Jit())
 
 
+@boundary
 def equations_of_motion(
     system: Any, parameters: Sequence[Any] | None = None, inputs: Sequence[Any] | None = None
 ) -> Motion:

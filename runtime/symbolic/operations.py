@@ -17,10 +17,11 @@ from ...compiler.ir.graph import Op
 from ...compiler.ir.types import Type
 from ...compiler.ops import control, tape
 from ...compiler.ops.elementwise import cast, select
+from ...compiler.ops.external import external
 from ...compiler.ops.require import require
 from ...compiler.ops.scipy.called import called
 from ...compiler.ops.source import const, iota
-from . import linear
+from . import linear, ordered, spectral
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
 from .library import sympy_module
 from .named import results_of
@@ -37,7 +38,8 @@ def static_shape(type: Type) -> tuple[int, ...]:
 
 
 def told(op: Op) -> str:
-    return op.prim.name + (f" at {op.where}" if op.where else "")
+    name = str(op.attrs["name"]) if op.prim is external else op.prim.name
+    return name + (f" at {op.where}" if op.where else "")
 
 
 def _constant(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
@@ -120,8 +122,6 @@ def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
         rounds += 1
     if holds == False:  # noqa: E712
         return [*carried, scalar(sympy.Integer(rounds))]
-    if any(t.dtype == "bool" for t in (v.type for v in op.args[:count])):
-        raise NoExpression(f"sympy() cannot read a loop that carries truths, and ends by its values: {told(op)}")
     return ended(reading, op.regions[0], op.regions[1], args[:count], rest)
 
 
@@ -164,6 +164,8 @@ RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
     tape.push: _push,
     tape.pop: _pop,
     **linear.RULES,
+    **ordered.RULES,
+    **spectral.RULES,
 }
 
 
@@ -182,7 +184,7 @@ def number_of(value: Any) -> Any:
     near = Fraction(value).limit_denominator(1024)
     if float(near) == value:
         return sympy.Rational(near.numerator, near.denominator)
-    return _multiple(value) or sympy.Float(value, 17)
+    return _multiple(value) or sympy.Float(value, 15 if float(f"{value:.15g}") == value else 17)
 
 
 def _multiple(value: float) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...compiler.ops.algebras import Numbers
 from ...compiler.ops.expression import read
+from ..compiled.tracebacks import boundary
 from ..transforms import grad, jit
 from .elements import NoExpression
 from .lambdified import lambdify
@@ -62,6 +63,7 @@ class Precision:
     __repr__ = __str__
 
 
+@boundary
 def precision(function: Any, *args: float) -> Precision:
     """The errors of a function of floats, and of its derivatives, at a point, in units in the last place.
 

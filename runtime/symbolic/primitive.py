@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...compiler.frontend import tracing, tree
+from ..compiled.tracebacks import boundary
 from ..rules import custom_jvp
 from .lambdified import lambdify
 from .library import sympy_module
@@ -63,6 +64,7 @@ class Primitive(custom_jvp):
         return sympy.latex(self.formula)
 
 
+@boundary
 def primitive(formula: Callable[..., Any] | None = None, *, partials: Any = None, stable: bool = True) -> Any:
     """An elementwise function of a SymPy formula, differentiable to every order and in every mode.
 

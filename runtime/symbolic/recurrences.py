@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...compiler.ir.graph import Graph
+from .cases import is_condition
 from .elements import EXPLICIT, NoExpression, SymbolicArray, scalar
 from .iterated import iterated
 from .library import sympy_module
@@ -35,8 +37,8 @@ def looped(
         reading.m.ranges[k] = 0, int(n) - 1
     places, state, given = _state(reading, carried)
     made = reading.run(body, [scalar(n - 1 - k if backwards else k), *given, *rest])
-    start = {(c, index): carried[c][index] for c, index in places}
-    steps = {(c, index): made[c][index] for c, index in places}
+    start = {(c, index): _counted(carried[c][index]) for c, index in places}
+    steps = {(c, index): _counted(made[c][index]) for c, index in places}
     fixed = {state[p]: start[p] for p in places if steps[p] == state[p]}
     steps = {p: e.xreplace(fixed) for p, e in steps.items()}
     found = _closed(steps, start, state, k, n)
@@ -44,9 +46,7 @@ def looped(
     if moving:
         found |= _recurrence(moving, steps, start, state, k, lambda variables: n)
     found |= {p: start[p] for p in places if state[p] in fixed}
-    return [
-        SymbolicArray(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
-    ]
+    return _carried(found, carried)
 
 
 def ended(
@@ -58,13 +58,11 @@ def ended(
     places, state, given = _state(reading, carried)
     holds = reading.run(test, [*given[:-1], *rest])[0][()]
     made = [*reading.run(body, [scalar(k), *given[:-1], *rest]), scalar(given[-1][()] + 1)]
-    start = {(c, index): carried[c][index] for c, index in places}
-    steps = {(c, index): made[c][index] for c, index in places}
+    start = {(c, index): _counted(carried[c][index]) for c, index in places}
+    steps = {(c, index): _counted(made[c][index]) for c, index in places}
     rounds = lambda variables: sympy_module().Lambda(variables, holds)  # noqa: E731
     found = _recurrence(places, steps, start, state, k, rounds, holds.free_symbols)
-    return [
-        SymbolicArray(each.shape, lambda *index, c=c: found[c, index]) for c, each in enumerate(carried)
-    ]
+    return _carried(found, carried)
 
 
 def _state(reading: Any, carried: Sequence[Any]) -> tuple[list[Any], dict[Any, Any], list[SymbolicArray]]:
@@ -73,8 +71,21 @@ def _state(reading: Any, carried: Sequence[Any]) -> tuple[list[Any], dict[Any, A
         raise NoExpression("sympy() cannot read a long loop that carries large arrays, or what a gradient needs")
     places = [(c, index) for c, each in enumerate(carried) for index in np.ndindex(*each.shape)]
     state = {place: reading.symbol("s", real=True) for place in places}
-    given = [SymbolicArray(each.shape, lambda *index, c=c: state[c, index]) for c, each in enumerate(carried)]
-    return places, state, given
+    return places, state, _carried(state, carried)
+
+
+def _counted(e: Any) -> Any:
+    """A truth as 0 or 1, as the state of a recurrence is numbers; other things as they are."""
+    return sympy_module().Piecewise((1, e), (0, True)) if is_condition(e) else e
+
+
+def _carried(found: dict[Any, Any], carried: Sequence[Any]) -> list[SymbolicArray]:
+    """Arrays of what is found for what was carried: conditions for the truths."""
+    def value(c: int, each: SymbolicArray, *index: Any) -> Any:
+        made = found[c, index]
+        return sympy_module().Eq(made, 1) if is_condition(each[index]) else made
+
+    return [SymbolicArray(each.shape, partial(value, c, each)) for c, each in enumerate(carried)]
 
 
 def _closed(steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any], k: Any, n: Any) -> dict[Any, Any]:

@@ -50,6 +50,8 @@ def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Cal
         expr = sympy.sympify(expr)
     if not isinstance(expr, (sympy.Expr, sympy.logic.boolalg.Boolean)) and not hasattr(expr, "doit"):
         fix = "build it from symbols: x = sympy.Symbol('x')"
+        if isinstance(expr, (np.ndarray, set, frozenset)):
+            fix = "pass sympy.Array of it" if isinstance(expr, np.ndarray) else "pass a list, which has an order"
         raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression; {fix}")
     if isinstance(expr, (sympy.Set, sympy.Lambda)):
         raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression")

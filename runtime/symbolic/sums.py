@@ -15,6 +15,7 @@ from ...compiler.frontend.array import here
 from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
 from ..control import fori_loop, while_loop
+from . import ordered
 from .iterated import iterated
 from .library import sympy_module
 
@@ -26,7 +27,7 @@ def rules() -> dict[type, Any]:
     sympy = sympy_module()
 
     folds = {sympy.Sum: _folded, sympy.Product: _folded, iterated(): _iterated}
-    return {**folds, sympy.Indexed: _indexed, sympy.Idx: _index}
+    return {**folds, **ordered.rules(), sympy.Indexed: _indexed, sympy.Idx: _index}
 
 
 def _index(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:

@@ -26,6 +26,7 @@ from .elements import (
     Formulas,
     NoExpression,
     SymbolicArray,
+    by_cases,
     choose,
     component,
     expression,
@@ -37,6 +38,7 @@ from .elements import (
 from .folding import folded
 from .library import sympy_module
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
+from .ordered import place_of_greatest
 
 
 def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = ()) -> list[Any]:
@@ -178,24 +180,26 @@ class GraphReader:
         return SymbolicArray(size, element)
 
     def _reduced(self, form: Reduce, size: tuple[int, ...]) -> SymbolicArray:
-        if form.kind == "argmax":
-            raise NoExpression("sympy() cannot read the place of a maximum")
         kept = [a for a in range(len(form.extents)) if a not in form.axes]
 
         def element(*index: Any) -> Any:
             at = dict(zip(kept, index, strict=True))
-            folded = [form.extents[a] for a in form.axes]
+            axes = [form.extents[a] for a in form.axes]
 
             def term(*inner: Any) -> Any:
                 place = at | dict(zip(form.axes, inner, strict=True))
                 parts = [component(place[a], n) for a, n in enumerate(form.extents)]
                 return expression(form.value(parts), self.m)
 
-            return self._folded(form.kind, folded, term)
+            if form.kind == "argmax":
+                if axes[0] > EXPLICIT:
+                    raise NoExpression(f"sympy() cannot read the place of a maximum of {axes[0]} elements")
+                return place_of_greatest(self.m, [term(j) for j in range(axes[0])])
+            return self.folded(form.kind, axes, term)
 
         return SymbolicArray(size, element)
 
-    def _folded(self, kind: str, extents: Sequence[int], term: Callable[..., Any]) -> Any:
+    def folded(self, kind: str, extents: Sequence[int], term: Callable[..., Any]) -> Any:
         """A fold over axes: written out where it is short, over new indices where it is long."""
         sympy = sympy_module()
 
@@ -229,7 +233,7 @@ class GraphReader:
                 of_b = at_b | {q: i for (_, q), i in zip(pairs, inner, strict=True)}
                 return a[[of_a[k] for k in range(len(a.shape))]] * b[[of_b[k] for k in range(len(b.shape))]]
 
-            return self._folded("sum", [a.shape[p] for p in left], term)
+            return self.folded("sum", [a.shape[p] for p in left], term)
 
         return SymbolicArray(size, element)
 
@@ -245,10 +249,23 @@ class GraphReader:
             value = expression(form.value(parts), self.m)
             at = [expression(i, self.m) for i in form.target(parts)]
             for place, old in made.items():
-                here = sympy.And(*[sympy.Eq(i, p) for i, p in zip(at, place, strict=True)])
-                new = old + value if form.add else value
-                made[place] = choose(self.m, here, new, old)
+                if form.add:
+                    made[place] = old + self._there(at, place, value, sympy.S.Zero)
+                else:
+                    made[place] = self._there(at, place, value, old)
         return SymbolicArray(size, lambda *index: made[index])
+
+    def _there(self, at: Sequence[Any], place: Sequence[int], value: Any, other: Any) -> Any:
+        """A value where an index is this place, and the other one elsewhere."""
+        sympy = sympy_module()
+
+        known = [by_cases(i) for i in at]
+        here = sympy.And(*[sympy.Eq(i, p) for i, p, cases in zip(at, place, known, strict=True) if not cases])
+        made = choose(self.m, here, value, other)
+        for cases, p in zip(known, place, strict=True):
+            if cases:
+                made = sympy.Piecewise(*[(self.m.assumed(made, c, True) if i == p else other, c) for i, c in cases])
+        return made
 
 
 def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> list[Any]:

@@ -1,7 +1,8 @@
 """Functions as one object file for C programs on another kind of machine, and its header: no Python and no linker.
 
 Where there is no malloc, temporaries are in static memory, one block for each function. A call takes the block and
-gives it back; one that finds it taken, as in an interrupt, returns -1.
+gives it back; one that finds it taken, as in an interrupt, returns -1. A function with sizes known by name takes them
+first, and has no temporaries there, whose size nobody knows.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from ...settings import settings
 from ..emit import ON_STACK, emit
 from ..machine import compile_for
 from ..tiers import BETTER
+from .cpu import Level
 from .describe import Function
+from .every_size import choice_text, forms_of, joined
 from .header import header
-from .kernels import alone, failures
+from .kernels import alone, failures, hidden, pointers_of
 from .targets import VECTOR_BITS, MachineTarget
 
 
 @dataclass(frozen=True)
 class BareKernel:
-    """A kernel as text; `workspace` is how many bytes of static memory it has for temporaries."""
+    """A kernel as LLVM texts; `workspace` is how many bytes of static memory it has for temporaries."""
 
-    text: str
+    texts: tuple[str, ...]
     failures: tuple[tuple[str, str], ...]
     workspace: int
 
@@ -46,7 +49,7 @@ def write_bare(functions: Sequence[Function], name: str, out: Path, target: Mach
 def bare_object(made: Sequence[BareKernel], target: MachineTarget) -> bytes:
     """The object file of kernels."""
     quality = BETTER if settings.level is None else settings.level
-    texts = [m.text for m in made]
+    texts = [text for m in made for text in m.texts]
     return compile_for(texts, target.triple, target.cpu, target.features, target.static, quality)
 
 
@@ -63,6 +66,8 @@ def put(out: Path, files: dict[str, bytes]) -> Path:
 
 def bare_kernel(function: Function, name: str, target: MachineTarget) -> BareKernel:
     """The kernel of a function; a NotImplementedError if it calls more than the machine has."""
+    if function.sizes:
+        return _sized_kernel(function, name, target)
     program = lower(optimize(function.graph), VECTOR_BITS, called=0)
     emitted = emit(program, name, target.fma, on_stack=0 if target.static else ON_STACK)
     text = alone(emitted)
@@ -70,13 +75,33 @@ def bare_kernel(function: Function, name: str, target: MachineTarget) -> BareKer
         size = emitted.arena + _ROOM
         for declared, defined in _STATIC.items():
             text = text.replace(declared, defined.replace("SIZE", str(size)))
+    _check(function, text, target)
+    workspace = emitted.arena + _ROOM if target.static and emitted.arena else 0
+    return BareKernel((text,), failures(program), workspace)
+
+
+def _sized_kernel(function: Function, name: str, target: MachineTarget) -> BareKernel:
+    """Kernels for all sizes, and the function that runs one of them, under the name of the function."""
+    level = Level("any", VECTOR_BITS, target.fma, None, ())
+    forms = forms_of(function, name, level)
+    texts = [hidden(form.emitted) for form in forms]
+    for text in texts:
+        _check(function, text, target)
+    every, statuses = joined([failures(form.program) for form in forms])
+    chosen = choice_text(function, forms, name, level, pointers_of(function), statuses)
+    own = f"{name}.{level.name}"
+    chosen = chosen.replace(f"define hidden i64 @{own}(", f"define i64 @{name}(")
+    return BareKernel((*texts, chosen), every, 0)
+
+
+def _check(function: Function, text: str, target: MachineTarget) -> None:
+    """Refuse what calls more than the machine has."""
     for line in re.findall(r"^declare .*", text, re.M):
         called = re.search(r"@([\w.]+)", line)
         assert called is not None
         allowed = _MATHEMATICS.fullmatch(line) or called[1].startswith("llvm.")
         if not allowed and (target.static or called[1] not in _HEAP):
-            raise NotImplementedError(_refusal(function.name, called[1], target))
-    return BareKernel(text, failures(program), emitted.arena + _ROOM if target.static and emitted.arena else 0)
+            raise NotImplementedError(_refusal(function, called[1], target))
 
 
 _ROOM = 128  # what `take_arena` asks for beyond the temporaries
@@ -84,11 +109,14 @@ _HEAP = ("malloc", "free", "realloc")
 _MATHEMATICS = re.compile(r"declare (?:double|float) @\w+\((?:double|float)(?:, (?:double|float))*\)")
 
 
-def _refusal(name: str, called: str, target: MachineTarget) -> str:
-    why = f"calls {called}"
+def _refusal(function: Function, called: str, target: MachineTarget) -> str:
+    why, fix = f"calls {called}", "give the loop a number of rounds, or leave it out"
     if called == "realloc":
         why = "keeps values of a loop whose number of rounds is known only when it runs, in memory that grows"
-    return f"{name} {why}, which an object for {target.name} cannot: give the loop a number of rounds, or leave it out"
+    elif function.sizes and called in _HEAP:
+        why = f"has temporaries whose size {', '.join(function.sizes)} tells, and calls {called} for them"
+        fix = "leave the names out of sizes="
+    return f"{function.name} {why}, which an object for {target.name} cannot: {fix}"
 
 
 # In the place of malloc and free, of which a kernel calls the first once, and the second never for a block of its own.

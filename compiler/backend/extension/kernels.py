@@ -56,27 +56,32 @@ def kernels(function: Function, module: str, levels: Sequence[Level]) -> Kernels
         programs.append(lower(graph, level.vector_bits, called=0))
         made = kernel_of(name, level)
         emitted = emit(programs[-1], made, level.fma)
-        texts.append((_hidden(emitted), level))
+        texts.append((hidden(emitted), level))
     told = [failures(program) for program in programs]
     if any(each != told[0] for each in told):
         raise CompilerError(f"the kernels of {function.name} fail differently. This is a bug in pullback")
-    pointers = len(graph.params) + len(graph.results) + 1
-    return Kernels(name, pointers, told[0], any(map(is_long, programs)), tuple(texts))
+    return Kernels(name, pointers_of(function), told[0], any(map(is_long, programs)), tuple(texts))
 
 
 def _sized_kernels(function: Function, name: str, levels: Sequence[Level]) -> Kernels:
     """The kernels of a function with named sizes, and what chooses among those of a level."""
     forms = [forms_of(function, name, level) for level in levels]
     every, numbers = joined([failures(form.program) for row in forms for form in row])
-    pointers, texts, statuses = len(function.graph.params) + len(function.graph.results) + 2, [], iter(numbers)
+    pointers, texts, statuses = pointers_of(function), [], iter(numbers)
     for level, row in zip(levels, forms, strict=True):
-        texts += [(_hidden(form.emitted), level) for form in row]
+        texts += [(hidden(form.emitted), level) for form in row]
         known = [next(statuses) for _ in row]
         texts.append((choice_text(function, row, name, level, pointers, known), level))
     return Kernels(name, pointers, every, True, tuple(texts))
 
 
-def _hidden(emitted: EmittedKernel) -> str:
+def pointers_of(function: Function) -> int:
+    """How many arguments a kernel has: the sizes, if they have names, what goes in and comes out, and the report."""
+    return bool(function.sizes) + len(function.graph.params) + len(function.graph.results) + 1
+
+
+def hidden(emitted: EmittedKernel) -> str:
+    """The text of a kernel that only what is linked with it calls."""
     return alone(emitted).replace(f"define i64 @{emitted.name}(", f"define hidden i64 @{emitted.name}(")
 
 
