@@ -40,6 +40,7 @@ from .scipy import (
     inverses,
     log_gamma,
     polynomials,
+    slopes,
     special,
 )
 
@@ -47,7 +48,6 @@ __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
     "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma",
-    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "solutions", "source",
-    "special", "spectra",
-    "tape",
+    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "slopes", "solutions",
+    "source", "special", "spectra", "tape",
 ]

@@ -135,8 +135,7 @@ class Symbols(Algebra):
         return self.sympy.polygamma(n, x)
 
     def sinc(self, x: Any, n: int) -> Any:
-        t = self.sympy.Dummy()
-        return self.sympy.sinc(t).diff(t, n).subs(t, x)
+        return self._derivative(self.sympy.sinc, x, n)
 
     def entr(self, x: Any) -> Any:
         s = self.sympy
@@ -144,6 +143,28 @@ class Symbols(Algebra):
 
     def erfcx(self, x: Any) -> Any:
         return self.sympy.exp(x**2) * self.sympy.erfc(x)
+
+    def _derivative(self, function: Callable[[Any], Any], x: Any, n: int) -> Any:
+        t = self.sympy.Dummy()
+        return function(t).diff(t, n).subs(t, x)
+
+    def erfcx_derivative(self, x: Any, n: int) -> Any:
+        return self._derivative(self.erfcx, x, n)
+
+    def dawson(self, x: Any, n: int) -> Any:
+        s = self.sympy
+        return self._derivative(lambda t: s.sqrt(s.pi) / 2 * s.exp(-(t**2)) * s.erfi(t), x, n)
+
+    def i0e_derivative(self, x: Any, n: int) -> Any:
+        s = self.sympy
+        return s.sign(x) ** n * self._derivative(lambda t: s.exp(-t) * s.besseli(0, t), s.Abs(x), n)
+
+    def i1e_derivative(self, x: Any, n: int) -> Any:
+        s = self.sympy
+        return s.sign(x) ** (n + 1) * self._derivative(lambda t: s.exp(-t) * s.besseli(1, t), s.Abs(x), n)
+
+    def k0e_derivative(self, x: Any, n: int) -> Any:
+        return self._derivative(self.scaled_modified_bessel_k0, x, n)
 
     def ndtri(self, p: Any) -> Any:
         return -self.sympy.sqrt(2) * self.sympy.erfcinv(2 * p)

@@ -9,6 +9,7 @@ from tests.numpy_cases import Case, spread
 from tests.numpy_cases.linalg import TALL, WIDE, B, P, S, V
 
 L: Any = linalg
+COLUMN = 20.0 * (np.arange(len(V)) == 0)
 
 CASES = [
     Case("scipy.linalg.solve", L.solve, (S, B)),
@@ -60,5 +61,22 @@ CASES = [
     Case("scipy.linalg.solveh_banded lower",
          lambda ab, b: L.solveh_banded(ab + np.array([[9], [0]]), b, lower=True),
          (spread(2, 5), spread(5, seed=2)), f32=False, rtol=1e-11),
+    Case("scipy.linalg.polar", L.polar, (S,), rtol=1e-11, f32=False),
+    Case("scipy.linalg.polar left", lambda a: L.polar(a, "left"), (TALL,), rtol=1e-11, f32=False),
+    Case("scipy.linalg.solve_toeplitz", lambda c, b: L.solve_toeplitz(c + COLUMN, b), (V, V[::-1].copy()), rtol=1e-11,
+         f32=False),
+    Case("scipy.linalg.solve_toeplitz both", lambda c, r, b: L.solve_toeplitz((c + COLUMN, r), b),
+         (V, V[::-1].copy(), B), rtol=1e-11, f32=False),
+    Case("scipy.linalg.solve_circulant", lambda c, b: L.solve_circulant(c + COLUMN, b), (V, B), rtol=1e-11, f32=False),
+    *(Case(f"scipy.linalg.{name} of complex", lambda a, b, name=name: getattr(L, name)(a + 1j * b),
+           (S, S.T + 1), rtol=1e-9, f32=False)
+      for name in ("inv", "det", "pinv", "svdvals", "polar", "norm")),
+    Case("scipy.linalg.expm of complex", lambda a, b: L.expm((a + 1j * b) / 5), (S, S.T + 1), rtol=1e-9, f32=False),
+    Case("scipy.linalg.qr of complex", lambda a, b: L.qr(a + 1j * b, mode="economic")[1], (TALL, TALL[::-1] ** 2),
+         rtol=1e-9, f32=False),
+    Case("scipy.linalg.lstsq of complex", lambda a, b: L.lstsq(a + 1j * b, b[:, 0])[0], (TALL, TALL[::-1] ** 2),
+         rtol=1e-9, f32=False),
+    Case("scipy.linalg.solve_toeplitz of complex", lambda c, b: L.solve_toeplitz(c + 1j * b + COLUMN, b),
+         (V, V[::-1].copy()), rtol=1e-10, f32=False),
     Case("scipy.linalg.khatri_rao", L.khatri_rao, (TALL, S[:2, :3].copy())),
 ]

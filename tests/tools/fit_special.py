@@ -146,9 +146,11 @@ TABLES: list[tuple[str, str, Callable[[Any], Any], Any, Any]] = [
     ("FAR_TAIL", "the same by 1/r, r from 5 to 28", lambda s: tail(mpmath.exp(-1 / s**2)) * s, mpf(1) / 28, mpf(1) / 5),
     ("I0", "exp(-x) I0(x), x from 0 to 8", lambda x: mpmath.exp(-x) * mpmath.besseli(0, x), 0, 8),
     ("I0_LARGE", "sqrt(x) exp(-x) I0(x) by 8/x", lambda t: large(0, t), 0, 1),
-    ("I1", "exp(-x) I1(x) / x, x from 0 to 8", lambda x: mpmath.exp(-x) * mpmath.besseli(1, x) / x, 0, 8),
+    ("I1", "(1 + x) exp(-x) I1(x) / x, x from 0 to 8",
+     lambda x: (1 + x) * mpmath.exp(-x) * mpmath.besseli(1, x) / x, 0, 8),
     ("I1_LARGE", "sqrt(x) exp(-x) I1(x) by 8/x", lambda t: large(1, t), 0, 1),
-    ("J0", "J0(x) by x**2, x from 0 to 8", lambda v: mpmath.besselj(0, mpmath.sqrt(v)), 0, 64),
+    ("J0", "(F - 1) / x**2, where F is (1 + x**2 / 8) J0(x), by x**2, x from 0 to 8",
+     lambda v: ((1 + v / 8) * mpmath.besselj(0, mpmath.sqrt(v)) - 1) / v, 0, 64),
     ("J1", "J1(x) / x by x**2", lambda v: mpmath.besselj(1, mpmath.sqrt(v)) / mpmath.sqrt(v), 0, 64),
     ("Y0", "Y0(x) - 2/pi log(x) J0(x) by x**2", lambda v: regular(0, v), 0, 64),
     ("Y1", "(Y1(x) - 2/pi (log(x) J1(x) - 1/x)) / x by x**2", lambda v: regular(1, v), 0, 64),
@@ -176,17 +178,22 @@ POWERS: list[tuple[str, str, Callable[[Any], Any], Any, Any, int]] = [
 ]
 
 
+def printed(tables: list[tuple[str, str, list[float]]]) -> None:
+    """Assignments of names and comments to standard output."""
+    for name, comment, table in tables:
+        print(f"\n# {comment}\n{name} = (")
+        text = ", ".join(map(repr, table))
+        print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
+        print(")")
+
+
 def main() -> None:
     mpmath.mp.dps = 50
     print('"""Chebyshev coefficients of the special functions, then those of powers, the lowest first, made by')
     print('`tests/tools/fit_special.py` from values in 50 digits.\n"""')
     made = [(name, comment, chebyshev(function, low, high)) for name, comment, function, low, high in TABLES]
     made += [(name, comment, powers(function, low, high, bits)) for name, comment, function, low, high, bits in POWERS]
-    for name, comment, table in made:
-        print(f"\n# {comment}\n{name} = (")
-        text = ", ".join(map(repr, table))
-        print(textwrap.fill(text + ",", width=110, initial_indent="    ", subsequent_indent="    "))
-        print(")")
+    printed(made)
 
 
 if __name__ == "__main__":

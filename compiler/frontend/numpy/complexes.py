@@ -137,7 +137,8 @@ def meaning_of(function: Any, meaning: Callable[..., Any]) -> Callable[..., Any]
     found = OWN.get(function)
     if found is not None:
         return found
-    if function in ANY or (isinstance(function, str) and function in METHODS) or isinstance(function, np.ufunc):
+    known = not ANY.isdisjoint((function, meaning)) or (isinstance(function, str) and function in METHODS)
+    if known or isinstance(function, np.ufunc):
         return meaning
     raise refused(name_of(function))
 

@@ -190,8 +190,16 @@ def _along_minus_i(function: Callable[[Any, Pair], Pair]) -> Callable[[Any, Pair
 
 
 def _sign(m: Any, z: Pair) -> Pair:
-    """z / |z|, zero at zero."""
-    r, size = m.real, _abs(m, z)
+    """z / |z|, zero at zero; where one part alone is infinite its sign, as NumPy has it."""
+    r = m.real
+    far_re, far_im = (_infinite(r, x) for x in (z.re, z.im))
+    one = r.xor(far_re, far_im)
+
+    def counted(x: Any, far: Any) -> Any:
+        return r.select(one, r.select(far, r.copysign(1.0, x), 0), x)
+
+    z = Pair(m, counted(z.re, far_re), counted(z.im, far_im))
+    size = _abs(m, z)
     zero = r.eq(size, 0)
     by = r.select(zero, 1, size)
     return Pair(m, r.select(zero, 0, z.re / by), r.select(zero, 0, z.im / by))

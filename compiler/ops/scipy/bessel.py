@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from . import special_tables as T
-from .special import Rule, Special, within
+from .special import Rule, Special, powers, within
 
 
 def _i0e(m: Any, x: Any) -> Any:
@@ -18,7 +18,24 @@ def _i0e(m: Any, x: Any) -> Any:
 def _i1e(m: Any, x: Any) -> Any:
     y = m.abs(x)
     far = m.sign(x) * within(T.I1_LARGE, 8.0 / m.maximum(y, 8.0), 0.0, 1.0) / m.sqrt(y)
-    return m.select(m.le(y, 8.0), x * within(T.I1, y, 0.0, 8.0), far)
+    return m.select(m.le(y, 8.0), x * within(T.I1, y, 0.0, 8.0) / (1.0 + y), far)
+
+
+def _taylor(order: int, terms: int = 28) -> list[float]:
+    """The coefficients of I(x) / x^order in powers of x^2, all of one sign; so many tell it up to x = 8."""
+    return [0.5 ** (order + 2 * k) / (math.factorial(k) * math.factorial(k + order)) for k in range(terms)]
+
+
+def _i(order: int) -> Rule:
+    """Without the scaled function's exponential up to 8."""
+
+    def formula(m: Any, x: Any) -> Any:
+        y = m.abs(x)
+        near = powers(m, _taylor(order), x * x)
+        far = within((T.I0_LARGE, T.I1_LARGE)[order], 8.0 / m.maximum(y, 8.0), 0.0, 1.0) / m.sqrt(y) * m.exp(y)
+        return m.select(m.le(y, 8.0), x * near if order else near, m.sign(x) * far if order else far)
+
+    return formula
 
 
 def _ratio(m: Any, r: Any, x: Any, limit: float) -> Any:
@@ -39,7 +56,10 @@ def _waves(m: Any, order: int, y: Any) -> tuple[Any, Any]:
 
 
 def _inner(m: Any, order: int, y: Any) -> Any:
-    return within(T.J0, y * y, 0.0, 64.0) if order == 0 else y * within(T.J1, y * y, 0.0, 64.0)
+    square = y * y
+    if order:
+        return y * within(T.J1, square, 0.0, 64.0)
+    return m.muladd(square, within(T.J0, square, 0.0, 64.0), 1.0) / m.muladd(square, 0.125, 1.0)
 
 
 def _bessel_j(order: int) -> Rule:
@@ -62,13 +82,11 @@ def _bessel_y(order: int) -> Rule:
     return formula
 
 
-i0e = Special("i0e", _i0e, [lambda m, ct, x, r: ct * (m.i1e(x) - m.sign(x) * r)])
-i1e = Special(
-    "i1e", _i1e, [lambda m, ct, x, r: ct * (m.i0e(x) - m.sign(x) * r - _ratio(m, r, x, 0.5))]
-)
-i0 = Special("i0", lambda m, x: m.exp(m.abs(x)) * _i0e(m, x), [lambda m, ct, x, r: ct * m.i1(x)])
+i0e = Special("i0e", _i0e, [lambda m, ct, x, r: ct * m.i0e_derivative(x, n=1)])
+i1e = Special("i1e", _i1e, [lambda m, ct, x, r: ct * m.i1e_derivative(x, n=1)])
+i0 = Special("i0", _i(0), [lambda m, ct, x, r: ct * m.i1(x)])
 i1 = Special(
-    "i1", lambda m, x: m.exp(m.abs(x)) * _i1e(m, x), [lambda m, ct, x, r: ct * (m.i0(x) - _ratio(m, r, x, 0.5))]
+    "i1", _i(1), [lambda m, ct, x, r: ct * (m.i0(x) - _ratio(m, r, x, 0.5))]
 )
 bessel_j0 = Special("bessel_j0", _bessel_j(0), [lambda m, ct, x, r: -(ct * m.bessel_j1(x))])
 bessel_j1 = Special(
@@ -104,9 +122,9 @@ modified_bessel_k1 = Special(
 )
 scaled_modified_bessel_k0 = Special(
     "scaled_modified_bessel_k0", lambda m, x: _scaled_k(m, 0, x),
-    [lambda m, ct, x, r: ct * (r - m.scaled_modified_bessel_k1(x))],
+    [lambda m, ct, x, r: ct * m.k0e_derivative(x, n=1)],
 )  # fmt: skip
 scaled_modified_bessel_k1 = Special(
     "scaled_modified_bessel_k1", lambda m, x: _scaled_k(m, 1, x),
-    [lambda m, ct, x, r: ct * (r - m.scaled_modified_bessel_k0(x) - r / x)],
+    [lambda m, ct, x, r: -(ct * (m.k0e_derivative(x, n=1) + r / x))],
 )  # fmt: skip

@@ -168,6 +168,7 @@ def _noncentral_t(m: Any, df: Any, nc: Any, t: Any, r: Any) -> Any:
 
 
 NATIVE.update(
+    dawsn=lambda m, x: m.dawson(x, n=0),
     ndtr=lambda m, x: 0.5 * m.erfc(x * -(1 / ROOT_2)),
     chdtr=lambda m, v, x: m.gammainc(0.5 * v, 0.5 * x), chdtrc=lambda m, v, x: m.gammaincc(0.5 * v, 0.5 * x),
     gdtr=lambda m, a, b, x: m.gammainc(b, a * x), gdtrc=lambda m, a, b, x: m.gammaincc(b, a * x),
@@ -250,8 +251,6 @@ def _error(m: Any, x: Any) -> Any:
 
 
 TABLE.update(
-    erfi=one(lambda m, x, r: 2 / ROOT_PI * m.exp(x * x)),
-    dawsn=one(lambda m, x, r: 1.0 - 2.0 * (x * r)),
     erfcinv=one(lambda m, p, r: -0.5 * ROOT_PI * m.exp(r * r)),
     ndtri_exp=one(lambda m, y, r: math.sqrt(2 * math.pi) * m.exp(y + 0.5 * (r * r))),
     owens_t=one(

@@ -179,7 +179,7 @@ def _log_ndtr(m: Any, x: Any) -> Any:
 
 
 erfc = Special("erfc", _erfc, [lambda m, ct, x, r: ct * (-2 / math.sqrt(math.pi) * m.gauss(x))])
-erfcx = Special("erfcx", _erfcx, [lambda m, ct, x, r: ct * (2.0 * (x * r) - 2 / math.sqrt(math.pi))])
+erfcx = Special("erfcx", _erfcx, [lambda m, ct, x, r: ct * m.erfcx_derivative(x, n=1)])
 erfinv = Special("erfinv", _erfinv, [lambda m, ct, y, r: ct * (math.sqrt(math.pi) / 2 / m.gauss(r))], safe=0.5)
 ndtri = Special(
     "ndtri", _ndtri, [lambda m, ct, p, r: ct * (math.sqrt(2 * math.pi) / m.gauss(r * math.sqrt(0.5)))], safe=0.5

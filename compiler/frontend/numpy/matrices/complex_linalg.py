@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.complex import complex_matrices
+from ....ops.complex import complex_matrices, matrix_formulas
 from ...array import FUNCTIONS, Array, implements
-from ...errors import TraceError, message
 from ...promotion import result_dtype
-from ...tracing import user_line
 from ..complexes import ANY, joined, own
 from ..reductions import Axis, amax, sum_, traced
 from ..shaping import concatenate, expand_dims
 from ..ufuncs import elementwise
 from . import linalg
+from .decompositions import checked_mode
+from .decompositions import more as _more
 from .linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
 from .norms import norm as real_norm
 from .norms import vector_norm as real_vector_norm
@@ -29,6 +29,7 @@ from .norms import vector_norm as real_vector_norm
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 _EIG: Any = type(np.linalg.eig(np.eye(1)))
 _SVD: Any = type(np.linalg.svd(np.eye(1)))
+_QR: Any = type(np.linalg.qr(np.eye(1)))
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 
 # ---- between complex arrays and real ones
@@ -91,7 +92,7 @@ def solve(a: Any, b: Any) -> Array:
     return made[..., 0] if is_vector else made
 
 
-def _left(x: Array) -> Array:
+def left_half(x: Array) -> Array:
     """The matrix that an embedded one stands for."""
     rows, columns = x.shape[-2] // 2, x.shape[-1] // 2
     return joined(x[..., :rows, :columns], x[..., rows:, :columns])
@@ -99,7 +100,7 @@ def _left(x: Array) -> Array:
 
 @own(np.linalg.inv)
 def inv(a: Any) -> Array:
-    return _left(FUNCTIONS[np.linalg.inv](embedded(matrices("inv", a))))
+    return left_half(FUNCTIONS[np.linalg.inv](embedded(matrices("inv", a))))
 
 
 @own(np.linalg.pinv)
@@ -108,7 +109,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_
     if rtol is None:
         rtol = linalg.default_rtol(x)
     whole = embedded(_hermitian(x) if hermitian else x)
-    return _left(linalg.pinv(whole, rcond, False, **({} if rtol is NOT_GIVEN else {"rtol": rtol})))
+    return left_half(linalg.pinv(whole, rcond, False, **({} if rtol is NOT_GIVEN else {"rtol": rtol})))
 
 
 # ---- determinants
@@ -177,11 +178,29 @@ def singular_values(x: Any, /) -> Array:
 @own(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a, square=False)
+    given = _paired(_hermitian(x) if hermitian else x)
+    u, s, vh = emitted(complex_matrices.svd, given, full=0)
     if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
-        said = "np.linalg.svd of complex matrices with vectors beyond the singular values"
-        raise TraceError(message(said, user_line(), "pass full_matrices=False"))
-    u, s, vh = emitted(complex_matrices.svd, _paired(_hermitian(x) if hermitian else x), full=0)
+        said, n = "np.linalg.svd's vectors beyond the singular values", min(x.shape[-2:])
+        left, _, right = emitted(complex_matrices.svd, given, full=1)
+        if x.shape[-2] > n:
+            u = concatenate([u, _more(left[..., n:, :], said)], -2)
+        else:
+            vh = concatenate([vh, _more(right[..., n:, :, :], said)], -3)
     return _SVD(_unpaired(u), s, _unpaired(vh)) if compute_uv else s
+
+
+@own(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    checked_mode(mode)
+    x = matrices("qr", a, square=False)
+    given, n = _paired(x), x.shape[-1]
+    q, r = emitted(matrix_formulas.qr, given, mode="reduced")
+    if mode == "complete" and x.shape[-2] > n:
+        whole = emitted(matrix_formulas.qr, given, mode="complete")[0]
+        q = concatenate([q, _more(whole[..., n:, :], "np.linalg.qr's columns beyond those of the matrix")], -2)
+        r = concatenate([r, np.zeros((*x.shape[:-2], x.shape[-2] - n, n, 2), r.dtype)], -3)
+    return _unpaired(r) if mode == "r" else _QR(_unpaired(q), _unpaired(r))
 
 
 @own(np.linalg.norm)
@@ -207,5 +226,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 
 ANY.update((np.linalg.eig, np.linalg.eigvals, np.linalg.tensorsolve, np.linalg.tensorinv))
+ANY.update((np.linalg.cond, np.linalg.matrix_rank, np.linalg.lstsq))
 
-__all__ = ["adjoint", "eig", "eigvals", "embedded"]
+__all__ = ["adjoint", "eig", "eigvals", "embedded", "left_half"]

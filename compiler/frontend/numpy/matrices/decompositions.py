@@ -34,12 +34,17 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     return turned(made) if upper else made
 
 
+def checked_mode(mode: str) -> None:
+    """Refuse what is no mode of np.linalg.qr, and the one that has no meaning here."""
+    if mode == "raw":
+        raise unknown("np.linalg.qr", " with mode='raw'")
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+
+
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    if mode not in ("reduced", "complete", "r"):
-        if mode == "raw":
-            raise unknown("np.linalg.qr", " with mode='raw'")
-        raise ValueError(f"Unrecognized mode '{mode}'")
+    checked_mode(mode)
     x = matrices("qr", a, square=False)
     q, r = emitted(factor.qr, x, mode="reduced")
     rows, columns = x.shape[-2:]
@@ -47,7 +52,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return r
     if mode == "complete" and rows > columns:
         whole = emitted(factor.qr, x, mode="complete")[0]
-        q = _joined(q, _more(whole[..., columns:], "np.linalg.qr's columns beyond those of the matrix"), -1)
+        q = _joined(q, more(whole[..., columns:], "np.linalg.qr's columns beyond those of the matrix"), -1)
         r = FUNCTIONS[np.concatenate]([r, np.zeros((*x.shape[:-2], rows - columns, columns), r.dtype)], axis=-2)
     return _QR(q, r)
 
@@ -56,7 +61,7 @@ def _joined(x: Array, y: Array, axis: int) -> Array:
     return FUNCTIONS[np.concatenate]([x, y], axis=axis)
 
 
-def _more(x: Array, what: str) -> Array:
+def more(x: Array, what: str) -> Array:
     """Vectors of which only the space that they span is determined."""
     text = f"{what} have no derivative"
     return emitted(without_slope, x, text=text)[0]
@@ -104,9 +109,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         n, whole = min(rows, columns), emitted(spectra.svd, x, full=1)
         what = "np.linalg.svd's vectors beyond the singular values"
         if rows > n:
-            u = _joined(u, _more(whole[0][..., n:], what), -1)
+            u = _joined(u, more(whole[0][..., n:], what), -1)
         else:
-            vh = _joined(vh, _more(whole[2][..., n:, :], what), -2)
+            vh = _joined(vh, more(whole[2][..., n:, :], what), -2)
     return _SVD(u, s, vh)
 
 

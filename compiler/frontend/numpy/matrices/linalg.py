@@ -186,11 +186,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Any, Array]:
         raise TraceLinAlgError(message(f"Incompatible dimensions: {x.shape} and {y.shape}", user_line()))
     rows, columns = x.shape
     bound = default_rtol(x) if rcond is None else float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
-    made = matmul(pinv(x, rtol=bound), y)
-    s = FUNCTIONS[np.linalg.svdvals](x)
+    made = matmul(np.linalg.pinv(x, rtol=bound), y)  # by its protocol: of complex numbers, too
+    s: Any = np.linalg.svdvals(x)
     rank = FUNCTIONS[np.sum](elementwise(np.greater, s, elementwise(np.multiply, s[:1], bound)))
     rest = elementwise(np.subtract, matmul(x, made), y)
-    squares = FUNCTIONS[np.sum](elementwise(np.square, rest), axis=0)
+    sizes = elementwise(np.absolute, rest) if rest.type.is_complex else rest
+    squares = FUNCTIONS[np.sum](elementwise(np.square, sizes), axis=0)
     residuals = reshape(squares, (-1,)) if rows > columns else squares.reshape(-1)[:0]
     return made, residuals, _cast(rank, np.dtype(np.int32)), s
 

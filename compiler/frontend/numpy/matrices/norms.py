@@ -12,8 +12,8 @@ from .. import products
 from ..reductions import Axis, amax, amin, axes_of, keep, normal_axis, root, sum_, traced
 from ..shaping import transpose
 from ..ufuncs import elementwise
-from .decompositions import eigvalsh, svdvals
-from .linalg import TraceLinAlgError, as_float, default_rtol, inv, matrices
+from .decompositions import svdvals
+from .linalg import TraceLinAlgError, as_float, default_rtol, matrices
 
 NORMS = "numbers, np.inf, -np.inf, 0 for vectors; None, 'fro', 'nuc', np.inf, -np.inf, 1, -1, 2, -2 for matrices"
 
@@ -87,10 +87,10 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
 def cond(x: Any, p: Any = None) -> Array:
     y = matrices("cond", x, square=p not in (None, 2, -2))
     if p in (None, 2, -2):
-        s = svdvals(y)
+        s = np.linalg.svdvals(y)  # by their protocols: of complex numbers, too
         top, bottom = s[..., 0], s[..., -1]
         return elementwise(np.divide, bottom, top) if p == -2 else elementwise(np.divide, top, bottom)
-    return elementwise(np.multiply, norm(y, p, (-2, -1)), norm(inv(y), p, (-2, -1)))
+    return elementwise(np.multiply, *(np.linalg.norm(each, p, (-2, -1)) for each in (y, np.linalg.inv(y))))
 
 
 @implements(np.linalg.matrix_rank)
@@ -103,7 +103,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         some = FUNCTIONS[np.any](elementwise(np.not_equal, y, 0))
         return some.astype(np.int64)
     x = matrices("matrix_rank", y, square=hermitian)
-    s = elementwise(np.absolute, eigvalsh(x)) if hermitian else svdvals(x)
+    s = elementwise(np.absolute, np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     if s.shape[-1] == 0:
         return Array(now, constant(now, 0, np.dtype(np.int64), s.shape[:-1]))
     if tol is None:

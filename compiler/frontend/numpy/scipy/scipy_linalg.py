@@ -18,20 +18,16 @@ from ...array import FUNCTIONS, Array, unknown
 from ...errors import TraceValueError, message
 from ...patched.recoded import recode
 from ...tracing import user_line
-from ..matrices.decompositions import qr as numpy_qr
-from ..matrices.decompositions import svd as numpy_svd
-from ..matrices.decompositions import svdvals as numpy_svdvals
+from ..complexes import ANY
+from ..matrices.complex_linalg import adjoint, embedded, left_half
 from ..matrices.linalg import alike, as_float, default_rtol, emitted, formula, holds, matrices, mirrored, turned
-from ..matrices.linalg import det as numpy_det
-from ..matrices.linalg import inv as numpy_inv
-from ..matrices.linalg import lstsq as numpy_lstsq
-from ..matrices.linalg import pinv as numpy_pinv
-from ..matrices.linalg import solve as numpy_solve
-from ..matrices.norms import norm as numpy_norm
 from ..products import matmul
 from ..reductions import traced
 from ..shaping import concatenate, reshape
 from ..ufuncs import elementwise
+
+BY_PROTOCOL: Any = np.linalg
+"""NumPy's functions, which tell real matrices from complex ones."""
 
 
 def _refused(name: str, **given: Any) -> None:
@@ -63,18 +59,19 @@ def solve(
         x = mirrored(x, upper=not lower)
     elif assume_a not in (None, "gen", "general"):
         raise unknown("scipy.linalg.solve", f" with assume_a={assume_a!r}")
-    return numpy_solve(turned(x) if transposed else x, b)
+    return BY_PROTOCOL.solve(turned(x) if transposed else x, b)
 
 
 def inv(
     a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None, lower: bool = False
 ) -> Array:
     _refused("inv", assume_a=(assume_a, None))
-    return numpy_inv(a)
+    return BY_PROTOCOL.inv(a)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    return numpy_det(a).astype(np.float64)  # in double precision, whatever the matrix is
+    made = BY_PROTOCOL.det(a)  # in double precision, whatever the matrix is
+    return made.astype(np.complex128 if made.dtype.kind == "c" else np.float64)
 
 
 def solve_triangular(
@@ -98,7 +95,7 @@ def _substituted(a: Array, b: Array, upper: bool, is_turned: bool) -> Array:
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    return FUNCTIONS[np.linalg.cholesky](traced(a)[1], upper=not lower)
+    return BY_PROTOCOL.cholesky(traced(a)[1], upper=not lower)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -149,8 +146,8 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
     x = matrices("pinv", a, square=False)
     _refused("pinv", atol=(atol, None))
     bound = default_rtol(x) if rtol is None else rtol
-    made = numpy_pinv(x, rtol=bound)
-    return (made, FUNCTIONS[np.linalg.matrix_rank](x, rtol=bound)) if return_rank else made
+    made = BY_PROTOCOL.pinv(x, rtol=bound)
+    return (made, BY_PROTOCOL.matrix_rank(x, rtol=bound)) if return_rank else made
 
 
 def lstsq(
@@ -158,7 +155,7 @@ def lstsq(
     lapack_driver: Any = None,
 ) -> Any:  # fmt: skip
     x, y = matrices("lstsq", a, square=False), _floats(b)
-    made, residuals, rank, s = numpy_lstsq(x, y, -1 if cond is None else cond)
+    made, residuals, rank, s = BY_PROTOCOL.lstsq(x, y, -1 if cond is None else cond)
     if x.shape[0] > x.shape[1] and y.ndim == 1:
         residuals = residuals[0]
     return made, residuals, rank, s
@@ -197,12 +194,12 @@ def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:  # fmt: skip
-    made = numpy_svd(a, full_matrices, compute_uv)
+    made = BY_PROTOCOL.svd(a, full_matrices, compute_uv)
     return tuple(made) if compute_uv else made
 
 
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    return numpy_svdvals(a)
+    return BY_PROTOCOL.svdvals(a)
 
 
 def qr(
@@ -212,7 +209,7 @@ def qr(
     _refused("qr", pivoting=(pivoting, False), mode=(mode if mode == "raw" else "full", "full"))
     if mode not in ("full", "r", "economic"):
         raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
-    q, r = numpy_qr(a, "reduced" if mode == "economic" else "complete")
+    q, r = BY_PROTOCOL.qr(a, "reduced" if mode == "economic" else "complete")
     return (r,) if mode == "r" else (q, r)
 
 
@@ -220,11 +217,27 @@ def qr(
 
 
 def expm(A: Any) -> Array:
-    return emitted(spectra.matrix_exp, matrices("expm", A))[0]
+    """Of complex matrices by real ones of twice the size, which multiply alike."""
+    x = matrices("expm", A)
+    if x.type.is_complex:
+        return left_half(emitted(spectra.matrix_exp, embedded(x))[0])
+    return emitted(spectra.matrix_exp, x)[0]
+
+
+def polar(a: Any, side: str = "right") -> Any:
+    """By the singular values, so only where these are distinct and not zero are there derivatives."""
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    x = matrices("polar", a, square=False)
+    if x.ndim != 2:
+        raise ValueError("`a` must be a 2-D array.")
+    w, s, vh = BY_PROTOCOL.svd(x, full_matrices=False)
+    rows, turn = (vh, adjoint(vh)) if side == "right" else (adjoint(w), w)
+    return matmul(w, vh), matmul(elementwise(np.multiply, turn, s), rows)
 
 
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Array:
-    return numpy_norm(a, ord, axis, keepdims)
+    return BY_PROTOCOL.norm(a, ord, axis, keepdims)
 
 
 def block_diag(*arrs: Any) -> Array:
@@ -243,9 +256,32 @@ def block_diag(*arrs: Any) -> Array:
 
 def toeplitz(c: Any, r: Any = None) -> Array:
     column = traced(c)[1].ravel()
-    row = column if r is None else traced(r)[1].ravel()
+    row = elementwise(np.conjugate, column) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[::-1, None] + np.arange(row.shape[0])
     return concatenate([column[::-1], row[1:]], 0)[places]
+
+
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Array:
+    """By the matrix written out."""
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    y = _floats(b)
+    if y.ndim not in (1, 2):
+        raise unknown("scipy.linalg.solve_toeplitz", f" with b of {y.ndim} dimensions")
+    return BY_PROTOCOL.solve(as_float(toeplitz(c, r)), y)
+
+
+def solve_circulant(
+    c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0, outaxis: int = 0
+) -> Array:
+    """By the matrix written out."""
+    _refused(
+        "solve_circulant", singular=(singular, "raise"), tol=(tol, None), caxis=(caxis, -1), baxis=(baxis, 0),
+        outaxis=(outaxis, 0),
+    )  # fmt: skip
+    y = _floats(b)
+    if y.ndim not in (1, 2):
+        raise unknown("scipy.linalg.solve_circulant", f" with b of {y.ndim} dimensions")
+    return BY_PROTOCOL.solve(as_float(circulant(c)), y)
 
 
 def circulant(c: Any) -> Array:
@@ -274,7 +310,12 @@ recode("scipy.linalg", {
     each.__name__: each
     for each in (
         solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, lstsq, eigh,
-        eigvalsh, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao,
+        eigvalsh, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao, polar,
+        solve_toeplitz, solve_circulant,
     )
 })  # fmt: skip
+ANY.update((
+    inv, det, cholesky, pinv, lstsq, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao,
+    polar, solve_toeplitz, solve_circulant,
+))  # fmt: skip
 

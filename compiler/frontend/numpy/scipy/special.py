@@ -8,7 +8,7 @@ from typing import Any
 from ....ops.scipy.called import NATIVE, TABLE, Functions
 from ..ufuncs import RULES
 
-PRIMITIVES = "gamma erfc erfcx erfinv ndtri log_ndtr i0 i0e i1 i1e"
+PRIMITIVES = "gamma erfc erfcx erfi erfinv ndtri log_ndtr i0 i0e i1 i1e"
 """Primitives of SciPy's names."""
 
 KNOWN = sorted({*PRIMITIVES.split(), *NATIVE, *TABLE})
