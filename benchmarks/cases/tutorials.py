@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import tutorials_further
-from cases.unrepeated import case
 from harness import Case
+
+from cases.unrepeated import case
 
 
 def cases(size: str) -> Iterator[Case]:

@@ -12,7 +12,6 @@ from programs import Step
 
 import pullback
 
-
 AGREED = 5
 """Results of so many steps are compared: sampled actions become others sooner or later, by the last bit."""
 

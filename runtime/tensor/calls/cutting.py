@@ -13,14 +13,19 @@ FEW = 3
 A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
 
 
+MANY = 16
+"""So many known tensors are joined at once: to describe them takes longer than to copy them, and which of them are the
+same, where a batch is drawn from a memory, would be another trace at each step."""
+
+
 def is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
     x: Any = args[0] if args else None
+    if which == "many":
+        return type(x) in (list, tuple) and len(x) >= MANY and all(_is_known(t, tape) for t in x)
     if which == "written":
         return not tape.mode & 1 or not any(type(a) in tensor_types and a._flags & LEAF | has_history(a) for a in args)
-    if type(x) not in tensor_types or x._is_late or x._cell.array is None:
-        return False
-    if tape.mode & 1 and (x._flags & LEAF or has_history(x)):
+    if not _is_known(x, tape):
         return False
     if which == "integers":
         return not x._cell.kind.is_float
@@ -33,6 +38,13 @@ def is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
         rows += 1
     x._rows = tape.serial, rows, tape.count
     return rows < FEW
+
+
+def _is_known(x: Any, tape: Tape) -> bool:
+    """Whether the values of a tensor are there, and no gradient of it is kept."""
+    if type(x) not in tensor_types or x._is_late or x._cell.array is None:
+        return False
+    return not (tape.mode & 1 and (x._flags & LEAF or has_history(x)))
 
 
 __all__ = ["is_cut"]
