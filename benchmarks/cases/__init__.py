@@ -44,6 +44,8 @@ FAMILIES = (
     "tensor_networks",
     "tensor_patterns",
     "ingredients",
+    "tutorials",
+    "unrepeated",
     "tensor_recording",
     "interop",
     "imports",

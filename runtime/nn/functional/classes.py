@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...tensor.calls.asking import check_values
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import ones
@@ -51,13 +53,16 @@ def binary_cross_entropy(
     _two_classes("binary_cross_entropy", input, target)
     if not input._read().kind.is_float or input._read().kind.dtype != target._read().kind.dtype:
         raise RuntimeError(f"binary_cross_entropy: expected floats of one dtype, got {input.dtype} and {target.dtype}")
-    values = input._array()
-    if not ((values >= 0) & (values <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    check_values(input, _check_probabilities)
     if weight is not None:
         common_shape([size_of(weight), size_of(target)])
     one = ones((), dtype=input.dtype) if weight is None else weight
     return apply(BCE, (input, target, one), (reduction,))
+
+
+def _check_probabilities(values: np.ndarray) -> None:
+    if not ((values >= 0) & (values <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
 
 
 def _two_classes(name: str, input: Core, target: Core) -> None:

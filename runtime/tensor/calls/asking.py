@@ -16,7 +16,7 @@ def check_values(x: Core, test: Callable[[np.ndarray], None]) -> None:
     """Call `test` with the values of `x`, and again whenever a recognised call comes with another value there."""
     tape = tapes.tape
     if tape.again is None:
-        made = peek(x, tape.call) if x._is_late or x._cell.array is None else None
+        made = peek(x, tape.call, True) if x._is_late or x._cell.array is None else None
         if made is not None:
             if tape.call is not None:
                 tape.call.checked(x, test)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ....compiler.backend import recorder
 from ..trace import plans
+from ..trace.chunks import end_chunk, may_end
 from ..trace.crowd import crowd
 from ..trace.locks import wait_for
 from ..trace.opened import open_tapes
@@ -24,10 +25,10 @@ from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
 from ..value.given import asked
-from ..value.memory import has_history, leave, tensor_types, usable
+from ..value.memory import leave, tensor_types, usable
 from ..value.numbers import number_of
-from ..value.slots import LEAF
 from .apart import apart
+from .cutting import is_cut
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .naming import renamed
@@ -45,6 +46,7 @@ class Recorded:
     exact     what it does depends on the whole trace
     ahead     of one that is exact: (tape, reading) -> the state that it leads to, if that can be told beforehand
     parts     of one that is exact: (tape, args, kwargs) -> whether it was done in several parts, each `in_parts`
+    ends      whether it is a backward as a whole, after which a long trace may be run
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
     prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
@@ -56,7 +58,7 @@ class Recorded:
     ) -> None:
         self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
-        self.exact, self.cuts, self.ahead = exact, cuts, ahead
+        self.exact, self.cuts, self.ahead, self.ends = exact, cuts, ahead, exact and not in_parts
         self.prepared = getattr(function, "prepared", None)
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
@@ -88,7 +90,7 @@ class Recorded:
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
             wait_for(tape)
-        if tape.depth or tape.mode > 1 or (self.cuts and _is_cut(args, tape, self.cuts)):
+        if tape.depth or tape.mode > 1 or (self.cuts and is_cut(args, tape, self.cuts)):
             return self.function(*args, **kwargs)
         if self.parts is not None and self.parts(tape, args, kwargs):
             return None
@@ -100,6 +102,8 @@ class Recorded:
             except BaseException as error:
                 mend(tape, error)
                 raise
+            if self.ends and made is not NOT_RECORDED:
+                end_chunk(tape)
         return self.function(*args, **kwargs) if made is NOT_RECORDED else made  # what it calls may be understood
 
     def _recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -186,7 +190,8 @@ class Recorded:
             check_renewed(template, reading)
         for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
-                if self.native is not None and state.call is None and not state.event.template.through:
+                told = self.native is None or state.call is not None or state.event.template.through
+                if not told and not (self.ends and may_end(tape, state)):
                     tell(state, reading)  # which is worth its time for what comes again
                 return state
         return None
@@ -248,7 +253,7 @@ class Recorded:
         tape.go(run.state.add(key, State(run.state, event, tape.count)))
         if not template.through:  # of memory that others read the event does not tell
             tape.journal = tape.journal[:noted]  # another list: whoever has read the old one begins anew
-        if self.native is not None and self.exact:
+        if self.native is not None and self.exact and not may_end(tape, tape.state):
             tell(tape.state, reading)
         return made
 
@@ -271,33 +276,6 @@ def forget_calls() -> None:
     drop_patterns(forgotten)
     forget_forms()
     forest.forget()
-
-
-FEW = 3
-"""So many rows of a tensor are cut at once while a trace goes on; further ones are a part of it, as in loops over time.
-A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
-
-
-def _is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
-    """Whether the values of a tensor are there, no gradient of it is kept, and the part wanted is to be cut at once."""
-    x: Any = args[0] if args else None
-    if which == "written":
-        return not tape.mode & 1 or not any(type(a) in tensor_types and a._flags & LEAF | has_history(a) for a in args)
-    if type(x) not in tensor_types or x._is_late or x._cell.array is None:
-        return False
-    if tape.mode & 1 and (x._flags & LEAF or has_history(x)):
-        return False
-    if which == "integers":
-        return not x._cell.kind.is_float
-    if type(args[-1]) is not int or (x._storage is not None and x._storage.array is not None):
-        return True
-    serial, rows, values = x._rows
-    if serial != tape.serial:
-        rows = 0
-    elif values != tape.count:
-        rows += 1
-    x._rows = tape.serial, rows, tape.count
-    return rows < FEW
 
 
 def recordable(cls: type) -> None:

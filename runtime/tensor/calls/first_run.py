@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..trace.fragments import COTANGENT
+from ..reverse.used import used_up
 from ..trace.states import ABSOLUTE, NOTHING, RESULT, SEQUENCE, TENSOR, Step, Template
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind, kind_of
@@ -14,25 +14,6 @@ from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .call_nodes import learn
 from .number_inputs import CallNumbers
 from .reading import SHARED, Reading, Unknown, enter, is_simple, is_whole, place_of
-
-
-def used_up(node: Any, gone: set[Any], known: dict[Any, bool]) -> bool:
-    """Whether no backward can go through a node: what it saved is freed, or all that it leads to is used up."""
-    pending = [node]
-    while pending:
-        at = pending[-1]
-        edges = [e[0] for e in at.edges if e is not None]
-        unknown = [e for e in edges if e not in known]
-        if at in gone and at.pull is not None and any(what != COTANGENT for what, _ in at.pull.reads):
-            known[at] = True
-        elif unknown and at not in known:
-            known[at] = False  # until its edges are known
-            pending += unknown
-            continue
-        else:
-            known[at] = bool(edges) and all(known[e] for e in edges)
-        pending.pop()
-    return known[node]
 
 
 class FirstRun:
@@ -242,7 +223,7 @@ class FirstRun:
         )
         if any(self.reading.classes[-1 - ref] & OPEN for ref in t.viewed):
             raise Unknown("returns what shares memory with NumPy")
-        written = [-1 - n for n, _ in t.assigns if n < 0] if not recorded.exact else range(len(self.reading.classes))
+        written = [-1 - n for n, _ in t.assigns if n < 0]
         t.through = bool(t.assigns) and any(self.reading.classes[k] & SHARED for k in written)
         if t.through and not (self._writes_through(written) and not (t.renewed or t.viewed or t.grads)):
             raise Unknown("writes where tensors share memory")

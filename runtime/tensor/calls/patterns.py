@@ -132,7 +132,8 @@ def tell_pattern(reading: Reading, template: Template, tape: Tape) -> None:
         return
     if any(what & OPEN for what in reading.classes) or not all(lies_dense(t, tape) for t in reading.tensors):
         return
-    if recorded.cuts and not (form.mode & 1 and reading.classes and reading.classes[0] & (LEAF | HISTORY)):
+    cut = recorded.cuts and recorded.cuts != "many"
+    if cut and not (form.mode & 1 and reading.classes and reading.classes[0] & (LEAF | HISTORY)):
         return
     pattern = form.pattern
     if pattern is None or pattern.template is not template:

@@ -268,7 +268,7 @@ def check(template: Template, reading: Reading) -> None:
     for k, test in template.checks:
         t = reading.tensors[k]
         if t._is_late or t._cell.array is None:
-            array = peek(t)
+            array = peek(t, checked=True)
             if array is None:
                 raise Unknown(CHANGING)
             test(array)

@@ -29,6 +29,9 @@ PLACING = {"setitem"}
 """Functions that write to a place which is another one at each step, as a row of a table is: no part of a trace where
 no gradient is kept."""
 
+JOINING = {"cat", "stack"}
+"""Functions that join many tensors at once where all values are there, as a batch is of what a program remembers."""
+
 OTHERS = (
     "_", "record", "ones", "zeros", "empty", "full", "arange", "eye", "linspace", "is_", "set_", "get_", "manual_seed",
     "initial_seed", "from_", "as_tensor", "asarray", "tensor", "rand",
@@ -51,6 +54,7 @@ def wrapped(function: Any) -> Any:
     """`function`, recorded, with what is known of it."""
     name = function.__name__.strip("_")
     cuts = "all" if name in CUTTING else "integers" if name in SHAPING else "written" if name in PLACING else ""
+    cuts = "many" if name in JOINING else cuts
     made = recorded(function, NUMBERS.get(name, ()), cuts=cuts)
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:

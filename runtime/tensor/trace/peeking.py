@@ -23,11 +23,14 @@ from .plans import Plan, needs_nodes, plan_for
 from .states import Call, events, forest
 from .tape import Tape, tapes
 
-SHORT = 512
+SHORT = 1024
 """A trace has so many values at most."""
 
-OFTEN = 16
+OFTEN = 64
 """So many values of a trace are computed on the side; where that is not enough, none will be."""
+
+TRIED = 16
+"""After so many times the time that a value takes is known."""
 
 LONG = 3e-4
 """Seconds: a value whose kernel takes longer is not computed twice."""
@@ -49,17 +52,18 @@ def went_on(nodes: Iterable[Any]) -> None:
         lone.add(key)
 
 
-def peek(t: Any, call: Any = None) -> np.ndarray | None:
+def peek(t: Any, call: Any = None, checked: bool = False) -> np.ndarray | None:
     """The value, still to be computed, of a tensor that shares memory with nobody; None if its trace is to be run.
 
-    call  the one that is being recorded, if the tensor was there before it
+    call     the one that is being recorded, if the tensor was there before it
+    checked  whether a call only looks if the value will do, so that a trace is under way also where it outlasts a step
     """
     tape = tapes.tape
     with tape.lock:  # another thread may run the trace, and holds it meanwhile
         if (t._storage is not None or t._flags & (SPECIAL | PART | VIEWED)) and not _is_as_made(t, tape):
             return None
         n = (t._number if t._serial == tape.serial else None) if t._is_late else tape.number_of(t._cell)
-        if n is None or (tape.noded and call is None) or tape.goes_on or tape.count > SHORT:
+        if n is None or (tape.noded and call is None) or (tape.goes_on and not checked) or tape.count > SHORT:
             return None
         if tape.call is not call or tape.depth != (call is not None) or tape.again is not None:
             return None
@@ -97,7 +101,7 @@ def _value(tape: Tape, n: int) -> np.ndarray | None:
         idle.update(keys)
         return None
     plan = plan_for(state, (1 << n).to_bytes(n // 8 + 1, "little"))
-    if plan.looks >= OFTEN and plan.seconds > LONG:
+    if plan.looks >= TRIED and plan.seconds > LONG:
         return None
     keys.append(key)
     return _computed(plan, tape)

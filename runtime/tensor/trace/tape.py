@@ -50,7 +50,7 @@ class Tape(TapeBase):
     noded    whether there are nodes of this trace in earnest
     goes_on  whether a step has ended and the trace has not
     journal  what Python code has changed because of values that are still to be computed, see undo.py
-    failed   the trace that could not be run once
+    failed   the trace that could not be run once; patience a trace's serial and how long it may get, see chunks.py
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
@@ -69,7 +69,7 @@ class Tape(TapeBase):
     def __init__(self, records: bool = True) -> None:
         super().__init__()
         self.done: set[State] = set()
-        self.visits, self.busy, self.peeked, self.alone = 0, False, (0, list[int]()), (-1, 0)
+        self.visits, self.busy, self.peeked, self.alone, self.patience = 0, False, (0, list[int]()), (-1, 0), (-1, 0)
         self.lock, self.owner = reentrant_lock(), threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()

@@ -12,6 +12,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
 from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
+from .storage import PIECE
 
 tensor_types: list[type] = []
 """The classes whose instances a call may be described by; others may have a will of their own."""
@@ -54,7 +55,9 @@ def usable(t: Any, tape: Tape) -> bool:
     if t._serial == tape.serial:
         return True
     base = t._whole
-    if t._origin or (base is not None and t._node is None and (base._flags & LEAF or has_history(base))):
+    if base is not None and t._node is None and (base._flags & LEAF or has_history(base)):
+        return False
+    if t._origin and (t._origin != PIECE or t._node is not None):  # a piece of plain data is read like any other part
         return False
     return not steps or t._is_dense()
 

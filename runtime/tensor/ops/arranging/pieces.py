@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .....compiler.ops.shape import concatenate, reshape
+from ...calls.cutting import MANY
 from ...face.required import check_list
 from ...trace.fragments import Operation
 from ...value.axes import axis_of, check_sizes, sizes
-from ...value.core import apply
+from ...value.cells import cell_of
+from ...value.core import Core, apply, wrap
 from ...value.paths import Path, take
-from ...value.views import several
+from ...value.views import known, may_cut, several
 from .shapes import shape_of, slice_step, viewing
 
 if TYPE_CHECKING:
@@ -57,7 +61,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
                     f"Sizes of tensors must match except in dimension {at}. Expected size {have} but got"
                     f" size {n} for tensor number {k} in the list."
                 )
-    return apply(CAT, parts, (at,))
+    made = _joined_at_once(parts, np.concatenate, at)
+    return apply(CAT, parts, (at,)) if made is None else made
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -72,7 +77,19 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and"
                 f" {list(shape_of(p))} at entry {k}"
             )
-    return apply(STACK, parts, (axis_of(dim, len(first) + 1),))
+    axis = axis_of(dim, len(first) + 1)
+    made = _joined_at_once(parts, np.stack, axis)
+    return apply(STACK, parts, (axis,)) if made is None else made
+
+
+def _joined_at_once(parts: Sequence[Core], join: Any, axis: int) -> Tensor | None:
+    """Many tensors of one dtype whose values are there and of which no gradient is kept, joined now; else None."""
+    if len(parts) < MANY or not may_cut() or len({p._read().kind.dtype for p in parts}) > 1:
+        return None
+    arrays = [known(p) for p in parts]
+    if any(a is None for a in arrays):
+        return None
+    return wrap(cell_of(np.ascontiguousarray(join(arrays, axis=axis))))
 
 
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
