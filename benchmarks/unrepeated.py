@@ -46,7 +46,7 @@ def micro_batches(torch: Any) -> Step:
 
     def step() -> float:
         descent.zero_grad()
-        total = 0.0
+        total: Any = 0.0
         for part in x:
             loss = (model(part) ** 2).mean() / 200
             loss.backward()

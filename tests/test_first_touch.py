@@ -59,7 +59,7 @@ def test_modules_are_imported_by_many_threads(seed: int) -> None:
 
 
 FACE = Path(__file__).parent.parent / "runtime" / "pullback"
-PACKAGES = sorted(path.parent.name for path in FACE.glob("*/__init__.py"))
+PACKAGES = sorted(path.parent.name for path in FACE.glob("[a-z]*/__init__.py"))  # the others are inside PyTorch's
 
 LOADED = """
 import sys, pullback

@@ -15,7 +15,10 @@ import pytest
 
 from pullback.compiler.settings import SETTINGS
 
-FLOORS = ("later", "locks", "settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend", "frontend")
+FLOORS = (
+    "later", "locks", "directives", "settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend",
+    "frontend",
+)
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""
 
 OPTIONAL = {"platformdirs", "sympy", "scipy", "sklearn", "safetensors", "torch", "jax"}

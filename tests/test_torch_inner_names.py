@@ -2,7 +2,10 @@
 
 # pyright: reportCallIssue=false, reportUnusedExpression=false
 
+import multiprocessing
 import pickle
+import subprocess
+import sys
 import warnings
 from copy import copy, deepcopy
 
@@ -125,3 +128,77 @@ def test_what_a_tensor_may_contain() -> None:
     assert 2 in X and np.float64(5) in X and 7.0 not in X
     with pytest.raises(RuntimeError, match="only supports Tensor or scalar"):
         "a" in X  # noqa: B015
+
+
+def test_what_tells_a_compiler_changes_nothing() -> None:
+    @torch.compiler.disable
+    def double(x):
+        return x * 2
+
+    @torch.compiler.disable(recursive=False)
+    @torch.fx.wrap
+    @torch._dynamo.allow_in_graph
+    @torch.compiler.set_stance("force_eager")
+    def half(x):
+        return x / 2
+
+    with torch.compiler.set_stance("force_eager"), torch._dynamo.config.patch(cache_size_limit=1):
+        torch._dynamo.mark_dynamic(X, 0)
+        assert torch.equal(half(double(X)), X)
+    assert not torch.compiler.is_compiling() and not torch._dynamo.is_compiling()
+    assert isinstance(torch.compile(torch.nn.Linear(2, 2)), torch._dynamo.OptimizedModule)
+    assert not isinstance(2, torch.SymInt)
+
+
+def test_lists_of_classes_that_files_may_name() -> None:
+    files = torch.serialization
+    with files.safe_globals([Named]):
+        assert files.get_safe_globals() == [Named]
+        files.add_safe_globals([Named, dict])
+        assert files.get_safe_globals() == [Named, dict]
+    assert files.get_safe_globals() == []
+    assert files.load is torch.load and files.save is torch.save
+
+
+def test_ways_of_sharing_memory() -> None:
+    processes = torch.multiprocessing
+    before = processes.get_sharing_strategy()
+    processes.set_sharing_strategy("file_system")
+    assert processes.get_sharing_strategy() == "file_system"
+    processes.set_sharing_strategy(before)
+    with pytest.raises(ValueError, match="file_descriptor or file_system, got 'pipe'"):
+        processes.set_sharing_strategy("pipe")
+    assert processes.Queue is multiprocessing.Queue and processes.cpu_count() == multiprocessing.cpu_count()
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.fx.symbolic_trace(torch.nn.Linear(2, 2)), lambda: torch.multiprocessing.spawn(print),
+    lambda: torch.SymInt(3), lambda: type("Mine", (torch.fx.Tracer,), {})(),
+])  # fmt: skip
+def test_what_is_refused_says_why(call) -> None:
+    with pytest.raises(NotImplementedError, match="is not supported: "):
+        call()
+
+
+def test_generators_of_other_devices() -> None:
+    devices, states = torch.utils.checkpoint.get_device_states(X, 3)
+    torch.utils.checkpoint.set_device_states(devices, states)
+    assert devices == states == []
+
+
+def test_what_this_was_built_with() -> None:
+    assert "PyTorch 2.13.0" in torch.__config__.show() and "threads" in torch.__config__.parallel_info()
+
+
+def test_modules_that_are_files_of_pytorchs(tmp_path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([
+        "import torch", "from torch.distributions.half_cauchy import HalfCauchy", "from torch.functional import einsum",
+        "from torch.distributions.constraints import __all__", "from torch.nn.common_types import _size_2_t",
+        "from torch.optim.sparse_adam import SparseAdam", "from torch.types import Device, Number",
+        "assert HalfCauchy is torch.distributions.HalfCauchy and einsum is torch.einsum and 'positive' in __all__",
+        "assert torch.torch is torch and SparseAdam is torch.optim.SparseAdam and isinstance(2, Number)",
+        "try: import torch.distributions.nothing", "except ModuleNotFoundError: print('fine')",
+    ]), encoding="utf-8")  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "pullback", "torch", str(program)], capture_output=True, text=True)
+    assert done.stdout == "fine\n", done.stderr

@@ -17,6 +17,7 @@ MANY = "there is one process; collectives of one are there, others need another 
 FETCHED = "nothing is fetched from the net or run from there; load a state_dict from a file"
 PROCESSES = "tensors are not shared with other processes; threads share them, and pickles copy them"
 INSIDE = "it belongs to PyTorch's own machinery"
+GRAPHS = "programs are not rewritten as graphs of Python objects; f.ir() shows ours as text, which pullback.parse reads"
 MEASURED = "nothing is measured: operations share kernels; pullback.explain() says what is compiled"
 
 CALLED: Table = {
@@ -31,7 +32,13 @@ CALLED: Table = {
             new_subgroups new_subgroups_by_enumeration recv recv_object_list reduce_scatter_single rendezvous
             scatter_object_list send send_object_list shrink_group split_group""",
     },
-    "torch": {},
+    "torch.fx": {
+        GRAPHS: """
+            Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect map_arg replace_pattern
+            symbolic_trace""",
+    },
+    "torch.multiprocessing": {PROCESSES: "spawn start_processes"},
+    "torch": {SHAPES: "SymBool SymFloat SymInt"},
 }
 
 PATTERNS: list[tuple[str, str, str]] = [
@@ -66,7 +73,9 @@ PATTERNS: list[tuple[str, str, str]] = [
     ),
     ("torch", ".*Type|Script.*|.*Module.*|Graph.*|.*parse.*|.*ir_module.*|CompilationUnit|Node|Block|Value", SCRIPT),
     ("torch", "export|library|package|mobile", EXPORT),
-    ("torch", "multiprocessing", PROCESSES),
+    ("torch.multiprocessing", ".*", PROCESSES),
+    ("torch.fx", ".*", GRAPHS),
+    ("torch.serialization", ".*", "files are read and written by pullback.load and pullback.save"),
     ("torch.linalg|torch.special", ".*", "this function is not written yet"),
 ]
 """Module and name, as patterns, and the reason; the first that fits counts."""

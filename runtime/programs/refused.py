@@ -85,7 +85,9 @@ optim, autograd, func, linalg, special = map(
 cuda, mps, accelerator, backends, profiler = map(
     _of, ("torch.cuda", "torch.mps", "torch.accelerator", "torch.backends", "torch.profiler")
 )
-sparse = _of("torch.sparse")
+sparse, fx, serialization, multiprocessing = map(
+    _of, ("torch.sparse", "torch.fx", "torch.serialization", "torch.multiprocessing")
+)
 utils, data, checkpoint, autograd_profiler = map(
     _of, ("torch.utils", "torch.utils.data", "torch.utils.checkpoint", "torch.autograd.profiler")
 )

@@ -35,7 +35,7 @@ class Torch(ModuleType):
         self.__spec__ = ModuleSpec("torch", FINDER, origin=self.__file__, is_package=True)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(sys.modules[OURS], name)
+        return self if name == "torch" else getattr(sys.modules[OURS], name)
 
     def __dir__(self) -> list[str]:
         return dir(sys.modules[OURS])
@@ -51,6 +51,26 @@ class _Distribution(importlib.metadata.Distribution):
         return Path(str(sys.modules[OURS].__file__)).parent / path
 
 
+HANDED_ON = {
+    "amp": "autocast_mode grad_scaler",
+    "autograd": "anomaly_mode gradcheck",
+    "distributions": "cauchy chi2 exp_family fishersnedecor generalized_pareto geometric gumbel half_cauchy half_normal"
+    " inverse_gamma kumaraswamy log_normal logistic_normal lowrank_multivariate_normal multinomial negative_binomial"
+    " pareto relaxed_bernoulli relaxed_categorical studentT von_mises weibull",
+    "nn.parallel": "comm parallel_apply replicate scatter_gather",
+    "optim": "sparse_adam",
+    "": "_tensor functional",
+}
+"""Modules that are files of PyTorch's and none of ours, by the package whose names they have."""
+
+
+class _HandedOn(ModuleType):
+    """A module all of whose names are those of the package that it stands in."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules[self.__name__.rpartition(".")[0]], name)
+
+
 class _Finder(MetaPathFinder, Loader):
     """Finds `torch.nn` where `pullback.nn` is."""
 
@@ -64,6 +84,10 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
+        package, _, last = name.partition(".")[2].rpartition(".")
+        if last in HANDED_ON.get(package, "").split():
+            sys.modules[name] = _HandedOn(name)
+            return
         ours = OURS + name.removeprefix("torch")
         try:  # of our package alone, as the prefix says
             sys.modules[name] = importlib.import_module(ours)

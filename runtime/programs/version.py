@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..compiled.threads import get_num_threads
+
 TORCH = "2.13.0"
 """The release of PyTorch whose behaviour the Tensor face follows."""
 
@@ -63,4 +65,15 @@ __version__ = TorchVersion(TORCH)
 cuda = git_version = hip = rocm = xpu = None
 debug = False
 
-__all__ = ["TorchVersion", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
+
+def show() -> str:
+    """What this was built with, for a reader: `torch.__config__.show()`."""
+    return f"pullback, whose Tensors behave as those of PyTorch {TORCH}:\n  - native code by LLVM, for the CPU alone\n"
+
+
+def parallel_info() -> str:
+    """How many threads compute, for a reader: `torch.__config__.parallel_info()`."""
+    return f"pullback:\n\tget_num_threads() : {get_num_threads()}\n"
+
+
+__all__ = ["TorchVersion", "cuda", "debug", "git_version", "hip", "parallel_info", "rocm", "show", "xpu"]

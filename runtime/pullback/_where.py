@@ -2,8 +2,9 @@
 
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
-    "pullback": "accelerator amp array_api autograd backends cpu cuda distributed distributions fft func hub linalg mps"
-    " nn onnx optim overrides profiler random scipy signal sparse special testing utils version xpu",
+    "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
+    " hub linalg mps multiprocessing nn onnx optim overrides profiler random scipy serialization signal sparse"
+    " special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
@@ -114,7 +115,8 @@ NAMES_OF = {
     "runtime.vmap": "vmap",
 }
 
-PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback"}
+PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
+            "_dynamo": "pullback", "__config__": "pullback"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 
 PARTS = {
@@ -134,10 +136,12 @@ PARTS = {
     "_fft": "runtime.tensor.face.fourier_functions",
     "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
     " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
-    "_hub": "runtime.programs.refused",
+    "_fx": "runtime.programs.inner runtime.programs.refused",
+    "_hub": "runtime.programs.inner runtime.programs.refused",
     "_jit": "runtime.programs.scripting",
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
+    "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.reparametrized"
     " runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
     " runtime.tensor.transforms.stateless",
@@ -148,9 +152,11 @@ PARTS = {
     "_random": "runtime.tensor.ops.random.generators",
     "_scipy": "runtime.interop.scipy_solvers",
     "_sparse": "runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors runtime.programs.refused",
+    "_serialization": "runtime.programs.refused runtime.utils.files runtime.utils.safe_globals",
     "_signal": "runtime.tensor.ops.windows.tapers",
     "_special": "runtime.tensor.face.special_functions",
     "_testing": "runtime.programs.comparing runtime.programs.made runtime.programs.refused",
+    "_types": "runtime.programs.aliases",
     "_utils": "runtime.programs.pytrees runtime.utils.checkpoint runtime.utils.collate runtime.utils.data"
     " runtime.utils.loader",
     "_version": "runtime.programs.version",

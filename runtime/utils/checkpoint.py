@@ -175,4 +175,16 @@ def _in_order(functions: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     return run
 
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The devices of tensors that are not on the CPU, and the states of their generators: there are none."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Put states of generators back, of which `get_device_states` has found none; it has no effect."""
+
+
+__all__ = [
+    "CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "get_device_states",
+    "noop_context_fn", "set_device_states",
+]  # fmt: skip

@@ -31,8 +31,10 @@ class _Freed:
     """The nodes that have let go of what they saved."""
 
     def __contains__(self, node: Any) -> bool:
-        numbers = node.pull.numbers if node.pull is not None else ()
-        kept = [s for n, s in enumerate(node.saved) if n not in numbers and node.pull.reads[n][0] != COTANGENT]
+        if node.pull is None:
+            return False
+        numbers, reads = node.pull.numbers, node.pull.reads
+        kept = [s for n, s in enumerate(node.saved) if n not in numbers and reads[n][0] != COTANGENT]
         return bool(kept) and all(s is None for s in kept)
 
 

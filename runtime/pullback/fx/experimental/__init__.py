@@ -1,0 +1,1 @@
+"""What PyTorch traces programs by, and which is not here."""

@@ -1,0 +1,1 @@
+../../../runtime/pullback/__config__.py
