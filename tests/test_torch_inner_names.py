@@ -1,6 +1,6 @@
 """What packages reach into PyTorch for: NumPy's names of arguments, subclasses of tensors, inner modules."""
 
-# pyright: reportCallIssue=false, reportUnusedExpression=false
+# pyright: reportCallIssue=false, reportUnusedExpression=false, reportAttributeAccessIssue=false
 
 import multiprocessing
 import pickle
