@@ -322,6 +322,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     **dict.fromkeys(["polygamma1"], (0, "torch loses the poles to rounding")),
     **dict.fromkeys(["special.i1", "special.i1e"], (1, "the slope of i1 at NaN is NaN, torch's 1/2")),
     **dict.fromkeys(["i0"], (2, "the slope of i1 at NaN is NaN, torch's 1/2")),
+    **dict.fromkeys(["special.i0e"], (2, "torch's second derivative at the kink is neither side's")),
     **dict.fromkeys(["sinc"], (0, "sinc at infinity is 0, torch's NaN")),
     **dict.fromkeys(["special.log_ndtr"], (1, "torch's derivative loses its digits far out")),
     **dict.fromkeys(["special.erfcx", "norm-1", "addcdiv"], (2, "torch's derivative loses its digits far out")),
