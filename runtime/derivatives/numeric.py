@@ -1,10 +1,11 @@
-"""The derivative of a graph by numbers: a complex step, or central differences, one element of one input at a time."""
+"""The derivative of a graph along a direction, or for one element of an input, by numbers: a complex step, or central
+differences."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ class NotHolomorphic(Exception):
     """A primitive without a meaning on complex numbers."""
 
 
+Tangents = Mapping[int, np.ndarray]
+"""A direction: how inputs move, by their number; others stay."""
+
+
 def each_element(
     rule: Callable[..., float], graph: Graph, inputs: list[np.ndarray], n: int, elements: int
 ) -> np.ndarray:
@@ -35,17 +40,23 @@ def each_element(
     size = inputs[n].size
     chosen = np.unique(np.linspace(0, size - 1, min(size, elements)).astype(int)) if size else []
     made = np.ma.masked_all(inputs[n].shape)
-    flat = made.reshape(-1)
+    flat, scale = made.reshape(-1), magnitude(inputs[n]).reshape(-1)
     for k in chosen:
-        flat[k] = rule(graph, inputs, n, int(k))
+        alone = np.zeros(size)
+        alone[k] = scale[k]
+        flat[k] = rule(graph, inputs, {n: alone.reshape(inputs[n].shape)}) / scale[k]
     return flat.reshape(inputs[n].shape)
 
 
-def complex_step(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:
-    moved = inputs[n].astype(complex)
-    moved.reshape(-1)[k] += 1j * STEP
+def magnitude(x: np.ndarray) -> np.ndarray:
+    """How far elements are moved in a direction whose coordinates are about 1: by their size, but by 1 at least."""
+    return np.maximum(1.0, np.abs(x))
+
+
+def complex_step(graph: Graph, inputs: list[np.ndarray], tangents: Tangents) -> float:
     env: dict[Any, np.ndarray] = dict(zip(graph.params, inputs, strict=True))
-    env[graph.params[n]] = moved
+    for n, tangent in tangents.items():
+        env[graph.params[n]] = inputs[n] + 1j * STEP * tangent
     with np.errstate(all="ignore"):
         for op in graph.body:
             env.update(zip(op.results, _complex(op, [env[a] for a in op.args]), strict=True))
@@ -116,20 +127,19 @@ def _complex(op: Op, args: list[np.ndarray]) -> Sequence[np.ndarray]:
     raise NotHolomorphic(prim.name)
 
 
-def central_differences(graph: Graph, inputs: list[np.ndarray], n: int, k: int) -> float:
-    """Differences over h, h/2, h/4 extrapolated twice (Richardson)."""
+def central_differences(graph: Graph, inputs: list[np.ndarray], tangents: Tangents) -> float:
+    """Differences over h, h/2, h/4, h/8 extrapolated three times (Richardson)."""
     run = Reference(graph).run
 
     def at(h: float) -> float:
-        moved = inputs[n].copy()
-        moved.reshape(-1)[k] += h
-        return float(run([*inputs[:n], moved, *inputs[n + 1 :]])[0])
+        moved = [x + h * tangents[n] if n in tangents else x for n, x in enumerate(inputs)]
+        return float(run(moved)[0])
 
-    h = 1e-2 * max(1.0, abs(float(inputs[n].reshape(-1)[k])))
+    h = 1e-2
     row = [(at(h / 2**j) - at(-h / 2**j)) / (2 * h / 2**j) for j in range(4)]
     for power in (4, 16, 64):
         row = [(power * b - a) / (power - 1) for a, b in itertools.pairwise(row)]
     return row[0]
 
 
-__all__ = ["NotHolomorphic", "central_differences", "complex_step", "each_element"]
+__all__ = ["NotHolomorphic", "central_differences", "complex_step", "each_element", "magnitude"]
