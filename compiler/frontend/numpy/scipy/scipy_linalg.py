@@ -218,6 +218,9 @@ def block_diag(*arrs: Any) -> Array:
 
 
 def toeplitz(c: Any, r: Any = None) -> Array:
+    for x in (c, r):
+        if x is not None and (ndim := traced(x)[1].ndim) > 1:
+            raise unknown("scipy.linalg.toeplitz", f" of an array of {ndim} dimensions")
     column = traced(c)[1].ravel()
     row = elementwise(np.conjugate, column) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[::-1, None] + np.arange(row.shape[0])
@@ -256,6 +259,8 @@ def circulant(c: Any) -> Array:
 
 
 def hankel(c: Any, r: Any = None) -> Array:
+    if any(traced(x)[1].ndim == 0 for x in (c, r) if x is not None):
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
     column = traced(c)[1].ravel()
     row = elementwise(np.multiply, column, 0) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])
