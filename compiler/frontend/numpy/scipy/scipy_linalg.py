@@ -260,7 +260,7 @@ def circulant(c: Any) -> Array:
 
 def hankel(c: Any, r: Any = None) -> Array:
     if any(traced(x)[1].ndim == 0 for x in (c, r) if x is not None):
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
+        raise unknown("scipy.linalg.hankel", " of an array of no dimensions")
     column = traced(c)[1].ravel()
     row = elementwise(np.multiply, column, 0) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])
