@@ -44,6 +44,7 @@ SEED ?= 0
 fuzz: .venv/.ready-test
 	$(BIN)/python -m tests.fuzz compositions $(or $(COUNT),20000) $(SEED)
 	$(BIN)/python -m tests.fuzz control $(or $(COUNT),2000) $(SEED)
+	$(BIN)/python -m tests.fuzz variants $(or $(COUNT),5000) $(SEED)
 
 # Texts of graphs and bytes of modules, spoilt: the declared error, soon, or what is well typed.
 fuzz-inputs: .venv/.ready-test

@@ -50,13 +50,13 @@ from .numpy import (
     writing,
 )
 from .numpy.matrices import complex_linalg, norms
-from .numpy.scipy import multivariate, sampled, scipy_functions, scipy_linalg, sparse, special, stats
+from .numpy.scipy import multivariate, sampled, scipy_factors, scipy_functions, scipy_linalg, sparse, special, stats
 from .patched import made, replaced, unasked
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "complex_functions", "complex_linalg", "complexes",
     "convolutions", "creation", "differences", "floats", "histograms", "indexing", "made", "methods",
     "multivariate", "nans", "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles",
-    "reductions", "replaced", "sampled", "scipy_functions", "scipy_linalg", "sets", "shaping", "sparse", "special",
-    "stats", "transforms", "ufuncs", "unasked", "writing",
+    "reductions", "replaced", "sampled", "scipy_factors", "scipy_functions", "scipy_linalg", "sets", "shaping",
+    "sparse", "special", "stats", "transforms", "ufuncs", "unasked", "writing",
 ]

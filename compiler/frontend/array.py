@@ -19,7 +19,7 @@ from ..ops.complex.complexes import imag, real
 from . import tracing
 from .errors import TraceError, TraceValueError, UnknownFunction, message
 from .operators import binary, has_complex, inplace, operand, times, times_behind, unary
-from .patched.askers import BY_ELEMENT, OTHERWISE, instead
+from .patched.askers import BY_ELEMENT, OTHERWISE, instead, spelled
 from .refusals import Refusals, leaked
 from .sizes import HOOKS, Length, product
 from .tracing import Tracing, user_line
@@ -294,8 +294,7 @@ def name_of(function: Any) -> str:
     """A NumPy function's name as users write it."""
     if isinstance(function, str):
         return f"ndarray.{function}"
-    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
-    return f"{module}.{getattr(function, '__name__', function)}"
+    return spelled(getattr(function, "__module__", None) or "numpy", getattr(function, "__name__", str(function)))
 
 
 def unknown(name: str, detail: str = "") -> UnknownFunction:

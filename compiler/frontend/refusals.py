@@ -64,10 +64,11 @@ class Refusals:
         return complex(*(float(each.number("complex()", fix, lost=True)) for each in parts))
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        athand = None if self.type.is_float else self._athand()
+        is_real_or_complex = self.type.is_float or self.type.is_complex  # numbers that no guard is put on
+        athand = None if is_real_or_complex else self._athand()
         known = athand and athand.freeze_array(self._value_in(athand), "an array")
         if known is None:
-            kind = TraceError if self.type.is_float else NeedsValues
+            kind = TraceError if is_real_or_complex else NeedsValues
             raise self._refusal(*_asked("an ndarray", "its numbers are not known yet"), kind)
         return np.array(known, *args, **kwargs)
 

@@ -3,6 +3,7 @@
     python -m tests.fuzz compositions 20000 0       programs number 0 to 19999 of NumPy code under nests of transforms
     python -m tests.fuzz control 2000 0             of control flow, effects and exceptions
     python -m tests.fuzz tensors 10000 0            of Tensors, against torch
+    python -m tests.fuzz variants 5000 0            calls of NumPy's and SciPy's functions with options, against NumPy
 
 Ends with 1 if one was wrong. Each is told with its number, made small, as a file that can be run.
 """

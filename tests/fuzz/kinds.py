@@ -18,7 +18,7 @@ import pullback
 from pullback.compiler.settings import settings
 from tests.control.programs import Writer, loaded
 from tests.control.verdicts import examine as examine_control
-from tests.fuzz import tensors
+from tests.fuzz import tensors, variants
 from tests.fuzz.choices import Choices
 from tests.fuzz.compositions import examine
 from tests.fuzz.nests import program
@@ -102,7 +102,15 @@ def run_tensors(number: int) -> tuple[str, str]:
     return found, small + "\n# " + judged(lambda: tensors.examine(pullback, torch, small))
 
 
-KINDS: dict[str, Any] = {"compositions": run_compositions, "control": run_control, "tensors": run_tensors}
+def run_variants(number: int) -> tuple[str, str]:
+    made = variants.variant(number)
+    found = judged(lambda: variants.examine(made))
+    return found, made.text() if found.startswith("WRONG") else ""
+
+
+KINDS: dict[str, Any] = {
+    "compositions": run_compositions, "control": run_control, "tensors": run_tensors, "variants": run_variants,
+}  # fmt: skip
 
 
 def run(kind: str, number: int) -> tuple[str, str]:

@@ -11,6 +11,63 @@ from tests.numpy_cases.linalg import TALL, WIDE, B, P, S, V
 L: Any = linalg
 COLUMN = 20.0 * (np.arange(len(V)) == 0)
 
+
+
+def _of_pair(name: str, function: Any, *args: Any, order: int = 1) -> Case:
+    """The function of a complex matrix, of which both parts are given."""
+    return Case(f"scipy.linalg.{name} of complex", lambda a, b: function(a + 1j * b), args or (S, S.T + 1), rtol=1e-9,
+                order=order, f32=False)
+
+
+def _hermitian(z: Any) -> Any:
+    return z @ np.conjugate(z).T + np.eye(len(z))
+
+
+def _complex_solutions() -> list[Case]:
+    right = np.array([1 + 2j, -1j, 0.5, 2 - 1j])[: len(S)]
+    return [
+        _of_pair("solve", lambda z: L.solve(z, right)),
+        _of_pair("solve her", lambda z: L.solve(_hermitian(z), right, assume_a="her", lower=True)),
+        _of_pair("solve sym", lambda z: L.solve(z @ z.T, right, assume_a="sym")),
+        _of_pair("solve_triangular", lambda z: L.solve_triangular(z, right)),
+        _of_pair("solve_triangular T", lambda z: L.solve_triangular(z, right, trans="T", lower=True)),
+        _of_pair("solve_triangular C", lambda z: L.solve_triangular(z, right, trans="C", unit_diagonal=True)),
+        _of_pair("cho_factor", lambda z: np.triu(L.cho_factor(_hermitian(z))[0])),
+        _of_pair("cho_solve", lambda z: L.cho_solve((L.cholesky(_hermitian(z), lower=True), True), right)),
+        _of_pair("lu_factor", lambda z: L.lu_factor(z)[0]),
+        *(_of_pair(f"lu_solve {k}", lambda z, k=k: L.lu_solve(L.lu_factor(z), right, trans=k)) for k in (0, 1, 2)),
+        _of_pair("lu", lambda z: L.lu(z, permute_l=True)),
+        _of_pair("eigh", lambda z: [L.eigh(_hermitian(z))[0], abs(L.eigh(_hermitian(z))[1])]),
+        _of_pair("eigh two", lambda z: L.eigh(z + np.conjugate(z).T, _hermitian(z), eigvals_only=True)),
+        _of_pair("eigvalsh", lambda z: L.eigvalsh(_hermitian(z), lower=False)),
+        _of_pair("eigvals", lambda z: np.sort(abs(L.eigvals(z)))),
+        _of_pair("eig", lambda z: [np.sort(abs(L.eig(z)[0])), np.sort(abs(L.eig(z)[1]), axis=None)[:2]]),
+        _of_pair("solve_sylvester", lambda z: L.solve_sylvester(z + 9 * np.eye(len(z)), z.T, z), order=2),
+        _of_pair("solve_continuous_lyapunov", lambda z: L.solve_continuous_lyapunov(z + 9 * np.eye(len(z)), z)),
+        _of_pair("solve_discrete_lyapunov", lambda z: L.solve_discrete_lyapunov(z / 20, z.T)),
+        _of_pair("solve_banded", lambda z: L.solve_banded((1, 2), z + 20 * (np.arange(4) == 2)[:, None], right),
+                 spread(4, 4), spread(4, 4, seed=5)),
+        _of_pair("solveh_banded", lambda z: L.solveh_banded(z + np.array([[0], [20]]), right[: z.shape[1]]),
+                 spread(2, 4), spread(2, 4, seed=5)),
+    ]  # fmt: skip
+
+
+def _matrix_functions() -> list[Case]:
+    names = "sinm cosm tanm sinhm coshm tanhm"
+    return [
+        *(Case(f"scipy.linalg.{name}", getattr(L, name), (S / 5,), rtol=1e-10, f32=False) for name in names.split()),
+        *(_of_pair(name, lambda z, name=name: getattr(L, name)(z / 5)) for name in names.split()),
+        Case("scipy.linalg.logm", L.logm, (P,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.logm turning", lambda a: L.logm(a + 9 * np.eye(len(a))), (S,), rtol=1e-10, f32=False),
+        _of_pair("logm", L.logm, order=2),
+        _of_pair("sqrtm", L.sqrtm, order=2),
+        Case("scipy.linalg.expm_frechet", L.expm_frechet, (S / 3, S.T / 2), rtol=1e-10, f32=False),
+        Case("scipy.linalg.companion", L.companion, (V + 3,)),
+        Case("scipy.linalg.eig", lambda a: abs(L.eig(a)[1] * L.eig(a)[0]), (P,), rtol=1e-9, f32=False),
+        Case("scipy.linalg.eigvals", lambda a: np.sort(abs(L.eigvals(a))), (P,), rtol=1e-10, f32=False),
+    ]
+
+
 CASES = [
     Case("scipy.linalg.solve", L.solve, (S, B)),
     Case("scipy.linalg.solve pos", lambda a, b: L.solve(a @ a.T, b, assume_a="pos", lower=True), (S, V)),
@@ -78,5 +135,7 @@ CASES = [
          rtol=1e-9, f32=False),
     Case("scipy.linalg.solve_toeplitz of complex", lambda c, b: L.solve_toeplitz(c + 1j * b + COLUMN, b),
          (V, V[::-1].copy()), rtol=1e-10, f32=False),
+    *_complex_solutions(),
+    *_matrix_functions(),
     Case("scipy.linalg.khatri_rao", L.khatri_rao, (TALL, S[:2, :3].copy())),
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, implements
+from ..array import Array, implements, unknown
 from ..errors import TraceValueError, message
 from ..promotion import as_operand, cast, conform, measured, shape_of
 from ..sizes import Length, product
@@ -43,7 +43,14 @@ def _divided(x: Array, dtype: Any) -> Any:
 def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     _now, x = traced(a)
     total = sum_(x, axis, _divided(x, dtype), keepdims, where=where)
-    return elementwise(np.true_divide, total, _count(x, axis, where, keepdims))
+    made = elementwise(np.true_divide, total, _count(x, axis, where, keepdims))
+    return made if dtype is None or np.dtype(dtype).kind in "fc" else made.astype(np.dtype(dtype))
+
+
+def kept_real(name: str, dtype: Any) -> None:
+    """Refuse to compute squares of distances in whole or in complex numbers, which NumPy does in part."""
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        raise unknown(name, f" with dtype={np.dtype(dtype)}")
 
 
 @implements(np.var)
@@ -54,6 +61,7 @@ def var(
     if correction is not None and ddof:
         raise ValueError("ddof and correction can't be provided simultaneously.")
     _now, x = traced(a)
+    kept_real("np.var", dtype)
     middle = _mean(x, axis, dtype, True, where=where) if mean is None else mean
     squares = elementwise(np.square, elementwise(np.subtract, x, middle))
     total = sum_(squares, axis, dtype, keepdims, where=where)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.require import require
-from ..array import FUNCTIONS, Array, implements
+from ..array import FUNCTIONS, Array, implements, unknown
 from ..promotion import value_of
 from .averages import var as real_var
 from .complexes import ANY, joined, own
@@ -54,6 +54,8 @@ def var(
     mean: Any = None, correction: Any = None,
 ) -> Array:  # fmt: skip
     """That of the real parts and that of the imaginary ones."""
+    if dtype is not None:
+        raise unknown("np.var", f" of complex numbers with dtype={np.dtype(dtype)}")
     parts = traced(a)[1].parts
     means = (None, None) if mean is None else traced(mean)[1].parts
     found = [

@@ -180,7 +180,8 @@ def _fold(now: Tracing, ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdi
             text = f"zero-size array to reduction operation {name} which has no identity"
             raise TraceValueError(message(text, user_line(), "give initial="))
         rest = tuple(n for k, n in enumerate(x.shape) if k not in axes)
-        made = Array(now, conform(now, as_operand(first), x.dtype, rest))
+        unit = first if ufunc.identity is None or name not in GROUPS else ufunc.identity  # `first` is joined to groups
+        made = Array(now, conform(now, as_operand(unit), x.dtype, rest))
         return Array(now, keep(now, made.value, x, axes, keepdims))
     if name in _FOLDS:
         return _FOLDS[name](x, axes, x.dtype, keepdims)

@@ -71,9 +71,15 @@ implements(np.nancumsum)(_scan(cumsum, 0))
 implements(np.nancumprod)(_scan(cumprod, 1))
 
 
+def _stays_inexact(x: Array, dtype: Any) -> None:
+    if dtype is not None and x.dtype.kind in "fc" and np.dtype(dtype).kind not in "fc":
+        raise TypeError("If a is inexact, then dtype must be inexact")
+
+
 @implements(np.nanmean)
 def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Array:
     _now, x = traced(a)
+    _stays_inexact(x, dtype)
     bad = _missing(x)
     return mean(x, axis, dtype, keepdims, where=where if bad is None else _both(bad, where))
 
@@ -84,6 +90,7 @@ def nanvar(
     mean: Any = None, correction: Any = None,
 ) -> Array:  # fmt: skip
     _now, x = traced(a)
+    _stays_inexact(x, dtype)
     bad = _missing(x)
     good = where if bad is None else _both(bad, where)
     made = var(x, axis, dtype, ddof, keepdims, where=good, mean=mean, correction=correction)

@@ -41,6 +41,8 @@ def polyder(p: Any, m: int = 1) -> Array:
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     _now, made = traced(p)
+    if made.ndim != 1:
+        raise unknown("np.polyder", f" of an array of {made.ndim} dimensions")
     for _ in range(m):
         made = elementwise(np.multiply, made[:-1], np.arange(made.shape[0] - 1, 0, -1))
     return made

@@ -320,7 +320,7 @@ def _bound(a: Any, bound: Any, side: int) -> Any:
 @implements(np.round, np.around)
 def round_(a: Any, decimals: int = 0) -> Any:
     if a.dtype.kind != "f":
-        if decimals < 0:
+        if decimals < 0 or a.dtype.kind == "b":  # truth values become float16
             raise unknown("np.round", f" of {a.type} to decimals={decimals}")
         return FUNCTIONS[np.copy](a)
     if decimals == 0:

@@ -7,6 +7,7 @@ is known; solvers are `implicit`; anything else can be `external`.
 from __future__ import annotations
 
 import sys
+from inspect import isroutine
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -49,15 +50,22 @@ def _called(frame: FrameType) -> str:
     elif "." in name and "self" in space:
         made = code.co_name in ("__call__", "__init__", "__new__")
         name = type(space["self"]).__name__ + ("" if made else f".{code.co_name}")
+    return spelled(module, name.rpartition(".<locals>.")[2])
+
+
+def spelled(module: str, name: str) -> str:
+    """A function as users write it, of the module that it is defined in."""
     parts = module.split(".")
     public = parts[: next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))]
     if public[0] == "numpy":
-        public = ["np", *public[1:]] if public[1:2] in (["linalg"], ["fft"], ["random"]) else ["np"]
-    return ".".join([*public, name.rpartition(".<locals>.")[2]])
+        has_own_names = len(public) > 2 or public[1:2] in (["linalg"], ["fft"], ["random"])
+        public = ["np", *public[1:]] if has_own_names else ["np"]
+    return ".".join([*public, name])
 
 
 def _is_function(x: object) -> bool:
-    return isinstance(x, FunctionType)
+    """Compiled ones, too: what Cython makes."""
+    return isinstance(x, FunctionType) or (isroutine(x) and hasattr(x, "__module__"))
 
 
 def instead(called: str | None) -> str:
@@ -75,4 +83,4 @@ def instead(called: str | None) -> str:
     return IMPLICIT if module.startswith(_SOLVERS) else EXTERNAL
 
 
-__all__ = ["BY_ELEMENT", "EXTERNAL", "IMPLICIT", "OTHERWISE", "asker", "instead"]
+__all__ = ["BY_ELEMENT", "EXTERNAL", "IMPLICIT", "OTHERWISE", "asker", "instead", "spelled"]

@@ -59,12 +59,12 @@ def _parts(x: Array) -> tuple[Array, Array]:
     return x, elementwise(np.multiply, x, 0)
 
 
-def _paired(x: Array) -> Array:
+def paired(x: Array) -> Array:
     """Both parts along a last axis, as primitives have them."""
     return concatenate([expand_dims(part, -1) for part in _parts(x)], -1)
 
 
-def _unpaired(x: Array) -> Array:
+def unpaired(x: Array) -> Array:
     return joined(x[..., 0], x[..., 1])
 
 
@@ -72,7 +72,7 @@ def adjoint(x: Array) -> Array:
     return elementwise(np.conjugate, turned(x))
 
 
-def _hermitian(x: Array, upper: bool = False) -> Array:
+def hermitian_of(x: Array, upper: bool = False) -> Array:
     """One triangle on both sides of the real parts of the diagonal."""
     part = FUNCTIONS[np.triu if upper else np.tril](x, 1 if upper else -1)
     middle = elementwise(np.multiply, x.parts[0], np.eye(x.shape[-1], dtype=x.parts[0].dtype))
@@ -108,7 +108,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_
     x = matrices("pinv", a, square=False)
     if rtol is None:
         rtol = linalg.default_rtol(x)
-    whole = embedded(_hermitian(x) if hermitian else x)
+    whole = embedded(hermitian_of(x) if hermitian else x)
     return left_half(linalg.pinv(whole, rcond, False, **({} if rtol is NOT_GIVEN else {"rtol": rtol})))
 
 
@@ -117,8 +117,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_
 
 @own(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    sign, size = emitted(complex_matrices.slogdet, _paired(matrices("slogdet", a)))
-    return _SLOGDET(_unpaired(sign), size)
+    sign, size = emitted(complex_matrices.slogdet, paired(matrices("slogdet", a)))
+    return _SLOGDET(unpaired(sign), size)
 
 
 @own(np.linalg.det)
@@ -135,9 +135,9 @@ def eig(a: Any) -> Any:
     """Complex in any case, as the shape of a graph does not depend on values."""
     x = matrices("eig", a)
     holds(is_finite(x), "Array must not contain infs or NaNs")
-    given = _paired(x) if x.type.is_complex else x
+    given = paired(x) if x.type.is_complex else x
     values, vectors = emitted(complex_matrices.eig, given, is_complex=int(x.type.is_complex))
-    return _EIG(_unpaired(values), _unpaired(vectors))
+    return _EIG(unpaired(values), unpaired(vectors))
 
 
 @implements(np.linalg.eigvals)
@@ -149,9 +149,9 @@ def eigvals(a: Any) -> Array:
 def eigh(a: Any, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    x = _hermitian(matrices("eigh", a), UPLO.upper() == "U")
-    values, vectors = emitted(complex_matrices.eigh, _paired(x), upper=0)
-    return _EIGH(values, _unpaired(vectors))
+    x = hermitian_of(matrices("eigh", a), UPLO.upper() == "U")
+    values, vectors = emitted(complex_matrices.eigh, paired(x), upper=0)
+    return _EIGH(values, unpaired(vectors))
 
 
 @own(np.linalg.eigvalsh)
@@ -161,9 +161,9 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
 @own(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
-    x = _hermitian(matrices("cholesky", a), upper)
-    (made,) = emitted(complex_matrices.cholesky, _paired(x))
-    factor = _unpaired(made)
+    x = hermitian_of(matrices("cholesky", a), upper)
+    (made,) = emitted(complex_matrices.cholesky, paired(x))
+    factor = unpaired(made)
     if factor.size:
         diagonal = FUNCTIONS[np.diagonal](factor.parts[0], 0, -2, -1)
         holds(elementwise(np.greater, diagonal, 0), "Matrix is not positive definite")
@@ -178,7 +178,7 @@ def singular_values(x: Any, /) -> Array:
 @own(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a, square=False)
-    given = _paired(_hermitian(x) if hermitian else x)
+    given = paired(hermitian_of(x) if hermitian else x)
     u, s, vh = emitted(complex_matrices.svd, given, full=0)
     if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
         said, n = "np.linalg.svd's vectors beyond the singular values", min(x.shape[-2:])
@@ -187,20 +187,20 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             u = concatenate([u, _more(left[..., n:, :], said)], -2)
         else:
             vh = concatenate([vh, _more(right[..., n:, :, :], said)], -3)
-    return _SVD(_unpaired(u), s, _unpaired(vh)) if compute_uv else s
+    return _SVD(unpaired(u), s, unpaired(vh)) if compute_uv else s
 
 
 @own(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     checked_mode(mode)
     x = matrices("qr", a, square=False)
-    given, n = _paired(x), x.shape[-1]
+    given, n = paired(x), x.shape[-1]
     q, r = emitted(matrix_formulas.qr, given, mode="reduced")
     if mode == "complete" and x.shape[-2] > n:
         whole = emitted(matrix_formulas.qr, given, mode="complete")[0]
         q = concatenate([q, _more(whole[..., n:, :], "np.linalg.qr's columns beyond those of the matrix")], -2)
         r = concatenate([r, np.zeros((*x.shape[:-2], x.shape[-2] - n, n, 2), r.dtype)], -3)
-    return _unpaired(r) if mode == "r" else _QR(_unpaired(q), _unpaired(r))
+    return unpaired(r) if mode == "r" else _QR(unpaired(q), unpaired(r))
 
 
 @own(np.linalg.norm)
@@ -228,4 +228,4 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 ANY.update((np.linalg.eig, np.linalg.eigvals, np.linalg.tensorsolve, np.linalg.tensorinv))
 ANY.update((np.linalg.cond, np.linalg.matrix_rank, np.linalg.lstsq))
 
-__all__ = ["adjoint", "eig", "eigvals", "embedded", "left_half"]
+__all__ = ["adjoint", "eig", "eigvals", "embedded", "hermitian_of", "left_half", "paired", "unpaired"]

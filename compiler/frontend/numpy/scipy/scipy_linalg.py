@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.linalg import factor, spectra
-from ....ops.linalg import matrices as M
+from ....ops.complex import matrix_formulas
+from ....ops.linalg import factor
 from ....ops.linalg.solutions import triangular
+from ....ops.require import require
 from ...array import FUNCTIONS, Array, unknown
 from ...errors import TraceValueError, message
 from ...patched.recoded import recode
 from ...tracing import user_line
-from ..complexes import ANY
-from ..matrices.complex_linalg import adjoint, embedded, left_half
-from ..matrices.linalg import alike, as_float, default_rtol, emitted, formula, holds, matrices, mirrored, turned
+from ..complexes import ANY, joined
+from ..matrices.complex_linalg import adjoint, hermitian_of, paired, unpaired
+from ..matrices.linalg import alike, as_float, default_rtol, emitted, holds, matrices, mirrored, turned
 from ..products import matmul
 from ..reductions import traced
 from ..shaping import concatenate, reshape
@@ -30,7 +31,7 @@ BY_PROTOCOL: Any = np.linalg
 """NumPy's functions, which tell real matrices from complex ones."""
 
 
-def _refused(name: str, **given: Any) -> None:
+def refused(name: str, **given: Any) -> None:
     """Refuse arguments that are not what they are by default."""
     for argument, (value, default) in given.items():
         if value is not default and value != default:
@@ -47,6 +48,17 @@ def _columns(b: Any) -> tuple[Array, Callable[[Array], Array]]:
     return (y[:, None], lambda x: x[..., 0]) if y.ndim == 1 else (y, lambda x: x)
 
 
+def _conjugate(x: Any) -> Any:
+    return elementwise(np.conjugate, x) if x.type.is_complex else x
+
+
+def of_triangle(x: Array, upper: bool, is_hermitian: bool = True) -> Array:
+    """The Hermitian or symmetric matrix of which a triangle is given."""
+    if not x.type.is_complex:
+        return mirrored(x, upper)
+    return hermitian_of(x, upper) if is_hermitian else joined(*(mirrored(part, upper) for part in x.parts))
+
+
 # ---- solutions
 
 
@@ -55,8 +67,12 @@ def solve(
     check_finite: bool = True, assume_a: str | None = None, transposed: bool = False,
 ) -> Array:  # fmt: skip
     x = matrices("solve", a)
+    if transposed and x.type.is_complex:
+        raise unknown("scipy.linalg.solve", " of complex numbers with transposed=True, which SciPy has not, either")
     if assume_a in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
-        x = mirrored(x, upper=not lower)
+        x = of_triangle(x, not lower, is_hermitian=not assume_a.startswith("sym"))
+        if assume_a.startswith("pos"):
+            return cho_solve((BY_PROTOCOL.cholesky(x), True), b)
     elif assume_a not in (None, "gen", "general"):
         raise unknown("scipy.linalg.solve", f" with assume_a={assume_a!r}")
     return BY_PROTOCOL.solve(turned(x) if transposed else x, b)
@@ -65,7 +81,7 @@ def solve(
 def inv(
     a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None, lower: bool = False
 ) -> Array:
-    _refused("inv", assume_a=(assume_a, None))
+    refused("inv", assume_a=(assume_a, None))
     return BY_PROTOCOL.inv(a)
 
 
@@ -82,14 +98,21 @@ def solve_triangular(
     if y.shape[-2] != x.shape[-1]:
         raise TraceValueError(message(f"shapes of a {x.shape} and b {y.shape} are incompatible", user_line()))
     if unit_diagonal:
-        x = formula(lambda m, t: M.where(m, t, lambda m, i, j: m.ne(i, j), 1.0), x)
+        off = elementwise(np.multiply, x, 1 - np.eye(x.shape[-1], dtype=x.dtype))
+        x = elementwise(np.add, off, np.eye(x.shape[-1], dtype=x.dtype))
     else:
         diagonal = FUNCTIONS[np.diagonal](x, 0, -2, -1)
         holds(elementwise(np.not_equal, diagonal, 0), "singular matrix: resolution failed")
-    return shaped(_substituted(x, y, not lower, trans in (1, 2, "T", "C")))
+    if trans in (1, "T"):
+        x = _conjugate(x)
+    return shaped(substituted(x, y, not lower, trans in (1, 2, "T", "C")))
 
 
-def _substituted(a: Array, b: Array, upper: bool, is_turned: bool) -> Array:
+def substituted(a: Array, b: Array, upper: bool, is_turned: bool) -> Array:
+    """The solution for a triangle of a, or for the triangle's adjoint."""
+    if a.type.is_complex or b.type.is_complex:
+        triangle = FUNCTIONS[np.triu if upper else np.tril](a)
+        return BY_PROTOCOL.solve(adjoint(triangle) if is_turned else triangle, b)
     a, b = alike(*(v.astype(np.result_type(a.dtype, b.dtype)) for v in (a, b)))
     return emitted(triangular, a, b, upper=int(upper), turned=int(is_turned))[0]
 
@@ -105,46 +128,58 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     c, lower = c_and_lower
     x, (y, shaped) = matrices("cho_solve", c), _columns(b)
-    first = _substituted(x, y, not lower, not lower)
-    return shaped(_substituted(x, first, not lower, bool(lower)))
+    first = substituted(x, y, not lower, not lower)
+    return shaped(substituted(x, first, not lower, bool(lower)))
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    packed, pivots, _ = emitted(factor.lu_factor, matrices("lu_factor", a, square=False))
+    x = matrices("lu_factor", a, square=False)
+    if x.type.is_complex:
+        packed, pivots, _ = emitted(matrix_formulas.lu_factor, paired(x))
+        packed = unpaired(packed)
+    else:
+        packed, pivots, _ = emitted(factor.lu_factor, x)
     return packed, elementwise(np.subtract, pivots, np.int32(1))
 
 
 def _permutation(packed: Array, pivots: Any) -> Array:
     """P of A = P L U, for swaps counted from 0."""
     swaps = elementwise(np.add, traced(pivots)[1].astype(np.int32), np.int32(1))
-    (made,) = emitted(factor.permutation, swaps, rows=packed.shape[-2], dtype=packed.type.dtype)
+    kind = {"c64": "f32", "c128": "f64"}.get(packed.type.dtype, packed.type.dtype)
+    (made,) = emitted(factor.permutation, swaps, rows=packed.shape[-2], dtype=kind)
     return made
+
+
+def _unit_lower(packed: Array) -> Array:
+    part = FUNCTIONS[np.tril](packed, -1)
+    return elementwise(np.add, part, np.eye(*packed.shape[-2:], dtype=packed.dtype))
 
 
 def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     packed, (y, shaped) = matrices("lu_solve", lu_and_piv[0]), _columns(b)
     order = _permutation(packed, lu_and_piv[1])
-    low = formula(lambda m, t: M.lower(m, t, -1) + M.identity(m, t), packed)
+    low = _unit_lower(packed)
     if trans in (0, "N"):
-        return shaped(_substituted(packed, _substituted(low, matmul(turned(order), y), False, False), True, False))
-    return shaped(matmul(order, _substituted(low, _substituted(packed, y, True, True), False, True)))
+        return shaped(substituted(packed, substituted(low, matmul(turned(order), y), False, False), True, False))
+    if trans in (1, "T"):
+        packed, low = _conjugate(packed), _conjugate(low)
+    return shaped(matmul(order, substituted(low, substituted(packed, y, True, True), False, True)))
 
 
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:
-    _refused("lu", p_indices=(p_indices, False))
+    refused("lu", p_indices=(p_indices, False))
     packed, pivots = lu_factor(a)
     n = min(packed.shape[-2:])
     order = _permutation(packed, pivots)
-    low = formula(lambda m, t: M.lower(m, t, -1) + M.identity(m, t), packed)[..., :n]
-    up = formula(M.upper, packed)[..., :n, :]
+    low, up = _unit_lower(packed)[..., :n], FUNCTIONS[np.triu](packed)[..., :n, :]
     return (matmul(order, low), up) if permute_l else (order, low, up)
 
 
 def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
     x = matrices("pinv", a, square=False)
-    _refused("pinv", atol=(atol, None))
+    refused("pinv", atol=(atol, None))
     bound = default_rtol(x) if rtol is None else rtol
     made = BY_PROTOCOL.pinv(x, rtol=bound)
     return (made, BY_PROTOCOL.matrix_rank(x, rtol=bound)) if return_rank else made
@@ -158,82 +193,10 @@ def lstsq(
     made, residuals, rank, s = BY_PROTOCOL.lstsq(x, y, -1 if cond is None else cond)
     if x.shape[0] > x.shape[1] and y.ndim == 1:
         residuals = residuals[0]
-    return made, residuals, rank, s
+    return made, residuals, rank.astype(np.int64), s
 
 
-# ---- factors
-
-
-def eigh(
-    a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
-    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None,
-) -> Any:  # fmt: skip
-    """A v = w B v by the Cholesky factor of B."""
-    _refused("eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
-    x = mirrored(matrices("eigh", a), upper=not lower)
-    root = None
-    if b is not None:
-        root = FUNCTIONS[np.linalg.cholesky](mirrored(matrices("eigh", b), upper=not lower))
-        half = _substituted(root, x, False, False)
-        x = _substituted(root, turned(half), False, False)
-    w, v = FUNCTIONS[np.linalg.eigh](x)
-    if root is not None:
-        v = _substituted(root, v, False, True)
-    if subset_by_index is not None:
-        chosen = slice(subset_by_index[0], subset_by_index[1] + 1)
-        w, v = w[..., chosen], v[..., chosen]
-    return w if eigvals_only else (w, v)
-
-
-def eigvalsh(a: Any, b: Any = None, **given: Any) -> Array:
-    return eigh(a, b, eigvals_only=True, **given)
-
-
-def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:  # fmt: skip
-    made = BY_PROTOCOL.svd(a, full_matrices, compute_uv)
-    return tuple(made) if compute_uv else made
-
-
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    return BY_PROTOCOL.svdvals(a)
-
-
-def qr(
-    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    _refused("qr", pivoting=(pivoting, False), mode=(mode if mode == "raw" else "full", "full"))
-    if mode not in ("full", "r", "economic"):
-        raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
-    q, r = BY_PROTOCOL.qr(a, "reduced" if mode == "economic" else "complete")
-    return (r,) if mode == "r" else (q, r)
-
-
-# ---- functions and matrices of a pattern
-
-
-def expm(A: Any) -> Array:
-    """Of complex matrices by real ones of twice the size, which multiply alike."""
-    x = matrices("expm", A)
-    if x.type.is_complex:
-        return left_half(emitted(spectra.matrix_exp, embedded(x))[0])
-    return emitted(spectra.matrix_exp, x)[0]
-
-
-def polar(a: Any, side: str = "right") -> Any:
-    """By the singular values, so only where these are distinct and not zero are there derivatives."""
-    if side not in ("right", "left"):
-        raise ValueError("`side` must be either 'right' or 'left'")
-    x = matrices("polar", a, square=False)
-    if x.ndim != 2:
-        raise ValueError("`a` must be a 2-D array.")
-    w, s, vh = BY_PROTOCOL.svd(x, full_matrices=False)
-    rows, turn = (vh, adjoint(vh)) if side == "right" else (adjoint(w), w)
-    return matmul(w, vh), matmul(elementwise(np.multiply, turn, s), rows)
+# ---- norms, and matrices of a pattern
 
 
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Array:
@@ -255,6 +218,9 @@ def block_diag(*arrs: Any) -> Array:
 
 
 def toeplitz(c: Any, r: Any = None) -> Array:
+    for x in (c, r):
+        if x is not None and (ndim := traced(x)[1].ndim) > 1:
+            raise unknown("scipy.linalg.toeplitz", f" of an array of {ndim} dimensions")
     column = traced(c)[1].ravel()
     row = elementwise(np.conjugate, column) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[::-1, None] + np.arange(row.shape[0])
@@ -262,19 +228,19 @@ def toeplitz(c: Any, r: Any = None) -> Array:
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Array:
-    """By the matrix written out."""
+    """By the matrix written out, in double precision."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     y = _floats(b)
     if y.ndim not in (1, 2):
         raise unknown("scipy.linalg.solve_toeplitz", f" with b of {y.ndim} dimensions")
-    return BY_PROTOCOL.solve(as_float(toeplitz(c, r)), y)
+    return BY_PROTOCOL.solve(*(x.astype(np.result_type(x.dtype, np.float64)) for x in (toeplitz(c, r), y)))
 
 
 def solve_circulant(
     c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0, outaxis: int = 0
 ) -> Array:
     """By the matrix written out."""
-    _refused(
+    refused(
         "solve_circulant", singular=(singular, "raise"), tol=(tol, None), caxis=(caxis, -1), baxis=(baxis, 0),
         outaxis=(outaxis, 0),
     )  # fmt: skip
@@ -293,6 +259,8 @@ def circulant(c: Any) -> Array:
 
 
 def hankel(c: Any, r: Any = None) -> Array:
+    if any(traced(x)[1].ndim == 0 for x in (c, r) if x is not None):
+        raise unknown("scipy.linalg.hankel", " of an array of no dimensions")
     column = traced(c)[1].ravel()
     row = elementwise(np.multiply, column, 0) if r is None else traced(r)[1].ravel()
     places = np.arange(column.shape[0])[:, None] + np.arange(row.shape[0])
@@ -306,16 +274,26 @@ def khatri_rao(a: Any, b: Any) -> Array:
     return reshape(elementwise(np.multiply, x[:, None, :], y[None, :, :]), (-1, x.shape[1]))
 
 
-recode("scipy.linalg", {
-    each.__name__: each
-    for each in (
-        solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, lstsq, eigh,
-        eigvalsh, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao, polar,
-        solve_toeplitz, solve_circulant,
-    )
-})  # fmt: skip
-ANY.update((
-    inv, det, cholesky, pinv, lstsq, svd, svdvals, qr, expm, norm, block_diag, toeplitz, circulant, hankel, khatri_rao,
-    polar, solve_toeplitz, solve_circulant,
-))  # fmt: skip
+def companion(a: Any) -> Array:
+    """The matrix whose eigenvalues are the roots of the polynomial."""
+    x = _floats(a)
+    if x.ndim != 1:
+        raise unknown("scipy.linalg.companion", f" of an array of {x.ndim} dimensions")
+    if x.shape[0] < 2:
+        raise ValueError("The length of `a` along the last axis must be at least 2.")
+    is_not_zero = FUNCTIONS[np.all](elementwise(np.not_equal, x[0], 0))
+    text = "The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero."
+    emitted(require, is_not_zero, error="ValueError", text=text)
+    first = elementwise(np.negative, elementwise(np.true_divide, x[1:], x[0]))
+    n = x.shape[0] - 1
+    return concatenate([first[None], np.eye(n - 1, n, dtype=x.dtype)], 0)
 
+
+MEANINGS = (
+    solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, lstsq, norm,
+    block_diag, toeplitz, circulant, hankel, khatri_rao, solve_toeplitz, solve_circulant, companion,
+)  # fmt: skip
+recode("scipy.linalg", {each.__name__: each for each in MEANINGS})
+ANY.update(MEANINGS)
+
+__all__ = ["BY_PROTOCOL", "of_triangle", "refused", "substituted"]
