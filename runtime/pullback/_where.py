@@ -3,8 +3,8 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
-    " hub linalg mps multiprocessing nn onnx optim overrides profiler random scipy serialization signal sparse"
-    " special testing types utils version xpu",
+    " hub linalg mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy serialization signal"
+    " sparse special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
@@ -149,6 +149,7 @@ PARTS = {
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
+    "_quasirandom": "runtime.programs.quasirandom",
     "_random": "runtime.tensor.ops.random.generators",
     "_scipy": "runtime.interop.scipy_solvers",
     "_sparse": "runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors runtime.programs.refused",
