@@ -7,6 +7,7 @@ in `r`, or its error's type, becomes plain data; golden/semantics/*.json holds t
 """
 
 import contextlib
+import importlib
 import io
 import json
 import math
@@ -39,6 +40,7 @@ class Program:
         names |= {"fails": fails, "names": names_of, "said": said}
         names |= {"fill": lambda net: fill(module, net), "ramp": lambda *shape: ramp(module, *shape)}
         names |= {"slopes": lambda *given: slopes(module, *given)}
+        names["prune"] = importlib.import_module(f"{module.__name__}.nn.utils.prune")
         if "distributions" in self.text:  # torch.compile leaves arguments unchecked from then on
             module.distributions.Distribution.set_default_validate_args(True)
         code = compile("\n" * self.line + self.text, str(self.file), "exec")

@@ -202,3 +202,40 @@ def test_modules_that_are_files_of_pytorchs(tmp_path) -> None:
     ]), encoding="utf-8")  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "pullback", "torch", str(program)], capture_output=True, text=True)
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_files_of_pytorchs_that_functions_are_named_after(tmp_path) -> None:
+    """Importing the file leaves the function where it was, as it does with PyTorch."""
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([
+        "import torch", "from torch.nn.utils.spectral_norm import SpectralNorm", "import torch.nn.utils.weight_norm",
+        "import torch.nn.utils.prune as prune", "from torch.autograd.gradcheck import gradcheck",
+        "import torch.autograd.gradcheck", "from torch.cuda.amp.grad_scaler import GradScaler",
+        "from torch.torch_version import TorchVersion", "from torch.nn.utils.init import skip_init",
+        "norms = torch.nn.utils.spectral_norm, torch.nn.utils.weight_norm", "layer = norms[0](torch.nn.Linear(2, 2))",
+        "assert isinstance(next(iter(layer._forward_pre_hooks.values())), SpectralNorm) and callable(norms[1])",
+        "assert torch.autograd.gradcheck is gradcheck and TorchVersion(torch.__version__) > '2.1'",
+        "assert prune.identity(layer, 'bias') is layer and skip_init is torch.nn.utils.skip_init",
+        "try: from torch.cuda.amp.grad_scaler import nothing", "except ImportError: print('fine')",
+    ]), encoding="utf-8")  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "pullback", "torch", str(program)], capture_output=True, text=True)
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_modules_that_are_refused_are_imported(tmp_path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([
+        "import torch, torch.nn.quantized as nnq, torch.ao.nn.intrinsic.qat",
+        "from torch.ao.quantization import QuantStub",
+        "from torch.distributed.fsdp.wrap import wrap", "from torch.utils.model_zoo import load_url",
+        "assert not isinstance(torch.nn.Linear(1, 1), nnq.Linear) and torch.export.Dim",
+        "for call in (QuantStub, wrap, load_url, torch.nested.nested_tensor):",
+        "    try: call('x')",
+        "    except NotImplementedError as error: print(error)",
+        "try: torch.ao.quantization.qconfig.__nothing__", "except AttributeError: print('none')",
+    ]), encoding="utf-8")  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "pullback", "torch", str(program)], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "none" and len(lines) == 5, done.stderr
+    for line, name in zip(lines, ["ao.quantization.QuantStub", "distributed.fsdp.wrap.wrap"], strict=False):
+        assert line.startswith(f"torch.{name} is not supported: ")

@@ -36,10 +36,19 @@ def jax() -> Any:
     return jax
 
 
+def quasi_monte_carlo() -> Any:
+    """SciPy's points that fill a cube evenly; an ImportError says how to get it."""
+    try:
+        from scipy.stats import qmc
+    except ModuleNotFoundError as error:
+        raise _missing("scipy", error) from None
+    return qmc
+
+
 def _missing(name: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
     if (error.name or name).partition(".")[0] != name:
         return error
     return ModuleNotFoundError(f"this needs {name}, which is not installed: pip install {name}", name=name)
 
 
-__all__ = ["jax", "torch", "torch_compiler"]
+__all__ = ["jax", "quasi_monte_carlo", "torch", "torch_compiler"]

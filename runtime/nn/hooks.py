@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from inspect import Signature, signature
 from types import MethodType
 from typing import Any
@@ -87,6 +87,45 @@ EVERY = Hooks()
 """The hooks of all modules; they run before those of one."""
 
 
+class Attached(MutableMapping[int, Any]):
+    """The functions in one table of a module, as PyTorch's programs read and empty them: by numbers of handles."""
+
+    def __init__(self, module: Hookable, table: str) -> None:
+        self._module, self._table = module, table
+
+    def _held(self) -> dict[int, Any]:
+        return getattr(self._module._hooked(), self._table) if len(self) else {}
+
+    def __len__(self) -> int:
+        return len(getattr(attributes_of(self._module).get("_hooks"), self._table, ()))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(list(self._held()))
+
+    def __getitem__(self, number: int) -> Any:
+        held = self._held()[number]
+        return held[0] if isinstance(held, tuple) else held
+
+    def __setitem__(self, number: int, hook: Any) -> None:
+        paired = self._table in ("before", "after")
+        getattr(self._module._hooked(), self._table)[number] = (hook, False) if paired else hook
+
+    def __delitem__(self, number: int) -> None:
+        del self._held()[number]
+
+    def __repr__(self) -> str:
+        return f"OrderedDict({dict(self)})"
+
+
+def _attached(table: str) -> Any:
+    def replace(module: Any, hooks: Any) -> None:
+        held, given = Attached(module, table), dict(hooks)
+        held.clear()
+        held.update(given)
+
+    return property(lambda module: Attached(module, table), replace)
+
+
 class _Signature:
     """What `inspect.signature` finds where a module is called natively: the parameters of `__call__`."""
 
@@ -103,6 +142,9 @@ class Hookable(ModuleBase):
     __signature__ = _Signature()
 
     _hooks: Hooks | None = None
+    _forward_pre_hooks, _forward_hooks, _backward_pre_hooks, _backward_hooks = map(
+        _attached, ("before", "after", "entering", "leaving")
+    )
 
     def _hooked(self) -> Hooks:
         if "_hooks" not in attributes_of(self):

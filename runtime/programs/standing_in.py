@@ -19,9 +19,13 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from .files_of_torch import HANDED_ON, SOURCES, refused_module
+from .refused import refused
 from .version import TORCH, TorchVersion
 
 OURS = __name__.partition(".")[0]
+INNER = (f"{OURS}.compiler.", f"{OURS}.runtime")
+"""How modules of ours begin that are none of PyTorch's."""
 
 
 class Torch(ModuleType):
@@ -35,6 +39,8 @@ class Torch(ModuleType):
         self.__spec__ = ModuleSpec("torch", FINDER, origin=self.__file__, is_package=True)
 
     def __getattr__(self, name: str) -> Any:
+        if refused_module(f"torch.{name}") is not None:
+            return importlib.import_module(f"torch.{name}")
         return self if name == "torch" else getattr(sys.modules[OURS], name)
 
     def __dir__(self) -> list[str]:
@@ -51,24 +57,30 @@ class _Distribution(importlib.metadata.Distribution):
         return Path(str(sys.modules[OURS].__file__)).parent / path
 
 
-HANDED_ON = {
-    "amp": "autocast_mode grad_scaler",
-    "autograd": "anomaly_mode gradcheck",
-    "distributions": "cauchy chi2 exp_family fishersnedecor generalized_pareto geometric gumbel half_cauchy half_normal"
-    " inverse_gamma kumaraswamy log_normal logistic_normal lowrank_multivariate_normal multinomial negative_binomial"
-    " pareto relaxed_bernoulli relaxed_categorical studentT von_mises weibull",
-    "nn.parallel": "comm parallel_apply replicate scatter_gather",
-    "optim": "sparse_adam",
-    "": "_tensor functional",
-}
-"""Modules that are files of PyTorch's and none of ours, by the package whose names they have."""
-
-
 class _HandedOn(ModuleType):
-    """A module all of whose names are those of the package that it stands in."""
+    """A module all of whose names are those of another: of the package that it stands in, mostly."""
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self._source = source
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(sys.modules[self.__name__.rpartition(".")[0]], name)
+        return getattr(importlib.import_module(self._source), name)
+
+
+class _Refusing(ModuleType):
+    """A module of PyTorch's that can be imported, and whose names say why they are refused when they are called."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, f"Refused: {reason}.")
+        self.__path__: list[str] = []
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return refused(f"{self.__name__}.{name}", self._reason)
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -84,22 +96,43 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        package, _, last = name.partition(".")[2].rpartition(".")
-        if last in HANDED_ON.get(package, "").split():
-            sys.modules[name] = _HandedOn(name)
+        reason = refused_module(name)
+        if reason is not None:
+            sys.modules[name] = _Refusing(name, reason)
             return
         ours = OURS + name.removeprefix("torch")
         try:  # of our package alone, as the prefix says
             sys.modules[name] = importlib.import_module(ours)
         except ModuleNotFoundError as error:
-            if error.name != ours:
+            if not f"{ours}.".startswith(f"{error.name}."):
                 raise
             why = f"No module named {name!r}: {OURS} stands in for torch, and has no {ours!r}"
             raise ModuleNotFoundError(why, name=name) from None
+        _place_within(name, ours)
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
         """Torch's, if it is asked for."""
         return [_Distribution()] if getattr(context, "name", None) == "torch" else []
+
+
+def _place_within(name: str, ours: str) -> None:
+    """Put what a package holds already under its other name, too: importing it then binds no name of the package,
+    where functions have the names of files (`torch.nn.utils.weight_norm`)."""
+    for held in [m for m in sys.modules if m.startswith(f"{ours}.") and not m.startswith(INNER)]:
+        other = name + held.removeprefix(ours)
+        if other not in sys.modules:
+            sys.modules[other] = sys.modules[held]
+            _hand_on(other, held)
+    _hand_on(name, ours)
+
+
+def _hand_on(name: str, ours: str) -> None:
+    package, inner = sys.modules[name], name.removeprefix("torch").removeprefix(".")
+    for last in HANDED_ON.get(inner, "").split():
+        path = f"{inner}.{last}".removeprefix(".")
+        made = _HandedOn(f"torch.{path}", SOURCES.get(path, ours))
+        if sys.modules.setdefault(made.__name__, made) is made and last not in vars(package):
+            setattr(package, last, made)
 
 
 FINDER = _Finder()
@@ -125,6 +158,7 @@ class as_torch:
         if not HELD["blocks"]:
             sys.meta_path.insert(0, FINDER)
             sys.modules["torch"] = Torch()
+            _place_within("torch", OURS)
         HELD["blocks"] += 1
         self._held = True
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = _distributions = None
     _fft = _func = _fx = _hub = _jit = _linalg = _mps = _multiprocessing = _nn = _onnx = _optim = _overrides = None
-    _profiler = _random = _scipy = _serialization = _signal = _sparse = _special = _testing = _utils = _version = None
-    _types = _xpu = None
+    _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = _special = _testing = None
+    _types = _utils = _version = _xpu = None
     # isort: off
     from pullback import (
         accelerator, amp, array_api, autograd, backends, compiler, cpu, cuda, distributed, distributions, fft, func,
-        fx, hub, linalg, mps, multiprocessing, nn, onnx, optim, overrides, profiler, random, scipy, serialization,
-        signal, sparse, special, testing, types, utils, version, xpu,
+        fx, hub, linalg, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom, random, scipy,
+        serialization, signal, sparse, special, testing, types, utils, version, xpu,
     )
     # isort: on
     from pullback.compiler.backend.extension.carried import KernelError
@@ -200,7 +200,7 @@ __all__ = [
     "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance", "parse", "pca_lowrank", "pdist",
     "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar",
     "polygamma", "positive", "precision", "prelu", "preserve_format", "primitive", "prod", "profiler",
-    "promote_types", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
+    "promote_types", "put", "qr", "quantile", "quasirandom", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "random", "randperm", "ravel", "real", "reciprocal", "reciprocal_",
     "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_",
     "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round_", "row_stack", "rrelu",

@@ -3,8 +3,8 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
-    " hub linalg mps multiprocessing nn onnx optim overrides profiler random scipy serialization signal sparse"
-    " special testing types utils version xpu",
+    " hub linalg mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy serialization signal"
+    " sparse special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
@@ -142,13 +142,14 @@ PARTS = {
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
-    "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.reparametrized"
-    " runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels runtime.programs.refused"
-    " runtime.tensor.transforms.stateless",
+    "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.pruning"
+    " runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels"
+    " runtime.programs.refused runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
+    "_quasirandom": "runtime.programs.quasirandom",
     "_random": "runtime.tensor.ops.random.generators",
     "_scipy": "runtime.interop.scipy_solvers",
     "_sparse": "runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors runtime.programs.refused",

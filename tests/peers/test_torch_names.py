@@ -21,7 +21,7 @@ PARTS = [
     "optim.lr_scheduler", "autograd", "autograd.functional", "autograd.profiler", "func", "utils.data",
     "utils.checkpoint", "utils._pytree", "linalg", "fft", "special", "distributions", "amp", "random", "backends",
     "cuda", "mps", "accelerator", "jit", "distributed", "onnx", "profiler", "testing", "overrides", "hub",
-    "version", "sparse", "compiler", "fx", "serialization", "multiprocessing", "types",
+    "version", "sparse", "compiler", "fx", "serialization", "multiprocessing", "types", "quasirandom",
 ]  # fmt: skip
 MODULES = [f"torch.{part}".removesuffix(".") for part in PARTS]
 
