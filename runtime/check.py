@@ -128,7 +128,7 @@ def _checked(
     try:
         reference = [each_element(rule, graph, inputs, n, elements) for n in wrt]
         report = _compare(method, labels, slopes, reference, rtol, atol)
-        by = {"pushforward": partial(forward, graph, inputs, wrt)}
+        by: dict[str, Callable[[list[np.ndarray]], float]] = {"pushforward": partial(forward, graph, inputs, wrt)}
         if any(np.ma.is_masked(each) for each in reference):  # what was left out is seen along the direction
             by[method] = lambda tangents: rule(graph, inputs, dict(zip(wrt, tangents, strict=True)))
         _along(by, [inputs[n] for n in wrt], slopes, rtol)
