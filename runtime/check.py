@@ -63,6 +63,8 @@ def check(
     rtol: float | None = None,
     atol: float | None = None,
     elements: int = 256,
+    static_argnums: Any = (),
+    static_argnames: Any = (),
 ) -> Report:
     """Compare the gradient of a function, for all arguments of floats, with numbers; AssertionError if they differ.
 
@@ -73,19 +75,28 @@ def check(
     argnums    the arguments it is for: a number or a name, or a tuple of them; all of floats, if not given
     has_aux    the function returns (value, aux), and the value is compared
     order      2 compares the gradient of the gradient too, along a fixed direction
+    static_argnums, static_argnames
+               arguments whose values decide how the program looks; see `grad`
     rtol atol  an element may differ by atol + rtol * the larger of the two
     elements   of larger arrays, this many elements are compared, and the rest along one direction
+
+    A sparse Jacobian or Hessian is compared at this point with numbers for the function that it is of, so that an entry
+    which a pattern that was given misses is an error, wherever it is not zero. It has its own argnums, has_aux and
+    static arguments.
 
     >>> print(check(lambda x: x ** 3, 2.0))
     1 elements agree with the complex step; the worst, x, within 0.0e+00
     """
     if order not in (1, 2):
         raise ValueError(f"check: order is {order}, expected 1 or 2")
+    if hasattr(type(function), "__pullback_dense__"):
+        return _checked_sparse(function, args, rtol, atol, elements)
     function = value_of(function) if has_aux else function
+    function, args, argnums = _without_statics(function, args, argnums, static_argnums, static_argnames)
     with_tensors("check", function, (), args)
     places = _places(function, args, argnums)
     rng = np.random.default_rng(7)
-    scalar = _scalar(function, args, rng)
+    scalar, _ = _scalar(function, args, rng)
     slope = Function(scalar, Gradient("grad", places, has_aux=False, with_value=False))
     if order == 1:
         return _checked(scalar, args, places, slope(*args), rtol, atol, elements)
@@ -96,6 +107,56 @@ def check(
         _checked(scalar, args, places, first, rtol, atol, elements),
         _checked(value_of(along_and_slope), args, places, second, rtol, atol, elements),
     ])
+
+
+def _checked_sparse(
+    sparse: Any, args: tuple[Any, ...], rtol: float | None, atol: float | None, elements: int
+) -> Report:
+    """Compare the transposed product of a sparse derivative and a fixed cotangent with numbers."""
+    function, argnums, statics, matrix, shapes = sparse.__pullback_dense__(args)
+    function, args, argnums = _without_statics(function, args, argnums, *statics)
+    places = _places(function, args, argnums)
+    scalar, cotangent = _scalar(function, args, np.random.default_rng(7))
+    leaves: list[Any] = []
+    tree.flatten(tree.opened(cotangent), leaves)
+    product = matrix.T @ np.concatenate([np.ravel(x) for x in leaves])
+    parts = np.split(product, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+    made = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    try:
+        return _checked(scalar, args, places, made, rtol, atol, elements)
+    except AssertionError as error:
+        said = f"this is a column of a sparse matrix of {matrix.nnz} entries, whose pattern may miss one there"
+        raise AssertionError(f"{error}\n  {said}") from None
+
+
+def _without_statics(
+    function: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None, numbers: Any, names: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...], Argnums | None]:
+    """A function of the arguments that are not static, these arguments, and their numbers among them."""
+    owner = Function(function, Jit("check"), numbers, names)
+    static = [k for k in range(len(args)) if k in owner._static]
+    if not static:
+        return function, args, argnums
+    own = [k for k in range(len(args)) if k not in static]
+
+    def fixed(*given: Any) -> Any:
+        whole = list(args)
+        for k, x in zip(own, given, strict=True):
+            whole[k] = x
+        return function(*whole)
+
+    known = owner.argument_names(len(args))
+    _named(fixed, function)
+    fixed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(known[k], inspect.Parameter.POSITIONAL_ONLY) for k in own])
+    if argnums is None:
+        return fixed, tuple([args[k] for k in own]), None
+    found = owner.places_of(checked("check", argnums), args[0], len(args), ())
+    for k in found:
+        if k in static:
+            raise ValueError(f"check of {owner.__name__}: argument {k} is differentiated and static: choose one")
+    chosen = tuple([own.index(k) for k in found if isinstance(k, int)])
+    return fixed, tuple([args[k] for k in own]), chosen if isinstance(argnums, (tuple, list)) else chosen[0]
 
 
 def _joined(reports: list[Report]) -> Report:
@@ -176,13 +237,15 @@ def _named(made: Any, function: Any) -> Any:
     return made
 
 
-def _scalar(function: Callable[..., Any], args: tuple[Any, ...], rng: np.random.Generator) -> Callable[..., Any]:
-    """The function, or its inner product with a fixed cotangent if it returns more than a scalar."""
+def _scalar(
+    function: Callable[..., Any], args: tuple[Any, ...], rng: np.random.Generator
+) -> tuple[Callable[..., Any], Any]:
+    """The function, or its inner product with a fixed cotangent if it returns more than a scalar; and the cotangent."""
     out = _interpreted(Function(function, Jit()), args)
     if isinstance(out, (float, np.floating)) or not has_floats(out):
-        return function
+        return function, 1.0
     cotangent = _random_like(rng, out)
-    return _named(lambda *a: inner(function(*a), cotangent), function)
+    return _named(lambda *a: inner(function(*a), cotangent), function), cotangent
 
 
 def _interpreted(function: Function, args: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ different numbers of rounds, or part at a branch that may fail, they run one aft
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..compiler.frontend.array import Array
 from ..compiler.frontend.promotion import lift
 from ..compiler.frontend.region import Leaf
 from ..compiler.frontend.sizes import Length, freeze
+from ..compiler.frontend.static_keys import static_key
 from ..compiler.frontend.tracing import Tracing
 from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
@@ -39,23 +40,27 @@ SHARED = None
 class Mapped(Function):
     """A function of many lanes. Tensors, whose history a compiled function would lose, are mapped in their own way."""
 
-    def __init__(self, function: Callable[..., Any], in_axes: Axes, out_axes: Axes, options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], in_axes: Axes, out_axes: Axes, options: dict[str, Any],
+        static_argnums: Any = (), static_argnames: Any = (),
+    ) -> None:
         self.one, self.options = (function, in_axes, out_axes), options
 
         @functools.wraps(function)
         def mapped(*args: Any, **kwargs: Any) -> Any:
             now = tracing.current()
             assert now is not None, "jit traces"
-            return _mapped(now, function, (args, kwargs), in_axes, out_axes)
+            return _mapped(now, function, (args, kwargs), (in_axes, out_axes), self._static)
 
-        super().__init__(mapped, Jit("vmap", opens=EVERY))
-        self.plain = functools.partial(_lane_by_lane, function, in_axes)
-        made_of(self, function, in_axes, out_axes, options)
+        super().__init__(mapped, Jit("vmap", opens=EVERY), static_argnums, static_argnames)
+        self.plain = functools.partial(_lane_by_lane, function, in_axes, self._static)
+        made_of(self, function, in_axes, out_axes, options, static_argnums, static_argnames)
 
     def _opened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments, those with lanes taken apart, whatever containers they are."""
         axes = self.one[1] if isinstance(self.one[1], (tuple, list)) else [self.one[1]] * len(args)
-        opened = [x if axis is SHARED else tree.opened(x) for x, axis in zip(args, axes, strict=False)]
+        opened = [x if axis is SHARED or k in self._static else tree.opened(x)
+                  for k, (x, axis) in enumerate(zip(args, axes, strict=False))]  # fmt: skip
         return (*opened, *args[len(opened) :]), {name: tree.opened(x) for name, x in kwargs.items()}
 
     def __slow__(self, *args: Any, **kwargs: Any) -> Any:
@@ -77,12 +82,18 @@ def _leaves(given: Any) -> list[Any]:
 
 
 @boundary
-def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **dims: Any) -> Callable[..., Any]:
+def vmap(
+    function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, static_argnums: Any = (),
+    static_argnames: Any = (), **dims: Any,
+) -> Callable[..., Any]:
     """`function` for every lane: along an axis of its arguments, which it does not see.
 
     in_axes    the axis of the lanes in each argument: an int, None for what all lanes share, or a tuple with one for
                each argument, which may hold trees of axes in place of an int
     out_axes   where that axis stands in the results
+    static_argnums, static_argnames
+               arguments whose values decide how the program looks, see `grad`: all lanes share them, whatever in_axes
+               says
 
     PyTorch's names `in_dims` and `out_dims` do, too, and for functions of Tensors `randomness` and `chunk_size`; these
     keep their history, and share what is given by name. Keyword arguments of others have their lanes along axis 0.
@@ -98,18 +109,35 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, **
     options = {name: dims.pop(name) for name in ("randomness", "chunk_size") if name in dims}
     if dims:
         raise TypeError(f"vmap has no argument {next(iter(dims))}; it takes in_axes and out_axes, or in_dims, out_dims")
-    return Mapped(function, in_axes, out_axes, options)
+    return Mapped(function, in_axes, out_axes, options, static_argnums, static_argnames)
 
 
-def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwargs: Any) -> None:
-    """Python's way: what a lane raises is raised, and its warnings come."""
+def _taken(
+    args: Sequence[Any], kwargs: dict[str, Any], in_axes: Axes, static: Collection[int | str],
+) -> tuple[list[str], list[tree.Signature], list[Any], list[int | None]]:
+    """The arguments taken apart: their titles, signatures, leaves, and the axis of the lanes in each leaf."""
+    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    if len(axes) != len(args):
+        raise ValueError(f"vmap: in_axes has {len(axes)} axes for {len(args)} arguments")
     leaves: list[Any] = []
     places: list[int | None] = []
-    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-    structures = []
-    for axis, each in (*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())):
-        structures.append(R.flatten(each, leaves, "vmap"))
-        _spread_axes(axis, structures[-1], places, "vmap")
+    structures: list[tree.Signature] = []
+    titles: list[int | str] = [*range(len(args)), *kwargs]
+    given = [*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())]
+    for title, (axis, each) in zip(titles, given, strict=True):
+        if title in static:
+            structures.append(("static", static_key(each)))
+            continue
+        structures.append(R.flatten(each, leaves, f"vmap: argument {title}"))
+        _spread_axes(axis, structures[-1], places, f"argument {title}")
+    return [str(each) for each in titles], structures, leaves, places
+
+
+def _lane_by_lane(
+    function: Callable[..., Any], in_axes: Axes, static: Collection[int | str], *args: Any, **kwargs: Any
+) -> None:
+    """Python's way: what a lane raises is raised, and its warnings come."""
+    _, structures, leaves, places = _taken(args, kwargs, in_axes, static)
     columns = [x if place is None else np.moveaxis(x, place, 0) for x, place in zip(leaves, places, strict=True)]
     for k in range(next(len(x) for x, place in zip(columns, places, strict=True) if place is not SHARED)):
         lane = iter([x if place is SHARED else x[k] for x, place in zip(columns, places, strict=True)])
@@ -117,19 +145,12 @@ def _lane_by_lane(function: Callable[..., Any], in_axes: Axes, *args: Any, **kwa
         function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))
 
 
-def _mapped(now: Tracing, function: Any, given: tuple[Any, Any], in_axes: Axes, out_axes: Axes) -> Any:
-    args, kwargs = given
-    axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-    if len(axes) != len(args):
-        raise ValueError(f"vmap: in_axes has {len(axes)} axes for {len(args)} arguments")
-    leaves: list[Any] = []
-    places: list[int | None] = []
-    structures = []
-    for k, (axis, each) in enumerate([*zip(axes, args, strict=True), *((0, v) for v in kwargs.values())]):
-        structures.append(R.flatten(each, leaves, f"vmap: argument {k}"))
-        _spread_axes(axis, structures[-1], places, f"argument {k}")
+def _mapped(
+    now: Tracing, function: Any, given: tuple[Any, Any], axes: tuple[Axes, Axes], static: Collection[int | str]
+) -> Any:
+    (args, kwargs), (in_axes, out_axes) = given, axes
+    titles, structures, leaves, places = _taken(args, kwargs, in_axes, static)
     wide = [k for k, place in enumerate(places) if place is not SHARED]
-    titles = [*map(str, range(len(args))), *kwargs]
     paths = _paths(titles, structures)
     columns = [_in_front(leaves[k], places[k], paths[k]) for k in wide]
     size = _lanes(columns)

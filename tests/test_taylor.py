@@ -121,8 +121,38 @@ def test_jets() -> None:
     np.testing.assert_allclose(slopes[:6], wanted, rtol=1e-12)
 
 
+def decay(a: Any, t: Any, k: int = 1) -> Any:
+    return a * np.exp(t) ** k
+
+
+AT = (2.0, 0.5, 3)
+
+
+def test_several_arguments_and_static_ones() -> None:
+    near = np.testing.assert_allclose
+    exp, cube = math.exp(0.5), math.exp(1.5)
+    near(pb.taylor(decay, (2.0, 0.5), 1.0, 2, argnums="t"), [2 * exp, 2 * exp, exp])
+    near(pb.taylor(decay, (2.0, 0.5), (1.0, 3.0), 1, argnums=(1, 0)), [2 * exp, 5 * exp])
+    near(pb.taylor(decay, AT, 2.0, 1, argnums=0), [2 * cube, 2 * cube])
+    near(pb.taylor(decay, AT, [1.0, 1.0], 2, static_argnums=2), [2 * cube, 7 * cube, 12 * cube])
+    near(pb.taylor(decay, AT, 1.0, 1, argnums="t", static_argnames="k"), [2 * cube, 6 * cube])
+    values, aux = pb.taylor(lambda d, s: (d["a"] ** 2, len(s)), ({"a": 3.0}, "abc"), {"a": 1.0}, 2, True, argnums=0)
+    assert values == (9.0, 6.0, 1.0) and aux == 3
+    assert pb.grad(lambda a: pb.taylor(decay, (a, 0.5), 1.0, 2, argnums=1)[2])(2.0) == pytest.approx(exp / 2)
+
+
+def test_order_0_is_the_value() -> None:
+    assert pb.taylor(np.sin, 0.0, 1.0, 0) == (0.0,)
+    (value,) = pb.taylor(lambda d: {"y": d["a"] * d["b"]}, {"a": 2.0, "b": 3.0}, {"a": 1.0, "b": 1.0}, 0)
+    assert value == {"y": 6.0}
+
+
 @pytest.mark.parametrize(("call", "error", "said"), [
-    (lambda: pb.taylor(np.sin, 0.1, 1.0, 0), ValueError, "taylor: order is 0, expected an int of 1 or more"),
+    (lambda: pb.taylor(np.sin, 0.1, 1.0, -1), ValueError, "taylor: order is -1, expected an int of 0 or more"),
+    (lambda: pb.taylor(decay, 0.1, 1.0, 1, argnums=0), TypeError, "taylor takes a tuple of primals, got float"),
+    (lambda: pb.taylor(decay, AT, 1.0, 1, argnums=(0, 0)), ValueError, "argnums has 0 twice"),
+    (lambda: pb.taylor(decay, AT, 1.0, 1, argnums="k", static_argnames="k"), ValueError, "differentiated and static"),
+    (lambda: pb.taylor(decay, AT, (1.0,), 1, argnums=(0, 1)), TypeError, "coefficient must be like the argument"),
     (lambda: ANY.taylor(np.sin, 0.1, 1.0, 1.5), ValueError, "taylor: order is 1.5"),
     (lambda: pb.taylor(np.sin, np.ones(2), np.ones(3), 1), TypeError, "a coefficient must be like the argument|shape"),
     (lambda: pb.taylor(np.sin, 1, 1.0, 1), TypeError, "taylor of sin needs floats"),

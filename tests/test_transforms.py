@@ -265,6 +265,18 @@ def test_functions_of_constants() -> None:
 # ---- check
 
 
+def test_check_with_static_arguments() -> None:
+    def f(n: int, x: Any, mode: str = "powers") -> Any:
+        return np.sum(x**n) if mode == "powers" else np.sum(np.sin(x) * n)
+
+    x = np.array([1.0, 2.0])
+    assert check(f, 3, x, static_argnums=0).elements == 2
+    assert check(f, 3, x, "sines", static_argnames=("n", "mode"), argnums="x", order=2).elements == 4
+    assert check(lambda n, x: (np.sum(x[:n]), n), 1, x, static_argnums=0, has_aux=True).elements == 2
+    with pytest.raises(ValueError, match="argument 0 is differentiated and static"):
+        check(f, 3, x, static_argnums=0, argnums="n")
+
+
 def test_check_reports_and_finds_planted_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     report = check(lambda x, y: np.sum(np.tanh(x) * y), np.linspace(-1, 1, 5), np.ones(5))
     assert report.method == "complex step" and report.elements == 10 and report.worst < 1e-12

@@ -139,6 +139,28 @@ three: Any = 3
 one: Any = 1.0
 
 
+def powers(x: Any, n: int, mode: str = "all") -> Any:
+    out = np.zeros(n)
+    for k in range(n):
+        out[k] = x**k
+    return out if mode == "all" else {"sum": np.sum(out)}
+
+
+def test_static_arguments_are_shared_by_all_lanes() -> None:
+    x = np.array([2.0, 3.0])
+    wanted = np.array([[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]])
+    for mapped in (vmap(powers, static_argnums=1), vmap(powers, (0, None), static_argnums=1)):
+        assert np.array_equal(mapped(x, 3), wanted)
+        assert np.array_equal(mapped(x, 2), wanted[:, :2])
+    named = vmap(powers, static_argnames=("n", "mode"))
+    assert np.array_equal(named(x, 3, mode="sum")["sum"], wanted.sum(1))
+    assert np.array_equal(named(x, n=3), wanted)
+    slopes = jacrev(vmap(powers, static_argnums=1))(x, 3)
+    assert np.array_equal(slopes[0, :, 0], [0.0, 1.0, 4.0]) and not slopes[0, :, 1].any()
+    with pytest.raises(ValueError, match="static_argnums has 7, but the signature is"):
+        vmap(powers, static_argnums=7)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

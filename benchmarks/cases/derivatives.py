@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,16 @@ def weibull(theta, x, t):
     return np.sum(theta[4] - np.log(scale) + (shape - 1) * np.log(z) - z**shape)
 
 
-def cart_pole(s, u):
+def cart_pole_of(np, s, u):
     """One step of a cart with a pole: position, angle and their velocities, pushed by a force."""
     sine, cosine = np.sin(s[1]), np.cos(s[1])
     a = (u[0] + 0.1 * sine * (0.5 * s[3] ** 2 + 9.81 * cosine)) / (1.0 + 0.1 * sine**2)
     b = (-u[0] * cosine - 0.05 * s[3] ** 2 * cosine * sine - 1.1 * 9.81 * sine) / (0.5 * (1.0 + 0.1 * sine**2))
-    return np.stack([s[0] + 0.02 * s[2], s[1] + 0.02 * s[3], s[2] + 0.02 * a, s[3] + 0.02 * b])
+    return [s[0] + 0.02 * s[2], s[1] + 0.02 * s[3], s[2] + 0.02 * a, s[3] + 0.02 * b]
+
+
+def cart_pole(s, u):
+    return np.stack(cart_pole_of(np, s, u))
 
 
 def blocks(s, u, p):
@@ -57,19 +62,65 @@ def blocks(s, u, p):
     return A, B, h
 
 
-def jax_cart_pole(jnp, s, u):
-    sine, cosine = jnp.sin(s[1]), jnp.cos(s[1])
-    a = (u[0] + 0.1 * sine * (0.5 * s[3] ** 2 + 9.81 * cosine)) / (1.0 + 0.1 * sine**2)
-    b = (-u[0] * cosine - 0.05 * s[3] ** 2 * cosine * sine - 1.1 * 9.81 * sine) / (0.5 * (1.0 + 0.1 * sine**2))
-    return jnp.stack([s[0] + 0.02 * s[2], s[1] + 0.02 * s[3], s[2] + 0.02 * a, s[3] + 0.02 * b])
-
-
 def jax_blocks(jax, s, u, p):
     def step(s, u):
-        return jax_cart_pole(jax.numpy, s, u)
+        return jax.numpy.stack(cart_pole_of(jax.numpy, s, u))
 
     A, B = jax.jacfwd(step, (0, 1))(s, u)
     return A, B, jax.hessian(lambda s, u: jax.numpy.dot(step(s, u), p), (0, 1))(s, u)
+
+
+def has_casadi() -> bool:
+    return bool(peers.wanted("CasADi") and peers.optional("casadi") and shutil.which("gcc"))
+
+
+COMPILED = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O2", "-march=native"]}}
+
+
+def casadi_banded(rows: int) -> Any:
+    """The entries of the residual's Jacobian, row by row: of the transpose, which CasADi keeps column by column."""
+    ca = peers.optional("casadi")
+    u = ca.SX.sym("u", rows)
+    change = ca.vertcat(0, u[2:] - 2 * u[1:-1] + u[:-2], 0)
+    jacobian = ca.jacobian(change + 0.1 * u * (1 - u) * (u - 0.3), u)
+    return ca.Function("banded", [u], [jacobian.T], COMPILED)
+
+
+def casadi_blocks() -> Any:
+    """Both Jacobians of a step and the Hessian along a costate, as dense matrices."""
+    ca = peers.optional("casadi")
+    s, u, p = ca.SX.sym("s", 4), ca.SX.sym("u", 1), ca.SX.sym("p", 4)
+    after = ca.vertcat(*cart_pole_of(ca, s, u))
+    both = ca.vertcat(s, u)
+    h = ca.hessian(ca.dot(after, p), both)[0]
+    return ca.Function("blocks", [s, u, p], [ca.densify(x) for x in (ca.jacobian(after, both).T, h)], COMPILED)
+
+
+def of_blocks(jacobians: np.ndarray, hessians: np.ndarray) -> Any:
+    """The blocks for state and force of every step."""
+    j, h = jacobians.reshape(-1, 4, 5), hessians.reshape(-1, 5, 5)
+    rows = [(h[:, at, :4], h[:, at, 4:]) for at in (slice(0, 4), slice(4, 5))]
+    return j[:, :, :4], j[:, :, 4:], tuple(rows)
+
+
+def by_casadi(function: Any, *given: np.ndarray, blocks: Any = lambda made: made) -> Callable[[], Any]:
+    """A way: a compiled function of CasADi that reads from arrays and writes the entries of its results to others.
+
+    `blocks` makes of these what is compared: views, made once.
+    """
+    made = [np.zeros(function.nnz_out(k)) for k in range(function.n_out())]
+    buffer, evaluate = function.buffer()
+    for k, x in enumerate(given):
+        buffer.set_arg(k, x.data)
+    for k, x in enumerate(made):
+        buffer.set_res(k, x.data)
+    views = blocks(*made)
+
+    def way(keep: Any = (function, buffer)) -> Any:
+        evaluate()
+        return views
+
+    return way
 
 
 def jax_weibull(jnp, theta, x, t):
@@ -95,6 +146,11 @@ def cases(size: str) -> Iterator[Case]:
         banded, f = jacobian(residual, sparse=True), jit(residual)
         six = {"pullback": lambda banded=banded, u=u: banded.values(u), "copying (6 residuals)": _times(6, f, u)}
         yield Case(f"banded Jacobian, {rows:,} rows", six, "µs", 1e6, (("copying (6 residuals)", 1.0),))
+        if rows <= 1_000 and has_casadi():
+            theirs = peers.lazily(lambda rows=rows, u=u: by_casadi(casadi_banded(rows), u))
+            ways = {"pullback": six["pullback"], "CasADi, compiled": theirs}
+            yield Case(f"banded Jacobian beside CasADi, {rows:,} rows", ways, "µs", 1e6,
+                       (("CasADi, compiled", 1 / 1.3),), agree=1e-10)  # fmt: skip
     x = np.random.default_rng(0).normal(size=10_000 if size != "tiny" else 500)
     arrow, slope = hessian(arrowhead, sparse=True), grad(arrowhead)
     ten = {"pullback": lambda: arrow.values(x), "copying (10 gradients)": _times(10, slope, x)}
@@ -128,7 +184,10 @@ def cases(size: str) -> Iterator[Case]:
     ways = {"pullback": lambda: steps(s, u, p)}
     if jax:
         ways["jax"] = peers.by_jax(jax.vmap(lambda s, u, p: jax_blocks(jax, s, u, p)), s, u, p)
-    yield Case(f"derivatives of an iLQR iteration, {n} steps", ways, "µs", 1e6, (("jax", 20.0),), agree=1e-10)
+    if has_casadi():
+        ways["CasADi, compiled"] = peers.lazily(lambda: by_casadi(casadi_blocks().map(n), s, u, p, blocks=of_blocks))
+    goals = (("jax", 20.0), ("CasADi, compiled", 2.0))
+    yield Case(f"derivatives of an iLQR iteration, {n} steps", ways, "µs", 1e6, goals)
 
     given = {name: rng.normal(size=3) for name in "abcd"}
     of_four = jacobian(of_a_dict)

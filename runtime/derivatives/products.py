@@ -251,7 +251,7 @@ def jvp(
     (0.0, 2.0)
     """
     statics = statics_of(function, static_argnums, static_argnames)
-    chosen = _moving("jvp", function, primals, tangents, argnums, statics)
+    chosen = moving_places("jvp", function, primals, tangents, argnums, statics)
     primals = tuple(primals)
     tensors = (primals, tangents if argnums is not None else tuple(tangents))
     if (made := with_tensors("jvp", function, tensors, _at(primals, chosen), None, (chosen, has_aux))) is not MISS:
@@ -261,7 +261,9 @@ def jvp(
     return (*made[0], made[1]) if has_aux else made
 
 
-def _moving(title: str, function: Any, primals: Any, tangents: Any, argnums: Any, statics: Statics) -> Argnums:
+def moving_places(
+    title: str, function: Any, primals: Any, tangents: Any, argnums: Any, statics: Statics
+) -> Argnums:
     """The arguments that change, checked against the tangents."""
     if not isinstance(primals, (tuple, list)):
         raise TypeError(f"{title} takes a tuple of primals, got {type(primals).__name__}")
@@ -283,5 +285,6 @@ def _spelled(x: Any) -> str:
 
 
 __all__ = [
-    "NONE", "Hvp", "Statics", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "pushed", "statics_of", "vjp",
+    "NONE", "Hvp", "Statics", "given_places", "gnvp", "hvp", "into", "jvp", "made_once", "moving_places", "pushed",
+    "statics_of", "vjp",
 ]

@@ -21,7 +21,7 @@ from ..compiled.chosen import EVERY, Argnums
 from ..compiled.derive import Jit
 from ..compiled.tracebacks import boundary
 from .derived import Derived, Site
-from .products import made_once
+from .products import NONE, Statics, made_once, moving_places, statics_of
 
 Value = Callable[[Any], Any]
 
@@ -37,9 +37,9 @@ class Coefficients(Derived):
         return Jit(self.title, opens=EVERY)
 
     @classmethod
-    def of(cls, function: Any, argnums: Argnums, has_aux: bool = False) -> Any:
+    def of(cls, function: Any, argnums: Argnums, has_aux: bool = False, statics: Statics = NONE) -> Any:
         """One for each function."""
-        return made_once(cls, function, argnums, has_aux)
+        return made_once(cls, function, argnums, has_aux, statics)
 
     body = staticmethod(lambda site, value, x, *last: _coefficients(site, value, x, last[0], False))
 
@@ -97,22 +97,40 @@ def _like(site: Site, x: Any, given: Any, count: int) -> list[Any]:
 
 
 @boundary
-def taylor(function: Callable[..., Any], x: Any, v: Any, order: int, has_aux: bool = False) -> tuple[Any, ...]:
+def taylor(
+    function: Callable[..., Any], x: Any, v: Any, order: int, has_aux: bool = False, *, argnums: Argnums | None = None,
+    static_argnums: Any = (), static_argnames: Any = (),
+) -> tuple[Any, ...]:
     """The Taylor coefficients of a function along a line: those of f(x + t v) in t, from the value on.
 
     x         the argument: a float, an array or containers of them
     v         the direction, like x
-    order     of the last coefficient: 1 or more
+    order     of the last coefficient: 0, the value alone, or more
     has_aux   f returns (value, aux), and taylor (coefficients, aux)
+    argnums   the arguments that change, for functions of several: x is then the tuple of all arguments, and v is like
+              those chosen: one, or a tuple
+    static_argnums, static_argnames
+              arguments whose values decide how the program looks; see `grad`. x is then the tuple of all arguments,
+              and v, without argnums, a tuple with a direction for each of the others
 
-    Coefficient k is the k-th derivative along v divided by k!, and is like what f returns.
+    Coefficient k is the k-th derivative along v divided by k!, and is like what f returns. ValueError for an order
+    below 0, TypeError where v is not like the arguments that change.
 
     >>> taylor(np.exp, 0.0, 1.0, 3)
     (1.0, 1.0, 0.5, 0.16666666666666666)
+    >>> taylor(lambda a, t: a * np.exp(t), (2.0, 0.0), 1.0, 2, argnums="t")
+    (2.0, 2.0, 1.0)
     """
-    if not isinstance(order, (int, np.integer)) or isinstance(order, bool) or order < 1:
-        raise ValueError(f"taylor: order is {order!r}, expected an int of 1 or more")
-    return Coefficients.of(function, 0, has_aux)(x, [v, *[None] * (int(order) - 1)])
+    if not isinstance(order, (int, np.integer)) or isinstance(order, bool) or order < 0:
+        raise ValueError(f"taylor: order is {order!r}, expected an int of 0 or more")
+    statics = statics_of(function, static_argnums, static_argnames)
+    along = [v, *[None] * (int(order) - 1)] if order else []
+    if argnums is None and statics == NONE:
+        return Coefficients.of(function, 0, has_aux)(x, along)
+    chosen = moving_places("taylor", function, x, v, argnums, statics)
+    if order and argnums is None:
+        along[0] = tuple(v)
+    return Coefficients.of(function, chosen, has_aux, statics)(*x, along)
 
 
 @boundary

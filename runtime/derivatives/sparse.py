@@ -22,10 +22,11 @@ from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import assemble, items_of
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, checked, split
-from ..compiled.derive import Gradient, Jit, like
+from ..compiled.derive import Gradient, Jit, like, value_of
 from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
+from ..transforms import grad
 from .compressed import CompressedHessian, CompressedJacobian, Other
 from .grouping import Products, entries, fewest, symmetric
 from .leaves import without_numbers
@@ -105,6 +106,18 @@ class Sparse(ByName):
     def products(self, *args: Any, **kwargs: Any) -> int:
         """How many products a call makes: the number of groups."""
         return sum(self._plan(args, kwargs).products.counts)
+
+    def __pullback_dense__(self, args: tuple[Any, ...]) -> tuple[Any, Argnums, tuple[Any, Any], Any, list[Any]]:
+        """What `check` compares: the function whose Jacobian it is, its argnums and static arguments, the csr_array of
+        all arguments and results together, and the shapes of the chosen arguments' leaves."""
+        value = value_of(self._function) if self._has_aux else self._function
+        if self._second:
+            value = grad(value, self._argnums, static_argnums=self._statics[0], static_argnames=self._statics[1])
+        plan, values, _ = self._made(args, {})
+        places = self._owner.places_of(self._argnums, args[0] if args else None, len(args), ())
+        leaves: list[Any] = []
+        tree.flatten(tree.opened(split(self._argnums, places, args, {})[0]), leaves)
+        return value, self._argnums, self._statics, _filled(plan.matrix, values), [np.shape(each) for each in leaves]
 
     def __pullback_parts__(self, name: str, example: tuple[Any, ...]) -> list[tuple[str, Any, Any]]:
         """What `build` makes of it: the entries as a function of the arguments, and the pattern of the example."""
