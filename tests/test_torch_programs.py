@@ -144,11 +144,11 @@ def test_pullback_stands_in_for_torch(tmp_path: Path) -> None:
         "    print(package.F is pullback.nn.functional, torch.ones(2).sum().item(), torch.nn is pullback.nn)\n"
         "print('torch' in sys.modules, package.torch.zeros(1).shape)\n"
         "pullback.as_torch()\nimport torch.utils.data\n"
-        "try: import torch.mtia\nexcept ImportError as error: print(error)"
+        "try: import torch.nowhere\nexcept ImportError as error: print(error)"
     )
     said = python(text, tmp_path).splitlines()
     assert said[:2] == ["True 2.0 True", "False torch.Size([1])"]
-    assert said[2] == "No module named 'torch.mtia': pullback stands in for torch, and has no 'pullback.mtia'"
+    assert said[2] == "No module named 'torch.nowhere': pullback stands in for torch, and has no 'pullback.nowhere'"
 
 
 def test_it_does_not_take_the_name_from_torch_itself(monkeypatch: pytest.MonkeyPatch) -> None:
