@@ -50,13 +50,15 @@ def each_element(
 
 def magnitude(x: np.ndarray) -> np.ndarray:
     """How far elements are moved in a direction whose coordinates are about 1: by their size, but by 1 at least."""
-    return np.maximum(1.0, np.abs(x))
+    return np.where(np.isfinite(x), np.maximum(1.0, np.abs(x)), 1.0)
 
 
 def complex_step(graph: Graph, inputs: list[np.ndarray], tangents: Tangents) -> float:
     env: dict[Any, np.ndarray] = dict(zip(graph.params, inputs, strict=True))
     for n, tangent in tangents.items():
-        env[graph.params[n]] = inputs[n] + 1j * STEP * tangent
+        moved = inputs[n].astype(complex)
+        moved.imag = STEP * tangent
+        env[graph.params[n]] = moved
     with np.errstate(all="ignore"):
         for op in graph.body:
             env.update(zip(op.results, _complex(op, [env[a] for a in op.args]), strict=True))
