@@ -6,7 +6,7 @@ being written there, so what does not change inside a loop is made before it.  N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -22,20 +22,20 @@ class _Values:
     """Value numbering by level: what an outer level made is known in all inner ones."""
 
     def __init__(self) -> None:
-        self.levels: list[dict[str, Reg]] = [{}]
+        self.levels: list[dict[Hashable, Reg]] = [{}]
         self.now = 0
 
-    def get(self, key: str) -> Reg | None:
+    def get(self, key: Hashable) -> Reg | None:
         for known in self.levels[: self.now + 1]:
             found = known.get(key)
             if found is not None:
                 return found
         return None
 
-    def __setitem__(self, key: str, value: Reg) -> None:
+    def __setitem__(self, key: Hashable, value: Reg) -> None:
         self.levels[self.now][key] = value
 
-    def pop(self, key: str, default: Any = None) -> Any:
+    def pop(self, key: Hashable, default: Any = None) -> Any:
         return self.levels[self.now].pop(key, default)
 
 
@@ -44,8 +44,9 @@ class LevelWriter(Writer):
 
     def __init__(self, fma: bool) -> None:
         super().__init__(fma)
-        self._numbered = _Values()
-        self._values = self._numbered  # type: ignore[assignment]
+        #: what is known by some key, a register each
+        self.numbered = _Values()
+        self._values = self.numbered  # type: ignore[assignment]
         #: memory on the stack, and what is to happen once where the function begins
         self.taken: list[str] = []
         #: per level: the pieces of its text, of which the last is open, and the block it is in
@@ -67,7 +68,7 @@ class LevelWriter(Writer):
     @contextmanager
     def forgotten(self) -> Iterator[None]:
         """What is made inside, at this level, is not known after: it stands in a block that may not run."""
-        level, levels = self.level, self._numbered.levels
+        level, levels = self.level, self.numbered.levels
         before = dict(levels[level])
         yield
         levels[level] = before
@@ -82,11 +83,11 @@ class LevelWriter(Writer):
 
     def hold(self, number: Variable | Buffer, value: Reg) -> None:
         """`value` is a number, or what a buffer of one element holds, as far as what is made here is known."""
-        self._numbered[f"held {id(number)}"] = value
+        self.numbered[f"held {id(number)}"] = value
 
     def held(self, number: Variable | Buffer) -> Reg | None:
         """The register of a number, or of what a buffer of one element holds; None if it is in none."""
-        return self._numbered.get(f"held {id(number)}")
+        return self.numbered.get(f"held {id(number)}")
 
     def at(self, level: int) -> AbstractContextManager[None]:
         """Write to `level`, an outer one."""
@@ -103,7 +104,7 @@ class LevelWriter(Writer):
 
     def _switch(self, level: int) -> None:
         self._blocks[self.level] = self.block
-        self.level = self._numbered.now = level
+        self.level = self.numbered.now = level
         self.lines, self.block = self._pieces[level][-1], self._blocks[level]
 
     def loop(
@@ -186,16 +187,16 @@ class LevelWriter(Writer):
         self._blocks[self.level] = self.block
         self._pieces.append([[]])
         self._blocks.append(head)
-        self._numbered.levels.append({})
-        self.level = self._numbered.now = self.depth
+        self.numbered.levels.append({})
+        self.level = self.numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], head
 
     def _leave(self) -> tuple[str, list[str]]:
         """End a level: the block it ended in, and its text."""
         latch, inside = self.block, [line for piece in self._pieces.pop() for line in piece]
         self._blocks.pop()
-        self._numbered.levels.pop()
-        self.level = self._numbered.now = self.depth
+        self.numbered.levels.pop()
+        self.level = self.numbered.now = self.depth
         self.lines, self.block = self._pieces[-1][-1], self._blocks[-1]
         return latch, inside
 

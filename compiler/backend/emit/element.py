@@ -25,6 +25,24 @@ def known(w: LevelWriter, variable: Variable) -> Reg:
     return held
 
 
+def _without_guards(top: Element) -> set[int]:
+    """The elements that `top` needs wherever its guards stand, by identity."""
+    free: set[int] = set()
+    stack = [top]
+    while stack:
+        e = stack.pop()
+        if id(e) in free:
+            continue
+        free.add(id(e))
+        if isinstance(e, Apply):
+            stack.extend(e.args)
+        elif isinstance(e, Load):
+            stack.extend(g for g, _ in e.gathered)
+        elif isinstance(e, Guarded):
+            stack.append(e.outside)
+    return free
+
+
 class Elements(Memory):
     """The values of a nest's elements, cell by cell."""
 
@@ -39,13 +57,15 @@ class Elements(Memory):
         self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not (s.add or s.over or s.gathered)}
         #: children come first, and what a nest stores before what it loads again
         self.axes_of: dict[int, frozenset[Axis]] = {}
+        each_axes: dict[frozenset[Axis], frozenset[Axis]] = {}
         self.counts: Counter[str] = Counter()
         for e in reachable(tops(nest)):
-            self.axes_of[id(e)] = self._own_axes(e)
+            axes = self._own_axes(e)
+            self.axes_of[id(e)] = each_axes.setdefault(axes, axes)
             if isinstance(e, Apply):
                 self.counts[e.spelling] += 1
         self.orders: dict[int, list[Element]] = {}
-        self._inside: dict[int, set[int]] = {}
+        self._wheres: dict[tuple[int, Cell], tuple[object, ...]] = {}
         self.guard_level = 0
         self.rows: Sequence[int] = (0,)
         self.blocks: dict[tuple[str, ...], list[Reg]] = {}
@@ -57,11 +77,13 @@ class Elements(Memory):
     def bind(self, axis: Axis, index: Reg, level: int) -> None:
         """`index`, made at `level`, is where `axis` stands now."""
         self.index[axis] = (index, level)
+        self._wheres.clear()
 
     def write_out(self, axis: Axis, step: int, level: int) -> None:
         """The loop over `axis` is written out, and stands at `step`."""
         self.written_out[axis] = step
         self.index[axis] = (self.w.number(step, "i64"), level)
+        self._wheres.clear()
 
     # ---- levels
 
@@ -95,59 +117,48 @@ class Elements(Memory):
         return max((self.index[a][1] for a in axes), default=self.row.base)
 
     def _order(self, e: Element) -> list[Element]:
-        if id(e) not in self.orders:
-            self.orders[id(e)] = reachable([e])
-        return self.orders[id(e)]
+        """What `e` is made of, children first, but what only a guard needs: that is made when the guard is."""
+        found = self.orders.get(id(e))
+        if found is None:
+            free = _without_guards(e)
+            found = self.orders[id(e)] = [each for each in reachable([e]) if id(each) in free and each is not e]
+        return found
 
     # ---- making elements
 
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
         """The value of `e`: a scalar if it is the same in every lane, else a vector."""
-        key = self._key(e, cell, guard)
-        found = self.w._values.get(key)
+        found = self.w.numbered.get(self._key(e, cell, guard))
         if found is not None:
             return found
-        for each in self._order(e) if guard is None else [e]:
-            if not self._below_guard(each, e):
-                self._once(each, cell, guard)
+        if guard is None:
+            for each in self._order(e):
+                self._once(each, cell, None)
         return self._once(e, cell, guard)
 
-    def _below_guard(self, each: Element, top: Element) -> bool:
-        return each is not top and id(each) in self.guarded_parts(top)
-
-    def guarded_parts(self, top: Element) -> set[int]:
-        """The elements below `top` that are reached only through a guard, made when the guard is."""
-        if id(top) not in self._inside:
-            free: set[int] = set()
-            stack = [top]
-            while stack:
-                e = stack.pop()
-                if id(e) in free:
-                    continue
-                free.add(id(e))
-                if isinstance(e, Apply):
-                    stack.extend(e.args)
-                elif isinstance(e, Load):
-                    stack.extend(g for g, _ in e.gathered)
-                elif isinstance(e, Guarded):
-                    stack.append(e.outside)
-            self._inside[id(top)] = {id(e) for e in self._order(top)} - free
-        return self._inside[id(top)]
-
-    def _key(self, e: Element, cell: Cell, guard: Reg | None) -> str:
+    def _key(self, e: Element, cell: Cell, guard: Reg | None) -> tuple[object, ...]:
         """A name for an element in a cell, which is another one in nests that walk the same axes in other ways."""
-        where, axes = "", self._axes(e)
-        if self.vector is not None and self.vector in axes:
-            where = f"{id(self.vector)} {self.index[self.vector][0].text} {cell.start} {cell.count} {self.width}"
-        if self.tile is not None and self.tile in axes:
-            where += f" row {id(self.tile)} {self.index[self.tile][0].text} {cell.row}"
+        axes = self.axes_of[id(e)]
+        where = self._wheres.get((id(axes), cell))
+        if where is None:
+            where = self._wheres[id(axes), cell] = self._where(axes, cell)
+        return (id(e), where) if guard is None else (id(e), where, guard.text)
+
+    def _where(self, axes: frozenset[Axis], cell: Cell) -> tuple[object, ...]:
+        """Where a cell stands on some axes."""
+        vector, tile = self.vector, self.tile
+        lanes = rows = steps = None
+        if vector is not None and vector in axes:
+            lanes = (id(vector), self.index[vector][0].text, cell.start, cell.count, self.width)
+        if tile is not None and tile in axes:
+            rows = (id(tile), self.index[tile][0].text, cell.row)
         if self.written_out:
-            where += "".join(sorted(f" {id(a)} {step}" for a, step in self.written_out.items() if a in axes))
-        return f"element {id(e)} {where} {guard.text if guard else ''}"
+            steps = frozenset((id(a), step) for a, step in self.written_out.items() if a in axes)
+        return lanes, rows, steps or None
 
     def _once(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:
         key = self._key(e, cell, guard)
-        found = self.w._values.get(key)
+        found = self.w.numbered.get(key)
         if found is None:
             level = self._level(self._axes(e))
             if guard is not None:
@@ -155,7 +166,7 @@ class Elements(Memory):
             with self.w.at(level):
                 found = self._make(e, cell, guard)
                 stamp(self.w.lines, found.text, e)
-                self.w._values[key] = found
+                self.w.numbered[key] = found
         return found
 
     def _make(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:

@@ -68,7 +68,7 @@ class Scalars:
             return self.w.number(e.value, e.dtype)
         if isinstance(e, Variable):
             return self.bound[e][0]
-        return self.w._values.get(f"number {id(e)}")
+        return self.w.numbered.get(f"number {id(e)}")
 
     def _new(self, e: Element) -> Reg:
         level = max((self.level(a) for a in _parts(e)), default=0)
@@ -77,7 +77,7 @@ class Scalars:
         with self.w.at(level):
             made = self._make(e)
             stamp(self.w.lines, made.text, e)
-            self.w._values[f"number {id(e)}"] = made
+            self.w.numbered[f"number {id(e)}"] = made
         self._level[e] = level
         return made
 
