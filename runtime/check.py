@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from .compiled.function import Function
 from .compiled.tracebacks import boundary
 from .compiled.variants import unguarded
 from .derivatives.blame import first_fault, forward, kinks
+from .derivatives.exact import NotExact, exact_differences
 from .derivatives.numeric import NotHolomorphic, central_differences, complex_step, each_element, magnitude
 
 
@@ -48,9 +49,28 @@ class Report:
     def __str__(self) -> str:
         kinks = f"; a kink: {', '.join(self.kinks)}" if self.kinks else ""
         if not self.elements:
-            return f"the gradient agrees with the {self.method} along a direction{kinks}"
+            return f"the gradient agrees with {_the(self.method)} along a direction{kinks}"
         worst = f"the worst, {self.where}, within {self.worst:.1e}"
-        return f"{self.elements} elements agree with the {self.method}; {worst}{kinks}"
+        return f"{self.elements} elements agree with {_the(self.method)}; {worst}{kinks}"
+
+
+METHODS: dict[str, Callable[..., float]] = {
+    "complex step": complex_step, "central differences": central_differences, "mpmath": exact_differences,
+}
+"""What a gradient is compared with.  Each takes a graph, its inputs and a direction."""
+
+
+class _How(NamedTuple):
+    """What `check` was told."""
+
+    rtol: float | None
+    atol: float | None
+    elements: int
+    method: str | None
+
+
+def _the(method: str | None) -> str:
+    return "mpmath" if method == "mpmath" else f"the {method}"
 
 
 @boundary
@@ -63,6 +83,7 @@ def check(
     rtol: float | None = None,
     atol: float | None = None,
     elements: int = 256,
+    method: str | None = None,
     static_argnums: Any = (),
     static_argnames: Any = (),
 ) -> Report:
@@ -79,6 +100,9 @@ def check(
                arguments whose values decide how the program looks; see `grad`
     rtol atol  an element may differ by atol + rtol * the larger of the two
     elements   of larger arrays, this many elements are compared, and the rest along one direction
+    method     "complex step", "central differences" or "mpmath": differences of the same graph in numbers of 60 digits,
+               which are exact, so that `ulps` is the gradient's own error; slow, and not for linear algebra or Fourier
+               transforms. None takes the first, or the second where that cannot be
 
     A sparse Jacobian or Hessian is compared at this point with numbers for the function that it is of, so that an entry
     which a pattern that was given misses is an error, wherever it is not zero. It has its own argnums, has_aux and
@@ -89,8 +113,11 @@ def check(
     """
     if order not in (1, 2):
         raise ValueError(f"check: order is {order}, expected 1 or 2")
+    if method not in (None, *METHODS):
+        raise ValueError(f"check: method is {method!r}, expected None or one of {', '.join(map(repr, METHODS))}")
+    how = _How(rtol, atol, elements, method)
     if hasattr(type(function), "__pullback_dense__"):
-        return _checked_sparse(function, args, rtol, atol, elements)
+        return _checked_sparse(function, args, how)
     function = value_of(function) if has_aux else function
     function, args, argnums = _without_statics(function, args, argnums, static_argnums, static_argnames)
     with_tensors("check", function, (), args)
@@ -99,19 +126,17 @@ def check(
     scalar, _ = _scalar(function, args, rng)
     slope = Function(scalar, Gradient("grad", places, has_aux=False, with_value=False))
     if order == 1:
-        return _checked(scalar, args, places, slope(*args), rtol, atol, elements)
+        return _checked(scalar, args, places, slope(*args), how)
     along = _random_like(rng, _interpreted(slope, args))
     along_and_slope = _named(lambda *a: (inner(first := slope(*a), along), first), function)
     second, first = Function(along_and_slope, Gradient("grad", places, has_aux=True, with_value=False))(*args)
     return _joined([
-        _checked(scalar, args, places, first, rtol, atol, elements),
-        _checked(value_of(along_and_slope), args, places, second, rtol, atol, elements),
+        _checked(scalar, args, places, first, how),
+        _checked(value_of(along_and_slope), args, places, second, how),
     ])
 
 
-def _checked_sparse(
-    sparse: Any, args: tuple[Any, ...], rtol: float | None, atol: float | None, elements: int
-) -> Report:
+def _checked_sparse(sparse: Any, args: tuple[Any, ...], how: _How) -> Report:
     """Compare the transposed product of a sparse derivative and a fixed cotangent with numbers."""
     function, argnums, statics, matrix, shapes = sparse.__pullback_dense__(args)
     function, args, argnums = _without_statics(function, args, argnums, *statics)
@@ -123,7 +148,7 @@ def _checked_sparse(
     parts = np.split(product, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
     made = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
     try:
-        return _checked(scalar, args, places, made, rtol, atol, elements)
+        return _checked(scalar, args, places, made, how)
     except AssertionError as error:
         said = f"this is a column of a sparse matrix of {matrix.nnz} entries, whose pattern may miss one there"
         raise AssertionError(f"{error}\n  {said}") from None
@@ -168,13 +193,7 @@ def _joined(reports: list[Report]) -> Report:
 
 
 def _checked(
-    scalar: Callable[..., Any],
-    args: tuple[Any, ...],
-    places: tuple[int, ...],
-    made: Any,
-    rtol: float | None,
-    atol: float | None,
-    elements: int,
+    scalar: Callable[..., Any], args: tuple[Any, ...], places: tuple[int, ...], made: Any, how: _How
 ) -> Report:
     """Compare the gradient of a function that returns a scalar with numbers, given that gradient."""
     leaves: list[Any] = []
@@ -184,15 +203,17 @@ def _checked(
     slopes: list[Any] = []
     tree.flatten(tree.opened(made), slopes)
     graph, inputs, wrt = _traced(scalar, args, places)
-    method, rule = _numeric(graph, inputs, wrt)
+    method, rule = (how.method, METHODS[how.method]) if how.method else _numeric(graph, inputs, wrt)
     creased = kinks(graph, inputs, wrt)
     try:
-        reference = [each_element(rule, graph, inputs, n, elements) for n in wrt]
-        report = _compare(method, labels, slopes, reference, rtol, atol)
+        reference = [each_element(rule, graph, inputs, n, how.elements) for n in wrt]
+        report = _compare(method, labels, slopes, reference, how)
         by: dict[str, Callable[[list[np.ndarray]], float]] = {"pushforward": partial(forward, graph, inputs, wrt)}
         if any(np.ma.is_masked(each) for each in reference):  # what was left out is seen along the direction
             by[method] = lambda tangents: rule(graph, inputs, dict(zip(wrt, tangents, strict=True)))
-        _along(by, [inputs[n] for n in wrt], slopes, rtol)
+        _along(by, [inputs[n] for n in wrt], slopes, how.rtol)
+    except (NotExact, NotHolomorphic) as error:
+        raise NotImplementedError(f"check: {_the(method)} has no meaning for {error}: leave method out") from None
     except AssertionError as error:
         fault = first_fault(graph, inputs, wrt)
         notes = [f"the first operation at fault: {fault}"] if fault else []
@@ -208,14 +229,14 @@ def _along(
     rng = np.random.default_rng(3)
     tangents = [rng.uniform(0.25, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape) * magnitude(x) for x in at]
     terms = [np.asarray(g, float) * t for g, t in zip(made, tangents, strict=True)]
-    by_reverse, scale = sum(np.sum(x) for x in terms), sum(np.sum(np.abs(x)) for x in terms)
+    by_reverse, scale = float(sum(np.sum(x) for x in terms)), sum(np.sum(np.abs(x)) for x in terms)
     for method, slope in by.items():
         close = (1e-5, 1e-7) if method.startswith("central") else (1e-7, 1e-10)
         relative = max(rtol or 0.0, *[COARSE.get(np.asarray(g).dtype, close)[0] for g in made])
         other = slope(tangents)
         finite = math.isfinite(by_reverse)
         if finite != math.isfinite(other) or (finite and abs(by_reverse - other) > relative * scale + close[1]):
-            raise AssertionError(f"along a direction the {method} gives {other!r}, the gradient {float(by_reverse)!r}")
+            raise AssertionError(f"along a direction {_the(method)} gives {other!r}, the gradient {by_reverse!r}")
 
 
 def _places(function: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None) -> tuple[int, ...]:
@@ -295,14 +316,14 @@ COARSE = {np.dtype(np.float16): (5e-2, 1e-2), np.dtype(np.float32): (1e-3, 1e-5)
 
 
 def _compare(
-    method: str, labels: list[str], made: list[Any], reference: list[Any], rtol: float | None, atol: float | None
+    method: str, labels: list[str], made: list[Any], reference: list[Any], how: _How
 ) -> Report:
     count, worst, where, ulps = 0, 0.0, labels[0] if labels else "", 0.0
     for label, got, want in zip(labels, made, reference, strict=True):
         got = np.asarray(got)
         close = COARSE.get(got.dtype) or ((1e-5, 1e-7) if method.startswith("central") else (1e-7, 1e-10))
-        relative = close[0] if rtol is None else rtol
-        absolute = close[1] if atol is None else atol
+        relative = close[0] if how.rtol is None else how.rtol
+        absolute = close[1] if how.atol is None else how.atol
         for place in np.ndindex(got.shape):
             if np.ma.is_masked(want[place]):
                 continue
@@ -310,10 +331,10 @@ def _compare(
             name = label + (f"[{', '.join(map(str, place))}]" if place else "")
             if not (math.isfinite(a) and math.isfinite(b)):
                 if a != b and not (math.isnan(a) and math.isnan(b)):
-                    raise AssertionError(f"the gradient for {name} is {a}, the {method} gives {b}")
+                    raise AssertionError(f"the gradient for {name} is {a}, {_the(method)} gives {b}")
             elif abs(a - b) > absolute + relative * max(abs(a), abs(b)):
                 apart = f"{abs(a - b):.3e} apart"
-                raise AssertionError(f"the gradient for {name} is {a!r}, the {method} gives {b!r}: {apart}")
+                raise AssertionError(f"the gradient for {name} is {a!r}, {_the(method)} gives {b!r}: {apart}")
             else:
                 away = abs(a - b) / max(abs(a), abs(b), 1e-300)
                 worst, where = (away, name) if away > worst else (worst, where)
