@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import pullback
 from pullback.compiler.frontend.errors import TraceError
+from pullback.runtime.transforms import jit
 from tests.fuzz.kinds import run
 from tests.fuzz.variants import SIGNATURES
 
@@ -61,3 +63,32 @@ def test_folds_of_nothing_begin_once(function: Any, x: np.ndarray) -> None:
 def test_options_that_are_refused(function: Any, x: np.ndarray, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         pullback.jit(function)(x)
+
+
+MASK = np.array([True, True, False])
+FOLDS: dict[str, tuple[Callable[[np.ndarray], Any], np.ndarray]] = {
+    "sum from a fraction": (lambda x: np.sum(x, initial=-1.7), np.array([1, 2, 4])),
+    "prod from a fraction": (lambda x: np.prod(x, initial=1.7), np.array([1, 2, 4], np.int32)),
+    "nanprod from a fraction": (lambda x: np.nanprod(x, initial=1.7), np.array([1, 2, 4])),
+    "max from a fraction": (lambda x: np.max(x, initial=4.9), np.array([1, 2, 4])),
+    "mean of some": (lambda x: np.mean(x, dtype=np.float32, where=MASK), np.array([1.0, 2.5, 4.0])),
+    "mean of some integers": (lambda x: np.mean(x, dtype=np.float32, where=MASK), np.array([1, 2, 4])),
+    "var of some": (lambda x: np.var(x, dtype=np.float32, where=MASK), np.array([1.0, 2.5, 4.0])),
+    "nanmean": (lambda x: np.nanmean(x, dtype=np.float32), np.array([1.0, np.nan, 4.0])),
+    "nanvar": (lambda x: np.nanvar(x, dtype=np.float32), np.array([1.0, np.nan, 4.0])),
+    "nanstd": (lambda x: np.nanstd(x, dtype=np.float64), np.array([1.0, np.nan, 4.0], np.float32)),
+    "mean of many halves": (lambda x: np.mean(x), np.ones(100_000, np.float16)),
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_folds_begin_and_end_in_the_dtype_of_the_result(name: str) -> None:
+    function, x = FOLDS[name]
+    made, want = np.asarray(jit(function)(x)), np.asarray(function(x))
+    assert made.dtype == want.dtype
+    np.testing.assert_allclose(made, want, rtol=1e-6)
+
+
+def test_no_fold_of_integers_begins_with_nan() -> None:
+    with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+        jit(lambda x: np.sum(x, initial=np.nan))(np.arange(3))

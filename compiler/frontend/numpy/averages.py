@@ -25,12 +25,12 @@ def as_float(count: Any) -> Any:
     return Array(number.tracing, cast(number.tracing, number.value, np.dtype(np.float64)), weak=True)
 
 
-def _count(x: Array, axis: Axis, mask: Any, keepdims: bool, less: Any = 0) -> Any:
-    """How many elements are folded, less degrees of freedom, but not below 0."""
+def _count(x: Array, axis: Axis, mask: Any, keepdims: bool, less: Any = 0, dtype: Any = None) -> Any:
+    """How many elements are folded, less degrees of freedom, but not below 0; in the dtype of what is divided by it."""
     if mask is True:
         many = product(x.shape[k] for k in axes_of(axis, x.ndim))
         return as_float(max(many - less, 0) if less else many)
-    kind = x.dtype if x.dtype.kind in "fc" else np.float64
+    kind = dtype or (x.dtype if x.dtype.kind in "fc" else np.float64)
     found = sum_(elementwise(np.logical_and, mask, np.ones(x.shape, bool)), axis, kind, keepdims)
     return elementwise(np.maximum, elementwise(np.subtract, found, less), 0) if less else found
 
@@ -42,8 +42,12 @@ def _divided(x: Array, dtype: Any) -> Any:
 @implements(np.mean)
 def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     _now, x = traced(a)
-    total = sum_(x, axis, _divided(x, dtype), keepdims, where=where)
-    made = elementwise(np.true_divide, total, _count(x, axis, where, keepdims))
+    half = dtype is None and x.dtype == np.float16  # whose sums soon overflow
+    total = sum_(x, axis, np.float32 if half else _divided(x, dtype), keepdims, where=where)
+    many = _count(x, axis, where, keepdims, dtype=total.dtype if total.dtype.kind in "fc" else None)
+    made = elementwise(np.true_divide, total, many)
+    if half:
+        return made.astype(np.float16)
     return made if dtype is None or np.dtype(dtype).kind in "fc" else made.astype(np.dtype(dtype))
 
 
@@ -65,7 +69,7 @@ def var(
     middle = _mean(x, axis, dtype, True, where=where) if mean is None else mean
     squares = elementwise(np.square, elementwise(np.subtract, x, middle))
     total = sum_(squares, axis, dtype, keepdims, where=where)
-    return elementwise(np.true_divide, total, _count(x, axis, where, keepdims, correction or ddof))
+    return elementwise(np.true_divide, total, _count(x, axis, where, keepdims, correction or ddof, total.dtype))
 
 
 _mean = mean

@@ -75,7 +75,11 @@ def only(x: Array, mask: Any, unit: Any) -> Array:
 
 
 def _begun(made: Array, join: np.ufunc, initial: Any) -> Array:
-    return made if initial is None else elementwise(join, made, initial).astype(made.dtype)
+    """What a fold gives that begins with a number, which is one of the result's dtype."""
+    if initial is None:
+        return made
+    first = initial.astype(made.dtype) if isinstance(initial, Array) else made.dtype.type(initial)
+    return elementwise(join, made, first).astype(made.dtype)
 
 
 @implements(np.sum)
