@@ -6,10 +6,8 @@ of built-in ones, from tracing to the text for LLVM. Loops would become regions,
 
 from __future__ import annotations
 
-import cProfile
 import functools
 import math
-import pstats
 import random
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +22,7 @@ from pullback.compiler.frontend.errors import TraceError
 from pullback.compiler.lowering.storage import _Arena
 from pullback.compiler.settings import settings
 from pullback.runtime.compiled import kernels
+from tests.work import calls_of
 
 MOST = 1.35
 """The exponent with which work may grow: 1.0 to 1.1 with vectors of 256 bits, up to 1.27 (a tree) with those of 512."""
@@ -124,13 +123,10 @@ def _work(family: Callable[[int], Made], n: int) -> tuple[int, int]:
     """(operations, calls of functions) of compiling a gradient."""
     f, x = family(n)
     g: Any = grad(f)
-    profile = cProfile.Profile()
     with settings.override(cache=False):
-        profile.enable()
-        g.ir("llvm", x)
-        profile.disable()
+        work = calls_of(lambda: g.ir("llvm", x))
     operations = size(g.compiled(g.flatten((x,), {})[0]).graph)
-    return operations, sum(calls for _, calls, *_ in pstats.Stats(profile).stats.values())  # type: ignore[attr-defined]
+    return operations, work
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -1,6 +1,6 @@
 """Long lists of operations on single numbers: right, in pieces, and compiled in a time that grows as they do."""
 
-import time
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.lines import PIECE, lines
 from pullback.compiler.lowering.show import show_program
 from pullback.compiler.settings import settings
+from tests.work import calls_of
 
 
 @pytest.fixture(autouse=True)
@@ -121,15 +122,15 @@ def test_checked_reads_are_left_to_nests():
         f(np.arange(3.0), 3)
 
 
-def seconds(count):
-    slope = grad(unrolled(count))
-    start = time.thread_time()
-    slope(0.3, -0.8)
-    return time.thread_time() - start
+def test_the_work_grows_as_the_number_of_operations():
+    """Before LLVM in calls of functions; in LLVM, whose passes are quadratic in a function, no function grows."""
 
+    def work(count):
+        texts = []
+        calls = calls_of(lambda: texts.append(grad(unrolled(count)).ir("llvm", 0.3, -0.8)))
+        return calls, max(body.count("\n") for body in re.findall(r"^define .*?^}", texts[0], re.M | re.S))
 
-def test_the_time_grows_as_the_number_of_operations():
-    seconds(500)
-    small = min(seconds(1000) for _ in range(3))
-    large = min(seconds(4000) for _ in range(3))
-    assert large < 6 * small, (small, large)
+    work(500)
+    (calls, longest), (more, still) = work(1000), work(4000)
+    assert more < 5 * calls, (calls, more)
+    assert still < 1.5 * longest, (longest, still)

@@ -47,7 +47,7 @@ for name, (f, args) in calls.items():
     want = f(*args)
     whole = time.perf_counter() - start
     waits = []
-    for _ in range(8):
+    for _ in range(24):
         sent = []
         def send():
             time.sleep(whole / 4)

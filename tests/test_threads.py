@@ -335,7 +335,7 @@ def test_a_long_region_hears_of_an_interrupt_in_time(count, name, chunks, wait):
             assert child.wait(20) == 0
         finally:
             child.kill()
-    assert statistics.median(late) < 100e6
+    assert statistics.median(late) < 500e6  # of 200 s that the longer one takes
 
 
 def after(seconds: float) -> None:

@@ -301,7 +301,7 @@ def test_ten_thousand_damaged_files() -> None:
                 data = archive(changed(stream, draw), *arrays)
             else:
                 data = changed(whole if kind == 2 else before, draw)
-            start = time.perf_counter()
+            start = time.thread_time()
             try:
                 loaded(data)
                 read += 1
@@ -309,5 +309,5 @@ def test_ten_thousand_damaged_files() -> None:
                 assert "cannot be read: " in str(error), error
             except EOFError:
                 assert not data
-            slowest = max(slowest, time.perf_counter() - start)
+            slowest = max(slowest, time.thread_time() - start)
     assert 100 < read < 5000 and slowest < 2.0

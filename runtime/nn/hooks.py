@@ -17,7 +17,8 @@ from ..tensor.value.core import Core, requires
 class Hooks:
     """The hooks of one module, each table in the order of running.
 
-    before, after    of forward: pairs of a function and whether it is given keyword arguments
+    before, after    of forward
+    with_kwargs      numbers of hooks of these two that are given keyword arguments
     always           numbers of hooks in `after` that run though forward failed
     entering         functions of the gradients of the results, before backward passes through
     leaving          functions of the gradients of the inputs and the results, after it
@@ -26,8 +27,9 @@ class Hooks:
     """
 
     def __init__(self) -> None:
-        self.before: dict[int, tuple[Hook, bool]] = {}
-        self.after: dict[int, tuple[Hook, bool]] = {}
+        self.before: Table = {}
+        self.after: Table = {}
+        self.with_kwargs: set[int] = set()
         self.always: set[int] = set()
         self.entering: Table = {}
         self.leaving: Table = {}
@@ -45,7 +47,7 @@ class Hooks:
         """`module(*args, **kwargs)` with the hooks."""
         done: set[int] = set()
         result = None
-        after = {**EVERY.after, **self.after}
+        after, with_kwargs = {**EVERY.after, **self.after}, self.with_kwargs | EVERY.with_kwargs
         entering, leaving = {**EVERY.entering, **self.entering}, {**EVERY.leaving, **self.leaving}
         try:
             args, kwargs = self._before(module, args, kwargs)
@@ -53,25 +55,26 @@ class Hooks:
             if backward is not None:
                 args = backward.enter(args)
             result = module.forward(*args, **kwargs)
-            for number, (hook, with_kwargs) in after.items():
+            for number, hook in after.items():
                 done.add(number)
-                made = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+                made = hook(module, args, kwargs, result) if number in with_kwargs else hook(module, args, result)
                 result = result if made is None else made
             return result if backward is None else backward.leave(result)
         except Exception:
-            for number, (hook, with_kwargs) in after.items():
+            for number, hook in after.items():
                 if number in self.always | EVERY.always and number not in done:
-                    hook(*((module, args, kwargs, result) if with_kwargs else (module, args, result)))
+                    hook(*((module, args, kwargs, result) if number in with_kwargs else (module, args, result)))
             raise
 
     def _before(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for hook, with_kwargs in (*EVERY.before.values(), *self.before.values()):
-            made = hook(module, args, kwargs) if with_kwargs else hook(module, args)
+        named = self.with_kwargs | EVERY.with_kwargs
+        for number, hook in (*EVERY.before.items(), *self.before.items()):
+            made = hook(module, args, kwargs) if number in named else hook(module, args)
             if made is None:
                 continue
-            if not with_kwargs:
+            if number not in named:
                 args = made if isinstance(made, tuple) else (made,)
             elif isinstance(made, tuple) and len(made) == 2:
                 args, kwargs = made
@@ -103,12 +106,10 @@ class Attached(MutableMapping[int, Any]):
         return iter(list(self._held()))
 
     def __getitem__(self, number: int) -> Any:
-        held = self._held()[number]
-        return held[0] if isinstance(held, tuple) else held
+        return self._held()[number]
 
     def __setitem__(self, number: int, hook: Any) -> None:
-        paired = self._table in ("before", "after")
-        getattr(self._module._hooked(), self._table)[number] = (hook, False) if paired else hook
+        getattr(self._module._hooked(), self._table)[number] = hook
 
     def __delitem__(self, number: int) -> None:
         del self._held()[number]
@@ -162,16 +163,22 @@ class Hookable(ModuleBase):
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns, if anything, replaces the arguments."""
-        return attach(self._hooked().before, (hook, with_kwargs), prepend)
+        return self._attached("before", hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, result)` after forward; what it returns, if anything, replaces the result."""
-        hooks = self._hooked()
-        handle = attach(hooks.after, (hook, with_kwargs), prepend)
+        handle = self._attached("after", hook, prepend, with_kwargs)
         if always_call:
-            hooks.always.add(handle.id)
+            self._hooked().always.add(handle.id)
+        return handle
+
+    def _attached(self, table: str, hook: Hook, prepend: bool, with_kwargs: bool) -> RemovableHandle:
+        hooks = self._hooked()
+        handle = attach(getattr(hooks, table), hook, prepend)
+        if with_kwargs:
+            hooks.with_kwargs.add(handle.id)
         return handle
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -181,6 +188,7 @@ class Hookable(ModuleBase):
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after it; what it returns replaces grad_input."""
         return attach(self._hooked().leaving, hook, prepend)
+
 
 _DICT: Any = vars(Hookable)["__dict__"]
 
@@ -195,7 +203,6 @@ def set_attributes(module: Any, attributes: dict[str, Any]) -> None:
     _DICT.__set__(module, attributes)
 
 
-
 def _of_all(table: dict[int, Any], hook: Any) -> RemovableHandle:
     """From now on modules without hooks of their own look at those of all."""
     Hookable._hooks = EVERY_ONE
@@ -208,14 +215,16 @@ EVERY_ONE = Hooks()
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, args)` before every module's forward."""
-    return _of_all(EVERY.before, (hook, False))
+    return _of_all(EVERY.before, hook)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call `hook(module, args, result)` after every module's forward."""
-    handle = _of_all(EVERY.after, (hook, with_kwargs))
+    handle = _of_all(EVERY.after, hook)
+    if with_kwargs:
+        EVERY.with_kwargs.add(handle.id)
     if always_call:
         EVERY.always.add(handle.id)
     return handle

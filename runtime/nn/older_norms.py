@@ -134,13 +134,13 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
 
 
 def _refuse_two(module: Module, name: str, kind: type, called: str) -> None:
-    if any(isinstance(hook, kind) and hook.name == name for hook, _ in module._hooked().before.values()):
+    if any(isinstance(hook, kind) and hook.name == name for hook in module._hooked().before.values()):
         raise RuntimeError(f"Cannot register two {called} hooks on the same parameter {name}")
 
 
 def _removed(module: Any, name: str, kind: type, called: str) -> Any:
     before = module._hooked().before
-    for k, (hook, _) in before.items():
+    for k, hook in before.items():
         if isinstance(hook, kind) and hook.name == name:
             hook.remove(module)
             del before[k]
