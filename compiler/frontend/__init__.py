@@ -26,8 +26,6 @@ from .numpy import (
     arranging,
     averages,
     choices,
-    complex_functions,
-    complexes,
     convolutions,
     creation,
     differences,
@@ -49,13 +47,15 @@ from .numpy import (
     ufuncs,
     writing,
 )
-from .numpy.matrices import complex_linalg, norms
+from .numpy.complex import complexes, functions, linalg
+from .numpy.complex import ordering as complex_ordering
+from .numpy.matrices import norms
 from .numpy.scipy import multivariate, sampled, scipy_factors, scipy_functions, scipy_linalg, sparse, special, stats
 from .patched import made, replaced, unasked
 
 __all__ = [
-    "arithmetic", "arranging", "averages", "choices", "complex_functions", "complex_linalg", "complexes",
-    "convolutions", "creation", "differences", "floats", "histograms", "indexing", "made", "methods",
+    "arithmetic", "arranging", "averages", "choices", "complex_ordering", "complexes", "convolutions",
+    "creation", "differences", "floats", "functions", "histograms", "indexing", "linalg", "made", "methods",
     "multivariate", "nans", "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles",
     "reductions", "replaced", "sampled", "scipy_factors", "scipy_functions", "scipy_linalg", "sets", "shaping",
     "sparse", "special", "stats", "transforms", "ufuncs", "unasked", "writing",

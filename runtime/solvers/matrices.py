@@ -14,7 +14,7 @@ import numpy as np
 
 from ...compiler.frontend import region as R
 from ...compiler.frontend.array import unknown
-from ...compiler.frontend.numpy.complexes import ANY
+from ...compiler.frontend.numpy.complex.complexes import ANY
 from ...compiler.frontend.numpy.matrices.linalg import as_float, holds
 from ...compiler.frontend.numpy.reductions import traced
 from ...compiler.frontend.numpy.scipy.scipy_functions import given

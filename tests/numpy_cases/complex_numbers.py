@@ -142,4 +142,30 @@ SPECIAL = [
     Case("scipy.special.wofz", lambda x: special.wofz(x), (X,), f32=False, rtol=1e-10),
 ]
 
-CASES = [*ELEMENTARY, *FOLDS, *FOURIER, *MATRICES, *SPECIAL]
+MASK = np.array([[True, False, True, False], [False, True, True, False], [True, True, False, True]])
+ORDER = [
+    Case("np.maximum of complex", _of(lambda z: [np.maximum(z, z * 1j), np.minimum(z, z.real - 1j)]), (X, Y)),
+    Case("np.fmax of complex", lambda x, y: [np.fmax(x + 1j * y, y - 1j), np.fmin(x + 1j, x + 1j * y)], (X, Y)),
+    Case("np.less of complex", lambda x, y: [f(x + 1j * y, np.round(x) - 1j * y) for f in
+         (np.less, np.less_equal, np.greater, np.greater_equal)], (X, Y), 0),
+    Case("np.logical_and of complex", lambda x, y: [f(x + 1j * y, np.round(x) - 0j) for f in
+         (np.logical_and, np.logical_or, np.logical_xor)] + [np.logical_not(1j * np.round(x))], (X, Y), 0),
+    Case("np.max of complex", _of(lambda z: [np.max(z, 0), z.min(1, keepdims=True), np.max(np.round(z))]), (A, B)),
+    Case("np.max of some complex", _of(lambda z: np.max(z, 1, initial=-9j, where=MASK)), (A, B)),
+    Case("np.maximum.reduce of complex", _of(lambda z: np.maximum.reduce(z, 1)), (A, B)),
+    Case("np.nanmin of complex", _of(lambda z: np.nanmin(np.where(MASK, z, np.nan), 1)), (A, B)),
+    Case("np.argmax of complex", _of(lambda z: [np.argmax(z), np.argmin(z, 1, keepdims=True)]), (A, B), 0),
+    Case("np.nanargmax of complex", _of(lambda z: np.nanargmax(np.where(MASK, z, np.nan), 1)), (A, B), 0),
+    Case("np.ptp of complex", _of(lambda z: np.ptp(z, 1)), (A, B)),
+    Case("np.clip of complex", _of(lambda z: np.clip(z, -0.5 + 1j, 0.5 - 1j)), (A, B)),
+    Case("np.median of complex", _of(lambda z: [np.median(z, 1), np.median(z, 0, keepdims=True)]), (A, B)),
+    Case("np.nanmedian of complex", _of(lambda z: np.nanmedian(np.where(MASK, z, np.nan), 1)), (A, B)),
+    Case("np.isin of complex", _of(lambda z: np.isin(np.round(z), [0j, 1, -1j, 1 + 1j])), (A, B), 0),
+    Case("np.searchsorted of complex", _of(lambda z: np.searchsorted(np.sort(z[0]), z)), (A, B), 0),
+    Case("np.interp of complex", _of(lambda z: np.interp([0.3, 4.2, 9.0], np.arange(6.0), z, right=2j)), (X, Y)),
+    Case("np.cov of complex", _of(lambda z: [np.cov(z), np.cov(z, aweights=[1.0, 2.0, 0.5, 1.0])]), (A, B)),
+    Case("np.corrcoef of complex", _of(np.corrcoef), (A, B), rtol=1e-10),
+    Case("np.nanvar of complex", _of(lambda z: np.nanvar(np.where(MASK, z, np.nan), 1, ddof=0.5)), (A, B)),
+]
+
+CASES = [*ELEMENTARY, *FOLDS, *ORDER, *FOURIER, *MATRICES, *SPECIAL]

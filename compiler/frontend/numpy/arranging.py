@@ -53,6 +53,8 @@ def _shifted(x: Any, axes: Any, sign: int) -> Array:
     """Rolled along axes by half their length: up, or down where the sign is negative."""
     _now, y = _source(x)
     places = range(y.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    if y.ndim == 0:
+        raise ValueError("an array of no dimensions has no frequencies to shift")
     lengths = [y.shape[normal_axis(k, y.ndim)] for k in places]
     return roll(y, tuple(n // 2 if sign > 0 else -(n // 2) for n in lengths), tuple(places))
 

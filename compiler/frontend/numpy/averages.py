@@ -11,6 +11,7 @@ from ..errors import TraceValueError, message
 from ..promotion import as_operand, cast, conform, measured, shape_of
 from ..sizes import Length, product
 from ..tracing import user_line
+from .complex.complexes import ANY, joined
 from .ordering import holds
 from .reductions import Axis, axes_of, root, sum_, traced
 from .shaping import concatenate, reshape, transpose
@@ -90,6 +91,8 @@ def average(
     now, x = traced(a)
     if weights is None:
         made = mean(x, axis, None, keepdims)
+        if made.size == 0:
+            raise ZeroDivisionError("division by zero")
         count = Array(now, conform(now, _count(x, axis, True, keepdims), made.dtype, made.shape))
         return (made, count) if returned else made
     _now, w = traced(weights)
@@ -156,13 +159,16 @@ def cov(
     rows = [_as_rows(p, rowvar, kind) for p in parts]
     x = rows[0] if y is None else concatenate(rows, 0)
     free = (0 if bias else 1) if ddof is None else int(ddof)
+    if x.shape[0] == 0:
+        return traced(np.zeros((0, 0)))[1]
     f, a = (_checked_weights(n, w, x.shape[1]) for n, w in (("fweights", fweights), ("aweights", aweights)))
     w = f if a is None else a if f is None else f * a
     middle, total = average(x, 1, w, True)
     total = float(x.shape[1]) if w is None else total[0]
     count = total - free if a is None or free == 0 else total - free * (w * a).sum() / total
     away = x - middle[:, None]
-    made = away @ transpose(away if w is None else (away * w).astype(kind))
+    other = transpose(away if w is None else (away * w).astype(kind))
+    made = away @ (elementwise(np.conjugate, other) if kind.kind == "c" else other)
     count = elementwise(np.maximum, count, 0) if isinstance(count, Array) else max(count, 0.0)
     made = elementwise(np.true_divide, made, count).astype(kind)
     return reshape(made, tuple(n for n in made.shape if n != 1))
@@ -173,8 +179,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     made = cov(x, y, rowvar, dtype=dtype)
     if made.ndim == 0:
         return made / made
-    size = np.sqrt(np.diagonal(made))
-    return clip(made / size[:, None] / size[None, :], -1, 1)
+    size = np.sqrt(np.real(np.diagonal(made)))
+    made = made / size[:, None] / size[None, :]
+    return joined(*(clip(part, -1, 1) for part in made.parts)) if made.type.is_complex else clip(made, -1, 1)
 
+
+ANY.update((np.cov, np.corrcoef))
 
 __all__ = ["average", "cov", "mean", "std", "var"]

@@ -259,13 +259,19 @@ def _checked(now: Tracing, value: Any, axis: int, size: Any) -> Any:
 
 @implements(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
-    if mode != "raise":
-        raise _refused(f"np.take with mode={mode!r} is not supported", a, "clip the indices first")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     _now, x = _source(a)
     if axis is None:
         x, axis = reshape(x, -1), 0
-    key = indices if isinstance(indices, Array) else np.asarray(indices)
-    return get(x, (*[ALL] * normal_axis(axis, x.ndim), key))
+    place = normal_axis(axis, x.ndim)
+    key: Any = indices if isinstance(indices, Array) else np.asarray(indices)
+    if mode != "raise" and key.size:
+        n = x.shape[place]
+        if n == 0:
+            raise IndexError("cannot do a non-empty take from an empty axes.")
+        key = np.mod(key, n) if mode == "wrap" else np.minimum(np.maximum(key, 0), n - 1)
+    return get(x, (*[ALL] * place, key))
 
 
 @implements(np.take_along_axis)

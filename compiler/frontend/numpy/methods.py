@@ -185,7 +185,7 @@ def _fold(now: Tracing, ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdi
         return Array(now, keep(now, made.value, x, axes, keepdims))
     if name in _FOLDS:
         return _FOLDS[name](x, axes, x.dtype, keepdims)
-    if name in _SAME:
+    if name in _SAME and not (x.type.is_complex and name in ("maximum", "minimum")):
         return _SAME[name](x, axes, keepdims)
     rest = [k for k in range(x.ndim) if k not in axes]
     count = product(x.shape[k] for k in axes).__index__()

@@ -84,21 +84,28 @@ def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = Fa
     return mean(x, axis, dtype, keepdims, where=where if bad is None else _both(bad, where))
 
 
-@implements(np.nanvar)
-def nanvar(
-    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
-    mean: Any = None, correction: Any = None,
-) -> Array:  # fmt: skip
-    _now, x = traced(a)
-    _stays_inexact(x, dtype)
-    bad = _missing(x)
-    good = where if bad is None else _both(bad, where)
-    made = var(x, axis, dtype, ddof, keepdims, where=good, mean=mean, correction=correction)
-    less = correction or ddof
-    if bad is None or not less:
-        return made
-    enough = elementwise(np.greater, sum_(good, axis, None, keepdims), less)
-    return chosen(enough, made, np.nan)
+def spread(var: Callable[..., Array]) -> Callable[..., Array]:
+    """np.nanvar by np.var."""
+
+    def nanvar(
+        a: Any, axis: Axis = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
+        mean: Any = None, correction: Any = None,
+    ) -> Array:  # fmt: skip
+        _now, x = traced(a)
+        _stays_inexact(x, dtype)
+        bad = _missing(x)
+        good = where if bad is None else _both(bad, where)
+        made = var(x, axis, dtype, ddof, keepdims, where=good, mean=mean, correction=correction)
+        less = correction or ddof
+        if bad is None or not less:
+            return made
+        enough = elementwise(np.greater, sum_(good, axis, None, keepdims), less)
+        return chosen(enough, made, np.nan)
+
+    return nanvar
+
+
+nanvar = implements(np.nanvar)(spread(var))
 
 
 @implements(np.nanstd)
@@ -111,7 +118,9 @@ def nanstd(
     )
 
 
-def _extremum(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
+def extremum(fold: Callable[..., Array], other: complex) -> Callable[..., Array]:
+    """np.nanmax by np.max, or np.nanmin by np.min; `other` stands for what is NaN."""
+
     def function(
         a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Array:
@@ -127,11 +136,13 @@ def _extremum(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
     return function
 
 
-implements(np.nanmax)(_extremum(amax, -math.inf))
-implements(np.nanmin)(_extremum(amin, math.inf))
+implements(np.nanmax)(extremum(amax, -math.inf))
+implements(np.nanmin)(extremum(amin, math.inf))
 
 
-def _argument(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
+def place_of_extremum(fold: Callable[..., Array], other: complex) -> Callable[..., Array]:
+    """np.nanargmax by np.argmax, or np.nanargmin by np.argmin."""
+
     def function(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Array:
         _now, x = traced(a)
         bad = _missing(x)
@@ -143,7 +154,7 @@ def _argument(fold: Callable[..., Array], other: float) -> Callable[..., Array]:
     return function
 
 
-implements(np.nanargmax)(_argument(argmax, -math.inf))
-implements(np.nanargmin)(_argument(argmin, math.inf))
+implements(np.nanargmax)(place_of_extremum(argmax, -math.inf))
+implements(np.nanargmin)(place_of_extremum(argmin, math.inf))
 
-__all__ = ["nanmean", "nanstd", "nanvar"]
+__all__ = ["extremum", "nanmean", "nanstd", "nanvar", "place_of_extremum", "spread"]

@@ -18,6 +18,7 @@ from ..promotion import cast, conform
 from ..sizes import product
 from ..tracing import user_line
 from .averages import mean
+from .nans import nanmean
 from .ordering import along, found, holds, in_order, order_of, parted
 from .reductions import Axis, axes_of, sum_, traced
 from .shaping import broadcast_to, moveaxis, transpose
@@ -159,6 +160,8 @@ def _quantile(name: str, top: int, skips: bool) -> Callable[..., Any]:
         _check_method(method, weights)
         rows, shape, axes = rows_of(a, axis)
         asked, weak = _ask(name, q, rows, top), type(q) in (int, float) or (isinstance(q, Array) and q.weak)
+        if skips and 0 in shape:
+            return nanmean(a, axis, keepdims=keepdims)
         if rows.shape[-1] == 0:
             fix = "check the size before, or append an element"
             raise TraceValueError(message(f"a quantile of no elements: the shape is {shape}", user_line(), fix))

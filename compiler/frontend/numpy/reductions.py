@@ -259,11 +259,13 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     now, x = traced(a)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return x
     if x.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     place = normal_axis(axis, x.ndim)
     front = [slice(None)] * place
-    if n and (prepend is not None or append is not None):
+    if prepend is not None or append is not None:
         x = _longer(now, [prepend, x, append], x, place)
     for _ in range(n):
         later, earlier = x[(*front, slice(1, None))], x[(*front, slice(None, -1))]

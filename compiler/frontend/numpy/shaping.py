@@ -252,9 +252,12 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     if not isinstance(repeats, (int, np.integer)):
         counts = np.broadcast_to(np.asarray(repeats), x.shape[place])
         return x[(*[slice(None)] * place, np.repeat(np.arange(x.shape[place]), counts))]
-    wide = (*x.shape[: place + 1], int(repeats), *x.shape[place + 1 :])
+    if repeats < 0 and x.shape[place] != 0:
+        raise ValueError("repeats may not contain negative values.")
+    repeats = max(int(repeats), 0)
+    wide = (*x.shape[: place + 1], repeats, *x.shape[place + 1 :])
     made = broadcast_to(expand_dims(x, place + 1), wide)
-    return reshape(made, (*x.shape[:place], x.shape[place] * int(repeats), *x.shape[place + 1 :])).copy()
+    return reshape(made, (*x.shape[:place], x.shape[place] * repeats, *x.shape[place + 1 :])).copy()
 
 
 @implements(np.split)

@@ -19,7 +19,7 @@ from ..array import Array, implements
 from ..errors import TraceError, message
 from ..promotion import conform
 from ..tracing import user_line
-from .complexes import ANY, paired, whole_of
+from .complex.complexes import ANY, paired, whole_of
 from .reductions import normal_axis, traced
 
 Axes = tuple[int, ...]

@@ -303,7 +303,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Array:
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low, high = _bound(a, a_min if min is None else min, 0), _bound(a, a_max if max is None else max, 1)
     made = a if low is None else elementwise(np.maximum, a, low)
-    return made if high is None else elementwise(np.minimum, made, high)
+    made = made if high is None else elementwise(np.minimum, made, high)
+    return elementwise(np.positive, a) if made is a else made
 
 
 def _bound(a: Any, bound: Any, side: int) -> Any:

@@ -131,7 +131,15 @@ def _pow(m: Any, x: Any, y: Any) -> Pair:
     x, y = m.both(x, y)
     nothing, base = _is_zero(y), _is_zero(x)
     made = _exp(m, y * _log(m, m.select(base, m.pair(1.0, x), x)))
-    return m.select(nothing, 1.0, m.select(base, 0.0, made))
+    return m.select(nothing, 1.0, m.select(base, _of_zero(m, y), made))
+
+
+def _of_zero(m: Any, y: Pair) -> Any:
+    """0 to the power of y, which is not 0: it vanishes where the real part of y is positive."""
+    lost = complex(math.nan, math.nan)
+    if isinstance(y.re, (int, float)):
+        return 0.0 if y.re > 0 else lost
+    return m.select(m.real.lt(0.0, y.re), m.pair(0.0, y), m.pair(lost, y))
 
 
 def _log1p(m: Any, z: Pair) -> Pair:

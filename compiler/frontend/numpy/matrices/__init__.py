@@ -1,1 +1,1 @@
-"""np.linalg on traced arrays: solutions, factors, norms; of real and of complex matrices."""
+"""np.linalg on traced arrays: solutions, factors, norms."""

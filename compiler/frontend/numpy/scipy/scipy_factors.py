@@ -14,8 +14,8 @@ from ...array import Array
 from ...errors import TraceValueError, message
 from ...patched.recoded import recode
 from ...tracing import user_line
-from ..complexes import ANY, imag, real
-from ..matrices.complex_linalg import adjoint, embedded, left_half
+from ..complex.complexes import ANY, imag, real
+from ..complex.linalg import adjoint, embedded, left_half
 from ..matrices.linalg import emitted, matrices
 from ..products import matmul
 from ..shaping import concatenate

@@ -19,8 +19,8 @@ from ...array import FUNCTIONS, Array, unknown
 from ...errors import TraceValueError, message
 from ...patched.recoded import recode
 from ...tracing import user_line
-from ..complexes import ANY, joined
-from ..matrices.complex_linalg import adjoint, hermitian_of, paired, unpaired
+from ..complex.complexes import ANY, joined
+from ..complex.linalg import adjoint, hermitian_of, paired, unpaired
 from ..matrices.linalg import alike, as_float, default_rtol, emitted, holds, matrices, mirrored, turned
 from ..products import matmul
 from ..reductions import traced
@@ -200,7 +200,13 @@ def lstsq(
 
 
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Array:
-    return BY_PROTOCOL.norm(a, ord, axis, keepdims)
+    """What SciPy has of BLAS and LAPACK is a float of Python, in double precision."""
+    made, x = BY_PROTOCOL.norm(a, ord, axis, keepdims), traced(a)[1]
+    is_length = x.ndim == 1 and ord in (None, 2)
+    is_sum = x.ndim == 2 and ord in (1, np.inf) and min(x.shape) > 1
+    if not (is_length or is_sum) or axis is not None or keepdims:
+        return made
+    return Array(x.tracing, made.astype(np.float64).value, True)
 
 
 def block_diag(*arrs: Any) -> Array:

@@ -15,16 +15,16 @@ import numpy as np
 from ....ops.complex import complex_matrices, matrix_formulas
 from ...array import FUNCTIONS, Array, implements
 from ...promotion import result_dtype
-from ..complexes import ANY, joined, own
+from ..matrices import linalg
+from ..matrices.decompositions import checked_mode
+from ..matrices.decompositions import more as _more
+from ..matrices.linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
+from ..matrices.norms import norm as real_norm
+from ..matrices.norms import vector_norm as real_vector_norm
 from ..reductions import Axis, amax, sum_, traced
 from ..shaping import concatenate, expand_dims
 from ..ufuncs import elementwise
-from . import linalg
-from .decompositions import checked_mode
-from .decompositions import more as _more
-from .linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
-from .norms import norm as real_norm
-from .norms import vector_norm as real_vector_norm
+from .complexes import ANY, joined, own
 
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 _EIG: Any = type(np.linalg.eig(np.eye(1)))

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.complex.complexes import complex_
-from ...ops.complex.complexes import imag as imag_part
-from ...ops.complex.complexes import real as real_part
-from ...ops.complex.pairs import Complex, Pair
-from ...ops.complex.pairs import angle as angle_of
-from ...ops.scipy.called import Functions
-from ...ops.term import Terms
-from ..array import HOOKS, Array, here, implements, name_of
-from ..errors import TraceError, message
-from ..promotion import common_shape, conform, loop_here
-from ..tracing import Tracing, user_line
-from .reductions import traced
-from .ufuncs import RULES, elementwise, spelled
+from ....ops.complex.complexes import complex_
+from ....ops.complex.complexes import imag as imag_part
+from ....ops.complex.complexes import real as real_part
+from ....ops.complex.pairs import Complex, Pair
+from ....ops.complex.pairs import angle as angle_of
+from ....ops.scipy.called import Functions
+from ....ops.term import Terms
+from ...array import HOOKS, Array, here, implements, name_of
+from ...errors import TraceError, message
+from ...promotion import common_shape, conform, loop_here
+from ...tracing import Tracing, user_line
+from ..reductions import traced
+from ..ufuncs import RULES, elementwise, spelled
 
 OWN: dict[Any, Callable[..., Any]] = {}
 """NumPy function -> its meaning where complex numbers take part, if that is another one."""

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.require import require
-from ..array import FUNCTIONS, Array, implements, unknown
-from ..promotion import value_of
-from .averages import var as real_var
+from ....ops.require import require
+from ...array import FUNCTIONS, Array, implements, unknown
+from ...promotion import value_of
+from ..averages import var as real_var
+from ..convolutions import correlate as slid
+from ..products import dot
+from ..reductions import Axis, root, traced
+from ..shaping import atleast_1d, concatenate, reshape
+from ..ufuncs import elementwise
 from .complexes import ANY, joined, own
-from .convolutions import correlate as slid
-from .matrices.complex_linalg import eigvals
-from .products import dot
-from .reductions import Axis, root, traced
-from .shaping import atleast_1d, concatenate, reshape
-from .ufuncs import elementwise
+from .linalg import eigvals
 
 
 def _conjugate(x: Any) -> Any:
@@ -91,13 +91,19 @@ def sinc(x: Any) -> Array:
     return elementwise(np.true_divide, elementwise(np.sin, y), y)
 
 
+def nan_kinds(x: Array) -> Array:
+    """0 for numbers, 1 where the imaginary part is NaN, 2 where the real one is, 3 where both are."""
+    re, im = (elementwise(np.isnan, part).astype(np.int32) for part in (x.parts if x.type.is_complex else (x, x)))
+    return re * 2 + im if x.type.is_complex else re * 2
+
+
 @own(np.argsort)
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
-    """By the real parts, and by the imaginary ones where these are equal."""
+    """By the real parts, and by the imaginary ones where these are equal; behind them what is NaN in some part."""
     x = traced(a)[1]
     x, axis = (reshape(x, -1), -1) if axis is None else (x, axis)
     re, im = x.parts
-    return FUNCTIONS[np.lexsort]((im, re), axis)
+    return FUNCTIONS[np.lexsort]((im, re, nan_kinds(x)), axis)
 
 
 @own(np.sort)
