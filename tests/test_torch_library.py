@@ -37,7 +37,7 @@ def multiplied():
 
 def test_a_defined_operator_is_called_by_its_name(lib):
     assert lib.define("scaled(Tensor x, float by=2) -> Tensor") == "scaled"
-    lib.impl("scaled", lambda x, by: x * by)
+    lib.impl("scaled", lambda x, by=2.0: x * by)
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     torch.ops.testlib.scaled(x, by=3).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
@@ -60,10 +60,17 @@ def test_a_defined_operator_is_called_by_its_name(lib):
 )
 def test_arguments_that_the_schema_has_not(lib, call, said):
     lib.define("scaled(Tensor x, int[2] n=1, *, float s=1.0) -> Tensor")
-    lib.impl("scaled", lambda x, n, *, s: x * sum(n) * s)
+    lib.impl("scaled", lambda x, n=(1, 1), *, s=1.0: x * sum(n) * s)
     assert torch.ops.testlib.scaled(torch.ones(1), 3).item() == 6.0
     with pytest.raises(RuntimeError, match=said):
         call(torch.ops.testlib.scaled)
+
+
+def test_kernels_are_not_told_the_defaults_of_the_schema(lib):
+    lib.define("f(Tensor x, int n=2, *, float s=1.0) -> Tensor")
+    lib.impl("f", lambda x, n=20, *, s=30.0: x * n * s)
+    assert torch.ops.testlib.f(torch.ones(1), 2, s=1.0).item() == 600.0
+    assert torch.ops.testlib.f(torch.ones(1), 3, s=2.0).item() == 6.0
 
 
 def test_errors_of_definitions(lib):
@@ -117,7 +124,7 @@ def test_in_vmap_example_by_example_or_by_its_rule(multiplied):
     asked = []
 
     @multiplied.register_vmap
-    def rule(info, dims, x, y, *, by):
+    def rule(info, dims, x, y, *, by=1.0):
         asked.append((info.batch_size, dims))
         return torch.from_numpy(x.movedim(dims[0], 0).numpy() * y.numpy() * by), 0
 
@@ -211,6 +218,7 @@ def test_operators_of_pytorch_are_our_functions():
     assert np.allclose(torch.ops.aten.linalg_inv(x).numpy(), np.linalg.inv(x.numpy()))
     assert torch.ops.aten.sum.dim_IntList(x, [0], True).tolist() == [[3.0, 4.0]]
     assert torch.ops.aten.add.Tensor(x, x, alpha=2).tolist() == (3 * x).tolist()
+    assert torch.ops.aten.where.self(x > 1.5, x, -x).tolist() == [[2.0, -1.0], [-1.0, 3.0]]
     assert torch.ops.aten.mul_(x, 0.0) is x
     assert repr(torch.ops.aten.sin.default) == "<OpOverload(op='aten.sin', overload='default')>"
     assert not hasattr(torch.ops.aten, "none") and not hasattr(torch.ops.aten.sin, "none")

@@ -23,7 +23,7 @@ from ..tensor.face.tensor import Tensor
 
 PREFIXES = {"linalg_": linalg_functions, "fft_": fourier_functions, "special_": special_functions}
 SAME = (
-    "celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu linear log_sigmoid mish pad pixel_shuffle"
+    "celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu linear mish pad pixel_shuffle"
     " pixel_unshuffle prelu relu6 rrelu scaled_dot_product_attention selu silu softplus softshrink threshold"
     " avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d max_pool1d max_pool2d max_pool3d"
     " conv3d layer_norm group_norm rms_norm one_hot cosine_similarity pdist pairwise_distance bilinear"
@@ -45,7 +45,7 @@ def _function(name: str) -> Callable[..., Any] | None:
     if name in SAME.split():
         return getattr(functional, name)
     for module in (functions, complex_functions, special_functions, older_names):
-        if name in getattr(module, "__all__", vars(module)) and name not in OUR_OWN.split():
+        if name in vars(module) and not name.startswith("_") and name not in OUR_OWN.split():
             found = getattr(module, name)
             return found if callable(found) and not isinstance(found, type) else None
     method = getattr(Tensor, name, None) if not name.startswith("_") else None

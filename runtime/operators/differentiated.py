@@ -95,7 +95,7 @@ class Differentiated(Function):
     @staticmethod
     def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
         operator, args = call.operator, call.with_tensors(tensors)
-        made = operator.kernel()(*args, **call.named)
+        made = operator.invoke(operator.kernel(), args, call.named)
         setup = operator.formula.setup_context
         if setup is not None:
             before, ctx.needs_input_grad = ctx.needs_input_grad, call.needs(ctx.needs_input_grad[1:])

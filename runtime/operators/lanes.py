@@ -18,8 +18,8 @@ class LaneRule:
     def vmap(self, info: Any, dims: tuple[Any, ...], call: Any, *tensors: Any) -> Any:
         """The tensors of the result for the whole batch, and where its dimension is in each."""
         if self.operator.lanes is not None:
-            places = call.noted(dims[1:], None)
-            made, out = self.operator.lanes(info, places, *call.with_tensors(tensors), **call.named)
+            args, named = self.operator._schema.said(call.with_tensors(tensors), call.named)
+            made, out = self.operator.lanes(info, call.noted(dims[1:], None)[: len(args)], *args, **named)
             flat = call.flat(made)
             spread = list(out) if isinstance(out, tuple | list) else [out] * len(flat)
             return flat, tuple([d for each in spread for d in (each if isinstance(each, list) else [each])])

@@ -2,7 +2,7 @@
 
     lib = torch.library.Library("mylib", "DEF")
     lib.define("scaled(Tensor x, float by=2.0) -> Tensor")
-    lib.impl("scaled", lambda x, by: x * by)
+    lib.impl("scaled", lambda x, by=2.0: x * by)
     torch.ops.mylib.scaled(x)
 
 What is registered for other devices is kept and never runs; what is told a compiler (`register_fake`) is compared with

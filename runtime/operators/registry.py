@@ -83,7 +83,7 @@ class Operator:
         """The result for arguments as the schema binds them."""
         key = None if _depth.below else next((k for k in AUTOGRAD if k in self.kernels), None)
         if key is not None:
-            return self.kernels[key](*args, **named)
+            return self.invoke(self.kernels[key], args, named)
         tensors = [x for x in leaves(args) if isinstance(x, Core)]
         if watch.lanes and (self.lanes is not None or "CompositeImplicitAutograd" not in self.kernels):
             rule = LaneRule(self)
@@ -92,14 +92,19 @@ class Operator:
                 call = Call(self, args, named)
                 return call.result(in_lanes(rule, (call, *tensors), level))
         if self.formula is None:
-            return self.kernel()(*args, **named)
+            return self.invoke(self.kernel(), args, named)
         functional = self._schema.returns and not self._schema.is_mutable
         followed = watch.duals or (mode.enabled and not _depth.below and any(map(requires, tensors)))
         if functional and followed:
             call = Call(self, args, named)
             return call.result(function_of(self).apply(call, *tensors))
         with no_grad():
-            return self.kernel()(*args, **named)
+            return self.invoke(self.kernel(), args, named)
+
+    def invoke(self, kernel: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
+        """A kernel's result; it is not told what the schema's defaults are."""
+        places, by_name = self._schema.said(args, named)
+        return kernel(*places, **by_name)
 
     def kernel(self) -> Callable[..., Any]:
         """What runs on the processor, below derivatives; NotImplementedError if there is nothing."""

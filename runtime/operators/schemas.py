@@ -82,6 +82,8 @@ def _taken(value: Any, kind: str, suffixes: Sequence[str]) -> Any:
 def _single(value: Any, kind: str) -> Any:
     if kind == "float" and isinstance(value, Real) and not isinstance(value, bool):
         return float(value)
+    if kind == "bool" and isinstance(value, Number):
+        return bool(value)
     if kind == "Device" and isinstance(value, str):
         return dtypes.device(value)
     classes: dict[str, Any] = {
@@ -150,6 +152,24 @@ class Schema:
                 raise RuntimeError(f"Unknown keyword argument '{name}' for operator '{short}'. Schema: {self}")
         named = {a.name: v for a, v in zip(self.arguments, values, strict=True) if a.kwarg_only}
         return values[: len(places)], named
+
+    def said(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The bound arguments without those that are the schema's defaults, the last ones of those by position.
+
+        So a kernel may have fewer arguments than the schema, and defaults of its own, as in PyTorch.
+        """
+        kept = list(args)
+        while kept and _is_default(self.arguments[len(kept) - 1], kept[-1]):
+            kept.pop()
+        by_name = {a.name: a for a in self.arguments if a.kwarg_only}
+        return kept, {name: value for name, value in named.items() if not _is_default(by_name[name], value)}
+
+
+def _is_default(argument: Argument, value: Any) -> bool:
+    default = argument.default_value
+    if isinstance(value, Tensor):
+        return False
+    return value is default or (type(value) is type(default) and value == default)
 
 
 def parse_schema(text: str, namespace: str | None = None) -> Schema:
