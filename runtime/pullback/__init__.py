@@ -12,14 +12,14 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = _distributions = None
-    _fft = _func = _fx = _hub = _jit = _linalg = _mps = _multiprocessing = _nn = _onnx = _optim = _overrides = None
-    _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = _special = _testing = None
-    _types = _utils = _version = _xpu = None
+    _fft = _func = _fx = _hub = _jit = _library = _linalg = _mps = _multiprocessing = _nn = _onnx = _optim = None
+    _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = _special = None
+    _testing = _types = _utils = _version = _xpu = None
     # isort: off
     from pullback import (
         accelerator, amp, array_api, autograd, backends, compiler, cpu, cuda, distributed, distributions, fft, func,
-        fx, hub, linalg, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom, random, scipy,
-        serialization, signal, sparse, special, testing, types, utils, version, xpu,
+        fx, hub, library, linalg, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom, random,
+        scipy, serialization, signal, sparse, special, testing, types, utils, version, xpu,
     )
     # isort: on
     from pullback.compiler.backend.extension.carried import KernelError
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from pullback.runtime.interop.jax_calls import to_jax
     from pullback.runtime.interop.torch_calls import to_torch
     from pullback.runtime.nn.optimized import compile as compile
+    from pullback.runtime.operators.registry import ops
+    from pullback.runtime.operators.tags import Tag
     from pullback.runtime.rules import custom_formula, custom_jvp, custom_vjp, stop_gradient
     from pullback.runtime.sparse.operations import spmm
     from pullback.runtime.sparse.tensors import sparse_coo, sparse_coo_tensor, sparse_csr, sparse_csr_tensor
@@ -149,7 +151,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator",
     "GradScaler", "HalfTensor", "IntTensor", "KernelError", "LongTensor", "ParseError", "ShortTensor", "Size",
-    "Tensor", "abs_", "absolute", "accelerator", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d",
+    "Tag", "Tensor", "abs_", "absolute", "accelerator", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d",
     "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "addr", "adjoint",
     "alias_copy", "allclose", "alpha_dropout", "amax", "amin", "aminmax", "amp", "angle", "arange", "arccos",
     "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_",
@@ -188,40 +190,41 @@ __all__ = [
     "is_signed", "is_tensor", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal",
     "istft", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp", "kaiser_window", "kron", "kthvalue", "lambdify",
     "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma",
-    "linalg", "linear_transpose", "linearize", "linspace", "load", "load_kernel", "log", "log1p", "log1p_", "log2",
-    "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long",
-    "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter", "masked_select", "matmul",
-    "matrix_exp", "matrix_power", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median",
-    "meshgrid", "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply",
-    "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile",
-    "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn",
-    "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "onnx",
-    "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance", "parse", "pca_lowrank", "pdist",
-    "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "polar",
-    "polygamma", "positive", "precision", "prelu", "preserve_format", "primitive", "prod", "profiler",
-    "promote_types", "put", "qr", "quantile", "quasirandom", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "random", "randperm", "ravel", "real", "reciprocal", "reciprocal_",
-    "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_",
-    "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round_", "row_stack", "rrelu",
-    "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add", "scatter_reduce",
-    "scipy", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "serialization",
-    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
-    "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
-    "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy",
-    "slice_scatter", "slogdet", "softmax", "sort", "sparse", "sparse_coo", "sparse_coo_tensor", "sparse_csr",
-    "sparse_csr_tensor", "special", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "spmm",
-    "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft",
-    "stop_gradient", "strided", "sub", "subtract", "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "t",
-    "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "taylor", "tensor", "tensor_split",
-    "tensordot", "testing", "threshold", "tile", "to_jax", "to_torch", "topk", "trace", "transpose",
-    "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten", "triangular_solve",
-    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "types", "uint8",
-    "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique",
-    "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
-    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "value_and_grad", "vander", "var", "var_mean",
-    "vdot", "version", "view_as_complex", "view_as_real", "view_copy", "vjp", "vmap", "vsplit", "vstack", "where",
-    "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
+    "library", "linalg", "linear_transpose", "linearize", "linspace", "load", "load_kernel", "log", "log1p",
+    "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp",
+    "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace",
+    "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "masked_fill", "masked_scatter",
+    "masked_select", "matmul", "matrix_exp", "matrix_power", "max_pool1d", "max_pool2d", "max_pool3d", "maximum",
+    "mean", "median", "meshgrid", "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul",
+    "multinomial", "multiply", "multiprocessing", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean",
+    "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_",
+    "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel",
+    "ones", "ones_like", "onnx", "ops", "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance",
+    "parse", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle",
+    "pixel_unshuffle", "poisson", "polar", "polygamma", "positive", "precision", "prelu", "preserve_format",
+    "primitive", "prod", "profiler", "promote_types", "put", "qr", "quantile", "quasirandom", "rad2deg",
+    "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm",
+    "ravel", "real", "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm",
+    "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll",
+    "rot90", "round_", "row_stack", "rrelu", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter",
+    "scatter_add", "scatter_reduce", "scipy", "searchsorted", "seed", "select", "select_copy", "select_scatter",
+    "selu", "serialization", "set_default_device", "set_default_dtype", "set_default_tensor_type",
+    "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads", "set_printoptions", "set_rng_state",
+    "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh",
+    "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "sparse", "sparse_coo",
+    "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor", "special", "split", "split_copy", "split_with_sizes",
+    "split_with_sizes_copy", "spmm", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack",
+    "std", "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "svd", "svd_lowrank", "swapaxes",
+    "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "taylor",
+    "tensor", "tensor_split", "tensordot", "testing", "threshold", "tile", "to_jax", "to_torch", "topk", "trace",
+    "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map", "tree_unflatten",
+    "triangular_solve", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "trunc_",
+    "typename", "types", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils",
+    "value_and_grad", "vander", "var", "var_mean", "vdot", "version", "view_as_complex", "view_as_real",
+    "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu",
+    "zero_", "zeros", "zeros_like",
 ]
 
 if not TYPE_CHECKING:  # a module with __getattr__ has every name, to a type checker

@@ -3,13 +3,15 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
-    " hub linalg mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy serialization signal"
-    " sparse special testing types utils version xpu",
+    " hub library linalg mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy serialization"
+    " signal sparse special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.compiled.build": "build",
     "runtime.external": "external",
     "runtime.implicit": "implicit",
+    "runtime.operators.registry": "ops",
+    "runtime.operators.tags": "Tag",
     "runtime.inspect.loaded": "load_kernel",
     "runtime.inspect.parsed": "parse",
     "runtime.interop.jax_calls": "to_jax",
@@ -139,6 +141,8 @@ PARTS = {
     "_fx": "runtime.programs.inner runtime.programs.refused",
     "_hub": "runtime.programs.inner runtime.programs.refused",
     "_jit": "runtime.programs.scripting",
+    "_library": "runtime.operators.checking runtime.operators.custom runtime.operators.inferring"
+    " runtime.operators.library runtime.programs.refused",
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",

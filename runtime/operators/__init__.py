@@ -1,0 +1,1 @@
+"""Operators by name: what `torch.library` defines and `torch.ops` calls."""
