@@ -1,4 +1,4 @@
-"""The transforms: grad, value_and_grad, jit and check.
+"""The transforms: grad, value_and_grad and jit.
 
     @grad
     def slope(x): return x * np.sin(x)
@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from . import solvers  # noqa: F401  # registers what SciPy's solvers mean
-from .check import check
 from .compiled.chosen import Argnums, checked
 from .compiled.derive import Gradient, Jit
 from .compiled.foreign import CFunction
@@ -248,4 +247,4 @@ def value_and_grad(
     return _decorated(function, plan, (static_argnums, static_argnames, sizes))
 
 
-__all__ = ["check", "grad", "jit", "value_and_grad"]
+__all__ = ["grad", "jit", "value_and_grad"]

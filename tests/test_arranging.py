@@ -11,7 +11,8 @@ import pytest
 from numpy.polynomial.chebyshev import chebval
 
 from pullback.compiler.frontend.errors import TraceError
-from pullback.runtime.transforms import check, grad, jit
+from pullback.runtime.check import check
+from pullback.runtime.transforms import grad, jit
 
 X = np.linspace(0.5, 3.0, 12).reshape(3, 4)
 C = np.arange(8.0).reshape(2, 4)

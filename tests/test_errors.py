@@ -19,7 +19,8 @@ from pullback.compiler.ir.text import parse
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import VerifyError, verify
 from pullback.compiler.settings import settings
-from pullback.runtime.transforms import check, grad, jit, value_and_grad
+from pullback.runtime.check import check
+from pullback.runtime.transforms import grad, jit, value_and_grad
 
 X = np.ones(3)
 

@@ -9,7 +9,8 @@ import pytest
 from scipy import special
 
 from pullback.compiler.settings import settings
-from pullback.runtime.transforms import check, grad, jit
+from pullback.runtime.check import check
+from pullback.runtime.transforms import grad, jit
 
 A = np.linspace(-1.9, 2.3, 12).reshape(3, 4)
 B = np.array([[0.7, -1.2, 2.0, 0.4], [1.5, 0.3, -0.6, 1.1], [-2.1, 0.9, 1.7, -0.2]])

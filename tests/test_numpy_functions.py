@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pullback.compiler.settings import settings
-from pullback.runtime.transforms import check, jit
+from pullback.runtime.check import check
+from pullback.runtime.transforms import jit
 from pullback.runtime.vmap import vmap
 from tests.numpy_cases import Case, subjects
 

@@ -18,8 +18,9 @@ from pullback.compiler.ir.text import parse
 from pullback.compiler.settings import settings
 from pullback.runtime import check as checks
 from pullback.runtime import transforms
+from pullback.runtime.check import check
 from pullback.runtime.compiled.function import Function
-from pullback.runtime.transforms import check, grad, jit, value_and_grad
+from pullback.runtime.transforms import grad, jit, value_and_grad
 
 Point = namedtuple("Point", "x y")
 

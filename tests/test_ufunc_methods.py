@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pullback.compiler.frontend.errors import TraceError
-from pullback.runtime.transforms import check, grad, jit
+from pullback.runtime.check import check
+from pullback.runtime.transforms import grad, jit
 
 X = np.array([[0.4, -1.2, 2.1], [1.4, 0.7, -0.6]])
 

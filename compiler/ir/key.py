@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import chain, compress, count
 from operator import not_
 
 from .graph import Graph, Op
@@ -41,7 +41,7 @@ def _write(graph: Graph, parts: list[bytes], pending: list[Graph]) -> bool:
     kinds, shapes = dict(zip(of_prims, prims, strict=True)), dict(zip(of_types, types, strict=True))
     if any(prim.opaque for prim in kinds.values()):
         return False
-    branching = [k for k, op in enumerate(body) if op.regions]
+    branching = [*compress(count(), [op.regions for op in body])]
     parts += [
         graph.name.encode(errors="surrogatepass"),
         array("q", [len(params), len(body), len(graph.results)]).tobytes(),
@@ -61,7 +61,7 @@ def _write(graph: Graph, parts: list[bytes], pending: list[Graph]) -> bool:
 
 def _write_attributes(body: Sequence[Op], parts: list[bytes]) -> None:
     """Add what operations have beside their arguments: which ones, names, and values; floats by their bits."""
-    having = [k for k, op in enumerate(body) if op.attrs]
+    having = [*compress(count(), [op.attrs for op in body])]
     attrs = [body[k].attrs for k in having]
     names = [*map(tuple, attrs)]
     order = {each: tuple(sorted(each)) for each in dict.fromkeys(names)}  # a set has another order in each process

@@ -27,17 +27,21 @@ from ...compiler.frontend.patched.askers import instead
 from ...compiler.frontend.results import from_arrays
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.later import later
 from ...compiler.locks import lock
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.guard import Stale, guard
-from ...compiler.passes.loops.reroll import LEAST, reroll
+from ...compiler.passes.loops.lengths import LEAST, length
 from ...compiler.passes.packing import PackedLayout, apart, packed, together
 from . import out
 from .kernels import Reference
 
 if TYPE_CHECKING:
     from ...compiler.frontend.athand import Frozen
+    from ...compiler.passes.loops import reroll
     from .compiled import Compiled
+else:
+    reroll = later(__package__, "...compiler.passes.loops.reroll")
 
 EAGER = 8
 """Forms of a signature that are compiled at their first call, and that are tried for numbers that are new."""
@@ -232,10 +236,10 @@ def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
     """The graph with loops; where it has many small parameters, over these as elements of a vector if that helps."""
     layout = together(graph.params)
     if layout.groups and len(graph.body) >= LEAST:
-        rolled, tables = reroll(packed(graph, layout, PackedLayout((), tuple(range(len(graph.results))))))
+        rolled, tables = reroll.reroll(packed(graph, layout, PackedLayout((), tuple(range(len(graph.results))))))
         if 2 * len(rolled.body) < len(graph.body):
             return apart(rolled, layout, graph.params), tables
-    return reroll(graph)
+    return reroll.reroll(graph) if length(graph) >= LEAST else (graph, [])
 
 
 class Varying:

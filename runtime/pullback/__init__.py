@@ -83,10 +83,11 @@ if TYPE_CHECKING:
         digamma, erfc, erfinv, i0, igamma, igammac, lgamma, logit, mvlgamma, polygamma, sinc, xlogy,
     )
     # isort: on
+    from pullback.runtime.check import check
     from pullback.runtime.compiled.threads import get_num_threads, set_num_threads
     from pullback.runtime.programs.scripting import jit
     from pullback.runtime.programs.standing_in import as_torch
-    from pullback.runtime.transforms import check, grad, value_and_grad
+    from pullback.runtime.transforms import grad, value_and_grad
     from pullback.runtime.utils.files import load, save
     from pullback.runtime.vmap import vmap
     # isort: off

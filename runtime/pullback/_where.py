@@ -7,6 +7,7 @@ NAMES_OF = {
     " signal sparse special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
+    "runtime.check": "check",
     "runtime.compiled.build": "build",
     "runtime.external": "external",
     "runtime.implicit": "implicit",
@@ -112,7 +113,7 @@ NAMES_OF = {
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
     "runtime.programs.scripting": "jit",
     "runtime.programs.standing_in": "as_torch",
-    "runtime.transforms": "check grad value_and_grad",
+    "runtime.transforms": "grad value_and_grad",
     "runtime.utils.files": "load save",
     "runtime.vmap": "vmap",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..machine import compile_object
+from ..cache import kept_object
 from ..module import Linked, link
 from ..once import once
 from ..python_abi import symbol
@@ -47,7 +47,7 @@ def _declarations() -> str:
 def _module() -> Linked:
     text = _declarations() + type_text.TEXT + help_text.TEXT
     symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)}
-    return link(compile_object(text, level=0), symbols, type_text.EXPORTED + help_text.EXPORTED)
+    return link(kept_object(text), symbols, type_text.EXPORTED + help_text.EXPORTED)
 
 
 def address(name: str) -> int:

@@ -7,7 +7,7 @@ input goes to scratch memory first.
 
 from __future__ import annotations
 
-from ..machine import compile_object
+from ..cache import kept_object
 from ..module import Linked, link
 from ..once import once
 from ..process import allocator_symbols
@@ -161,7 +161,7 @@ leave:
 def _module() -> Linked:
     """In memory once for the process, from the first `out=` on: its loops are worth the better code."""
     allocator = allocator_symbols()
-    return link(compile_object(_TEXT, 2), {name: allocator[name] for name in _ALLOCATOR}, _EXPORTED)
+    return link(kept_object(_TEXT, 2), {name: allocator[name] for name in _ALLOCATOR}, _EXPORTED)
 
 
 def address(name: str) -> int:

@@ -12,7 +12,7 @@ What reads runs no Python code, so nothing changes meanwhile.
 
 from __future__ import annotations
 
-from ..machine import compile_object
+from ..cache import kept_object
 from ..module import Linked, link
 from ..once import once
 from ..process import allocator_symbols
@@ -300,7 +300,7 @@ def _module() -> Linked:
     """In memory once for the process, from the first function of many leaves on."""
     symbols = {name: symbol(name) for name in (*_TYPES, *_FUNCTIONS)}
     symbols |= {name: native_text.address(name) for name in ("array_data", "undo")}
-    return link(compile_object(_text(), 2), symbols | {"memcpy": allocator_symbols()["memcpy"]}, ("pack", "unpack"))
+    return link(kept_object(_text(), 2), symbols | {"memcpy": allocator_symbols()["memcpy"]}, ("pack", "unpack"))
 
 
 def address(name: str) -> int:

@@ -2,7 +2,7 @@
 
 Where there is no malloc, temporaries are in static memory, one block for each function. A call takes the block and
 gives it back; one that finds it taken, as in an interrupt, returns -1. A function with sizes known by name takes them
-first, and has no temporaries there, whose size nobody knows.
+first. Temporaries whose size nobody knows need a malloc, which is there on machines that load objects, too.
 """
 
 from __future__ import annotations
@@ -71,12 +71,13 @@ def bare_kernel(function: Function, name: str, target: MachineTarget) -> BareKer
     program = lower(optimize(function.graph), VECTOR_BITS, called=0)
     emitted = emit(program, name, target.fma, on_stack=0 if target.static else ON_STACK)
     text = alone(emitted)
-    if target.static and emitted.arena:
+    static = target.static and not (target.loaded and "@realloc(" in text)
+    if static and emitted.arena:
         size = emitted.arena + _ROOM
         for declared, defined in _STATIC.items():
             text = text.replace(declared, defined.replace("SIZE", str(size)))
     _check(function, text, target)
-    workspace = emitted.arena + _ROOM if target.static and emitted.arena else 0
+    workspace = emitted.arena + _ROOM if static and emitted.arena else 0
     return BareKernel((text,), failures(program), workspace)
 
 
@@ -100,7 +101,8 @@ def _check(function: Function, text: str, target: MachineTarget) -> None:
         called = re.search(r"@([\w.]+)", line)
         assert called is not None
         allowed = _MATHEMATICS.fullmatch(line) or called[1].startswith("llvm.")
-        if not allowed and (target.static or called[1] not in _HEAP):
+        heap = target.loaded or not target.static
+        if not allowed and not (heap and called[1] in _HEAP):
             raise NotImplementedError(_refusal(function, called[1], target))
 
 

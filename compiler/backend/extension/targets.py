@@ -14,6 +14,7 @@ class MachineTarget:
     """A kind of machine.
 
     static  whether temporaries are in static memory, for there is no malloc
+    loaded  whether what loads an object gives it a malloc all the same, for temporaries whose size nobody knows before
     fma     whether multiplication and addition are one instruction
     """
 
@@ -23,6 +24,7 @@ class MachineTarget:
     features: str
     fma: bool
     static: bool = False
+    loaded: bool = False
 
     @property
     def suffix(self) -> str:
@@ -41,7 +43,7 @@ TARGETS = {target.name: target for target in (
     MachineTarget("aarch64-macos", "arm64-apple-macosx11.0.0", "apple-m1", "", True),
     MachineTarget("x86_64-windows", "x86_64-pc-windows-msvc", "x86-64", "", False),
     MachineTarget("aarch64-windows", "aarch64-pc-windows-msvc", "generic", "", True),
-    MachineTarget("wasm32", "wasm32-unknown-unknown", "generic", "+simd128", False, True),
+    MachineTarget("wasm32", "wasm32-unknown-unknown", "generic", "+simd128,+bulk-memory", False, True, True),
     MachineTarget("x86_64-none", "x86_64-unknown-none-elf", "x86-64", "", False, True),
     MachineTarget("aarch64-none", "aarch64-unknown-none-elf", "generic", "", True, True),
     MachineTarget("riscv32-none", "riscv32-unknown-none-elf", "generic-rv32", "+m,+a,+f,+d,+c", True, True),

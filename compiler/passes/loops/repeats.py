@@ -29,6 +29,7 @@ from ...ir.types import Type
 from ...ops.shape import reshape, slice_
 from ...ops.source import const
 from ..cleanup import attrs_key
+from .lengths import size_of
 
 ROUNDS = 8
 """Rounds from which a loop is made."""
@@ -38,9 +39,6 @@ MULTIPLES = 6
 
 SHORT = 48
 """Operations from which one of several stretches is worth a loop."""
-
-LOOP = 4
-"""Operations that cost as much to compile as one does more, being in a loop."""
 
 TRIED = 6
 """Distances that are looked at closely."""
@@ -157,11 +155,6 @@ def like(a: Op, b: Op) -> bool:
     if a.prim is not b.prim or a.args[0].type != b.args[0].type or a.results[0].type != b.results[0].type:
         return False
     return a.prim is not slice_ or a.attrs["step"] == b.attrs["step"]
-
-
-def size_of(op: Op) -> int:
-    """How many operations one is worth: a loop costs the compiler more than what is in it."""
-    return 1 + sum(LOOP + size_of(each) for region in op.regions for each in region.body) if op.regions else 1
 
 
 class Kinds:
@@ -283,4 +276,4 @@ def _best_turn(tape: Tape, first: int, settled: int, end: int, period: int) -> i
     return int(np.argmin(crossing))
 
 
-__all__ = ["ROUNDS", "VIEWS", "Operand", "Stretch", "Tape", "like", "size_of", "stretches"]
+__all__ = ["ROUNDS", "VIEWS", "Operand", "Stretch", "Tape", "like", "stretches"]

@@ -21,11 +21,9 @@ from ...ir.graph import Builder, Graph, Op, Value
 from ...ops.shape import concatenate, reshape, slice_
 from ..cleanup import dead
 from .evening import evened
-from .repeats import Stretch, Tape, size_of, stretches
+from .lengths import LEAST, length
+from .repeats import Stretch, Tape, stretches
 from .rolling import Rolled, Rolling, Unlike
-
-LEAST = 256
-"""Operations from which a stretch is worth a loop: straight code of that length runs faster, and compiles as fast."""
 
 SHORTER = 2
 """How many times fewer operations a graph must have that does more work with each."""
@@ -38,23 +36,19 @@ def reroll(graph: Graph, least: int = LEAST) -> tuple[Graph, list[np.ndarray]]:
     """The graph with scans for its repeated stretches, and the values of its new last parameters."""
     tables: list[Any] = []
     made = _rolled(graph, least, tables)
-    even = evened(made) if _size(made) >= least else None
+    even = evened(made) if length(made) >= least else None
     if even is not None:
         more = list(tables)
         other = _rolled(dead(even), least, more)
-        if SHORTER * _size(other) <= _size(made):
+        if SHORTER * length(other) <= length(made):
             made, tables = other, more
     params = (*made.params, *(holder for holder, _ in tables))
     return Graph(made.name, params, made.body, made.results), [known for _, known in tables]
 
 
-def _size(graph: Graph) -> int:
-    return sum(map(size_of, graph.body))
-
-
 def _rolled(graph: Graph, least: int, tables: list[Any] | None) -> Graph:
     for _ in range(AGAIN):
-        if _size(graph) < least:
+        if length(graph) < least:
             break
         made = _once(graph, least, tables)
         if made is None:
@@ -202,4 +196,4 @@ class _Remaking:
         return self.stacked[root]
 
 
-__all__ = ["LEAST", "reroll"]
+__all__ = ["reroll"]
