@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
+from pullback.runtime.tensor.calls import calls
 from pullback.runtime.tensor.trace import chunks
 from tests.test_new_structures import unrecognised
 
@@ -270,3 +271,27 @@ def test_leaves_and_what_has_a_history_are_never_joined_at_once() -> None:
         still = torch.cat(parts)
     parts[1].add_(1.0)
     assert not still.requires_grad and still[:4].tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_rows_that_were_new_are_all_known_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a graph that has nodes are learned in the words in which the next pass describes them."""
+    monkeypatch.setattr(chunks, "LONG", 1024)
+    x, learned = torch.randn(40), list[str]()
+
+    class Counted(calls.FirstRun):
+        def __init__(self, tape: Any, reading: Any) -> None:
+            learned.append(reading.recorded.function.__name__)
+            super().__init__(tape, reading)
+
+    monkeypatch.setattr(calls, "FirstRun", Counted)
+    for _ in range(4):
+        at, rows = x.clone().requires_grad_(), []
+        learned.clear()
+        y = at * at
+        for k in range(40):
+            at.grad = None
+            y[k].backward(retain_graph=True)
+            rows.append(at.grad)
+        found = torch.stack(rows).numpy()
+    np.testing.assert_allclose(found, np.diag(2 * x.numpy()), rtol=1e-6)
+    assert "backward" not in learned and "getitem" not in learned

@@ -132,6 +132,8 @@ class FirstRun:
         if hooks or any(node.fragment is None and not self._is_usual(node) for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
+        if not freed:  # with `retain_graph` all can be gone through again
+            return
         gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]
         late = [n for n, t in enumerate(values) if isinstance(t, TensorBase) and not t._flags & HISTORY]
         for n in late:

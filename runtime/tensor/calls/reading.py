@@ -181,9 +181,15 @@ class Reading:
         return TENSOR, k
 
     def _sharing(self, t: Any) -> Any:
-        """How a tensor shares memory: as a part, with which argument before, and whether backward knows of writes."""
+        """How a tensor shares memory: as a part, with which argument before, and whether backward knows of writes.
+
+        A late one of which there are views is described as it will be when it gets its storage, because calls are
+        learned where tensors have theirs, and the next time the same tensors are late.
+        """
         storage = t._storage
-        if t._is_late or storage is None:
+        if t._is_late:
+            return (True, None, True) if t._flags & (SPECIAL | VIEWED) == VIEWED else None
+        if storage is None:
             return None
         first = next((k for k, x in enumerate(self.tensors) if x._storage is storage), None)
         return is_whole(t), first, t._counter is None
