@@ -1,8 +1,8 @@
 """A cart swings its pole up: direct transcription, with sparse Jacobians and Hessians for a solver of any make.
 
 The unknowns are all states and forces. SQP in twenty lines solves it with SciPy's sparse LU; where cyipopt is
-installed, IPOPT gets the same three functions, and where OSQP is, one step of model predictive control keeps the force
-in bounds.
+installed, IPOPT gets the same three functions, and where OSQP or SCS is, one step of model predictive control keeps the
+force in bounds.
 """
 
 import importlib.util
@@ -74,12 +74,24 @@ if importlib.util.find_spec("cyipopt"):
     }, hess=lambda v: curvature(v, 0.0 * weights))  # fmt: skip
     print(f"IPOPT agrees: {np.allclose(found.x, x, atol=1e-5)}")
 
+# The quadratic program of one step: the linearised dynamics hold, and no force is beyond 60.
+A, c, P = slopes(x), constraints(x), sp.csc_matrix(sp.triu(curvature(x, 0.0 * weights)))
+is_force = np.arange(size) >= 4 * (STEPS + 1)
+
 if importlib.util.find_spec("osqp"):
-    bounds = np.where(np.arange(size) >= 4 * (STEPS + 1), 60.0, np.inf)  # forces
-    A, c, P = slopes(x), constraints(x), curvature(x, 0.0 * weights)
+    bounds = np.where(is_force, 60.0, np.inf)
     problem = importlib.import_module("osqp").OSQP()
     problem.setup(
-        sp.csc_matrix(sp.triu(P)), cost(x)[1], sp.csc_matrix(sp.vstack([A, sp.eye_array(size)])),
+        P, cost(x)[1], sp.csc_matrix(sp.vstack([A, sp.eye_array(size)])),
         np.concatenate([-c, -bounds - x]), np.concatenate([-c, bounds - x]), verbose=False,
     )
     print(f"OSQP: {problem.solve().info.status}")
+
+if importlib.util.find_spec("scs"):
+    forces = sp.eye_array(size, format="csr")[is_force]
+    solver = importlib.import_module("scs").SCS(
+        {"P": P, "A": sp.csc_matrix(sp.vstack([A, forces, -forces])), "c": cost(x)[1],
+         "b": np.concatenate([-c, 60.0 - x[is_force], 60.0 + x[is_force]])},
+        {"z": len(c), "l": 2 * int(np.sum(is_force))}, verbose=False,
+    )  # fmt: skip
+    print(f"SCS: {solver.solve()['info']['status']}")

@@ -84,7 +84,7 @@ def _leaves(given: Any) -> list[Any]:
 @boundary
 def vmap(
     function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, static_argnums: Any = (),
-    static_argnames: Any = (), **dims: Any,
+    static_argnames: Any = (), has_aux: bool = False, **dims: Any,
 ) -> Callable[..., Any]:
     """`function` for every lane: along an axis of its arguments, which it does not see.
 
@@ -94,6 +94,7 @@ def vmap(
     static_argnums, static_argnames
                arguments whose values decide how the program looks, see `grad`: all lanes share them, whatever in_axes
                says
+    has_aux    f returns (value, aux): out_axes says where the lanes are in the value, in aux they are along axis 0
 
     PyTorch's names `in_dims` and `out_dims` do, too, and for functions of Tensors `randomness` and `chunk_size`; these
     keep their history, and share what is given by name. Keyword arguments of others have their lanes along axis 0.
@@ -109,6 +110,8 @@ def vmap(
     options = {name: dims.pop(name) for name in ("randomness", "chunk_size") if name in dims}
     if dims:
         raise TypeError(f"vmap has no argument {next(iter(dims))}; it takes in_axes and out_axes, or in_dims, out_dims")
+    if has_aux:
+        out_axes = (out_axes, 0)
     return Mapped(function, in_axes, out_axes, options, static_argnums, static_argnames)
 
 
@@ -227,6 +230,10 @@ def _batched(now: Tracing, one: Callable[..., Any], columns: Sequence[Any], size
     return R.rebuild(region.signature, [Array(now, v) for v in made])
 
 
+def _kind_of(made: Any) -> str:
+    return f"{len(made)} results" if isinstance(made, (tuple, list)) else "one result"
+
+
 def _moved(stacked: Any, out_axes: Axes) -> Any:
     if isinstance(out_axes, int):
         arrays: list[Any] = []
@@ -234,7 +241,7 @@ def _moved(stacked: Any, out_axes: Axes) -> Any:
         return R.rebuild(structure, [np.moveaxis(x, 0, out_axes) for x in arrays]) if out_axes else stacked
     if isinstance(out_axes, (tuple, list)) and isinstance(stacked, (tuple, list)) and len(out_axes) == len(stacked):
         return type(stacked)([_moved(x, axis) for x, axis in zip(stacked, out_axes, strict=True)])
-    raise TypeError(f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result")
+    raise TypeError(f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result, got {_kind_of(stacked)}")
 
 
 __all__ = ["vmap"]

@@ -83,6 +83,17 @@ def test_axes_of_trees_and_results() -> None:
     np.testing.assert_array_equal(found, 2.0 * ROWS)
 
 
+def test_what_comes_beside_the_value() -> None:
+    value, aux = vmap(lambda x: (x * ONE, {"sum": np.sum(x)}), out_axes=1, has_aux=True)(ROWS)
+    np.testing.assert_array_equal(value, (ROWS * ONE).T)
+    np.testing.assert_allclose(aux["sum"], ROWS.sum(1), rtol=1e-14)
+    slopes, aux = vmap(grad(lambda x: (np.sum(x**3), x[0]), has_aux=True), has_aux=True)(ROWS)
+    np.testing.assert_allclose(slopes, 3 * ROWS**2, rtol=1e-14)
+    np.testing.assert_array_equal(aux, ROWS[:, 0])
+    with pytest.raises(TypeError, match=r"out_axes is \(0, 0\), expected .*, got one result"):
+        vmap(lambda x: x, has_aux=True)(ROWS)
+
+
 def test_branches_under_masks() -> None:
     """Lanes part at a branch: both arms are made, each lane takes its own, and the gradient is that arm's."""
     function = lambda x: choose(x > 0.0, np.sqrt, lambda x: -x, x)  # noqa: E731

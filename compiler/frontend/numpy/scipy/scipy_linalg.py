@@ -202,7 +202,7 @@ def lstsq(
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Array:
     """What SciPy has of BLAS and LAPACK is a float of Python, in double precision."""
     made, x = BY_PROTOCOL.norm(a, ord, axis, keepdims), traced(a)[1]
-    is_length = x.ndim == 1 and ord in (None, 2)
+    is_length = x.ndim == 1 and x.size and ord in (None, 2)
     is_sum = x.ndim == 2 and ord in (1, np.inf) and min(x.shape) > 1
     if not (is_length or is_sum) or axis is not None or keepdims:
         return made
