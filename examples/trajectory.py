@@ -88,7 +88,7 @@ if importlib.util.find_spec("osqp"):
     print(f"OSQP: {problem.solve().info.status}")
 
 if importlib.util.find_spec("scs"):
-    forces = sp.eye_array(size, format="csr")[is_force]
+    forces = sp.csr_array(np.eye(size)[is_force])
     solver = importlib.import_module("scs").SCS(
         {"P": P, "A": sp.csc_matrix(sp.vstack([A, forces, -forces])), "c": cost(x)[1],
          "b": np.concatenate([-c, 60.0 - x[is_force], 60.0 + x[is_force]])},

@@ -170,7 +170,7 @@ def _without_statics(
             whole[k] = x
         return function(*whole)
 
-    known = owner.argument_names(len(args))
+    known = [n if n.isidentifier() else f"argument_{k}" for k, n in enumerate(owner.argument_names(len(args)))]  # x[1]
     _named(fixed, function)
     fixed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(known[k], inspect.Parameter.POSITIONAL_ONLY) for k in own])

@@ -241,7 +241,8 @@ def _moved(stacked: Any, out_axes: Axes) -> Any:
         return R.rebuild(structure, [np.moveaxis(x, 0, out_axes) for x in arrays]) if out_axes else stacked
     if isinstance(out_axes, (tuple, list)) and isinstance(stacked, (tuple, list)) and len(out_axes) == len(stacked):
         return type(stacked)([_moved(x, axis) for x, axis in zip(stacked, out_axes, strict=True)])
-    raise TypeError(f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result, got {_kind_of(stacked)}")
+    verdict = f"vmap: out_axes is {out_axes!r}, expected an int, or a tuple with one for each result"
+    raise TypeError(f"{verdict}, got {_kind_of(stacked)}")
 
 
 __all__ = ["vmap"]

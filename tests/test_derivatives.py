@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import attrs
 import numpy as np
 import pytest
 
@@ -43,6 +44,20 @@ class Frozen:
     p: Any
     q: Any
     count: int = 3
+
+
+@attrs.define
+class Slotted:
+    p: Any
+    q: Any
+    label: str = "slots"
+
+
+@attrs.frozen(slots=False)
+class Unchanging:
+    p: Any
+    q: Any = attrs.field(converter=np.asarray)
+    degree: int = 2
 
 
 class Own:
@@ -80,6 +95,8 @@ CONTAINERS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], tuple[Any
     "named": (Named, lambda c: (c.p, c.q)),
     "dataclass": (Record, lambda c: (c.p, c.q)),
     "frozen": (Frozen, lambda c: (c.p, c.q)),
+    "attrs": (Slotted, lambda c: (c.p, c.q)),
+    "attrs_frozen": (Unchanging, lambda c: (c.p, c.q)),
     "OrderedDict": (lambda p, q: collections.OrderedDict(q=q, p=p), lambda c: (c["p"], c["q"])),
     "defaultdict": (lambda p, q: collections.defaultdict(float, p=p, q=q), lambda c: (c["p"], c["q"])),
     "subclass": (lambda p, q: Weights(p=p, q=q), lambda c: (c["p"], c["q"])),
@@ -436,6 +453,61 @@ def test_derivatives_of_holomorphic_functions() -> None:
     for direction in (1.0, 1j):  # a holomorphic function has one derivative, whichever way z goes
         near(slope[0], (f(Z + step * direction * np.eye(2)[0]) - f(Z - step * direction * np.eye(2)[0]))
              / (2 * step * direction), second=True)
+
+
+# ---- arguments whose values decide how the program looks
+
+
+def powers(table: Any, v: Any, n: Any) -> Any:
+    """The argument before it is a container with texts and numbers, the one behind a whole number of Python's."""
+    assert type(n) is int and type(table["base"]) is float, "both are values, not traced"
+    for _ in range(n):
+        v = getattr(np, table["name"])(v) * table["base"]
+    return v
+
+
+def total(table: Any, v: Any, n: Any) -> Any:
+    return np.sum(powers(table, v, n))
+
+
+TABLE = {"name": "sin", "base": 1.5}
+STATIC: dict[str, Callable[..., Any]] = {
+    "grad": lambda f, a, v, b, **s: pb.grad(total, 1, **s)(a, v, b),
+    "value_and_grad": lambda f, a, v, b, **s: pb.value_and_grad(total, 1, **s)(a, v, b)[1],
+    "has_aux": lambda f, a, v, b, **s: pb.grad(lambda table, v, n: (total(table, v, n), v), 1, True, **s)(a, v, b)[0],
+    "jacfwd": lambda f, a, v, b, **s: pb.jacfwd(f, 1, **s)(a, v, b) @ np.ones(5),
+    "jacrev": lambda f, a, v, b, **s: np.ones(5) @ pb.jacrev(f, 1, **s)(a, v, b),
+    "jacobian": lambda f, a, v, b, **s: pb.jacobian(f, 1, **s)(a, v, b) @ np.ones(5),
+    "sparse": lambda f, a, v, b, **s: pb.jacobian(f, 1, sparse=True, **s)(a, v, b) @ np.ones(5),
+    "vjp": lambda f, a, v, b, **s: pb.vjp(f, a, v, b, argnums=1, **s)[1](np.ones(5)),
+    "jvp": lambda f, a, v, b, **s: pb.jvp(f, (a, v, b), np.ones(5), argnums=1, **s)[1],
+    "linearize": lambda f, a, v, b, **s: pb.linearize(f, a, v, b, argnums=1, **s)[1](np.ones(5)),
+    "taylor": lambda f, a, v, b, **s: pb.taylor(f, (a, v, b), np.ones(5), 1, argnums=1, **s)[1],
+    "vmap": lambda f, a, v, b, **s: pb.vmap(pb.grad(f, 1, **s), in_axes=(None, 0, None), **s)(a, v, b),
+    "hvp": lambda f, a, v, b, **s: pb.hvp(total, 1, **s)(a, v, b, np.ones(5)),
+    "hessian": lambda f, a, v, b, **s: pb.hessian(total, 1, **s)(a, v, b) @ np.ones(5),
+}
+
+
+@pytest.mark.parametrize("name", STATIC)
+@pytest.mark.parametrize("static", [{"static_argnums": (0, 2)}, {"static_argnames": ("table", "n")},
+                                    {"static_argnums": -1, "static_argnames": "table"}], ids=str)
+def test_static_arguments(name: str, static: dict[str, Any]) -> None:
+    def slope(v: np.ndarray, n: int) -> np.ndarray:
+        return np.imag(np.vectorize(lambda x: powers(TABLE, x + 1e-30j, n))(v)) / 1e-30
+
+    for n in (2, 3):  # another value is another program
+        wanted = slope(V, n)
+        if name in ("hvp", "hessian"):
+            wanted = (slope(V + 1e-6, n) - slope(V - 1e-6, n)) / 2e-6
+        near(STATIC[name](powers, TABLE, V, n, **static), wanted, second=name in ("hvp", "hessian"))
+
+
+def test_static_arguments_of_linear_maps_and_of_check() -> None:
+    scaled = lambda table, v, n: n * table["base"] * v[:3]  # noqa: E731
+    back = pb.linear_transpose(scaled, TABLE, V, 4, argnums=1, static_argnums=(0, 2))
+    near(back(np.ones(3)), [6, 6, 6, 0, 0])
+    assert pb.check(lambda *x: np.sum(powers(*x)), TABLE, V, 2, argnums=1, static_argnums=(0, 2)).ulps < 1e6
 
 
 def test_wirtinger_derivatives() -> None:
