@@ -35,13 +35,13 @@ def times(self: Any, other: Any) -> Any:
     """self * other; a sequence is repeated, as it is by Python's and NumPy's integers."""
     if isinstance(other, (list, tuple, str)) and not self.shape and self.dtype.kind in "iu":
         return other * self.__index__()
-    return HOOKS["operate"](np.multiply, self, other) if operand(other) else NotImplemented
+    return HOOKS["operate"](np.multiply, self, other) if operand(other) or _never(other) else NotImplemented
 
 
 def times_behind(self: Any, other: Any) -> Any:
     if isinstance(other, (list, tuple, str)):
         return times(self, other)
-    return HOOKS["operate"](np.multiply, other, self) if operand(other) else NotImplemented
+    return HOOKS["operate"](np.multiply, other, self) if operand(other) or _never(other) else NotImplemented
 
 
 def unary(name: str) -> Callable[..., Any]:

@@ -103,8 +103,9 @@ def as_operand(x: Any) -> Any:
         return stacked(x)
     if is_array_like(x):
         return _as_array(x)
-    fix = "pass numbers or NumPy arrays"
-    raise TraceError(message(f"a {type(x).__name__} meets a traced array", user_line(), fix))
+    shown = f" {x!r:.40}" if isinstance(x, (str, bytes)) else ""
+    verdict = f"a {type(x).__name__}{shown} meets a traced array"
+    raise TraceError(message(verdict, user_line(), "pass numbers or NumPy arrays"))
 
 
 def _as_array(x: Any) -> np.ndarray:
