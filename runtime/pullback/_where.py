@@ -111,6 +111,11 @@ NAMES_OF = {
     "runtime.compiled.threads": "get_num_threads set_num_threads",
     "runtime.sparse.operations": "spmm",
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
+    "runtime.programs.native": "affine_grid_generator alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_"
+    " constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout_ embedding"
+    " feature_alpha_dropout_ frobenius_norm grid_sampler hinge_embedding_loss instance_norm"
+    " kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_ selu_ threshold_"
+    " triplet_margin_loss",
     "runtime.programs.scripting": "jit",
     "runtime.programs.standing_in": "as_torch",
     "runtime.transforms": "grad value_and_grad",
