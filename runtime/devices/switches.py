@@ -14,6 +14,8 @@ PRECISIONS = ("highest", "high", "medium")
 
 class _Held:
     deterministic, warn_only, precision = False, False, "highest"
+    threads: int | None = None
+    warns_always = False
 
 
 HELD = _Held()
@@ -32,6 +34,57 @@ def are_deterministic_algorithms_enabled() -> bool:
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether it was told to warn only."""
     return HELD.warn_only
+
+
+DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by 0 or "default", 1 or "warn", 2 or "error"."""
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    number = DEBUG_MODES.index(debug_mode) if debug_mode in DEBUG_MODES else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(f"expected debug_mode `default`, `warn`, `error`, 0, 1 or 2, but got {debug_mode}")
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    return 0 if not HELD.deterministic else 1 if HELD.warn_only else 2
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Remember how many operations might run at once: a program's run one after the other. RuntimeError twice."""
+    if type(num) is not int or num <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {num!r}")
+    if HELD.threads is not None:
+        raise RuntimeError("cannot set number of interop threads again: set_num_interop_threads was called before")
+    HELD.threads = num
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was told; 1 before."""
+    return HELD.threads or 1
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: denormal numbers are kept, as they would be where the processor could not flush them."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"flush_denormal expects a bool, got {type(mode).__name__}")
+    return False
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Remember it: Python's filters of warnings say how often one is shown."""
+    if not isinstance(b, bool):
+        raise TypeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    HELD.warns_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told."""
+    return HELD.warns_always
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -22,12 +22,15 @@ NAMES_OF = {
     "runtime.control": "checkpoint fori_loop scan while_loop",
     "runtime.devices.precision": "GradScaler autocast is_autocast_enabled",
     "runtime.devices.switches": "are_deterministic_algorithms_enabled get_default_device"
+    " get_deterministic_debug_mode get_num_interop_threads is_warn_always_enabled"
+    " set_deterministic_debug_mode set_flush_denormal set_num_interop_threads set_warn_always"
     " get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled set_default_device"
     " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
     "runtime.nn.optimized": "compile",
     "runtime.tensor.value.dtypes": "Size bfloat16 bool_ chalf complex32 device float16 float32 float64"
     " float8_e4m3fn float8_e5m2 get_default_dtype half int32 int64",
     "runtime.tensor.face.functions": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor"
+    " memory_format"
     " Generator HalfTensor IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
     " addcdiv addcmul addmm addmv addr alias_copy all allclose amax amin aminmax"
     " any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax"
@@ -86,6 +89,7 @@ NAMES_OF = {
     " conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm"
     " hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance"
     " pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu selu threshold",
+    "runtime.tensor.reverse.anomaly": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "runtime.tensor.reverse.modes": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad"
     " set_grad_enabled",
     "runtime.tensor.trace.plans": "explain",

@@ -199,7 +199,7 @@ is_floating_point, is_complex, is_signed, is_nonzero = (
 )  # fmt: skip
 is_inference, numel, is_same_size = QQ.is_inference, QQ.numel, Z.is_same_size
 detach, detach_ = QQ.detach, QQ.detach_
-dtype, layout = T.DType, QQ.Layout
+dtype, layout, memory_format = T.DType, QQ.Layout, QQ.MemoryFormat
 
 
 def is_tensor(obj: object):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-class Layout:
-    """How a tensor lies in memory.  There is only one way."""
+class _Word:
+    """A constant that prints and pickles as its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -38,9 +38,17 @@ class Layout:
         return self.name
 
 
+class Layout(_Word):
+    """How a tensor lies in memory.  There is only one way."""
+
+
+class MemoryFormat(_Word):
+    """What `memory_format=` takes: the order in which dimensions lie in memory."""
+
+
 strided = Layout("strided")
-contiguous_format, preserve_format = Layout("contiguous_format"), Layout("preserve_format")
-channels_last = Layout("channels_last")
+contiguous_format, preserve_format = MemoryFormat("contiguous_format"), MemoryFormat("preserve_format")
+channels_last = MemoryFormat("channels_last")
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 

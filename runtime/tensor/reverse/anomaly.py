@@ -24,12 +24,17 @@ def is_anomaly_check_nan_enabled() -> bool:
     return watch.check_nan
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Set the mode for good; see `detect_anomaly`."""
+    watch.anomaly, watch.check_nan = bool(mode), bool(check_nan)
+
+
 class set_detect_anomaly:
     """Set the mode at once; as a context manager, put the old one back at its end."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = watch.anomaly, watch.check_nan
-        watch.anomaly, watch.check_nan = bool(mode), bool(check_nan)
+        set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> Self:
         return self
