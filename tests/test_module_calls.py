@@ -297,3 +297,16 @@ def test_a_function_that_reads_a_number_is_not_recognised_by_it() -> None:
 
     assert [program(torch.tensor([float(k), -1.0])) for k in range(6)] == [float(k) for k in range(6)]
     assert np.float32(torch.tensor(0.1).item()) == np.float32(0.1)
+
+
+def test_hooks_that_are_removed_leave_nothing() -> None:
+    layer = nn.Linear(1, 1)
+    before = nn.Linear(1, 1)
+    for _ in range(5):
+        one = layer.register_forward_hook(lambda m, args, kwargs, out: None, with_kwargs=True, always_call=True)
+        two = layer.register_forward_pre_hook(lambda m, args, kwargs: None, with_kwargs=True)
+        layer(torch.ones(1, 1))
+        one.remove()
+        two.remove()
+    before.register_forward_hook(lambda m, args, out: None).remove()
+    assert vars(layer._hooks) == vars(before._hooks)

@@ -246,6 +246,30 @@ def test_signs_at_the_ends() -> None:
     np.testing.assert_array_equal(pb.jit(lambda z: np.sign(z))(z), np.sign(z))
 
 
+def test_infinite_ends_of_complex_interpolation_are_real() -> None:
+    at, ends = [-1.0, 0.5, 9.0], {"left": np.inf, "right": -np.inf}
+    made = pb.jit(lambda z: np.interp(at, [0, 1, 2], z, **ends))(Z)
+    np.testing.assert_array_equal(made, np.interp(at, [0, 1, 2], Z, **ends))
+
+
+def test_the_order_of_complex_numbers_with_nan() -> None:
+    nan = np.nan
+    z = np.array([5, complex(1, nan), complex(nan, 1), 2 + 1j, complex(nan, nan), complex(nan, -1), complex(0, nan)])
+    np.testing.assert_array_equal(pb.jit(lambda z: np.sort(z))(z), np.sort(z))
+    np.testing.assert_array_equal(pb.jit(lambda z: np.argsort(z))(z), np.argsort(z))
+    kept = np.sort(z[[0, 3]])
+    np.testing.assert_array_equal(pb.jit(lambda z: np.searchsorted(kept, z))(z), np.searchsorted(kept, z))
+    assert pb.jit(lambda z: np.argmin(z))(z) == np.argmin(z) == 1
+    np.testing.assert_array_equal(pb.jit(lambda z: np.max(z))(z), np.max(z))
+    assert np.isnan(pb.jit(lambda z: np.median(z))(z)) and pb.jit(lambda z: np.nanmedian(z))(z) == np.nanmedian(z)
+
+
+def test_powers_of_zero() -> None:
+    y = np.array([1 + 1j, -1 + 1j, 1j, 0j, 2.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(pb.jit(lambda y: np.power(0j, y))(y), np.power(0j, y))
+
+
 # ---- what is refused
 
 

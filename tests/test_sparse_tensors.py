@@ -1,5 +1,6 @@
 """Sparse Tensors have the numbers of dense ones: products, sums, gradients of entries and dense sides, optimisers."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ def test_as_the_dense_matrix_to_second_order(function) -> None:
         found.append([t.detach().numpy() for t in (y, *first, *second) if t is not None])
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_layouts_are_pickled_as_their_names() -> None:
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.strided, torch.channels_last):
+        assert pickle.loads(pickle.dumps(layout)) is layout
 
 
 def test_rows_and_coordinates() -> None:

@@ -18,8 +18,8 @@ class Hooks:
     """The hooks of one module, each table in the order of running.
 
     before, after    of forward
-    with_kwargs      numbers of hooks of these two that are given keyword arguments
-    always           numbers of hooks in `after` that run though forward failed
+    with_kwargs      by number, those of these two that are given keyword arguments
+    always           by number, those in `after` that run though forward failed
     entering         functions of the gradients of the results, before backward passes through
     leaving          functions of the gradients of the inputs and the results, after it
     saving, saved    of state_dict: before, and after (pairs with whether the hook may give another dictionary)
@@ -29,8 +29,8 @@ class Hooks:
     def __init__(self) -> None:
         self.before: Table = {}
         self.after: Table = {}
-        self.with_kwargs: set[int] = set()
-        self.always: set[int] = set()
+        self.with_kwargs: Table = {}
+        self.always: Table = {}
         self.entering: Table = {}
         self.leaving: Table = {}
         self.saving: Table = {}
@@ -171,14 +171,14 @@ class Hookable(ModuleBase):
         """Call `hook(module, args, result)` after forward; what it returns, if anything, replaces the result."""
         handle = self._attached("after", hook, prepend, with_kwargs)
         if always_call:
-            self._hooked().always.add(handle.id)
+            handle.note(self._hooked().always)
         return handle
 
     def _attached(self, table: str, hook: Hook, prepend: bool, with_kwargs: bool) -> RemovableHandle:
         hooks = self._hooked()
         handle = attach(getattr(hooks, table), hook, prepend)
         if with_kwargs:
-            hooks.with_kwargs.add(handle.id)
+            handle.note(hooks.with_kwargs)
         return handle
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -224,9 +224,9 @@ def register_module_forward_hook(
     """Call `hook(module, args, result)` after every module's forward."""
     handle = _of_all(EVERY.after, hook)
     if with_kwargs:
-        EVERY.with_kwargs.add(handle.id)
+        handle.note(EVERY.with_kwargs)
     if always_call:
-        EVERY.always.add(handle.id)
+        handle.note(EVERY.always)
     return handle
 
 

@@ -23,7 +23,7 @@ class Formula(NamedTuple):
     setup_context: Callable[..., Any] | None = None
 
 
-class Call:
+class OperatorCall:
     """The arguments of one call without their tensors, and later the form of its results."""
 
     def __init__(self, operator: Any, args: list[Any], named: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Differentiated(Function):
     """The Function of an operator; each has a subclass of its own, which gives its nodes their name."""
 
     @staticmethod
-    def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+    def forward(ctx: Any, call: OperatorCall, *tensors: Any) -> Any:
         operator, args = call.operator, call.with_tensors(tensors)
         made = operator.invoke(operator.kernel(), args, call.named)
         setup = operator.formula.setup_context

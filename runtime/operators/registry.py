@@ -19,7 +19,7 @@ from ..tensor.transforms.mapping import in_lanes, mapped_by
 from ..tensor.value.core import Core, requires
 from ..tensor.value.trees import leaves
 from . import aten
-from .differentiated import Call, Formula, function_of
+from .differentiated import Formula, OperatorCall, function_of
 from .lanes import LaneRule
 from .schemas import Schema
 
@@ -89,14 +89,14 @@ class Operator:
             rule = LaneRule(self)
             level = mapped_by(rule, tuple(tensors), True)
             if level is not None:
-                call = Call(self, args, named)
+                call = OperatorCall(self, args, named)
                 return call.result(in_lanes(rule, (call, *tensors), level))
         if self.formula is None:
             return self.invoke(self.kernel(), args, named)
         functional = self._schema.returns and not self._schema.is_mutable
         followed = watch.duals or (mode.enabled and not _depth.below and any(map(requires, tensors)))
         if functional and followed:
-            call = Call(self, args, named)
+            call = OperatorCall(self, args, named)
             return call.result(function_of(self).apply(call, *tensors))
         with no_grad():
             return self.invoke(self.kernel(), args, named)

@@ -200,10 +200,9 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 def nuclear_norm(input: Tensor, *given: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values: of a matrix, or over the two dimensions `dim`."""
     for each in given:
-        if isinstance(each, bool):
-            keepdim = each
-        else:
-            dim = each
+        dim, keepdim = (dim, each) if isinstance(each, bool) else (each, keepdim)
+    if dim is not None and not isinstance(dim, (tuple, list)):
+        raise TypeError(f"nuclear_norm(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
 
 

@@ -19,8 +19,8 @@ from ..tensor.face.tensor import Tensor, from_array
 from ..tensor.value.core import Core
 from ..tensor.value.dtypes import Size
 
-COO = sparse_coo = Layout("sparse_coo")
-CSR = sparse_csr = Layout("sparse_csr")
+COO = sparse_coo = Layout("sparse_coo", __name__)
+CSR = sparse_csr = Layout("sparse_csr", __name__)
 WAY_OUT = "use to_dense() first"
 
 

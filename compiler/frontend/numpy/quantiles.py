@@ -73,7 +73,7 @@ def rows_of(a: Any, axis: Axis) -> tuple[Array, tuple[int, ...], tuple[int, ...]
     return transpose(x, [*rest, *axes]).reshape((*(x.shape[k] for k in rest), count)), x.shape, axes
 
 
-def _kept(made: Array, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool, lead: tuple[int, ...]) -> Array:
+def kept(made: Array, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool, lead: tuple[int, ...]) -> Array:
     """A result of the shape (*lead, *rest), with the axes that are gone put back where asked for."""
     if keepdims:
         made = made.reshape((*lead, *(1 if k in axes else n for k, n in enumerate(shape))))
@@ -178,7 +178,7 @@ def _quantile(name: str, top: int, skips: bool) -> Callable[..., Any]:
         made = made.reshape((*lead, *rows.shape[:-1]))
         if bad is not None and not skips:
             made = where(bad.any(-1), np.nan, made)
-        return _kept(made, shape, axes, keepdims, lead)
+        return kept(made, shape, axes, keepdims, lead)
 
     function.__name__ = name
     return function
@@ -249,13 +249,13 @@ def median(a: Any, axis: Axis = None, *, overwrite_input: bool = False, keepdims
     rows, shape, axes = rows_of(a, axis)
     n = rows.shape[-1]
     if n == 0:
-        return _kept(mean(rows, -1), shape, axes, keepdims, ())
+        return kept(mean(rows, -1), shape, axes, keepdims, ())
     middle = [n // 2] if n % 2 else [n // 2 - 1, n // 2]
     places = parted(rows, middle)[..., middle[0] : middle[-1] + 1]
     made = mean(along(rows, places), -1)
     if rows.dtype.kind == "f":
         made = where(elementwise(np.isnan, rows).any(-1), np.nan, made)
-    return _kept(made, shape, axes, keepdims, ())
+    return kept(made, shape, axes, keepdims, ())
 
 
 @implements(np.nanmedian)
@@ -270,7 +270,7 @@ def nanmedian(
     low, high = (along(ordered, elementwise(np.maximum, k, 0)) for k in ((count - 1) // 2, count // 2))
     made = where(count % 2 == 1, low, (low + high) / 2)
     made = where(count == 0, np.nan, made)
-    return _kept(made[..., 0], shape, axes, keepdims, ())
+    return kept(made[..., 0], shape, axes, keepdims, ())
 
 
-__all__ = ["median", "rows_of"]
+__all__ = ["kept", "median", "rows_of"]

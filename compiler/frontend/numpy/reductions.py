@@ -95,25 +95,33 @@ def sum_(
     return _begun(Array(now, keep(now, made, x, axes, keepdims)), np.add, initial)
 
 
+def masked(join: np.ufunc, a: Any, initial: Any, where: Any) -> Array:
+    """What an extremum is taken of: where a mask does not hold, the number that it begins with."""
+    if where is not True and initial is None:
+        verdict = f"reduction operation '{join.__name__}' does not have an identity"
+        raise ValueError(f"{verdict}, so to use a where mask one has to specify 'initial'")
+    return only(traced(a)[1], where, initial)
+
+
+def nothing(name: str, x: Array) -> TraceValueError:
+    """The error of an extremum of nothing."""
+    fix = "check the size before, or append an element"
+    return TraceValueError(message(f"np.{name} of {x.type} over an axis without elements", user_line(), fix))
+
+
 def _extremum(name: str, prim: Any) -> Any:
     join = np.maximum if name == "max" else np.minimum
 
     def fold(
         a: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
     ) -> Array:
-        now, x = traced(a)
-        if where is not True and initial is None:
-            verdict = f"reduction operation '{join.__name__}' does not have an identity"
-            raise ValueError(f"{verdict}, so to use a where mask one has to specify 'initial'")
-        x = only(x, where, initial)
-        axes = axes_of(axis, x.ndim)
+        x = masked(join, a, initial, where)
+        now, axes = x.tracing, axes_of(axis, x.ndim)
         if initial is not None and any(x.shape[k] == 0 for k in axes):
             made = constant(now, initial, x.dtype, tuple(n for k, n in enumerate(x.shape) if k not in axes))
             return Array(now, keep(now, made, x, axes, keepdims))
         if any(x.shape[k] == 0 for k in axes):
-            fix = "check the size before, or append an element"
-            verdict = f"np.{name} of {x.type} over an axis without elements"
-            raise TraceValueError(message(verdict, user_line(), fix))
+            raise nothing(name, x)
         value = cast(now, x.value, np.dtype(np.int32)) if x.dtype == bool else x.value
         made = now.emit(prim, value, axes=axes) if axes else value
         return _begun(Array(now, keep(now, cast(now, made, x.dtype), x, axes, keepdims)), join, initial)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class _Word:
-    """A constant that prints and pickles as its name."""
+    """A constant that prints and pickles as its name, under which a module has it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, module: str = __name__) -> None:
+        self.name, self.__module__ = name, module
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

@@ -23,7 +23,6 @@ def count_from(number: int) -> None:
     _numbers = count(max(number, next(_numbers)))
 
 
-
 class RemovableHandle:
     """What registering a hook returns: `remove()` detaches it; as a context manager, at the end of the block."""
 
@@ -31,6 +30,11 @@ class RemovableHandle:
         self.id = next(_numbers)
         self._tables, self._ids = tables, ids or [self.id] * len(tables)
         self._then: Callable[[], None] | None = None
+
+    def note(self, table: Table) -> None:
+        """Put the hook's number into one more table, for as long as it is attached."""
+        table[self.id] = True
+        self._tables, self._ids = (*self._tables, table), [*self._ids, self.id]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_then": None}

@@ -93,8 +93,8 @@ def sinc(x: Any) -> Array:
 
 def nan_kinds(x: Array) -> Array:
     """0 for numbers, 1 where the imaginary part is NaN, 2 where the real one is, 3 where both are."""
-    re, im = (elementwise(np.isnan, part).astype(np.int32) for part in (x.parts if x.type.is_complex else (x, x)))
-    return re * 2 + im if x.type.is_complex else re * 2
+    re, im = (elementwise(np.isnan, part).astype(np.int32) for part in x.parts)
+    return re * 2 + im
 
 
 @own(np.argsort)

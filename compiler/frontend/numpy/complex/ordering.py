@@ -14,14 +14,12 @@ import numpy as np
 
 from ....ops.complex.pairs import Complex, Pair
 from ...array import FUNCTIONS, Array
-from ...errors import TraceValueError, message
 from ...promotion import result_dtype
-from ...tracing import user_line
 from ..differences import interp as real_interp
 from ..nans import extremum, place_of_extremum, spread
 from ..ordering import along
-from ..quantiles import rows_of
-from ..reductions import Axis, any_, normal_axis, only, root, sum_, traced
+from ..quantiles import kept, rows_of
+from ..reductions import Axis, any_, masked, normal_axis, nothing, root, sum_, traced
 from ..reductions import amax as real_max
 from ..reductions import argmax as real_argmax
 from ..ufuncs import clip, elementwise
@@ -113,19 +111,15 @@ def _extremum(name: str, join: np.ufunc, place: Callable[..., Array]) -> Callabl
     def fold(
         a: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
     ) -> Array:
-        if where is not True and initial is None:
-            verdict = f"reduction operation '{join.__name__}' does not have an identity"
-            raise ValueError(f"{verdict}, so to use a where mask one has to specify 'initial'")
-        rows, shape, axes = rows_of(only(traced(a)[1], where, initial), axis)
+        rows, shape, axes = rows_of(masked(join, a, initial, where), axis)
         if rows.shape[-1] == 0 and initial is None:
-            fix = "check the size before, or append an element"
-            raise TraceValueError(message(f"np.{name} of {rows.type} over an axis without elements", user_line(), fix))
+            raise nothing(name, rows)
         if rows.shape[-1] == 0:
             made = elementwise(np.add, sum_(rows, -1), initial)
         else:
             made = along(rows, place(rows, -1, True))[..., 0]
             made = made if initial is None else elementwise(join, made, initial).astype(rows.dtype)
-        return made.reshape(tuple(1 if k in axes else n for k, n in enumerate(shape))) if keepdims else made
+        return kept(made, shape, axes, keepdims, ())
 
     return fold
 
@@ -167,7 +161,7 @@ def _middle(a: Any, axis: Axis, keepdims: bool, passes: bool) -> Array:
         made = chosen(count % 2 == 1, low, made)
         lost = elementwise(np.equal, count, 0) if passes else elementwise(np.less, count, rows.shape[-1])
         made = chosen(lost, np.nan, made)[..., 0]
-    return made.reshape(tuple(1 if k in axes else n for k, n in enumerate(shape))) if keepdims else made
+    return kept(made, shape, axes, keepdims, ())
 
 
 @own(np.median)
@@ -182,11 +176,7 @@ def nanmedian(a: Any, axis: Axis = None, *, overwrite_input: bool = False, keepd
 
 def _known(x: Array) -> Array:
     """The parts that are numbers, and 0 for the others."""
-    return joined(*(chosen(elementwise(np.isnan, part), 0, part) for part in _parts(x)))
-
-
-def _parts(x: Array) -> tuple[Any, Any]:
-    return x.parts if x.type.is_complex else (x.astype(np.float64), elementwise(np.multiply, x, 0.0))
+    return joined(*(chosen(elementwise(np.isnan, part), 0, part) for part in x.parts))
 
 
 def _all_pairs(x: Array, others: Array, compare: np.ufunc) -> Array:
@@ -225,7 +215,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise refused("np.interp at points")
     if not traced(fp)[1].type.is_complex:
         raise TypeError("np.interp of real values fp with complex left or right: make fp complex, fp + 0j")
-    given = [None if each is None else _parts(traced(each)[1]) for each in (fp, left, right)]
+    given = [None if each is None else traced(each)[1].astype(np.complex128).parts for each in (fp, left, right)]
     made = []
     for k in range(2):
         values, *ends = (None if each is None else each[k] for each in given)
