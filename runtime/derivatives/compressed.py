@@ -93,10 +93,10 @@ def compressed(given: Floats, result: Floats, push: Value, pull: Value, arrays: 
             made.append(np.reshape(along_lanes(one, each), (-1,)))
     if not made:
         return np.zeros(0, dtype)
-    return _taken(made[0] if len(made) == 1 else np.concatenate(made), at)
+    return taken(made[0] if len(made) == 1 else np.concatenate(made), at)
 
 
-def _taken(flat: Any, at: Any) -> Any:
+def taken(flat: Any, at: Any) -> Any:
     """The elements at places that are known to be there, as indices of users are not."""
     now = tracing.current()
     assert now is not None, "transforms are traced"
@@ -104,4 +104,4 @@ def _taken(flat: Any, at: Any) -> Any:
     return Array(now, take(now.builder, lift(now, flat), places, axis=0))
 
 
-__all__ = ["CompressedHessian", "CompressedJacobian", "Other"]
+__all__ = ["CompressedHessian", "CompressedJacobian", "Other", "taken"]

@@ -75,7 +75,7 @@ class Derived(Function):
         self, function: Any, argnums: Any = 0, has_aux: bool = False, static_argnums: Any = (),
         static_argnames: Any = (),
     ) -> None:
-        title, trailing, body = self.title, self.trailing, self.body
+        title, trailing, body = self.title, self.trailing, self._body()
         if not callable(function):
             raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
         argnums = checked(title, argnums)
@@ -125,6 +125,10 @@ class Derived(Function):
     def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:
         """What the transform makes of `value`, a function of the chosen arguments alone, at `x`."""
         raise NotImplementedError
+
+    def _body(self) -> Callable[..., Any]:
+        """`body`, or what knows more than it."""
+        return self.body
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)

@@ -20,6 +20,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import assemble, items_of
+from ...compiler.passes.sparsity import Irregular
 from ..compiled.byname import ByName, made_of
 from ..compiled.chosen import Argnums, checked, split
 from ..compiled.derive import Gradient, Jit, like, value_of
@@ -28,6 +29,7 @@ from ..compiled.function import Function
 from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
 from ..transforms import grad
 from .compressed import CompressedHessian, CompressedJacobian, Other
+from .diagonal import DiagonalEntries
 from .grouping import Products, entries, fewest, symmetric
 from .leaves import without_numbers
 from .linear import Linear
@@ -44,6 +46,7 @@ class Plan(NamedTuple):
     fixed      whether no whole number is among the arguments, on which it could depend
     steady     whether it cannot change otherwise either
     run        the kernel, which takes `arrays` after the arguments
+    window     which of the elements that it returns are the entries, if not all
     matrix     the matrix without its values
     blocks     what makes containers of blocks of it, if there are several
     """
@@ -53,9 +56,15 @@ class Plan(NamedTuple):
     steady: bool
     run: Any
     arrays: tuple[np.ndarray, ...]
+    window: slice | None
     matrix: Any
     blocks: Callable[[Any], Any] | None
-    products: Products
+
+    def entries(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> tuple[Any, Any]:
+        """The entries of a call, and what the function returned beside its value."""
+        made = self.run(*args, *self.arrays, **kwargs)
+        made, aux = made if has_aux else (made, None)
+        return made if self.window is None else made[self.window], aux
 
 
 class Sparse(ByName):
@@ -64,7 +73,7 @@ class Sparse(ByName):
     f(*args)            a csr_array; or containers of them, where arguments or results are in containers
     f.values(*args)     its entries alone, row by row: `data` of the csr_array
     f.sparsity(*args)   the pattern: `print` shows it, `matrix` is a csr_array of bools
-    f.products(*args)   how many products with the Jacobian or Hessian a call makes, or with its transpose
+    f.products(*args)   how many products with the Jacobian or Hessian, or with its transpose, have all entries
     """
 
     def __init__(
@@ -104,8 +113,8 @@ class Sparse(ByName):
         return Pattern(self._plan(args, kwargs).found.matrix.copy())
 
     def products(self, *args: Any, **kwargs: Any) -> int:
-        """How many products a call makes: the number of groups."""
-        return sum(self._plan(args, kwargs).products.counts)
+        """How many products have all entries: the number of groups. Entries along few diagonals are found without."""
+        return sum(self._products(self._plan(args, kwargs).found).counts)
 
     def __pullback_dense__(self, args: tuple[Any, ...]) -> tuple[Any, Argnums, tuple[Any, Any], Any, list[Any]]:
         """What `check` compares: the function whose Jacobian it is, its argnums and static arguments, the csr_array of
@@ -125,12 +134,13 @@ class Sparse(ByName):
         if not plan.fixed:
             said = f"sparse {self._title} of {self._owner.__name__} has whole numbers among its arguments"
             raise TypeError(f"{said}, on which its pattern may depend: fix them with functools.partial before building")
-        run, arrays = plan.run, plan.arrays
+        has_aux = self._has_aux
         shape, indices, starts = plan.matrix.shape, plan.matrix.indices.copy(), plan.matrix.indptr.copy()
 
         @functools.wraps(self._function, updated=())
         def entries_of(*args: Any) -> Any:
-            return run(*args, *arrays)
+            made, aux = plan.entries(args, {}, has_aux)
+            return (made, aux) if has_aux else made
 
         def pattern() -> Any:
             return indices, starts, shape
@@ -143,11 +153,10 @@ class Sparse(ByName):
         if plan is None or not plan.fixed or tracing.current() is not None or not (plan.steady or plan.found.holds()):
             plan = self._plan(args, kwargs)
         try:
-            made = plan.run(*args, *plan.arrays, **kwargs)
+            return plan, *plan.entries(args, kwargs, self._has_aux)
         except Other:
             plan = self._plan(args, kwargs)
-            made = plan.run(*args, *plan.arrays, **kwargs)
-        return (plan, *made) if self._has_aux else (plan, made, None)
+            return plan, *plan.entries(args, kwargs, self._has_aux)
 
     def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         if tracing.current() is not None:
@@ -159,7 +168,7 @@ class Sparse(ByName):
         key = (signature, tuple([(k, v.tobytes()) for k, v in numbers.items()]))
         plan = self._plans.get(key)
         if plan is None or not plan.found.holds():
-            plan = self._planned(signature, leaves, not numbers)
+            plan = self._planned(args, kwargs, signature, leaves, not numbers)
             self._check(plan, args, kwargs)
             self._plans[key] = plan
             while len(self._plans) > MOST:
@@ -167,18 +176,32 @@ class Sparse(ByName):
         self._latest = plan
         return plan
 
-    def _planned(self, signature: tree.Signature, leaves: list[Any], fixed: bool) -> Plan:
+    def _planned(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: tree.Signature, leaves: list[Any], fixed: bool
+    ) -> Plan:
         more = (self._has_aux, self._second, self._pattern)
         found = pattern_of(self._owner, self._argnums, signature, leaves, *more)
-        pattern = found.matrix
-        products = symmetric(pattern) if self._second else fewest(pattern)
-        more = (self._argnums, self._has_aux, *self._statics)
-        kind: Any = CompressedHessian if self._second else CompressedJacobian
-        run = _bound(kind(self._function, *more), self._owner.bound)
+        pattern, (run, arrays, window) = found.matrix, self._kernel(args, kwargs, found)
         import scipy.sparse as sp
 
         matrix = sp.csr_array(_narrow(np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
-        return Plan(found, fixed, found.steady, run, products.arrays(), matrix, self._blocks(found), products)
+        return Plan(found, fixed, found.steady, run, arrays, window, matrix, self._blocks(found))
+
+    def _kernel(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found
+    ) -> tuple[Any, tuple[np.ndarray, ...], slice | None]:
+        """What makes the entries, what it is given after the arguments, and which of its elements they are."""
+        more = (self._function, self._argnums, self._has_aux, *self._statics)
+        along = _bound(DiagonalEntries(self._second, *more), self._owner.bound)
+        try:
+            layout = along.planned(args, kwargs, found.matrix)
+        except Irregular:
+            kind: Any = CompressedHessian if self._second else CompressedJacobian
+            return _bound(kind(*more), self._owner.bound), self._products(found).arrays(), None
+        return along, (layout.at,), None if layout.rows is None else layout.rows.window()
+
+    def _products(self, found: Found) -> Products:
+        return symmetric(found.matrix) if self._second else fewest(found.matrix)
 
     def _pattern(self, shape: tuple[int, int]) -> Any:
         """The pattern that was given, as a csr_array of bools; None if it is to be found."""
@@ -271,8 +294,7 @@ class Sparse(ByName):
         product = product(*args, tangent, **kwargs)
         wanted: list[Any] = []
         tree.flatten(tree.opened(product[0] if self._has_aux else product), wanted)
-        values = plan.run(*args, *plan.arrays, **kwargs)
-        matrix = _filled(plan.matrix, values[0] if self._has_aux else values)
+        matrix = _filled(plan.matrix, plan.entries(args, kwargs, self._has_aux)[0])
         vector = np.concatenate([np.ravel(each) for each in random])
         made, scale = matrix @ vector, abs(matrix) @ abs(vector)
         want = np.concatenate([np.ravel(each) for each in wanted])
