@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 PAGE_SIZE: int = mmap.PAGESIZE
 
 _ALLOCATOR = ("malloc", "calloc", "realloc", "free", "aligned_alloc", "malloc_usable_size", "memset", "memcpy",
-              "memmove")
+              "memmove", "memcmp")
 
 
 def open_library(path: str | None = None) -> ctypes.CDLL:

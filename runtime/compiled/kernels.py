@@ -135,6 +135,11 @@ def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Grap
     return Reference(graph) if settings.reference else shared.kernel(graph, others)
 
 
+def is_packed(kernel: Runnable) -> bool:
+    """Whether a kernel takes and gives many values packed into vectors."""
+    return isinstance(kernel, PackedKernel)
+
+
 def has_entries(kernel: Runnable) -> bool:
     """Whether native entries can be put before a kernel."""
     return native(kernel) is not None and SUPPORTED and not settings.disable_native_entry
@@ -149,11 +154,13 @@ def install_entry(
     guards: tuple[Guard, ...] = (),
     named: Named | None = None,
     retries: bool = False,
+    bound: tuple[np.ndarray, ...] = (),
 ) -> None:
     """Let calls with arguments of these specifications, by position or as `named` says, enter the kernel directly.
 
     `number` tells the kernel from others of the function: `failure` finds it in the status of a failed call. With
-    `retries` a call that fails goes on as if it had not come here.
+    `retries` a call that fails goes on as if it had not come here. The last specifications are those of arrays that are
+    `bound`: inputs of every call.
     """
     walk = kernel.walk if isinstance(kernel, PackedKernel) else None
     if walk is not None and named is not None and named.out is not None:
@@ -161,17 +168,18 @@ def install_entry(
     named = named and replace(named, aliases=aliases(kernel))
     machine = native(kernel)
     assert machine is not None
-    _install(function, machine, number, args, result, guards, named, retries, walk)
+    _install(function, machine, number, args, result, guards, named, retries, walk, bound)
 
 
 def _install(
     function: NativeFunction, kernel: Kernel, number: int, args: tuple[Any, ...], result: Any,
     guards: tuple[Guard, ...], named: Named | None, retries: bool, walk: PackedWalk | None,
+    bound: tuple[np.ndarray, ...],
 ) -> None:
     shim = f"{kernel.name}.numbered{number}"
     with watch.timed("entry", kernel.title, kernel.times):
         entry = entry_text(
-            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries, walk
+            f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries, walk, bound
         )
     text = _numbered(shim, kernel, number) + entry.text
     linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))

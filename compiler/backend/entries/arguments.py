@@ -59,6 +59,12 @@ class Arguments:
                 if path and not isinstance(spec, (StaticSpec, *CONTAINERS)):
                     self.nested.append(value)
 
+    def read_bound(self, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> None:
+        """Emit guards and reads for arrays that are inputs of every call, and live as long as the entry."""
+        for spec, array in zip(specs, arrays, strict=True):
+            assert isinstance(spec, ArraySpec)
+            self.inputs.append(array_data(self._writer, self._writer.object(array, "bound"), spec))
+
     def read_out(self, index: int, out: Spec) -> dict[Path, Found]:
         """Emit guards and reads for the argument with that number as `out=`."""
         found = self._walk(index, out)
@@ -145,12 +151,7 @@ class Arguments:
             case IntSpec():
                 return self._int(value)
             case ArraySpec():
-                dtype = writer.external(f"dtype_{spec.dtype}", id(STORED[spec.dtype]))
-                rank, shape = len(spec.shape), writer.shape(spec.shape)
-                data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}",
-                                   f"i32 {rank}", f"ptr {shape}")
-                writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))
-                return data
+                return array_data(writer, value, spec)
 
     def _int(self, value: str) -> str:
         writer = self._writer
@@ -160,3 +161,12 @@ class Arguments:
         writer.require_equal("i32", writer.field(overflow, 0, "i32"), 0)
         writer.store(f"i64 {read}", number)
         return number
+
+
+def array_data(writer: EntryWriter, value: str, spec: ArraySpec) -> str:
+    """Emit the guards of an array; the pointer to its elements."""
+    dtype = writer.external(f"dtype_{spec.dtype}", id(STORED[spec.dtype]))
+    rank, shape = len(spec.shape), writer.shape(spec.shape)
+    data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}", f"i32 {rank}", f"ptr {shape}")
+    writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))
+    return data

@@ -91,12 +91,13 @@ class Named:
 
 def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Result,
                release_gil: bool = False, guards: tuple[Guard, ...] = (), named: Named | None = None,
-               retries: bool = False, walk: PackedWalk | None = None) -> EntryText:
+               retries: bool = False, walk: PackedWalk | None = None, bound: tuple[object, ...] = ()) -> EntryText:
     """The entry `name` around a kernel, to be put into one module with the kernel's text.
 
     `guards` must hold beside those on the arguments. Without `named` all arguments are given by position. With
     `retries` the kernel has guards of its own: where it fails, the call goes on to the next entry. With `walk` the
-    kernel takes and gives many values packed; there is no `out` then.
+    kernel takes and gives many values packed; there is no `out` then. The last of `args` are the arrays `bound`, which
+    calls do not give; there is no `walk` then.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -109,22 +110,23 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
             raise ValueError("guards on hidden inputs and values, and arguments by name, need native entries")
         return EntryText(name, kernel_name, args, result)
     writer = EntryWriter(name)
-    named = named or Named((), tuple(range(len(args))))
-    _write_body(writer, kernel_name, args, result, release_gil, guards, named, retries, walk)
+    named = named or Named((), tuple(range(len(args) - len(bound))))
+    _write_body(writer, kernel_name, args, result, release_gil, guards, named, retries, walk, bound)
     return EntryText(
         name, kernel_name, args, result, _module_text(writer), writer.symbols, writer.keep)
 
 
 def _write_body(
     writer: EntryWriter, kernel: str, args: tuple[Spec, ...], result: Result, release_gil: bool,
-    guards: tuple[Guard, ...], named: Named, retries: bool, walk: PackedWalk | None,
+    guards: tuple[Guard, ...], named: Named, retries: bool, walk: PackedWalk | None, bound: tuple[object, ...],
 ) -> None:  # fmt: skip
     given = writer.value(f"and i64 %nargsf, {ARGUMENT_COUNT_MASK}")
     writer.require_equal("i64", given, named.positional)
     _require_names(writer, named.names)
     write_guards(writer, guards)
     arguments = Arguments(writer) if walk is None else WalkedArguments(writer, walk, result)
-    arguments.read(args, named.places)
+    arguments.read(args[: len(args) - len(bound)], named.places)
+    arguments.read_bound(args[len(args) - len(bound) :], bound)
     into = Into(writer, result, named.out, named.aliases) if named.out else None
     if into:
         assert isinstance(arguments, Arguments)
