@@ -144,6 +144,12 @@ class Compiled:
             return None
         return (*native, *(native_spec(tree.flatten(each, [])) for each in self.traced.extras))
 
+    def follow(self, before: Compiled) -> None:
+        """Be called as one was that has the same kernel: arrays that change are not worth an entry for each content."""
+        self.core, self.ways, self.waiting = before.core, before.ways, before.waiting
+        if self.core is None and not self.waiting:
+            self.make_core()
+
     def make_core(self, into: Any = None) -> None:
         """Put a native entry before the kernel, to be called once the hidden inputs have been read.
 

@@ -257,9 +257,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             del group.variants[min(group.variants, key=lambda each: group.variants[each].met)]
         made.waiting = AWAITED if choice.form is not None else int(not enters)
         if before is not None and kernel is before.kernel:
-            made.core, made.ways, made.waiting = before.core, before.ways, before.waiting
-            if made.core is None and not made.waiting:  # arrays that change are not worth an entry each
-                made.make_core()
+            made.follow(before)
         elif not made.waiting:
             self._enter(made)
         return made
@@ -324,20 +322,18 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
 
         `into` is the specification of an `out=` argument.
         """
-        guards, bound = native_guards(made.hidden, arrays=True), made.traced.extras
-        full = len(self._entered) >= MAX_ENTRIES
-        if guards is None or full or (bound and kernels.is_packed(made.kernel)) or not made.current():
+        guards, bound = native_guards(made.hidden, contents=True), made.traced.extras
+        fits = len(self._entered) < MAX_ENTRIES and not (bound and kernels.is_packed(made.kernel))
+        if guards is None or not fits or not made.current():
             made.make_core(into)
-            return
-        if into is not None and made.asks:
             return
         *given, (_, keys, _) = made.traced.signature[1]
         args = made.specs() if way.names or not keys else None
-        named = way.named([*self.argument_names(len(given)), *keys], into)
-        if args is not None and kernels.has_entries(made.kernel):
+        names = [*self.argument_names(len(given)), *keys]
+        if args is not None and kernels.has_entries(made.kernel) and (into is None or not made.asks):
             self._entered.append(made.kernel)
-            number, retries = len(self._entered) - 1, bool(made.traced.frozen) or made.asks
-            kernels.install_entry(self, made.kernel, number, args, made.result, guards, named, retries, bound)
+            more = (guards, way.named(names, into), bool(made.traced.frozen) or made.asks, bound)
+            kernels.install_entry(self, made.kernel, len(self._entered) - 1, args, made.result, *more)
 
     # ---- inside another trace
 

@@ -123,9 +123,7 @@ class Arguments:
         """The guards of an object by its dict, which lives as long as the object does."""
         writer = self._writer
         self._require_class(value, spec.kind)
-        held = writer.call("ptr", "PyObject_GenericGetDict", f"ptr {value}", "ptr null")
-        writer.go_on_if(writer.value(f"icmp ne ptr {held}, null"))
-        writer.call("void", "Py_DecRef", f"ptr {held}")
+        held = own_dict(writer, value)
         writer.require_equal("i64", writer.field(held, SIZE, "i64"), len(spec.items))
         kind_of_keys = writer.field(writer.field(held, DICT_KEYS), KEYS_KIND, "i8")
         writer.go_on_if(writer.value(f"icmp ne i8 {kind_of_keys}, 0"))
@@ -161,6 +159,14 @@ class Arguments:
         writer.require_equal("i32", writer.field(overflow, 0, "i32"), 0)
         writer.store(f"i64 {read}", number)
         return number
+
+
+def own_dict(writer: EntryWriter, value: str) -> str:
+    """The dict of an object, which lives as long as the object does."""
+    held = writer.call("ptr", "PyObject_GenericGetDict", f"ptr {value}", "ptr null")
+    writer.go_on_if(writer.value(f"icmp ne ptr {held}, null"))
+    writer.call("void", "Py_DecRef", f"ptr {held}")
+    return held
 
 
 def array_data(writer: EntryWriter, value: str, spec: ArraySpec) -> str:

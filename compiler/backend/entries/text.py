@@ -126,7 +126,9 @@ def _write_body(
     write_guards(writer, guards)
     arguments = Arguments(writer) if walk is None else WalkedArguments(writer, walk, result)
     arguments.read(args[: len(args) - len(bound)], named.places)
-    arguments.read_bound(args[len(args) - len(bound) :], bound)
+    if bound:
+        assert isinstance(arguments, Arguments)
+        arguments.read_bound(args[len(args) - len(bound) :], bound)
     into = Into(writer, result, named.out, named.aliases) if named.out else None
     if into:
         assert isinstance(arguments, Arguments)
