@@ -138,7 +138,7 @@ def test_values_are_the_entries_in_their_order_and_a_call_of_another_size_is_pla
 def test_an_entry_is_computed_once():
     """Of three products with groups of columns, each would take the three factors of the reaction again."""
     f = jacobian(residual, sparse=True)
-    u = np.linspace(0.1, 0.8, 400)
+    u = np.linspace(0.1, 0.8, 100)
     f(u)
     text = f._latest.run.ir("loops")
     assert text.count("0.3") == 1 and "scratch" not in text
@@ -159,3 +159,22 @@ def test_they_are_what_jit_would_make_of_the_formula():
     middle = jit(lambda u: 0.1 * ((1 - u) * (u - 0.3) - u * (u - 0.3) + u * (1 - u)))(u)
     matrix = jacobian(residual, sparse=True)(u)
     np.testing.assert_allclose(matrix.diagonal()[1:-1], middle[1:-1] - 2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [200, 4000])
+def test_first_and_last_rows_are_made_apart_where_there_are_many(n):
+    """Columns that differ at their ends, put side by side: one loop whose lanes are rows, without a question."""
+
+    def columns(u):
+        left, right = np.concatenate([np.zeros(1), u[:-1] * 2]), np.concatenate([np.sin(u[1:]), u[:1]])
+        return np.stack([left, u * u, right], axis=1)
+
+    f, u = jit(columns), np.random.default_rng(1).normal(size=n)
+    np.testing.assert_allclose(f(u), columns(u), rtol=1e-15)
+    sums = jit(lambda u: np.sum(np.cos(columns(u)), axis=1))
+    np.testing.assert_allclose(sums(u), np.cos(columns(u)).sum(1), rtol=1e-14, atol=1e-14)
+    text = f.ir("loops")
+    assert ("for i in 3998 by" in text) == (n == 4000)
+    if n == 4000:
+        most = text.split("for i in ")[1]
+        assert " in 0..1 " not in most.split("for j in ")[0]

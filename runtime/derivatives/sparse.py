@@ -49,6 +49,7 @@ class Plan(NamedTuple):
     window     which of the elements that it returns are the entries, if not all
     matrix     the matrix without its values
     blocks     what makes containers of blocks of it, if there are several
+    quick      whether nothing is to be asked before a call, and the entries are all that is made
     """
 
     found: Found
@@ -59,6 +60,7 @@ class Plan(NamedTuple):
     window: slice | None
     matrix: Any
     blocks: Callable[[Any], Any] | None
+    quick: bool
 
     def entries(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> tuple[Any, Any]:
         """The entries of a call, and what the function returned beside its value."""
@@ -106,7 +108,14 @@ class Sparse(ByName):
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """The entries alone, row by row."""
-        return self._made(args, kwargs)[1]
+        plan = self._latest
+        if plan is None or not plan.quick or kwargs or tracing.current() is not None:
+            return self._made(args, kwargs)[1]
+        try:
+            made = plan.run(*args, *plan.arrays)
+        except Other:
+            return self._made(args, kwargs)[1]
+        return made if plan.window is None else made[plan.window]
 
     def sparsity(self, *args: Any, **kwargs: Any) -> Pattern:
         """The pattern of all arguments and results together."""
@@ -185,7 +194,8 @@ class Sparse(ByName):
         import scipy.sparse as sp
 
         matrix = sp.csr_array(_narrow(np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
-        return Plan(found, fixed, found.steady, run, arrays, window, matrix, self._blocks(found))
+        quick = fixed and found.steady and not self._has_aux
+        return Plan(found, fixed, found.steady, run, arrays, window, matrix, self._blocks(found), quick)
 
     def _kernel(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ...ir.measure import typical, volume
 from ...loops import Affine, Axis, Element, Guarded, guarded
 from ..access import Statement
-from ..program import Nest, tops
+from ..program import Nest, Rows, tops
 from .fuse import reachable
 from .rename import Rename
 
@@ -29,6 +29,8 @@ def peeled(body: Iterable[Statement], schedule: Callable[[Nest], tuple[Nest, ...
     for statement in body:
         if isinstance(statement, Nest) and not (statement.folds or statement.asserts or statement.cases):
             yield from _pieces(statement, schedule)
+        elif isinstance(statement, Rows) and len(statement.axes) == 1:
+            yield from _pieces_of_rows(statement)
         else:
             yield statement
 
@@ -52,22 +54,45 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
     return [piece if _volume(piece) >= LARGE else replace(piece, unroll=1) for piece in pieces]
 
 
+def _pieces_of_rows(rows: Rows) -> Iterator[Rows]:
+    """Rows of one axis, or the first of them, the last and those between, where guards ask which row it is."""
+    (axis,) = rows.axes
+    plain = not any(nest.asserts or nest.cases for nest in rows.body)
+    if not plain or volume([axis.extent, *(max(_volume(nest), 1) for nest in rows.body)]) < LARGE:
+        yield rows
+        return
+    low, high = _stretch(axis, (0, axis.extent), [e for nest in rows.body for e in reachable(tops(nest))])
+    parts = [(low, high), (0, low), (high, axis.extent)]
+    for lo, hi in parts if (low, high) != (0, axis.extent) else ():
+        if lo < hi:
+            row = Axis(axis.name, hi - lo)
+            inside = _Inside({}, expand={axis: Affine(((row, 1),), lo)})
+            nests = [inside.nest(nest, nest.axes, nest.reduced) for nest in rows.body]
+            nests = [replace(nest, vector=row) if nest.vector is axis else nest for nest in nests]
+            yield replace(rows, axes=(row,), body=tuple(nests), vector=rows.vector and row)
+    if (low, high) == (0, axis.extent):
+        yield rows
+
+
 def _volume(nest: Nest) -> int:
     return volume(a.extent for a in nest.axes)
 
 
 def _largest(nest: Nest, box: Box) -> Box:
     """The part of a box with the longest stretch of each axis in which no guard changes."""
-    ends: dict[Axis, set[int]] = {a: {lo, hi} for a, (lo, hi) in zip(nest.axes, box, strict=True)}
-    for e in reachable(tops(nest)):
+    elements = reachable(tops(nest))
+    return [_stretch(axis, within, elements) for axis, within in zip(nest.axes, box, strict=True)]
+
+
+def _stretch(axis: Axis, within: tuple[int, int], elements: Iterable[Element]) -> tuple[int, int]:
+    """The longest stretch of an axis in which no guard of some elements changes."""
+    ends = {*within}
+    for e in elements:
         for index, lo, hi in e.ranges if isinstance(e, Guarded) else ():
-            if len(index.terms) == 1 and index.terms[0][1] == 1:
-                ends[index.terms[0][0]] |= {lo - index.constant, hi - index.constant}
-    made = []
-    for axis, (lo, hi) in zip(nest.axes, box, strict=True):
-        inside = sorted(at for at in ends[axis] if lo <= at <= hi)
-        made.append(max(pairwise(inside), key=lambda s: typical(s[1] - s[0]), default=(lo, hi)))
-    return made
+            if len(index.terms) == 1 and index.terms[0] == (axis, 1):
+                ends |= {lo - index.constant, hi - index.constant}
+    inside = sorted(at for at in ends if within[0] <= at <= within[1])
+    return max(pairwise(inside), key=lambda s: typical(s[1] - s[0]), default=within)
 
 
 def _around(box: Box, inner: Box) -> Iterator[Box]:
