@@ -191,6 +191,7 @@ class Counting:
         monkeypatch.setattr(Hidden, "read", counted)
 
 
+FORTRAN = np.asfortranarray(np.arange(6.0).reshape(2, 3))
 DATA, WEIGHTS, SETTINGS = np.arange(12.0).reshape(4, 3), [1.0, 2.0], {"power": 2}
 
 
@@ -199,11 +200,12 @@ DATA, WEIGHTS, SETTINGS = np.arange(12.0).reshape(4, 3), [1.0, 2.0], {"power": 2
     [
         lambda u: np.sum((DATA @ u - 1.0) ** 2),
         lambda u: np.concatenate([np.zeros(1), u, np.ones(2)]) * np.arange(6.0),
+        lambda u: np.sum(FORTRAN @ u) + np.sum(DATA.T @ DATA[:, 0]),
         lambda u: WEIGHTS[0] * u ** SETTINGS["power"],
         Model().loss,
         lambda u: u @ np.linspace(0, 1, 3) + Kept.scale,
     ],
-    ids=["an array", "arrays of its own", "containers", "a method", "an attribute of a class"],
+    ids=["an array", "arrays of its own", "other orders", "containers", "a method", "an attribute of a class"],
 )
 def test_native_code_asks_no_python(f, monkeypatch):
     compiled, u = jit(f), np.array([1.0, 2.0, 3.0])
@@ -223,6 +225,15 @@ def test_arrays_that_change_at_every_call_are_not_compiled_for():
 
 
 CHANGING = np.zeros(3)
+
+
+def test_an_array_in_columns_that_changes_is_seen():
+    columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    f, u = jit(lambda u: columns @ u + columns.T[1]), np.ones(3)  # the second is a view of it
+    for change in (lambda: None, lambda: columns.__setitem__((1, 2), 9.0), lambda: columns.__setitem__(0, 1.0)):
+        change()
+        for _ in range(3):
+            np.testing.assert_array_equal(f(u), columns @ u + columns.T[1])
 
 
 def test_a_large_array_is_compared_in_python():

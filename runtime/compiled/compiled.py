@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,15 +135,24 @@ class Compiled:
         self.watched = watched if same else None
         return same
 
-    def specs(self) -> tuple[Any, ...] | None:
-        """What a native entry would read, if native code can read the arguments and make the result."""
+    def bound(self, guards: Sequence[Guard]) -> Sequence[np.ndarray]:
+        """The extra arrays as kernels take them: copies of those that lie otherwise, if guards tell of every change."""
+        watched = {id(each.holder) for each in guards if each.kind == "array"}
+        return [tree.canonical(x) if any(id(y) in watched for y in _bases(x)) else x for x in self.traced.extras]
+
+    def specs(self, bound: Sequence[np.ndarray] | None = None) -> tuple[Any, ...] | None:
+        """What a native entry would read, if native code can read the arguments and make the result.
+
+        After the arguments come the extra arrays, or what is `bound` for them.
+        """
+        bound = self.traced.extras if bound is None else bound
         *args, kwargs = self.traced.signature[1]
         native = [native_spec(each) for each in (*args, *kwargs[2])]
         if not is_native(self.result) or any(each is None for each in native):
             return None
-        if any(tree.canonical(each) is not each for each in self.traced.extras):
+        if any(tree.canonical(each) is not each for each in bound):
             return None
-        return (*native, *(native_spec(tree.flatten(each, [])) for each in self.traced.extras))
+        return (*native, *(native_spec(tree.flatten(each, [])) for each in bound))
 
     def follow(self, before: Compiled) -> None:
         """Be called as one was that has the same kernel: arrays that change are not worth an entry for each content."""
@@ -167,13 +177,21 @@ class Compiled:
             kernels.install_entry(core, self.kernel, 0, args, self.result, named=named, retries=retries)
 
 
+def _bases(array: Any) -> Iterator[np.ndarray]:
+    """An array, and those of whose memory it is a view."""
+    while isinstance(array, np.ndarray):
+        yield array
+        array = array.base
+
+
 def mutable(array: Any) -> bool:
     """Whether someone may write into an array."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
+    last = array
+    for each in _bases(array):
+        if each.flags.writeable:
             return True
-        array = array.base
-    return array is not None and not isinstance(array, bytes)
+        last = each.base
+    return last is not None and not isinstance(last, bytes)
 
 
 def warns(graph: Graph) -> bool:

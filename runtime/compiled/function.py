@@ -322,17 +322,18 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
 
         `into` is the specification of an `out=` argument.
         """
-        guards, bound = native_guards(made.hidden, contents=True), made.traced.extras
-        fits = len(self._entered) < MAX_ENTRIES and not (bound and kernels.is_packed(made.kernel))
+        guards, packed = native_guards(made.hidden, contents=True), kernels.is_packed(made.kernel)
+        fits = len(self._entered) < MAX_ENTRIES and not (packed and made.traced.extras)
         if guards is None or not fits or not made.current():
             made.make_core(into)
             return
         *given, (_, keys, _) = made.traced.signature[1]
-        args = made.specs() if way.names or not keys else None
+        bound = made.bound(guards)
+        args = made.specs(bound) if way.names or not keys else None
         names = [*self.argument_names(len(given)), *keys]
         if args is not None and kernels.has_entries(made.kernel) and (into is None or not made.asks):
             self._entered.append(made.kernel)
-            more = (guards, way.named(names, into), bool(made.traced.frozen) or made.asks, bound)
+            more = (guards, way.named(names, into), bool(made.traced.frozen) or made.asks, tuple(bound))
             kernels.install_entry(self, made.kernel, len(self._entered) - 1, args, made.result, *more)
 
     # ---- inside another trace

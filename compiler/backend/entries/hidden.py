@@ -10,8 +10,15 @@ from typing import Any, NamedTuple
 
 from ..process import allocator_symbols
 from ..python_abi import (
+    ARRAY_DATA,
+    ARRAY_DTYPE,
+    ARRAY_FLAGS,
+    ARRAY_RANK,
+    ARRAY_SHAPE,
     BYTES_DATA,
+    C_CONTIGUOUS,
     CELL_CONTENTS,
+    F_CONTIGUOUS,
     FUNCTION_CODE,
     FUNCTION_DEFAULTS,
     FUNCTION_KEYWORD_DEFAULTS,
@@ -19,8 +26,7 @@ from ..python_abi import (
     SIZE,
     TYPE,
 )
-from .arguments import array_data, own_dict
-from .specs import ArraySpec
+from .arguments import own_dict
 from .writer import EntryWriter
 
 
@@ -73,11 +79,19 @@ def _item(writer: EntryWriter, table: str, key: str) -> str:
 
 
 def _write_array(writer: EntryWriter, guard: Guard) -> None:
-    """Emit the guard on an array's dtype, shape and bits."""
+    """Emit the guard on an array's dtype, shape, order and bits."""
     array, bits = guard.holder, guard.expected
-    data = array_data(writer, writer.object(array, "array"), ArraySpec(guard.name, array.shape))
+    holder = writer.object(array, "array")
+    writer.require_equal("ptr", writer.field(holder, ARRAY_DTYPE), writer.object(array.dtype, "dtype"))
+    writer.require_equal("i32", writer.field(holder, ARRAY_RANK, "i32"), array.ndim)
+    sizes = writer.field(holder, ARRAY_SHAPE) if array.ndim else ""
+    for k, size in enumerate(array.shape):
+        writer.require_equal("i64", writer.field(sizes, 8 * k, "i64"), size)
+    order = C_CONTIGUOUS if array.flags.c_contiguous else F_CONTIGUOUS
+    flags = writer.value(f"and i32 {writer.field(holder, ARRAY_FLAGS, 'i32')}, {order}")
+    writer.require_equal("i32", flags, order)
     kept = writer.at(writer.object(bits, "bits"), BYTES_DATA)
-    given = (f"ptr {data}", f"ptr {kept}", f"i64 {len(bits)}")
+    given = (f"ptr {writer.field(holder, ARRAY_DATA)}", f"ptr {kept}", f"i64 {len(bits)}")
     writer.require_equal("i32", writer.call_at(allocator_symbols()["memcmp"], "i32", "memcmp", *given), 0)
 
 

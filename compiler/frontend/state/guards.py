@@ -173,12 +173,12 @@ class _Watch:
             raise _Unseen
 
     def _bits(self, array: np.ndarray) -> Guard:
-        """The guard on the bits of an array, if it lies as native code reads arrays."""
-        dtype, flags = NAMES.get(array.dtype, ""), array.flags
+        """The guard on the bits of an array, if they lie one after the other."""
+        dtype = NAMES.get(array.dtype, "")
         self.bytes += array.nbytes
-        if array.dtype is not STORED.get(dtype) or self.bytes > BYTES or not (flags.c_contiguous and flags.aligned):
+        if array.dtype is not STORED.get(dtype) or self.bytes > BYTES or not array.flags.forc:
             raise _Unseen
-        return Guard("array", array, dtype, array.tobytes())
+        return Guard("array", array, dtype, array.tobytes("A"))
 
 
 HEAP = 1 << 9
