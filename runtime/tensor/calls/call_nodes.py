@@ -61,6 +61,7 @@ def learn(run: FirstRun, template: Template) -> None:
             whole = turned and t._cell.kind.size == kind.size
             plain = t._counter is None and not t._origin and not t._inference
             template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
+    template.values = _only_values(run, template)
     if template.call.exact or (template.assigns and not template.renewed):
         return
     ways: dict[Edge, Way | None] = {}
@@ -81,6 +82,14 @@ def learn(run: FirstRun, template: Template) -> None:
         not flags & (SPECIAL | LEAF) and not t._origin
         for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
     )
+
+
+def _only_values(run: FirstRun, template: Template) -> bool:
+    """Whether all that a call does is to compute values: they may become those of arguments, or gradients of leaves."""
+    if template.has_nodes or run.used_up or template.renewed or template.call.in_parts:
+        return False
+    special = any(flags & (SPECIAL | LEAF | HISTORY) for _, _, flags in run.results)
+    return not (special or template.viewed or template.through)
 
 
 def _owner(run: FirstRun, t: Any) -> int | None:
