@@ -20,7 +20,7 @@ from ..trace.states import Again, Call, State, Template
 from ..value.cells import Cell, Kind
 from ..value.numbers import cell_of_number
 from ..value.slots import DENSE, HISTORY, LEAF, SPECIAL
-from ..value.storage import Storage
+from ..value.storage import NO_GRAD, PIECE, Storage
 
 if TYPE_CHECKING:
     from ..trace.tape import Tape
@@ -59,8 +59,9 @@ def learn(run: FirstRun, template: Template) -> None:
             path = t._path[len(x._path) :] if x is not None else t._path
             turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
             whole = turned and t._cell.kind.size == kind.size
-            plain = t._counter is None and not t._origin and not t._inference
-            template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
+            free = not t._origin or (t._origin in (PIECE, NO_GRAD) and t._node is None and not t._requires)
+            plain = t._counter is None and free and not t._inference
+            template.parts[ref] = Part(of, path, whole, t._base is not None, plain, t._origin)
     template.values = _only_values(run, template)
     if template.call.exact or (template.assigns and not template.renewed):
         return
