@@ -60,6 +60,100 @@ def test_what_is_left_behaves_as_if_nothing_had_been_recognised(keep: Callable[[
             assert mine == pytest.approx(yours) if isinstance(yours, float) else mine == yours
 
 
+def in_no_grad(make: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    def keep(d: Any) -> tuple[Any, ...]:
+        with torch.no_grad():
+            return (make(d),)
+
+    return keep
+
+
+PLAIN: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "a piece": lambda d: (d.unbind()[1],),
+    "a piece with its whole": lambda d: (d.unbind()[0], d),
+    "two pieces": lambda d: d.split(1),
+    "the only piece": lambda d: d.split(2),
+    "a part of a piece": lambda d: (d.unbind()[0][1:], d),
+    "a view made in no_grad": in_no_grad(lambda d: d.view(-1)),
+    "a view of one made in no_grad": in_no_grad(lambda d: d.view(-1).reshape(4, 1).squeeze()),
+    "a view of what was made in no_grad": lambda d: (in_no_grad(lambda d: d.view(-1))(d)[0].view(2, 2),),
+    "with its whole": lambda d: (in_no_grad(lambda d: d[0])(d)[0], d),
+}
+
+
+def plain_program(keep: Callable[[Any], tuple[Any, ...]], after: str) -> list[Any]:
+    """The same of what has no history, of which parts must not be written to while gradients are kept."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    d = torch.tensor([[1.0, 0.5], [0.25, 2.0]]) * 2
+    kept = keep(d)
+    (d.sum() * w).sum().backward()
+    del d
+    seen = [w.grad.tolist()]  # type: ignore[union-attr]
+    try:
+        if after == "written":
+            kept[0].add_(1)
+        elif after == "written with gradients":
+            kept[0].mul_(w[0])
+        elif after == "written in no_grad":
+            with torch.no_grad():
+                kept[-1].mul_(w[0])
+        elif after == "a leaf":
+            kept[0].requires_grad_().mul(3).sum().backward()
+            seen.append(kept[0].grad.tolist())
+            kept[-1].mul_(w[1])
+    except RuntimeError as error:
+        seen.append(str(error).partition("The view was made")[2] or str(error)[:40])
+    for t in kept:
+        try:
+            seen.append(observed(t))
+        except RuntimeError as error:
+            seen.append(str(error)[:40])
+    return seen
+
+
+@pytest.mark.parametrize("after", ["read", "written", "written with gradients", "written in no_grad", "a leaf"])
+@pytest.mark.parametrize("keep", PLAIN.values(), ids=PLAIN)
+def test_pieces_and_views_of_no_grad_are_so_later(keep: Callable[[Any], tuple[Any, ...]], after: str) -> None:
+    with unrecognised():
+        known = plain_program(keep, after)
+    for _ in range(5):
+        assert plain_program(keep, after) == known
+
+
+def test_the_value_of_a_view_is_read_amid_a_step_that_stays_whole() -> None:
+    """Also where weights were written to before, and where the last step has not ended its trace."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 3)
+    x, descent = torch.ones(4), torch.optim.SGD(model.parameters(), lr=0.1)
+    losses, last = [], 0.0
+    for k in range(12):
+        with torch.no_grad():
+            best = model(x).max(0).indices.view(1, 1)
+        chosen = best.item()
+        descent.zero_grad()
+        value = model(x)[chosen]
+        loss = (value - 1.0) ** 2 + value.item() * value
+        for row in torch.tensor([0.5, k / 10]) * 2:
+            loss = loss + row * value
+        loss.backward()
+        descent.step()
+        losses.append(loss.item())
+        if k == 7:
+            last = dict(torch.explain())["cold"]
+    assert dict(torch.explain())["cold"] == last
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 3)
+    descent = torch.optim.SGD(model.parameters(), lr=0.1)
+    with unrecognised():
+        for k in range(12):
+            descent.zero_grad()
+            value = model(x)[model(x).max(0).indices.view(1, 1).item()]
+            loss = (value - 1.0) ** 2 + value.item() * value + (1.0 + k / 5) * value
+            loss.backward()
+            descent.step()
+            assert losses[k] == pytest.approx(loss.item(), rel=1e-4, abs=1e-5)
+
+
 def test_a_step_that_keeps_a_view_runs_natively() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     x, y, descent = torch.ones(3, 4), torch.zeros(3), torch.optim.SGD(model.parameters(), lr=0.1)

@@ -20,7 +20,7 @@ from ..trace.states import Again, Call, State, Template
 from ..value.cells import Cell, Kind
 from ..value.numbers import cell_of_number
 from ..value.slots import DENSE, HISTORY, LEAF, SPECIAL
-from ..value.storage import Storage
+from ..value.storage import NO_GRAD, PIECE, Storage
 
 if TYPE_CHECKING:
     from ..trace.tape import Tape
@@ -59,8 +59,10 @@ def learn(run: FirstRun, template: Template) -> None:
             path = t._path[len(x._path) :] if x is not None else t._path
             turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
             whole = turned and t._cell.kind.size == kind.size
-            plain = t._counter is None and not t._origin and not t._inference
-            template.parts[ref] = Part(of, path, whole, t._base is not None, plain)
+            free = not t._origin or (t._origin in (PIECE, NO_GRAD) and t._node is None and not t._requires)
+            plain = t._counter is None and free and not t._inference
+            template.parts[ref] = Part(of, path, whole, t._base is not None, plain, t._origin)
+    template.values = _only_values(run, template)
     if template.call.exact or (template.assigns and not template.renewed):
         return
     ways: dict[Edge, Way | None] = {}
@@ -81,6 +83,14 @@ def learn(run: FirstRun, template: Template) -> None:
         not flags & (SPECIAL | LEAF) and not t._origin
         for (_, t), (_, _, flags) in zip(made, run.results, strict=True)
     )
+
+
+def _only_values(run: FirstRun, template: Template) -> bool:
+    """Whether all that a call does is to compute values: they may become those of arguments, or gradients of leaves."""
+    if template.has_nodes or run.used_up or template.renewed or template.call.in_parts:
+        return False
+    special = any(flags & (SPECIAL | LEAF | HISTORY) for _, _, flags in run.results)
+    return not (special or template.viewed or template.through)
 
 
 def _owner(run: FirstRun, t: Any) -> int | None:

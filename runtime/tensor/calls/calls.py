@@ -25,7 +25,7 @@ from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
 from ..value.given import asked
-from ..value.memory import leave, tensor_types, usable
+from ..value.memory import leave, leave_all, tensor_types, usable
 from ..value.numbers import number_of
 from .apart import apart
 from .cutting import is_cut
@@ -92,6 +92,8 @@ class Recorded:
             wait_for(tape)
         if tape.depth or tape.mode > 1 or (self.cuts and is_cut(args, tape, self.cuts)):
             return self.function(*args, **kwargs)
+        if self.native is not None and not tape.mode & 1 and leave_all(args, tape):
+            return self.native(*args, **kwargs)
         if self.parts is not None and self.parts(tape, args, kwargs):
             return None
         with tape.lock:

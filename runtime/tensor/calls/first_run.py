@@ -56,7 +56,7 @@ class FirstRun:
         self.checks: list[tuple[int, Any]] = []
         self.frees: tuple[int, ...] = ()
         self.pause: tuple[int, str] | None = None
-        self.has_nodes = False
+        self.has_nodes = self.used_up = False
         self.nodes: list[tuple[int, Any]] = []
         self.owned: set[int] = set()
         self.aliases: list[tuple[int, int]] = []
@@ -132,6 +132,7 @@ class FirstRun:
         if hooks or any(node.fragment is None and not self._is_usual(node) for node in order):
             self.refuse("backward passes hooks, or nodes that no recognised call made")
             return
+        self.used_up = bool(freed)
         if not freed:  # with `retain_graph` all can be gone through again
             return
         gone, known, values = set(freed), {}, [tape.value(n) for n in range(tape.count)]

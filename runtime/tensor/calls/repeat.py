@@ -8,13 +8,16 @@ one that is on the tape already.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any
 
 from ..reverse.modes import mode
+from ..trace.behind import place_of_write
 from ..trace.fragments import Fragment
-from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, events
+from ..trace.plans import numbers_in
+from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, State, events
 from ..trace.tape import Tape, tapes
-from ..value.cells import Cell
+from ..value.cells import Cell, Home
 from ..value.core import wrap
 from ..value.given import NumberInput
 from ..value.memory import leave
@@ -66,8 +69,11 @@ class Again:
         return [tape.cell_at(n, kind) for n, kind in enumerate(fragment.results, first)]
 
 
-def catch_up(tape: Tape) -> None:
-    """Run again what was recognised since the last time, as far as it made more than values."""
+def catch_up(tape: Tape, live: bytes | None = None) -> None:
+    """Run again what was recognised since the last time, as far as it made more than values.
+
+    live   a bit for each value that is wanted, of a trace that is about to end: nobody can ask for more then
+    """
     if tape.caught is tape.state or tapes.tape.again is not None:
         return
     with tape.lock:
@@ -78,10 +84,12 @@ def catch_up(tape: Tape) -> None:
         kept = _kept(tape, [call for _, call in calls])
         try:
             tape.busy = tape is tapes.tape
-            _rewind(tape, [call for _, call in calls])
-            for state, call in calls:
+            _rewind(tape, [call for _, call in calls], maker)
+            for state, call in calls if live is None else _wanted(calls, live):
                 if call.template.plain:
                     maker.make(call)
+                elif call.template.values:
+                    _write_again(tape, call, maker)
                 elif _matters(call):
                     _repeat(tape, call)
                     tape.noded = True
@@ -98,6 +106,21 @@ def catch_up(tape: Tape) -> None:
 
 
 Tape.catch_up = catch_up  # type: ignore[method-assign]
+
+
+def _wanted(calls: list[tuple[State, Call]], live: bytes) -> list[tuple[State, Call]]:
+    """Those calls that change something, or whose results are wanted, or are arguments of such a call."""
+    wanted, found = set(numbers_in(live)), []
+    for state, call in reversed(calls):
+        t = call.template
+        changes = t.assigns if t.values else t.assigns or t.grads or t.call.exact
+        if not changes and wanted.isdisjoint([call.number(ref) for ref, _, _ in t.results]):
+            continue
+        found.append((state, call))
+        if not t.values and (t.plain or _matters(call)):
+            wanted.update(call.arguments, [n for _, n, _ in call.entered if n is not None])
+    found.reverse()
+    return found
 
 
 def _kept(tape: Tape, calls: Sequence[Call]) -> list[tuple[Any, tuple[Any, ...], list[Any]]]:
@@ -131,7 +154,7 @@ def _put_back(tape: Tape, kept: Sequence[tuple[Any, tuple[Any, ...], list[Any]]]
         tape.put(number, t, tape.cell(number))
 
 
-def _rewind(tape: Tape, calls: Sequence[Call]) -> None:
+def _rewind(tape: Tape, calls: Sequence[Call], maker: Maker) -> None:
     """Give tensors that the calls wrote to the values of before."""
     for call in reversed(calls):
         for target, new in call.template.assigns:
@@ -140,7 +163,7 @@ def _rewind(tape: Tape, calls: Sequence[Call]) -> None:
             tape.put(n, t, tape.cell(n))
             if call.template.renewed.get(new) is False:
                 t._node, t._flags = None, t._flags & ~HISTORY
-            t._cell = tape.cell_at(tape.origin(n), t._kind)
+            t._cell = maker.cell(n, t._kind)
             t._cell.stale = 0
             t._written -= 1
             if t._storage is not None:  # another thread shares it since, who has counted the write
@@ -154,6 +177,18 @@ def _forget(tape: Tape, calls: Sequence[Call]) -> None:
             if new in call.template.renewed:
                 n = call.number(target)
                 tape.put(n, None, tape.cell(n))
+
+
+def _write_again(tape: Tape, call: Call, maker: Maker) -> None:
+    """Give tensors the values that a call writes to them, which leaves no other trace in tensors."""
+    targets = [(tape.value(call.number(new)), new) for _, new in call.template.assigns]
+    if any(t._storage is not None for t, _ in targets):  # another thread shares it since
+        return _repeat(tape, call)
+    for t, new in targets:
+        old = t._cell
+        old.home, old.version = Home(t._written + 1, place_of_write(call, new), get_ident()), t._written
+        t._cell = maker.cell(call.number(new), old.kind)
+        t._written += 1
 
 
 def _matters(call: Call) -> bool:

@@ -69,10 +69,10 @@ def _tell_nodes(tape: Any, call: Call) -> None:
             old = tape.cell(tape.origin(n))
         if old is not None and old.stale and old.home is None:
             note(tape, tape.cell_at(call.number(new), old.kind), old, "home", "version")
-            old.home, old.version = Home(old.stale, _place_of(call, new), get_ident()), old.stale - 1
+            old.home, old.version = Home(old.stale, place_of_write(call, new), get_ident()), old.stale - 1
 
 
-def _place_of(call: Call, ref: int) -> Any:
+def place_of_write(call: Call, ref: int) -> Any:
     """Where the step is recorded that gives this value."""
     if call.place is None:
         for fragment, _, first, place in call.template.steps:
@@ -92,4 +92,4 @@ def _from(first: int, live: bytes) -> bytes:
     return bits.to_bytes(len(live), "little")
 
 
-__all__ = ["is_behind"]
+__all__ = ["is_behind", "place_of_write"]

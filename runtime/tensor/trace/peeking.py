@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..value.slots import PART, SPECIAL, VIEWED
+from .overwritten import Overwritten
 from .plans import Plan, needs_nodes, plan_for
 from .states import Call, events, forest
 from .tape import Tape, tapes
@@ -83,7 +84,13 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
         return storage is not None and storage.array is None and t._seen == storage.edition
     if t._flags & PART or t._serial != tape.serial:
         return False
-    return not any(type(s.event) is Call and s.event.template.assigns for s in events(tape.state))
+    path = events(tape.state)
+    if not any(type(s.event) is Call and s.event.template.assigns for s in path):
+        return True
+    over = Overwritten()
+    for state in path:
+        over.note(state)
+    return not over.has(t._number)
 
 
 def _value(tape: Tape, n: int) -> np.ndarray | None:

@@ -45,7 +45,7 @@ class Record:
         of = program.views.of.get(number)
         if of is None or number not in program.views.based or number not in program.views.whole:
             return
-        path, kind = program.views.paths[number], program.kinds[of]
+        path, kind, origin = program.views.paths[number], program.kinds[of], program.views.origins.get(number, "")
         array = np.empty(kind.shape, kind.numpy)
         np.copyto(part_of(array, path), t._cell.array)
         base: Any = wrap(Cell(kind, array))
@@ -58,6 +58,7 @@ class Record:
         storage.viewed = True
         t._storage, t._base, t._seen = storage, base, storage.edition
         t._path = t._part = path
+        t._origin = origin
         t._cell.home, t._cell.version = storage, storage.version
 
     def _made(self) -> dict[int, tuple[Node | None, int]]:
@@ -107,6 +108,8 @@ def remember(tape: Tape, plan: Any) -> list[Any]:
                     gone[m] = wrap(tape.cell_at(m, program.kinds[m]))
                 owner = gone[m]
             _join(tape.value(n), owner, program.views.paths[n], n in program.views.based)
+            if n in program.views.origins:
+                tape.value(n)._origin = program.views.origins[n]
     return [plan.state, plan.held, *tape.pick(plan.held)]
 
 

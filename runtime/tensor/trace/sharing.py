@@ -19,6 +19,7 @@ class Part(NamedTuple):
     whole   it is all of it
     based   it is a view of it, and no mere alias
     plain   there is no more to it than that
+    origin  where it was made if it must not be written to while gradients are kept; it has no history then
     """
 
     of: int
@@ -26,6 +27,7 @@ class Part(NamedTuple):
     whole: bool
     based: bool
     plain: bool
+    origin: str
 
 
 class Views:
@@ -35,6 +37,7 @@ class Views:
     paths    the way from there to it
     whole    those that are all of that memory
     based    those that are no mere aliases
+    origins  where those were made that must not be written to while gradients are kept
     read     values that come from outside
     written  values that are written to, and constants
     """
@@ -44,6 +47,7 @@ class Views:
         self.paths: dict[int, Path] = {}
         self.whole: set[int] = set()
         self.based: set[int] = set()
+        self.origins: dict[int, str] = {}
         self.read: set[int] = set()
         self.written: set[int] = set()
 
@@ -58,8 +62,11 @@ class Views:
             n = call.number(ref)
             self.of[n] = None
             part = template.parts.get(ref)
-            if part is not None and part.plain:
-                self._add(n, part, call.number(part.of), again)
+            if part is None or not part.plain:
+                continue
+            above = call.number(part.of)
+            if above not in self.origins or not template.mode & 1:  # else it may have that origin, too
+                self._add(n, part, above, again)
         if template.assigns:
             self.written.update([call.number(ref) for _, ref in template.assigns])
 
@@ -75,6 +82,8 @@ class Views:
             self.whole.add(n)
         if part.based:
             self.based.add(n)
+        if part.origin:
+            self.origins[n] = part.origin
 
     def joins(self, numbers: Sequence[int], again: dict[int, int]) -> list[tuple[int, int]] | None:
         """Of these values, those that are left: which views share the memory of which others.

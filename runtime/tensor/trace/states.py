@@ -71,6 +71,7 @@ class Template:
     viewed     arguments of which results may be views
     nodes      what it adds to the gradient graph, and ends (ref, where) its results there; None if that is unusual
     plain      it makes no more than values and nodes
+    values     it makes no more than values, which tensors may take in place: no node is made or used up
     size       how many elements its values have in all
     dense      results that are views whose elements follow each other in memory
     pause      of a part of a backward, the number of the leaf whose hooks are next, and whether that is before or after
@@ -82,7 +83,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause", "through",
+        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause", "through", "values",
     )  # fmt: skip
 
     call: Any
@@ -109,6 +110,7 @@ class Template:
     nodes: tuple[Any, ...] | None
     ends: tuple[tuple[int, tuple[int, int]], ...]
     plain: bool
+    values: bool
     dense: frozenset[int]
     views: tuple[int, ...]
     parts: dict[int, Part]
@@ -120,7 +122,7 @@ class Template:
     def __init__(self) -> None:
         self.pulls = self.whole = None
         self.views = ()
-        self.renewed, self.bounds, self.pause, self.through = {}, [], None, False
+        self.renewed, self.bounds, self.pause, self.through, self.values = {}, [], None, False, False
 
 
 class Call(NamedTuple):

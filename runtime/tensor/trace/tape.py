@@ -59,7 +59,7 @@ class Tape(TapeBase):
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
 
-    catch_up: Callable[[], None]
+    catch_up: Callable[..., None]
     remember: Callable[[Any], list[Any]]
     parts: Any
     holders: Any = None
@@ -250,7 +250,7 @@ class Tape(TapeBase):
         plan: Any = once(self, live)
         if plan is None:
             if is_behind(self, live):
-                self.catch_up()
+                self.catch_up(live)
                 live = self.live()
             plan = plans.plan_for(self.state, live)
         late = plan.replay(self)

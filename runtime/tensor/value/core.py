@@ -169,10 +169,9 @@ class Core(Late):
         call, late = tapes.tape.call, self._is_late
         if call is not None:
             call.refuse("reads the values of a tensor")
-        unread = (late or self._cell.array is None) and not self._flags & SPECIAL
-        if unread and (made := peek(self, call)) is not None:
+        if (late or self._cell.array is None) and (made := peek(self, call)) is not None:
             return made
-        if unread and late:
+        if late:
             compute(self._serial)
         cell = self._read()
         return shown(cell if cell.array is not None else force(cell))

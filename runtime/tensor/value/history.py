@@ -25,7 +25,7 @@ from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
-from .slots import HISTORY
+from .slots import HISTORY, PART
 from .views import alias
 from .writing import check_writable, overwrite_whole
 
@@ -63,6 +63,8 @@ class History(Operators):
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         if self._is_late:
             compute(self._serial)  # leaves are known
+        if self._flags & PART:
+            self._tell()
         self._read()
         if self._node is not None:
             if requires_grad:

@@ -106,6 +106,18 @@ def leave(t: Any, tape: Tape) -> None:
         settle(t, tape)
 
 
+def leave_all(args: Any, tape: Tape) -> bool:
+    """The same of all tensors that are arguments, or in lists; whether one that shared its memory shares it no more."""
+    found = False
+    for a in args:
+        if type(a) in (list, tuple):
+            found = leave_all(a, tape) or found
+        elif type(a) in tensor_types and a._storage is not None and not a._is_late:
+            leave(a, tape)
+            found = found or a._storage is None
+    return found
+
+
 def viewed_elsewhere(t: Any, mine: Tape) -> bool:
     """Whether somebody holds a late view that another thread has recorded; it shares the memory from now on."""
     found = False

@@ -67,14 +67,14 @@ MULTIPLE = {"SplitBackward0", "SplitWithSizesBackward0", "UnbindBackward0"}
 
 def known(x: Core) -> np.ndarray | None:
     """The array of `x`, or NumPy's memory under it, if it is there and no gradient is kept."""
-    x._read()
-    storage = x._storage
-    if storage is not None and storage.array is not None and not requires(x):
-        storage.settle()
-        array = storage.array
-        if array is not None:
-            return part_of(array, x._path)
-    cell = x._read()
+    cell, storage = x._read(), x._storage
+    if storage is not None and storage.array is not None:
+        if not requires(x):
+            storage.settle()
+            array = storage.array
+            if array is not None:
+                return part_of(array, x._path)
+        cell = x._read()
     kept = mode.enabled and (x._node is not None or x._requires)
     return None if kept or cell.array is None else shown(cell)
 

@@ -42,15 +42,25 @@ STACK = Operation("stack", "StackBackward0", _stack, "common")
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """The tensors one after the other along `dim`."""
     given = check_list("cat", tensors)
-    parts = [p for p in given if shape_of(p) != (0,)] or given
+    kinds = {p._read().kind for p in given}
+    parts = given
+    if any(k.shape == (0,) for k in kinds):
+        parts = [p for p in given if shape_of(p) != (0,)] or given
     if not parts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    shapes = [shape_of(p) for p in parts]
-    first, at = shapes[0], dim if axis is None else axis
-    if not all(shapes):
+    first = shape_of(parts[0])
+    if not all(k.shape for k in kinds):
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    at = axis_of(at, len(first))
-    for k, s in enumerate(shapes):
+    at = axis_of(dim if axis is None else axis, len(first))
+    if len(kinds) > 1:
+        _check_joinable(parts, first, at)
+    made = _joined_at_once(parts, np.concatenate, at)
+    return apply(CAT, parts, (at,)) if made is None else made
+
+
+def _check_joinable(parts: Sequence[Core], first: tuple[int, ...], at: int) -> None:
+    """Raise PyTorch's error where sizes differ in another dimension than `at`."""
+    for k, s in enumerate(map(shape_of, parts)):
         if len(s) != len(first):
             raise RuntimeError(
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(s)}"
@@ -61,8 +71,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
                     f"Sizes of tensors must match except in dimension {at}. Expected size {have} but got"
                     f" size {n} for tensor number {k} in the list."
                 )
-    made = _joined_at_once(parts, np.concatenate, at)
-    return apply(CAT, parts, (at,)) if made is None else made
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
