@@ -29,6 +29,20 @@ def by_hand(p):
     return {"a": back @ p["b"].T, "b": p["a"].T @ back, "c": np.sum(bend, axis=0), "d": np.full(4, 4.0)}
 
 
+class Fit:
+    """A model that keeps its data, as people write them."""
+
+    def __init__(self):
+        self.x, self.weights, self.settings = np.arange(12.0).reshape(4, 3), [0.5, 1.5], {"ridge": 0.1}
+
+    def loss(self, u):
+        r = self.x @ u - np.arange(4.0)
+        return self.weights[0] * np.sum(r * r) + self.settings["ridge"] * np.sum(u * u)
+
+    def by_hand(self, u):
+        return 2 * self.weights[0] * ((self.x @ u - np.arange(4.0)) @ self.x) + 2 * self.settings["ridge"] * u
+
+
 def scalar_case() -> Case:
     ways = {"pullback": grad(scalar), "NumPy": lambda x: np.sin(x) + x * np.cos(x)}
     if torch := peers.torch():
@@ -75,7 +89,18 @@ def dict_case() -> Case:
     return Case("grad, dict of four arrays, a call", ways, "ns", 1e9, (("at most", 500),), given=p)
 
 
+def kept_case() -> Case:
+    a, fit = np.array([1.0, 2.0, 3.0]), Fit()
+    ways = {"pullback": grad(fit.loss), "NumPy": fit.by_hand}
+    if jax := peers.jax():  # which keeps what it read at the first call
+        slope, b = jax.grad(peers.with_numpy(Fit.loss, jax.numpy), 1), jax.numpy.asarray(a)
+        compiled = jax.jit(slope, static_argnums=0)
+        ways["jax"] = lambda _: compiled(fit, b).block_until_ready()
+    return Case("grad of a method that reads attributes, a call", ways, "ns", 1e9, (("at most", 500),), given=a)
+
+
 def cases(size: str) -> Iterator[Case]:
     yield scalar_case()
     yield array_case()
     yield dict_case()
+    yield kept_case()
