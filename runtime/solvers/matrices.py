@@ -301,6 +301,6 @@ recode("scipy.linalg", {each.__name__: each for each in _MEANINGS})
 ANY.update(_MEANINGS)
 
 __all__ = [
-    "Parts", "adjoint", "alike", "logarithm", "matrix", "numeric", "parts", "root", "sign", "stein", "sylvester",
-    "whole",
+    "Parts", "adjoint", "alike", "logarithm", "matrix", "narrowed", "numeric", "parts", "root", "sign", "stein",
+    "sylvester", "whole",
 ]  # fmt: skip
