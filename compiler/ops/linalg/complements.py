@@ -18,6 +18,7 @@ from ..library import Library, near_one
 from ..reduce import max_
 from ..require import require
 from . import matrices as M
+from .factor import qr
 
 
 def largest(m: Any, x: Any) -> Any:
@@ -41,9 +42,9 @@ def complement_pull(m: Any, inputs: Any, results: Any, cts: Any, text: str) -> A
     (_, a), (z,), (ct,) = inputs, results, cts
     turns = M.product(m, M.adjoint(m, z), ct)
     vanishes(m, turns - M.adjoint(m, turns), largest(m, ct), text)
-    bounds = [m.number(-1.0, Type(a.value.type.dtype, M.shape_of(a)[:-2])) for _ in range(2)]
-    along = M.adjoint(m, M.product(m, m.pinv(a, *bounds), ct))
-    return [None, -M.product(m, z, along)]
+    q, r = m.qr(a, mode="reduced") if isinstance(a, Pair) else map(m, m.b.emit(qr, a.value, mode="reduced"))
+    along = m.triangular(r, M.product(m, M.adjoint(m, q), ct), upper=1, turned=0)
+    return [None, -M.product(m, z, M.adjoint(m, along))]
 
 
 def complement_type(z: Type, a: Type, text: str) -> Type:
