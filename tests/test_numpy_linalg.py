@@ -124,7 +124,17 @@ def test_bad_arguments_are_refused_as_in_numpy(function, args, error, text) -> N
         (lambda a: SL.eigh(a, type=2), (GOOD,), TypeError, "type=2"),
         (lambda a: SL.qr(a, pivoting=True), (GOOD,), TypeError, "pivoting=True"),
         (lambda a: SL.qr(a, mode="thin"), (GOOD,), ValueError, "Mode argument"),
-        (lambda a: SL.schur(a), (GOOD,), TypeError, "pullback.external"),
+        (lambda a: SL.qz(a, a), (GOOD,), TypeError, "pullback.external"),
+        (lambda a: SL.schur(a, sort=np.isfinite), (GOOD,), TypeError, "sort as a function"),
+        (lambda a: SL.schur(a, sort="left"), (GOOD,), ValueError, "sort parameter must be"),
+        (lambda a: SL.schur(a, output="upper"), (GOOD,), ValueError, "'real', or 'complex'"),
+        (lambda a: SL.rq(a, mode="thin"), (GOOD,), ValueError, "Mode argument"),
+        (lambda a: SL.orth(a), (SINGULAR,), np.linalg.LinAlgError, "less than full rank"),
+        (lambda a: SL.null_space(a), (SINGULAR,), np.linalg.LinAlgError, "less than full rank"),
+        (lambda a: SL.subspace_angles(a, a), (SINGULAR,), np.linalg.LinAlgError, "less than full rank"),
+        (lambda a: SL.subspace_angles(a, a[:1]), (GOOD,), ValueError, "same number of rows"),
+        (lambda a: SL.funm(a, np.sqrt), (-GOOD,), np.linalg.LinAlgError, r"call it with a \+ 0j"),
+        (lambda a: SL.funm(a, np.sqrt, disp=False), (GOOD,), TypeError, "disp=False"),
     ],
 )
 def test_scipys_functions_are_refused_where_they_have_no_meaning(function, args, error, text) -> None:
@@ -133,14 +143,26 @@ def test_scipys_functions_are_refused_where_they_have_no_meaning(function, args,
     assert isinstance(SL.cholesky(GOOD), np.ndarray)  # as before, outside of traces
 
 
-def test_vectors_that_only_span_a_space_have_values_and_no_derivative() -> None:
-    """They are `without_slope`: a cotangent of theirs that is not zero is an error of the call."""
-    tall = np.array([[1.0, 0.2], [0.3, 2.0], [0.5, -0.4]])
+def test_vectors_that_only_span_a_space_have_the_derivative_of_the_space() -> None:
+    """A result that depends on how they span it is an error of the call; of one vector no result does."""
+    tall = np.array([[1.0, 0.2], [0.3, 2.0], [0.5, -0.4], [0.1, 0.7]])
     inside = grad(lambda a: np.sum(LA.svd(a)[0][:, :2] ** 3))(tall)
     np.testing.assert_allclose(inside, grad(lambda a: np.sum(LA.svd(a, False)[0] ** 3))(tall), rtol=1e-10)
-    for whole in (lambda a: LA.svd(a)[0], lambda a: LA.qr(a, "complete")[0]):
-        with pytest.raises(NotImplementedError, match="have no derivative"):
-            grad(lambda a, whole=whole: np.sum(whole(a) ** 3))(tall)
+    for whole in (lambda a: LA.svd(a)[0], lambda a: LA.qr(a, "complete")[0], lambda a: SL.null_space(a.T)):
+        for of in (whole, lambda a, whole=whole: abs(whole(a + 1j * a[::-1]))):
+            with pytest.raises(NotImplementedError, match="have no derivative but that of the space"):
+                grad(lambda a, of=of: np.sum(of(a) ** 3))(tall)
+    with pytest.raises(NotImplementedError, match="phases of Schur's vectors"):
+        grad(lambda a: np.sum(SL.schur(a + 1j * a[::-1])[0].real))(tall[:2])
+
+
+def test_forms_of_equal_eigenvalues_have_no_derivative() -> None:
+    """It is NaN, where an eigenvalue's own would be a limit of others."""
+    for f in (lambda a: np.sum(SL.schur(a)[1]), lambda a: np.sum(SL.funm(a, np.exp))):
+        assert np.isnan(grad(f)(np.eye(3))).any()
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    assert not np.isfinite(grad(lambda a: np.sum(SL.schur(a)[1] ** 3))(turn)).all()
+    assert not np.isfinite(grad(lambda a: np.sum(SL.hessenberg(a, True)[1] ** 3))(np.diag([1.0, 2.0, 3.0]))).all()
 
 
 def test_only_the_triangle_that_is_read_has_a_gradient() -> None:

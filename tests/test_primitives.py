@@ -284,6 +284,7 @@ def test_derivatives_to_second_order(name: str) -> None:
 
 
 PARTLY = {"potrf", "getri", "getrs", "trsm", "cholesky", "complex_cholesky"}
+PARTLY |= {"commutator", "complement", "complex_complement"}
 PARTLY |= {"gammainc", "gammaincc", "polynomial", "zeta"}
 """What has no derivative in some argument, or only along symmetric matrices, or is what others expand to."""
 

@@ -34,7 +34,6 @@ ELSEWHERE = {
     "external": "test_external.py",
     "checkpoint": "test_control_forms.py",
     **dict.fromkeys(("custom", "again", "refused", "stop_gradient"), "test_rules.py"),
-    "without_slope": "test_numpy_linalg.py",
     "complex": "test_numpy_complex.py", "real": "test_numpy_complex.py", "imag": "test_numpy_complex.py",
 }
 #: test_special.py, test_matrices.py and test_complex.py compare these with SciPy and mpmath, under their public names

@@ -78,7 +78,7 @@ GIVEN: dict[str, tuple[Any, ...]] = {
     "solve_toeplitz": (V + np.array([9, 0, 0]), W),
     "solve_triangular": (A, V),
     "solveh_banded": (CENTRE + 0.1 * _drawn(2, 3), V),
-    "subspace_angles": (TALL, TALL[::-1] * 1j),
+    "subspace_angles": (TALL[:, :2], TALL[::-1, :2] * 1j),
     "svd": (TALL,),
     "toeplitz": (V, W),
 }
@@ -89,7 +89,7 @@ _WITHOUT = """
 WITHOUT = set(_WITHOUT.split())
 """What takes no matrices."""
 
-PHASES = {"eigh", "svd", "qr", "eig"}
+PHASES = {"eigh", "svd", "qr", "eig", "orth"}
 """Of whose vectors only the sizes are determined."""
 
 FUNCTIONS = [
@@ -98,9 +98,11 @@ FUNCTIONS = [
 ]  # fmt: skip
 _KNOWN = """
     block_diag cho_factor cho_solve cholesky circulant companion coshm cosm det eig eigh eigvals eigvalsh expm
-    expm_frechet hankel inv khatri_rao logm lstsq lu lu_factor lu_solve norm pinv polar qr sinhm sinm solve solve_banded
-    solve_circulant solve_continuous_lyapunov solve_discrete_lyapunov solve_lyapunov solve_sylvester solve_toeplitz
-    solve_triangular solveh_banded sqrtm svd svdvals tanhm tanm toeplitz"""
+    expm_frechet fractional_matrix_power funm hankel hessenberg inv khatri_rao ldl logm lstsq lu lu_factor lu_solve
+    norm null_space orth pinv polar qr rq schur signm sinhm sinm solve solve_banded solve_circulant
+    solve_continuous_are solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov solve_lyapunov
+    solve_sylvester solve_toeplitz solve_triangular solveh_banded sqrtm subspace_angles svd svdvals tanhm tanm
+    toeplitz"""
 KNOWN = set(_KNOWN.split())
 """What has SciPy's values; all else is refused."""
 
@@ -158,11 +160,16 @@ def test_complex_matrices(name: str, kind: Any) -> None:
 @pytest.mark.parametrize(
     ("function", "matrix", "kind", "text"),
     [
-        (linalg.schur, A, TraceError, r"scipy.linalg.schur\(\) of a traced value.*c128\[3,3\]"),
+        (linalg.qz, A, TraceError, r"scipy.linalg.qz"),
         (linalg.bandwidth, A, TraceError, r"scipy.linalg.bandwidth\(\)"),
         (linalg.logm, -np.eye(2), ValueError, r"logarithm is complex.*a \+ 0j"),
         (linalg.sqrtm, -np.eye(2), ValueError, r"square root or logarithm is complex.*a \+ 0j"),
         (linalg.logm, np.diag([1.0, 0.0]), np.linalg.LinAlgError, "logm of a singular matrix"),
+        (linalg.signm, np.array([[0.0, 1.0], [-1.0, 0.0]]), np.linalg.LinAlgError, "signm .*imaginary axis"),
+        (lambda a: linalg.solve_continuous_are(a, a, a, H), A, ValueError, "Matrix q should be symmetric"),
+        (lambda a: linalg.solve_discrete_are(a, a, H, a), A, ValueError, "Matrix r should be symmetric"),
+        (lambda a: linalg.solve_discrete_are(a, a[:2], H, H), A, ValueError, "same number of rows"),
+        (lambda a: linalg.fractional_matrix_power(a, np.ones(2)), A, TraceError, r"t of shape \(2,\)"),
         (linalg.logm, A[:2], TraceError, "logm of an array of shape"),
         (lambda a: linalg.solve(a, V, transposed=True), A, TraceError, "transposed=True"),
         (lambda a: linalg.companion(a[0] * 0), A, ValueError, "must not be zero"),

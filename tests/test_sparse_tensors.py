@@ -33,6 +33,7 @@ def dense(values: Any) -> Any:
     lambda a, x: (a.coalesce() if a.is_sparse else a) @ x,
     lambda a, x: x @ x.T + a, lambda a, x: torch.sum(a) * x, lambda a, x: (a * (x @ x.T)).to_dense(),
     lambda a, x: a.to(torch.float64).clone() @ x, lambda a, x: (a - a * 0.5).to_dense() @ x,
+    lambda a, x: (a @ a * x[0, 1]).to_dense(), lambda a, x: torch.sum(a @ a.t() @ a) * x, lambda a, x: a @ a @ x,
 ])  # fmt: skip
 def test_as_the_dense_matrix_to_second_order(function) -> None:
     found = []
@@ -145,6 +146,19 @@ def refused_adam() -> None:
     torch.optim.Adam(e.parameters()).step()
 
 
+@pytest.mark.parametrize("shapes", [(7, 5, 6), (1, 4, 1), (3, 2, 9)])
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_products_of_sparse_matrices_are_sparse(shapes: tuple[int, int, int], by_rows: bool) -> None:
+    rng, (n, k, m) = np.random.default_rng(4), shapes
+    a, b = (torch.tensor(rng.normal(size=s) * (rng.random(s) < 0.4)) for s in ((n, k), (k, m)))
+    sides = [x.to_sparse_csr() if by_rows else x.to_sparse() for x in (a, b)]
+    made = torch.sparse.mm(*sides)
+    assert made.layout is sides[0].layout and made.is_coalesced() and tuple(made.shape) == (n, m)
+    np.testing.assert_allclose(made.to_dense().numpy(), (a @ b).numpy(), atol=1e-14)
+    meet = (a != 0).double() @ (b != 0).double()
+    assert made._nnz() == int((meet > 0).sum())  # as PyTorch's, also where a sum is zero
+
+
 def refused_dense() -> None:
     w = torch.ones(2, requires_grad=True)
     w.sum().backward()
@@ -152,7 +166,12 @@ def refused_dense() -> None:
 
 
 @pytest.mark.parametrize(("call", "error", "said"), [
-    (lambda: torch.sin(matrix(entries()) @ matrix(entries())), NotImplementedError, "two sparse.*to_dense"),
+    (lambda: matrix(entries()) @ matrix(entries()).to_sparse_csr(), RuntimeError, "layouts.*to_sparse_csr"),
+    (lambda: matrix(entries()) @ matrix(entries()).float(), RuntimeError, "same dtype"),
+    (lambda: matrix(entries()) @ torch.sparse_coo_tensor([[0], [1]], [1.0], (2, 3)).double(), RuntimeError,
+     "cannot be multiplied .3x3 and 2x3"),
+    (lambda: matrix(entries()) @ torch.sparse_coo_tensor([[0]], torch.ones(1, 3), (3, 3)), NotImplementedError,
+     "two matrices of numbers.*to_dense"),
     (lambda: torch.cos(matrix(entries())), NotImplementedError, "cos .*to_dense"),
     (lambda: torch.nn.functional.softmax(matrix(entries()), 1), NotImplementedError, "to_dense"),
     (lambda: matrix(entries()).reshape(9), NotImplementedError, "to_dense"),

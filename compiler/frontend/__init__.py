@@ -50,13 +50,23 @@ from .numpy import (
 from .numpy.complex import complexes, functions, linalg
 from .numpy.complex import ordering as complex_ordering
 from .numpy.matrices import norms
-from .numpy.scipy import multivariate, sampled, scipy_factors, scipy_functions, scipy_linalg, sparse, special, stats
+from .numpy.scipy import (
+    multivariate,
+    sampled,
+    scipy_factors,
+    scipy_forms,
+    scipy_functions,
+    scipy_linalg,
+    sparse,
+    special,
+    stats,
+)
 from .patched import made, replaced, unasked
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "complex_ordering", "complexes", "convolutions",
     "creation", "differences", "floats", "functions", "histograms", "indexing", "linalg", "made", "methods",
     "multivariate", "nans", "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles",
-    "reductions", "replaced", "sampled", "scipy_factors", "scipy_functions", "scipy_linalg", "sets", "shaping",
-    "sparse", "special", "stats", "transforms", "ufuncs", "unasked", "writing",
+    "reductions", "replaced", "sampled", "scipy_factors", "scipy_forms", "scipy_functions", "scipy_linalg", "sets",
+    "shaping", "sparse", "special", "stats", "transforms", "ufuncs", "unasked", "writing",
 ]

@@ -25,8 +25,8 @@ from . import (
     source,
     tape,
 )
-from .complex import complex_matrices, complexes, fourier, matrix_formulas
-from .linalg import factor, lapack, solutions, spectra
+from .complex import complex_matrices, complexes, fourier, matrix_formulas, similarities
+from .linalg import complements, factor, lapack, similarity, solutions, spectra, symmetric
 from .scipy import (
     bessel,
     called,
@@ -45,9 +45,10 @@ from .scipy import (
 )
 
 __all__ = [
-    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complex_matrices", "complexes",
+    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complements", "complex_matrices",
+    "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
     "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma",
-    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "slopes", "solutions",
-    "source", "special", "spectra", "tape",
+    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "similarities",
+    "similarity", "slopes", "solutions", "source", "special", "spectra", "symmetric", "tape",
 ]

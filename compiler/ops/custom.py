@@ -5,7 +5,6 @@
     checkpoint args...      region(args), of which nothing but the args is kept for the backward sweep
     stop_gradient x         x, whose cotangent is zero
     refused args...         a cotangent that no rule gives, which would be made of these
-    without_slope x         x, whose cotangent has to be zero
 
     %1: f64[] = custom %x {given=1, name="f"}
       | @value(%x: f64[]) {...}
@@ -23,11 +22,8 @@ from typing import Any, ClassVar
 from ..ir.graph import Builder, Graph, Op, Value, evaluate, inline, rewrite
 from ..ir.primitive import Primitive
 from ..ir.types import Type
-from . import elementwise
 from .control import Call, Region, _results, _takes
 from .elementwise import mul
-from .reduce import max_
-from .require import require
 from .source import number
 
 
@@ -118,26 +114,6 @@ class StopGradient(Primitive):
         return [([rng.integers(-3, 3, (2, 3))], {})]
 
 
-class WithoutSlope(StopGradient):
-    """The value itself, which has no derivative: an error of the call where its cotangent is not zero after all."""
-
-    attributes: ClassVar = {"text": "word"}
-
-    def pull(self, b, op, cotangents):
-        (ct,) = cotangents
-        if ct is not None:
-            size, zero = elementwise.abs_(b, ct), number(b, 0, ct.type.with_shape(()))
-            largest = max_(b, size, axes=tuple(range(ct.type.rank))) if ct.type.rank else size
-            require(b, elementwise.eq(b, largest, zero), error="NotImplementedError", text=op.attrs["text"])
-        return [None]
-
-    def batch(self, m):
-        return m.emit(self, *m.args, **m.op.attrs)
-
-    def samples(self, rng):
-        return [([rng.integers(-3, 3, (2, 3))], {"text": "it has no derivative"})]
-
-
 class Refused(Primitive):
     """A cotangent that no rule gives: an error where it is needed after all.
 
@@ -224,6 +200,5 @@ def _is_float(type: Type) -> bool:
 
 custom, again, checkpoint = Custom("custom"), Again("again"), Checkpoint("checkpoint")
 stop_gradient, refused = StopGradient("stop_gradient"), Refused("refused")
-without_slope = WithoutSlope("without_slope")
 
-__all__ = ["again", "checkpoint", "custom", "refused", "stop_gradient", "without_slope"]
+__all__ = ["again", "checkpoint", "custom", "refused", "stop_gradient"]

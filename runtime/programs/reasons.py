@@ -7,7 +7,7 @@ Table = dict[str, dict[str, str]]
 
 SCRIPT = "there is no TorchScript and none of its types; functions and modules run as they are"
 DEVICE = "there is the processor alone, and no device of this kind"
-SPARSE = "sparse tensors have coordinates or rows, and products with dense ones; to_dense() has the rest"
+SPARSE = "sparse tensors have coordinates or rows, and products of matrices; to_dense() has the rest"
 QUANTISED = "there are no tensors of quantised elements"
 INNER = "a function of PyTorch's inner libraries; use the one of nn.functional"
 HALF = "there are no elements of this kind; float16, bfloat16, float32, float64 and whole numbers are there"

@@ -4,6 +4,6 @@ SciPy's own solver finds a root or a minimum, on numbers, and the equation that 
 and integrals are computed by loops of the graph. The modules register their meanings where they are imported.
 """
 
-from . import integrals, matrices, minima, paths, roots, sparse_systems, splines
+from . import integrals, matrices, minima, paths, polar, riccati, roots, sparse_systems, splines
 
-__all__ = ["integrals", "matrices", "minima", "paths", "roots", "sparse_systems", "splines"]
+__all__ = ["integrals", "matrices", "minima", "paths", "polar", "riccati", "roots", "sparse_systems", "splines"]

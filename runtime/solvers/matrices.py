@@ -1,4 +1,4 @@
-"""Matrix equations by scipy.linalg with traced matrices: Sylvester's and Lyapunov's, square roots, logarithms, bands.
+"""Matrix equations by scipy.linalg with traced matrices: Sylvester's and Lyapunov's, roots, signs, logarithms, bands.
 
 SciPy solves on numbers. A complex matrix is a tuple of its two parts here, because rules of functions take real arrays.
 The cotangent of a solution solves Sylvester's equation of the adjoint matrices, which is a call of the same kind, so
@@ -17,6 +17,7 @@ from ...compiler.frontend.array import unknown
 from ...compiler.frontend.numpy.complex.complexes import ANY
 from ...compiler.frontend.numpy.matrices.linalg import as_float, holds
 from ...compiler.frontend.numpy.reductions import traced
+from ...compiler.frontend.numpy.scipy.scipy_factors import expm
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from ...compiler.frontend.promotion import result_dtype
@@ -24,58 +25,65 @@ from ..control import while_loop
 from ..custom import freeze_sizes
 from ..external import External
 from ..rules import custom_vjp
+from ..vmap import vmap
 
 Parts = tuple[Any, ...]
 """A real matrix alone, or the real and the imaginary part of a complex one; traced, or numbers."""
 
 
-def _parts(x: Any) -> Parts:
+def parts(x: Any) -> Parts:
     return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
 
 
-def _whole(parts: Parts) -> Any:
-    return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
+def whole(x: Parts) -> Any:
+    return x[0] if len(x) == 1 else x[0] + 1j * x[1]
 
 
-def _adjoint(x: Any) -> Any:
-    return np.conjugate(x).T if x.dtype.kind == "c" else x.T
+def adjoint(x: Any) -> Any:
+    made = np.swapaxes(x, -1, -2)
+    return np.conjugate(made) if x.dtype.kind == "c" else made
 
 
-def _matrix(x: Any) -> Any:
+def matrix(x: Any) -> Any:
     """An argument in double precision."""
     made = as_float(traced(x)[1])
     freeze_sizes("a function of scipy.linalg", [made])
     return made.astype(np.result_type(made.dtype, np.float64))
 
 
-def _square(name: str, *matrices: Any) -> list[Any]:
-    made = [_matrix(each) for each in matrices]
+def square(name: str, *matrices: Any) -> list[Any]:
+    """Square matrices in double precision, with what stands before them of a batch."""
+    made = [matrix(each) for each in matrices]
     for each in made:
-        if each.ndim != 2 or each.shape[0] != each.shape[1]:
-            R.refuse(f"{name} of an array of shape {each.shape}", "give it square matrices; pullback.vmap has batches")
+        if each.ndim < 2 or each.shape[-2] != each.shape[-1]:
+            R.refuse(f"{name} of an array of shape {each.shape}", "give it square matrices")
     return made
 
 
-def _narrowed(x: Any, *args: Any) -> Any:
+def narrowed(x: Any, *args: Any) -> Any:
     """A result in the precision of the arguments."""
     kind = result_dtype(*(traced(a)[1] for a in args))
     return x.astype(np.result_type(kind, np.complex64) if x.dtype.kind == "c" else kind) if kind.kind in "fc" else x
 
 
-def _alike(*matrices: Any) -> list[Parts]:
-    """All with two parts, if one has them."""
-    kind = np.result_type(*(x.dtype for x in matrices))
-    return [_parts(x.astype(kind)) for x in matrices]
+def alike(*matrices: Any) -> list[Parts]:
+    """All with two parts, if one has them, and with one batch before them."""
+    kind, lead = np.result_type(*(x.dtype for x in matrices)), np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
+    return [parts(np.broadcast_to(x, (*lead, *x.shape[-2:])).astype(kind)) for x in matrices]
 
 
 # ---- functions of SciPy's on numbers
 
 
-def _numeric(function: Callable[..., Any]) -> Callable[..., Parts]:
-    """The function of parts."""
+def numeric(function: Callable[..., Any]) -> Callable[..., Parts]:
+    """The function of parts, matrix by matrix; its result is of the last one's shape."""
 
     def called(*matrices: Parts) -> Parts:
-        return tuple(np.array(part, float) for part in _parts(np.asarray(function(*map(_whole, matrices)))))
+        given = [whole(each) for each in matrices]
+        lead = given[0].shape[:-2]
+        made = [np.asarray(function(*(x[at] for x in given))) for at in np.ndindex(lead)]
+        found = np.array(made).reshape(lead + made[0].shape) if made else given[-1]
+        return tuple(np.array(part, float) for part in parts(found))
 
     return called
 
@@ -96,8 +104,19 @@ def _root(a: Any) -> Any:
     return made.astype(np.result_type(a, float))
 
 
-_solved = External(_numeric(_sylvester), lambda a, b, q: q, None, False, None)
-_rooted = External(_numeric(_root), lambda a: a, None, False, None)
+def _sign(a: Any) -> Any:
+    import scipy.linalg
+
+    made: Any = scipy.linalg.signm(a)
+    made = made if np.iscomplexobj(a) else np.real(made)
+    if a.size and not np.abs(made @ made - np.eye(len(a))).max() < 1e-6:
+        raise np.linalg.LinAlgError("signm of a matrix with an eigenvalue on the imaginary axis, or near it")
+    return made
+
+
+_solved = External(numeric(_sylvester), lambda a, b, q: q, None, False, None)
+_rooted = External(numeric(_root), lambda a: a, None, False, None)
+_signed = External(numeric(_sign), lambda a: a, None, False, None)
 
 # ---- with derivatives
 
@@ -114,9 +133,9 @@ def _sylvester_forth(a: Parts, b: Parts, q: Parts) -> Any:
 
 
 def _sylvester_back(saved: Any, ct: Any) -> Any:
-    a, b, x = map(_whole, saved)
-    y = _whole(sylvester(_parts(_adjoint(a)), _parts(_adjoint(b)), ct))
-    return _parts(-(y @ _adjoint(x))), _parts(-(_adjoint(x) @ y)), _parts(y)
+    a, b, x = map(whole, saved)
+    y = whole(sylvester(parts(adjoint(a)), parts(adjoint(b)), ct))
+    return parts(-(y @ adjoint(x))), parts(-(adjoint(x) @ y)), parts(y)
 
 
 @custom_vjp
@@ -131,12 +150,32 @@ def _root_forth(a: Parts) -> Any:
 
 
 def _root_back(x: Parts, ct: Any) -> Any:
-    adjoint = _parts(_adjoint(_whole(x)))
-    return (sylvester(adjoint, adjoint, ct),)
+    turned = parts(adjoint(whole(x)))
+    return (sylvester(turned, turned, ct),)
+
+
+@custom_vjp
+def sign(a: Parts) -> Any:
+    """The x with x x = 1 that commutes with a, and a root of a a with positive real parts is x a."""
+    return _signed(a)
+
+
+def _sign_forth(a: Parts) -> Any:
+    x = sign(a)
+    return x, (a, x)
+
+
+def _sign_back(saved: Any, ct: Any) -> Any:
+    """N dX + dX N = dA - X dA X for the root N (Higham, "Functions of Matrices", 2008, section 5.3)."""
+    a, x = map(whole, saved)
+    turned, outer = parts(adjoint(x @ a)), adjoint(x)
+    y = whole(sylvester(turned, turned, ct))
+    return (parts(y - outer @ y @ outer),)
 
 
 sylvester.defvjp(_sylvester_forth, _sylvester_back)
 root.defvjp(_root_forth, _root_back)
+sign.defvjp(_sign_forth, _sign_back)
 
 _NODES, _WEIGHTS = (v / 2 for v in np.polynomial.legendre.leggauss(16))
 _NEAR, _ROOTS = 0.5, 64
@@ -151,16 +190,16 @@ def logarithm(a: Any) -> Any:
     """
     eye = np.eye(a.shape[0])
 
-    def distance(parts: Parts) -> Any:
-        return np.max(np.sum(abs(_whole(parts) - eye), axis=0), initial=0.0)
+    def distance(x: Parts) -> Any:
+        return np.max(np.sum(abs(whole(x) - eye), axis=0), initial=0.0)
 
-    parts, scale = while_loop(
+    near, scale = while_loop(
         lambda now: (distance(now[0]) > _NEAR) & (now[1] < 2.0**_ROOTS),
         lambda now: (root(now[0]), 2.0 * now[1]),
-        (_parts(a), 1.0),
+        (parts(a), 1.0),
     )
-    holds(~(distance(parts) > _NEAR), "logm of a singular matrix")
-    rest = _whole(parts) - eye
+    holds(~(distance(near) > _NEAR), "logm of a singular matrix")
+    rest = whole(near) - eye
     fractions = np.linalg.solve(eye + (0.5 + _NODES)[:, None, None] * rest, rest)
     return scale * np.sum(_WEIGHTS[:, None, None] * fractions, axis=0)
 
@@ -175,31 +214,53 @@ def _shown(name: str, disp: Any) -> None:
 
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
     _shown("sqrtm", disp)
-    return _narrowed(_whole(root(_parts(*_square("sqrtm", A)))), A)
+    return narrowed(whole(root(parts(*square("sqrtm", A)))), A)
 
 
 def logm(A: Any, disp: Any = None) -> Any:
     """In double precision, whatever the matrix is."""
     _shown("logm", disp)
-    return logarithm(*_square("logm", A))
+    (x,) = square("logm", A)
+    if x.ndim == 2:
+        return logarithm(x)
+    each = parts(x.reshape((-1, *x.shape[-2:])))
+    return whole(vmap(lambda a: parts(logarithm(whole(a))))(each)).reshape(x.shape)
+
+
+def signm(A: Any, disp: Any = None) -> Any:
+    _shown("signm", disp)
+    return narrowed(whole(sign(parts(*square("signm", A)))), A)
+
+
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """The exponential of t times the logarithm, in double precision, where t is not known as a whole number."""
+    if isinstance(t, (int, float, np.integer, np.floating)) and float(t).is_integer():
+        return np.linalg.matrix_power(traced(A)[1], int(t))
+    if np.ndim(t):
+        raise unknown("scipy.linalg.fractional_matrix_power", f" with t of shape {np.shape(t)}")
+    return expm(t * logm(A))
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    return _narrowed(_whole(sylvester(*_alike(*_square("solve_sylvester", a, b), _matrix(q)))), a, b, q)
+    return narrowed(whole(sylvester(*alike(*square("solve_sylvester", a, b), matrix(q)))), a, b, q)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    x, y = _square("solve_continuous_lyapunov", a, q)
-    return _narrowed(_whole(sylvester(*_alike(x, _adjoint(x), y))), a, q)
+    x, y = square("solve_continuous_lyapunov", a, q)
+    return narrowed(whole(sylvester(*alike(x, adjoint(x), y))), a, q)
 
 
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     """By Cayley's transform, which makes it a continuous one; in double precision."""
-    x, y = _square("solve_discrete_lyapunov", a, q)
-    eye = np.eye(x.shape[0])
-    inverse = np.linalg.inv(x + eye)
-    b = inverse @ (x - eye)
-    return _whole(sylvester(*_alike(b, _adjoint(b), -2 * (inverse @ y @ _adjoint(inverse)))))
+    return stein(*square("solve_discrete_lyapunov", a, q))
+
+
+def stein(a: Any, q: Any) -> Any:
+    """x with x - a x a^H = q."""
+    eye = np.eye(a.shape[-1])
+    inverse = np.linalg.inv(a + eye)
+    b = inverse @ (a - eye)
+    return whole(sylvester(*alike(b, adjoint(b), -2 * (inverse @ q @ adjoint(inverse)))))
 
 
 # ---- banded systems
@@ -209,22 +270,22 @@ def solve_banded(
     l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     low, up = given("scipy.linalg.solve_banded", "l_and_u", l_and_u)
-    return _narrowed(np.linalg.solve(_full(ab, low, up), _matrix(b)), ab, b)
+    return narrowed(np.linalg.solve(_full(ab, low, up), matrix(b)), ab, b)
 
 
 def solveh_banded(
     ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    width = _matrix(ab).shape[0] - 1
+    width = matrix(ab).shape[0] - 1
     half = _full(ab, width, 0) if lower else _full(ab, 0, width)
-    whole = half + _adjoint(half) - np.diag(np.real(np.diagonal(half)))
-    return _narrowed(np.linalg.solve(whole, _matrix(b)), ab, b)
+    full = half + adjoint(half) - np.diag(np.real(np.diagonal(half)))
+    return narrowed(np.linalg.solve(full, matrix(b)), ab, b)
 
 
 def _full(ab: Any, low: int, up: int) -> Any:
     """The matrix whose element i, j is ab[up + i - j, j]."""
-    bands = _matrix(ab)
+    bands = matrix(ab)
     if bands.shape[0] != low + up + 1:
         raise ValueError("invalid values for the number of lower and upper diagonals: l+u+1 must equal ab.shape[0]")
     i, j = np.indices((bands.shape[1],) * 2)
@@ -233,9 +294,13 @@ def _full(ab: Any, low: int, up: int) -> Any:
 
 
 _MEANINGS = (
-    sqrtm, logm, solve_sylvester, solve_continuous_lyapunov, solve_discrete_lyapunov, solve_banded, solveh_banded
-)
+    sqrtm, logm, signm, fractional_matrix_power, solve_sylvester, solve_continuous_lyapunov, solve_discrete_lyapunov,
+    solve_banded, solveh_banded,
+)  # fmt: skip
 recode("scipy.linalg", {each.__name__: each for each in _MEANINGS})
 ANY.update(_MEANINGS)
 
-__all__ = ["logarithm", "root", "sylvester"]
+__all__ = [
+    "Parts", "adjoint", "alike", "logarithm", "matrix", "narrowed", "numeric", "parts", "root", "sign", "stein",
+    "sylvester", "whole",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What sparse Tensors do: products with dense ones, sums, scalings and changes of form, by rows gathered and added up.
+"""What sparse Tensors do: products, sums, scalings and changes of form, by rows gathered and added up.
 
 `OPERATIONS` names the functions of Tensors that take sparse ones, which are asked for by name where one is among the
 arguments of a call; any other function refuses.
@@ -95,25 +95,57 @@ def _found(x: Any, mask: Any) -> Any:
 # ---- products
 
 
-def _product(a: Any, b: Any) -> Any:
-    """A sparse matrix times a dense one, or a vector."""
-    if a.ndim != 2 or a.dense_dim() or b.ndim not in (1, 2):
-        shapes = f"{list(a.shape)} and {list(b.shape)}"
-        raise NotImplementedError(f"products are of a sparse matrix and a dense one or vector, not {shapes}: {WAY_OUT}")
+def _fit(a: Any, b: Any) -> None:
+    """Refuse matrices that have no product."""
     if a._sizes[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a._sizes[0]}x{a._sizes[1]} and"
                            f" {'x'.join(map(str, b.shape))})")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected mat1 and mat2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+
+
+def _product(a: Any, b: Any) -> Any:
+    """A sparse matrix times a dense one, or a vector."""
+    if a.ndim != 2 or a.dense_dim() or b.ndim not in (1, 2):
+        shapes = f"{list(a.shape)} and {list(b.shape)}"
+        raise NotImplementedError(f"products are of a sparse matrix and a dense one or vector, not {shapes}: {WAY_OUT}")
+    _fit(a, b)
     rows, columns = a._places.unbind(0)
     weights = a._entries if b.ndim == 1 else a._entries.unsqueeze(1)
     return zeros((a._sizes[0], *b.shape[1:]), dtype=b.dtype).index_add(0, rows, weights * b.index_select(0, columns))
 
 
+def _sparse_product(a: Any, b: Any) -> Any:
+    """The product of two sparse matrices, which is sparse: at each place of a row and a column that meet."""
+    if a.ndim != 2 or b.ndim != 2 or a.dense_dim() or b.dense_dim():
+        shapes = f"{list(a.shape)} and {list(b.shape)}"
+        raise NotImplementedError(f"products of sparse tensors are of two matrices of numbers, not {shapes}: {WAY_OUT}")
+    if a.layout is not b.layout:
+        raise RuntimeError(f"a product of tensors of layouts {a.layout} and {b.layout} is not there: use"
+                           " to_sparse_csr() on the other one, or to_dense()")
+    _fit(a, b)
+    first, second = _pairs(a._places[1]._array(), b._places[0]._array())
+    places = stack([a._places[0].index_select(0, first), b._places[1].index_select(0, second)])
+    entries = a._entries.index_select(0, first) * b._entries.index_select(0, second)
+    made = coalesce(assemble(places, entries, (a._sizes[0], b._sizes[1]), False))
+    return to_sparse_csr(made) if a.layout is CSR else made
+
+
+def _pairs(columns: np.ndarray, rows: np.ndarray) -> tuple[Any, Any]:
+    """The entries of two matrices that meet: each of the first with all of the second in the row of its column."""
+    order = np.argsort(rows, kind="stable")
+    begins, ends = (np.searchsorted(rows, columns, side, sorter=order) for side in ("left", "right"))
+    counts = ends - begins
+    first = np.repeat(np.arange(len(columns)), counts)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    second = order[np.repeat(begins, counts) + within]
+    return from_array(first.astype(np.int64)), from_array(second.astype(np.int64))
+
+
 def matmul(input: Any, other: Any) -> Any:
-    """The product of two matrices, one of which is sparse: a dense Tensor."""
+    """The product of two matrices, one of which is sparse: a dense Tensor, or a sparse one if both are."""
     if sparse(input) and sparse(other):
-        raise NotImplementedError(f"a product of two sparse tensors is not supported: {WAY_OUT} on one of them")
+        return _sparse_product(input, other)
     if sparse(input):
         return _product(input, other)
     turned = transpose(other)
@@ -126,7 +158,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 def sparse_mm(mat1: Any, mat2: Any) -> Any:
-    """The product of two matrices, one of which may be sparse: a dense Tensor."""
+    """The product of two matrices, which may be sparse: a dense Tensor, or a sparse one if both are."""
     return matmul(mat1, mat2) if sparse(mat1) or sparse(mat2) else mm(mat1, mat2)
 
 

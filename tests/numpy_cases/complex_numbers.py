@@ -139,6 +139,14 @@ SPECIAL = [
     Case("scipy.special.hankel2", lambda x: special.hankel2(2.0, x), (Y,), 1, f32=False, rtol=1e-10),
     Case("scipy.special.hankel1e", lambda x: special.hankel1e(1.0, x), (Y,), 1, f32=False, rtol=1e-10),
     Case("scipy.special.hankel2e", lambda x: special.hankel2e(1.0, x), (Y,), 1, f32=False, rtol=1e-10),
+    Case("scipy.special.logsumexp of complex", _of(lambda z: [special.logsumexp(3 * z), special.logsumexp(z, 0)]),
+         (A, B), f32=False),
+    Case("scipy.special.logsumexp of complex weights", lambda x, y: special.logsumexp(x, 1, x + 1j * y, True), (A, B),
+         f32=False),
+    Case("scipy.special.logsumexp of complex sign", _of(lambda z: special.logsumexp(z, 0, return_sign=True)), (A, B),
+         f32=False),
+    Case("scipy.special.softmax of complex", _of(lambda z: special.softmax(z, 1)), (A, B), f32=False),
+    Case("scipy.special.log_softmax of complex", _of(lambda z: special.log_softmax(3 * z, 1)), (A, B), f32=False),
     Case("scipy.special.wofz", lambda x: special.wofz(x), (X,), f32=False, rtol=1e-10),
 ]
 
@@ -165,6 +173,14 @@ ORDER = [
     Case("np.interp of complex", _of(lambda z: np.interp([0.3, 4.2, 9.0], np.arange(6.0), z, right=2j)), (X, Y)),
     Case("np.cov of complex", _of(lambda z: [np.cov(z), np.cov(z, aweights=[1.0, 2.0, 0.5, 1.0])]), (A, B)),
     Case("np.corrcoef of complex", _of(np.corrcoef), (A, B), rtol=1e-10),
+    Case("np.partition of complex", _of(lambda z: [np.partition(z, 1, 1)[:, 1], np.partition(z, -1, None)[-1]]),
+         (A, B)),
+    Case("np.argpartition of complex", _of(lambda z: np.argpartition(z, 2, 0)[2]), (A, B), 0),
+    Case("np.histogram of complex weights", lambda x, y: [np.histogram(A, 5, weights=x + 1j * y)[0],
+         np.histogram(A, [-1.0, 0.0, 0.7], weights=x + 1j * y, density=True)[0]], (A, B)),
+    Case("np.unique of complex", _of(lambda z: np.unique(np.round(z), True, True, True)), (A, B), 0),
+    Case("np.setxor1d of complex", _of(lambda z: [np.setxor1d(np.round(z), [1, 1j]), np.union1d(z[0], 1j),
+         np.intersect1d(np.round(z), [0, 1]), np.setdiff1d(np.round(z), [1j])]), (A, B), 0),
     Case("np.nanvar of complex", _of(lambda z: np.nanvar(np.where(MASK, z, np.nan), 1, ddof=0.5)), (A, B)),
 ]
 

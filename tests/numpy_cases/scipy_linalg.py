@@ -68,6 +68,74 @@ def _matrix_functions() -> list[Case]:
     ]
 
 
+BLOCK = np.array([[1.0, 2.0, 0.3, -0.2], [-0.7, 1.5, 0.4, 0.1], [0.2, -0.1, 4.0, 0.6], [0.1, 0.3, -0.2, 7.0]])
+"""Two eigenvalues are complex, and none near another."""
+
+
+def _swapped(z: Any) -> Any:
+    return np.conjugate(np.swapaxes(z, -1, -2))
+
+
+def _shadow(z: Any) -> Any:
+    """The projector onto what the columns span."""
+    return z @ _swapped(z)
+
+
+def _of_middle(z: Any) -> Any:
+    t, z = L.schur(z, output="complex")
+    return [np.abs(t), np.abs(z), z @ np.triu(t) @ t @ _swapped(z)]
+
+
+def _forms() -> list[Case]:
+    both = BLOCK, BLOCK.T / 3 + 1
+    many = np.diag([1.0, 4.0, 9.0, 16.0]) + spread(2, 4, 4)
+    return [
+        Case("scipy.linalg.schur", lambda a: [abs(x) for x in L.schur(a)], (BLOCK,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.schur batch", lambda a: abs(L.schur(a)[0]), (many,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.schur sort", lambda a: L.schur(a - 3 * np.eye(4), sort="lhp")[0] ** 2, (BLOCK,), rtol=1e-10,
+             f32=False),
+        Case("scipy.linalg.schur complex", _of_middle, (BLOCK,), rtol=1e-10, f32=False),
+        _of_pair("schur", _of_middle, *both, order=2),
+        Case("scipy.linalg.hessenberg", lambda a: L.hessenberg(a, calc_q=True), (BLOCK,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.hessenberg batch", lambda a: L.hessenberg(a), (many,), rtol=1e-10, f32=False),
+        _of_pair("hessenberg", lambda z: L.hessenberg(z, calc_q=True), *both, order=2),
+        _of_pair("hessenberg small", lambda z: L.hessenberg(z[:2, :2], calc_q=True), *both),
+        *(Case("scipy.linalg.ldl", lambda a, k=k: L.ldl(a, lower=k), (BLOCK[::-1].copy(),), rtol=1e-10, f32=False)
+          for k in (True, False)),
+        Case("scipy.linalg.ldl batch", lambda a: tuple(L.ldl(a)), (many[:, ::-1].copy(),), rtol=1e-10, f32=False),
+        *(_of_pair("ldl", lambda z, k=k, h=h: L.ldl(z[::-1] * (1 - np.eye(4) * h) + np.eye(4) * h, k, h), *both,
+                   order=2) for k in (True, False) for h in (True, False)),
+        *(Case(f"scipy.linalg.rq {mode}", lambda a, mode=mode: L.rq(a, mode=mode), (x,), rtol=1e-10, f32=False)
+          for mode in ("full", "r", "economic") for x in (S, TALL)),
+        Case("scipy.linalg.rq wide", lambda a: [L.rq(a)[0], _shadow(_swapped(L.rq(a)[1][:2]))], (WIDE,), rtol=1e-10,
+             f32=False),
+        _of_pair("rq", lambda z: L.rq(z, mode="economic"), order=2),
+        Case("scipy.linalg.funm", lambda a: L.funm(a, np.sin), (BLOCK,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.funm given", lambda a, t: L.funm(a, lambda x: np.exp(t * x)), (BLOCK / 5, np.float64(0.7)),
+             rtol=1e-10, f32=False),
+        _of_pair("funm", lambda z: L.funm(z, np.exp), BLOCK / 5, BLOCK.T / 9, order=2),
+    ]  # fmt: skip
+
+
+def _spaces() -> list[Case]:
+    others = TALL[::-1, :2] ** 2
+    return [
+        Case("scipy.linalg.orth", lambda a: abs(L.orth(a)), (TALL,), rtol=1e-10, f32=False),
+        _of_pair("orth", lambda z: _shadow(L.orth(z)), TALL, TALL[::-1] ** 2, order=2),
+        Case("scipy.linalg.null_space", lambda a: _shadow(L.null_space(a)), (TALL[:, :2].T.copy(),), rtol=1e-10),
+        Case("scipy.linalg.null_space one", lambda a: abs(L.null_space(a[:, :3].T)), (S,), rtol=1e-10, f32=False),
+        Case("scipy.linalg.null_space batch", lambda a: _shadow(L.null_space(a)), (spread(2, 2, 4),), rtol=1e-10),
+        _of_pair("null_space", lambda z: _shadow(L.null_space(z)), TALL.T.copy(), TALL.T[::-1] ** 2, order=2),
+        Case("scipy.linalg.subspace_angles", L.subspace_angles, (TALL[:, :2].copy(), others), rtol=1e-10, f32=False),
+        Case("scipy.linalg.subspace_angles two sizes", L.subspace_angles, (TALL, others[:, :1].copy()), rtol=1e-10,
+             f32=False),
+        _of_pair("subspace_angles", lambda z: L.subspace_angles(z[:, :2], z[:, 2:]), spread(5, 4), spread(5, 4, seed=3),
+                 order=2),
+        Case("np.linalg.svd projector", lambda a: _shadow(np.linalg.svd(a)[0][:, 3:]), (TALL,), rtol=1e-10),
+        Case("np.linalg.qr projector", lambda a: _shadow(np.linalg.qr(a, "complete")[0][:, 3:]), (TALL,), rtol=1e-10),
+    ]
+
+
 CASES = [
     Case("scipy.linalg.solve", L.solve, (S, B)),
     Case("scipy.linalg.solve pos", lambda a, b: L.solve(a @ a.T, b, assume_a="pos", lower=True), (S, V)),
@@ -137,5 +205,7 @@ CASES = [
          (V, V[::-1].copy()), rtol=1e-10, f32=False),
     *_complex_solutions(),
     *_matrix_functions(),
+    *_forms(),
+    *_spaces(),
     Case("scipy.linalg.khatri_rao", L.khatri_rao, (TALL, S[:2, :3].copy())),
 ]

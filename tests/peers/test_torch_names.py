@@ -17,8 +17,8 @@ from tests.torch_table import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = [
-    "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.parallel", "nn.attention", "optim",
-    "optim.lr_scheduler", "autograd", "autograd.functional", "autograd.profiler", "func", "utils.data",
+    "", "nn", "nn.functional", "nn.grad", "nn.init", "nn.utils", "nn.parallel", "nn.attention",
+    "optim", "optim.lr_scheduler", "autograd", "autograd.functional", "autograd.profiler", "func", "utils.data",
     "utils.checkpoint", "utils._pytree", "linalg", "fft", "special", "distributions", "amp", "random", "backends",
     "cuda", "mps", "accelerator", "jit", "distributed", "onnx", "profiler", "testing", "overrides", "hub",
     "version", "sparse", "compiler", "fx", "serialization", "multiprocessing", "types", "quasirandom",

@@ -30,6 +30,8 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     "to a dense one": lambda t, a, b: (t.ones(3, 3) + a) @ b,
     "coalesced": lambda t, a, b: a.coalesce() @ b,
     "sums": lambda t, a, b: t.sparse.sum(a, 1).to_dense() * t.sparse.sum(a) + b.sum(),
+    "two sparse ones": lambda t, a, b: (a @ a).to_dense() @ b + t.sparse.sum(t.sparse.mm(a, a)),
+    "three sparse ones": lambda t, a, b: t.mm(t.matmul(a, a), a) @ b,
     "softmax": lambda t, a, b: t.sparse.softmax(a, 1).to_dense() @ b,
     "log_softmax": lambda t, a, b: t.sparse.log_softmax(a, 0).coalesce().values() * b.sum(),
 }

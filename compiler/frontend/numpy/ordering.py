@@ -107,7 +107,11 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     return back(order_of(x, keeps), place)
 
 
-def _kth(kth: Any, n: int) -> list[int]:
+def places_of(kth: Any, n: int, kind: str, order: Any) -> list[int]:
+    """The places in order that a partition of n elements is about."""
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    _is_stable(None, order, None)
     given = sizes(kth)
     for k in given:
         if not -n <= k < n:
@@ -116,11 +120,8 @@ def _kth(kth: Any, n: int) -> list[int]:
 
 
 def _parted(a: Any, kth: Any, axis: int | None, kind: str, order: Any) -> tuple[Array, Array, int]:
-    if kind != "introselect":
-        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
-    _is_stable(None, order, None)
     _now, x, place = lanes(a, axis)
-    return x, parted(x, _kth(kth, x.shape[-1])), place
+    return x, parted(x, places_of(kth, x.shape[-1], kind, order)), place
 
 
 @implements(np.partition)
@@ -228,5 +229,5 @@ def argwhere(a: Any) -> np.ndarray:
 
 __all__ = [
     "along", "back", "found", "holds", "in_order", "isin", "lanes", "not_zero", "order_of", "parted", "partition",
-    "searchsorted", "selected", "sort",
+    "places_of", "searchsorted", "selected", "sort",
 ]  # fmt: skip

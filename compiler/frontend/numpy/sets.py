@@ -16,12 +16,18 @@ from ..errors import TraceValueError, message
 from ..promotion import as_operand, shape_of
 from ..sizes import product
 from ..tracing import user_line
-from .ordering import along, in_order, isin, not_zero, order_of, selected
+from .ordering import along, not_zero, order_of, selected
 from .reductions import any_, normal_axis, traced
 from .shaping import broadcast_to, concatenate, moveaxis, sizes
 from .ufuncs import elementwise
 
 FIX = "use np.sort, np.isin or np.where, which keep the shape; or compute it outside of the function"
+
+
+def _order(x: Array) -> Array:
+    """Places in order, by NumPy's protocol, as numbers may be complex."""
+    made: Any = np.argsort(x, stable=True)
+    return made
 
 
 def _starts(name: str, ordered: Array, equal_nan: bool = True) -> np.ndarray:
@@ -31,7 +37,7 @@ def _starts(name: str, ordered: Array, equal_nan: bool = True) -> np.ndarray:
         return np.zeros(0, bool)
     later, earlier = ordered[1:], ordered[:-1]
     change = elementwise(np.not_equal, later, earlier)
-    if equal_nan and ordered.dtype.kind == "f":
+    if equal_nan and ordered.dtype.kind in "fc":
         both = elementwise(np.logical_and, elementwise(np.isnan, later), elementwise(np.isnan, earlier))
         change = elementwise(np.logical_and, change, elementwise(np.logical_not, both))
     return np.concatenate([[True], selected(name, change, FIX)])
@@ -46,7 +52,7 @@ def unique(
     if axis is not None:
         fix = "lay it flat, or take the rows apart outside of the function"
         raise TraceValueError(message(f"np.unique along axis={axis} of a traced array", user_line(), fix))
-    places = order_of(x.reshape(-1), stable=True)
+    places = _order(x.reshape(-1))
     ordered = along(x.reshape(-1), places)
     first = _starts("np.unique", ordered, equal_nan)
     at = np.flatnonzero(first)
@@ -83,7 +89,7 @@ _named(np.unique_values)
 
 
 def _flat(*arrays: Any) -> Array:
-    return concatenate([traced(a)[1].reshape(-1) for a in arrays])
+    return concatenate(arrays, None)
 
 
 @implements(np.union1d)
@@ -97,7 +103,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     if not assume_unique:
         (x, first), (y, second) = unique(x, return_index=True), unique(y, return_index=True)
     both = concatenate([x, y])
-    places = order_of(both, stable=True)
+    places = _order(both)
     ordered = along(both, places)
     same = elementwise(np.equal, ordered[1:], ordered[:-1])
     at = np.flatnonzero(selected("np.intersect1d", same, FIX))
@@ -112,13 +118,15 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     x = traced(ar1)[1].reshape(-1)
     x = x if assume_unique else unique(x)
-    return x[np.flatnonzero(selected("np.setdiff1d", isin(x, ar2, invert=True), FIX))]
+    found: Any = np.isin(x, ar2, invert=True)
+    return x[np.flatnonzero(selected("np.setdiff1d", found, FIX))]
 
 
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     parts = [traced(a)[1].reshape(-1) if assume_unique else unique(a) for a in (ar1, ar2)]
-    ordered = in_order(concatenate(parts))
+    both = concatenate(parts)
+    ordered = along(both, _order(both))
     starts = _starts("np.setxor1d", ordered, False)
     return ordered[np.flatnonzero(starts & np.append(starts[1:], True))] if len(starts) else ordered
 

@@ -157,10 +157,10 @@ def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
 @implements(np.concatenate, np.concat)
 def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     parts = [as_operand(a) for a in arrays]
+    to = np.dtype(dtype) if dtype is not None else result_dtype(*parts)  # here a number of Python's is one yet
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
     now, rank = here(*parts), len(shape_of(parts[0]))
-    to = np.dtype(dtype) if dtype is not None else result_dtype(*parts)
     for kind in {result_dtype(p) for p in parts}:
         if not np.can_cast(kind, to, casting):  # type: ignore[arg-type]
             text = f"Cannot cast array data from {kind!r} to {to!r} according to the rule {casting!r}"

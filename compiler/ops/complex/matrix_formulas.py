@@ -69,14 +69,14 @@ def _of(prim: Library, *are_pairs: bool) -> Callable[..., Any]:
     return formula
 
 
-def _over_pairs(pull: Callable[..., Any]) -> Callable[..., Any]:
+def over_pairs(pull: Callable[..., Any]) -> Callable[..., Any]:
     """A rule that is written for real matrices, read over pairs."""
 
     def pulled(m: Any, inputs: Any, results: Any, cts: Any, **attributes: Any) -> Any:
         c = Complex(m)
         given = [[split(c, x.value) if x.value.type.is_float else x for x in some] for some in (inputs, results)]
         slopes = [ct and (split(c, ct.value) if ct.value.type.is_float else ct) for ct in cts]
-        return [m(joined(c.pair(made))) for made in pull(c, *given, slopes, **attributes)]
+        return [made and m(joined(c.pair(made))) for made in pull(c, *given, slopes, **attributes)]
 
     return pulled
 
@@ -101,7 +101,7 @@ def _samples(rng: np.random.Generator, **attributes: Any) -> Any:
 
 
 lu_factor = Library(
-    "complex_lu_factor", lambda a: _with_parts(F.lu_types(_matrix(a))), _computed(F.lu), _over_pairs(F.lu_pull),
+    "complex_lu_factor", lambda a: _with_parts(F.lu_types(_matrix(a))), _computed(F.lu), over_pairs(F.lu_pull),
     samples=_samples,
 )  # fmt: skip
 
@@ -111,7 +111,7 @@ def _qr(a: np.ndarray, mode: str) -> tuple[np.ndarray, ...]:
 
 
 qr = Library(
-    "complex_qr", lambda a, mode: _with_parts(F.qr_types(_matrix(a), mode)), _qr, _over_pairs(F.qr_pull),
+    "complex_qr", lambda a, mode: _with_parts(F.qr_types(_matrix(a), mode)), _qr, over_pairs(F.qr_pull),
     {"mode": "word"}, samples=lambda rng: _samples(rng, mode="reduced"),
 )  # fmt: skip
 
@@ -156,4 +156,4 @@ FORMULAS.update(
     }
 )
 
-__all__ = ["cholesky_info", "geqrf", "lu_factor", "qr"]
+__all__ = ["cholesky_info", "geqrf", "lu_factor", "over_pairs", "qr"]

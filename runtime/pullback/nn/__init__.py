@@ -2,6 +2,7 @@
 
 from pullback import _nn as _loaded  # noqa: F401
 from pullback.nn import attention as attention
+from pullback.nn import grad as grad
 from pullback.nn import modules as modules
 from pullback.nn import parallel as parallel
 from pullback.nn import parameter as parameter

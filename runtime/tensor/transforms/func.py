@@ -250,4 +250,23 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return level.release(result), pushforward
 
 
-__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """A function that calls the given one; it has no effect, as traces have values of their own for writes and views.
+
+    What the function writes into its arguments is there afterwards, as it is in PyTorch. RuntimeError where `remove`
+    is neither "mutations" nor "mutations_and_views".
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are"
+            " 'mutations' and 'mutations_and_views'"
+        )
+
+    @wraps(func)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return called
+
+
+__all__ = ["functionalize", "grad", "grad_and_value", "jvp", "linearize", "vjp"]

@@ -8,9 +8,12 @@ import numpy as np
 
 from ....ops.require import require
 from ...array import FUNCTIONS, Array, implements, unknown
+from ...errors import TraceError, message
 from ...promotion import value_of
+from ...tracing import user_line
 from ..averages import var as real_var
 from ..convolutions import correlate as slid
+from ..histograms import histogram as real_histogram
 from ..products import dot
 from ..reductions import Axis, root, traced
 from ..shaping import atleast_1d, concatenate, reshape
@@ -111,6 +114,21 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     x = traced(a)[1]
     x, axis = (reshape(x, -1), -1) if axis is None else (x, axis)
     return FUNCTIONS[np.take_along_axis](x, argsort(x, axis), axis)
+
+
+@own(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> Any:
+    """Of complex weights; elements and edges are real, of which NumPy would discard the imaginary parts."""
+    if any(isinstance(x, Array) and x.type.is_complex for x in (traced(a)[1], bins)):
+        fix = "give it z.real or np.abs(z)"
+        said = "np.histogram of complex numbers, which NumPy counts by their real parts"
+        raise TraceError(message(said, user_line(), fix))
+    (re, edges), (im, _) = (real_histogram(a, bins, range, False, part) for part in traced(weights)[1].parts)
+    made = joined(re, im)
+    if density:
+        made = elementwise(np.true_divide, made, FUNCTIONS[np.diff](edges))
+        made = elementwise(np.true_divide, made, FUNCTIONS[np.sum](joined(re, im)))
+    return made, edges
 
 
 @implements(np.sort_complex)

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.complex import complex_matrices, matrix_formulas
+from ....ops.complex import complex_matrices, matrix_formulas, similarities
 from ...array import FUNCTIONS, Array, implements
 from ...promotion import result_dtype
 from ..matrices import linalg
-from ..matrices.decompositions import checked_mode
-from ..matrices.decompositions import more as _more
+from ..matrices.decompositions import BEYOND_QR, BEYOND_SVD, checked_mode, spanning
 from ..matrices.linalg import NOT_GIVEN, emitted, holds, is_finite, matrices, turned
 from ..matrices.norms import norm as real_norm
 from ..matrices.norms import vector_norm as real_vector_norm
@@ -181,12 +180,14 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     given = paired(hermitian_of(x) if hermitian else x)
     u, s, vh = emitted(complex_matrices.svd, given, full=0)
     if compute_uv and full_matrices and x.shape[-2] != x.shape[-1]:
-        said, n = "np.linalg.svd's vectors beyond the singular values", min(x.shape[-2:])
+        n = min(x.shape[-2:])
         left, _, right = emitted(complex_matrices.svd, given, full=1)
         if x.shape[-2] > n:
-            u = concatenate([u, _more(left[..., n:, :], said)], -2)
+            u = concatenate([u, spanning(left[..., n:, :], given, BEYOND_SVD, similarities.complement)], -2)
         else:
-            vh = concatenate([vh, _more(right[..., n:, :, :], said)], -3)
+            z, whole = (paired(adjoint(unpaired(each))) for each in (right[..., n:, :, :], given))
+            z = spanning(z, whole, BEYOND_SVD, similarities.complement)
+            vh = concatenate([vh, paired(adjoint(unpaired(z)))], -3)
     return _SVD(unpaired(u), s, unpaired(vh)) if compute_uv else s
 
 
@@ -198,7 +199,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     q, r = emitted(matrix_formulas.qr, given, mode="reduced")
     if mode == "complete" and x.shape[-2] > n:
         whole = emitted(matrix_formulas.qr, given, mode="complete")[0]
-        q = concatenate([q, _more(whole[..., n:, :], "np.linalg.qr's columns beyond those of the matrix")], -2)
+        q = concatenate([q, spanning(whole[..., n:, :], given, BEYOND_QR, similarities.complement)], -2)
         r = concatenate([r, np.zeros((*x.shape[:-2], x.shape[-2] - n, n, 2), r.dtype)], -3)
     return unpaired(r) if mode == "r" else _QR(unpaired(q), unpaired(r))
 

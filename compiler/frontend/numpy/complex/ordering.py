@@ -17,7 +17,7 @@ from ...array import FUNCTIONS, Array
 from ...promotion import result_dtype
 from ..differences import interp as real_interp
 from ..nans import extremum, place_of_extremum, spread
-from ..ordering import along
+from ..ordering import along, places_of
 from ..quantiles import kept, rows_of
 from ..reductions import Axis, any_, masked, normal_axis, nothing, root, sum_, traced
 from ..reductions import amax as real_max
@@ -25,7 +25,7 @@ from ..reductions import argmax as real_argmax
 from ..ufuncs import clip, elementwise
 from ..ufuncs import where as chosen
 from .complexes import ANY, FORMULAS, joined, own, refused
-from .functions import nan_kinds, sort, var
+from .functions import argsort, nan_kinds, sort, var
 
 # ---- comparisons of two
 
@@ -145,6 +145,27 @@ def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 # ---- order statistics and look-ups
+
+
+@own(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+    x = traced(a)[1]
+    x, axis = (x.reshape(-1), -1) if axis is None else (x, axis)
+    places_of(kth, x.shape[normal_axis(axis, x.ndim)], kind, order)
+    return argsort(x, axis)
+
+
+@own(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+    x = traced(a)[1]
+    x, axis = (x.reshape(-1), -1) if axis is None else (x, axis)
+    return FUNCTIONS[np.take_along_axis](x, argpartition(x, kth, axis, kind, order), axis)
+
+
+ANY.update((
+    np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.union1d, np.intersect1d,
+    np.setdiff1d, np.setxor1d,
+))  # fmt: skip
 
 
 def _middle(a: Any, axis: Axis, keepdims: bool, passes: bool) -> Array:

@@ -1,7 +1,7 @@
 """Factors of matrices on traced arrays: np.linalg's cholesky, qr, eigh and svd.
 
-Vectors beyond the rank that a matrix's size allows, which only span a space, have values and no derivative: where a
-cotangent of theirs is not zero, the call raises.
+Vectors beyond the rank that a matrix's size allows only span a space, and have that space's derivative: for a result
+that depends on how they span it, the call raises.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.custom import without_slope
-from ....ops.linalg import factor, spectra
+from ....ops.linalg import complements, factor, spectra
 from ...array import FUNCTIONS, Array, implements, unknown
 from ..ufuncs import elementwise
 from .linalg import emitted, holds, is_finite, matrices, mirrored, turned
@@ -52,7 +51,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return r
     if mode == "complete" and rows > columns:
         whole = emitted(factor.qr, x, mode="complete")[0]
-        q = _joined(q, more(whole[..., columns:], "np.linalg.qr's columns beyond those of the matrix"), -1)
+        q = _joined(q, spanning(whole[..., columns:], x, BEYOND_QR), -1)
         r = FUNCTIONS[np.concatenate]([r, np.zeros((*x.shape[:-2], rows - columns, columns), r.dtype)], axis=-2)
     return _QR(q, r)
 
@@ -61,10 +60,14 @@ def _joined(x: Array, y: Array, axis: int) -> Array:
     return FUNCTIONS[np.concatenate]([x, y], axis=axis)
 
 
-def more(x: Array, what: str) -> Array:
-    """Vectors of which only the space that they span is determined."""
-    text = f"{what} have no derivative"
-    return emitted(without_slope, x, text=text)[0]
+BEYOND_QR = "np.linalg.qr's columns beyond those of the matrix"
+BEYOND_SVD = "np.linalg.svd's vectors beyond the singular values"
+
+
+def spanning(z: Array, a: Array, what: str, prim: Any = complements.complement) -> Array:
+    """An orthonormal basis of what is orthogonal to the columns of a."""
+    text = f"{what} have no derivative but that of the space they span, as the projector z @ z.T has it"
+    return emitted(prim, z, a, text=text)[0]
 
 
 # ---- eigenvalues and singular values
@@ -107,11 +110,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     rows, columns = x.shape[-2:]
     if full_matrices and rows != columns:
         n, whole = min(rows, columns), emitted(spectra.svd, x, full=1)
-        what = "np.linalg.svd's vectors beyond the singular values"
         if rows > n:
-            u = _joined(u, more(whole[0][..., n:], what), -1)
+            u = _joined(u, spanning(whole[0][..., n:], x, BEYOND_SVD), -1)
         else:
-            vh = _joined(vh, more(whole[2][..., n:, :], what), -2)
+            vh = _joined(vh, turned(spanning(turned(whole[2][..., n:, :]), turned(x), BEYOND_SVD)), -2)
     return _SVD(u, s, vh)
 
 

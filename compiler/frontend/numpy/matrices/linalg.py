@@ -39,18 +39,18 @@ class TraceLinAlgError(TraceError, np.linalg.LinAlgError):
 
 def matrices(name: str, a: Any, square: bool = True) -> Array:
     """An argument as floats of at least two dimensions."""
-    x = traced(a)[1]
+    x, name = traced(a)[1], name if "." in name else f"np.linalg.{name}"
     if x.ndim < 2:
         said = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
-        raise TraceLinAlgError(message(f"np.linalg.{name}: {said}", user_line(), "give x[None] or np.diag(x)"))
+        raise TraceLinAlgError(message(f"{name}: {said}", user_line(), "give x[None] or np.diag(x)"))
     if not all(isinstance(n, int) for n in x.shape):
-        said = f"np.linalg.{name} of a matrix whose size is known by name only"
+        said = f"{name} of a matrix whose size is known by name only"
         raise TraceError(message(said, user_line(), "trace it for given sizes: leave out sizes=", array=x.type))
     if square and x.shape[-1] != x.shape[-2]:
-        said = f"np.linalg.{name}: Last 2 dimensions of the array must be square"
+        said = f"{name}: Last 2 dimensions of the array must be square"
         raise TraceLinAlgError(message(said, user_line(), "use np.linalg.lstsq or pinv", shape=x.shape))
-    if x.dtype == np.float16 and name != "matrix_power":
-        raise TraceError(message(f"np.linalg.{name} of float16", user_line(), "convert it: x.astype(np.float32)"))
+    if x.dtype == np.float16 and name != "np.linalg.matrix_power":
+        raise TraceError(message(f"{name} of float16", user_line(), "convert it: x.astype(np.float32)"))
     return as_float(x)
 
 

@@ -16,8 +16,7 @@ from ...patched.recoded import recode
 from ...tracing import user_line
 from ..complex.complexes import ANY, imag, real
 from ..complex.linalg import adjoint, embedded, left_half
-from ..matrices.linalg import emitted, matrices
-from ..products import matmul
+from ..matrices.linalg import alike, emitted, matrices
 from ..shaping import concatenate
 from ..ufuncs import elementwise
 from .scipy_linalg import BY_PROTOCOL, of_triangle, refused, substituted
@@ -101,30 +100,19 @@ def expm(A: Any) -> Array:
     return emitted(spectra.matrix_exp, x)[0]
 
 
-def polar(a: Any, side: str = "right") -> Any:
-    """By the singular values, so only where these are distinct and not zero are there derivatives."""
-    if side not in ("right", "left"):
-        raise ValueError("`side` must be either 'right' or 'left'")
-    x = matrices("polar", a, square=False)
-    if x.ndim != 2:
-        raise ValueError("`a` must be a 2-D array.")
-    w, s, vh = BY_PROTOCOL.svd(x, full_matrices=False)
-    rows, turn = (vh, adjoint(vh)) if side == "right" else (adjoint(w), w)
-    return matmul(w, vh), matmul(elementwise(np.multiply, turn, s), rows)
-
-
 def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
     """The upper right block of exp [[A, E], [0, A]] (Higham, "Functions of Matrices", 2008, section 3.1)."""
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"Unknown implementation {method!r}")
-    x, e = matrices("expm_frechet", A), matrices("expm_frechet", E)
-    if x.ndim != 2 or x.shape != e.shape:
+    x, e = matrices("scipy.linalg.expm_frechet", A), matrices("scipy.linalg.expm_frechet", E)
+    if x.shape[-1] != e.shape[-1]:
         raise TraceValueError(message("expected A and E to be square matrices of one shape", user_line()))
+    x, e = alike(x, e)
     kind, n = np.result_type(x.dtype, e.dtype, np.float64), x.shape[-1]
     x, e = x.astype(kind), e.astype(kind)
     zeros = elementwise(np.multiply, x, 0)
-    made = expm(concatenate([concatenate([x, e], 1), concatenate([zeros, x], 1)], 0))
-    return (made[:n, :n], made[:n, n:]) if compute_expm else made[:n, n:]
+    made = expm(concatenate([concatenate([x, e], -1), concatenate([zeros, x], -1)], -2))
+    return (made[..., :n, :n], made[..., :n, n:]) if compute_expm else made[..., :n, n:]
 
 
 def _turning(a: Any) -> tuple[Array, Array]:
@@ -171,7 +159,7 @@ def tanhm(A: Any) -> Array:
 
 
 MEANINGS = (
-    eigh, eigvalsh, eig, eigvals, svd, svdvals, qr, polar, expm, expm_frechet, cosm, sinm, coshm, sinhm, tanm, tanhm
+    eigh, eigvalsh, eig, eigvals, svd, svdvals, qr, expm, expm_frechet, cosm, sinm, coshm, sinhm, tanm, tanhm
 )
 recode("scipy.linalg", {each.__name__: each for each in MEANINGS})
 ANY.update(MEANINGS)

@@ -17,6 +17,7 @@ from ...errors import TraceError, message
 from ...patched.recoded import concrete, recode
 from ...promotion import as_operand, common_shape, conform, result_dtype
 from ...tracing import user_line
+from ..complex.complexes import ANY, joined
 from ..ufuncs import RULES, where
 
 
@@ -38,9 +39,9 @@ _WHOLE = ("spherical_",)
 
 
 def floats(*operands: Any) -> np.dtype:
-    """The floats that SciPy computes in."""
+    """The floats that SciPy computes in, or complex numbers."""
     dtype = result_dtype(*operands)
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
 def as_float(x: Any, *others: Any) -> Any:
@@ -61,14 +62,17 @@ def given(name: str, argument: str, x: Any) -> Any:
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    """The largest term apart, so that nothing overflows; terms of weight zero count for nothing, whatever they are."""
+    """The largest term apart, so that nothing overflows; terms of weight zero count for nothing, whatever they are.
+
+    Of complex numbers it is the logarithm's principal value.
+    """
     a = np.atleast_1d(as_float(a) if b is None else as_float(a, as_operand(b)))
     if b is not None:
         b = as_float(b, a)
         a, b = np.broadcast_arrays(a, b)
         a = where(b == 0, -math.inf, a)
     axis = tuple(range(a.ndim)) if axis is None else axis
-    top = np.max(a, axis=axis, keepdims=True)
+    top = np.max(a.real if a.dtype.kind == "c" else a, axis=axis, keepdims=True)
     top = _constant(where(np.abs(top) < math.inf, top, 0.0))
     powers = np.exp(a - top)
     total = np.sum(powers if b is None else b * powers, axis=axis, keepdims=True)
@@ -84,6 +88,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 def _constant(x: Any) -> Any:
     """As a constant to derivatives: what is added and taken away again has none."""
     now = here(x)
+    if x.type.is_complex:
+        return joined(*map(_constant, x.parts))
     return Array(now, Functions(now.builder).stop_gradient(_term(now, x)).value)
 
 
@@ -91,10 +97,12 @@ def _term(now: Any, x: Any) -> Any:
     return Functions(now.builder)(conform(now, x, x.dtype, x.shape))
 
 
-def _shifted(x: Any, axis: Any) -> Any:
+def _shifted(x: Any, axis: Any, finite: bool = False) -> Any:
+    """x less its largest element, or less nothing where that is infinite and has to be finite."""
     x = np.atleast_1d(as_float(x)) if not as_operand(x).shape else as_float(x)
     axis = tuple(range(x.ndim)) if axis is None else axis
     top = np.max(x, axis=axis, keepdims=True)
+    top = where(np.abs(top) < math.inf, top, 0.0) if finite else top
     return x - _constant(top), axis
 
 
@@ -108,7 +116,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
 
 def log_softmax(x: Any, axis: Any = None) -> Any:
     shape = as_operand(x).shape
-    moved, axis = _shifted(x, axis)
+    moved, axis = _shifted(x, axis, finite=True)
     made = moved - np.log(np.sum(np.exp(moved), axis=axis, keepdims=True))
     return made if shape else made[0]
 
@@ -260,6 +268,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "spherical_in": _spherical("spherical_in", 1.0, 1.0), "spherical_kn": _spherical("spherical_kn", -1.0, -1.0),
 }  # fmt: skip
 recode("scipy.special", SPECIAL)
+ANY.update((logsumexp, softmax, log_softmax))
 TABLE["hurwitz"] = one(
     lambda m, s, q, r: -m.zeta_logs(s, q, n=1), lambda m, s, q, r: -(s * m.hurwitz(s + 1.0, q))
 )  # fmt: skip

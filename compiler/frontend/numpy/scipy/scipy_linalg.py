@@ -253,15 +253,19 @@ def solve_circulant(
     y = _floats(b)
     if y.ndim not in (1, 2):
         raise unknown("scipy.linalg.solve_circulant", f" with b of {y.ndim} dimensions")
-    return BY_PROTOCOL.solve(as_float(circulant(c)), y)
+    x = _floats(c)
+    if x.ndim != 1:
+        raise unknown("scipy.linalg.solve_circulant", f" with c of {x.ndim} dimensions")
+    return BY_PROTOCOL.solve(circulant(x), y)
 
 
 def circulant(c: Any) -> Array:
+    """Of each vector along the last axis."""
     column = traced(c)[1]
-    if column.ndim != 1:
-        raise unknown("scipy.linalg.circulant", f" of an array of {column.ndim} dimensions")
-    n = np.arange(column.shape[0])
-    return column[(n[:, None] - n) % max(len(n), 1)]
+    if column.ndim == 0:
+        raise unknown("scipy.linalg.circulant", " of a number")
+    n = np.arange(column.shape[-1])
+    return column[..., (n[:, None] - n) % max(len(n), 1)]
 
 
 def hankel(c: Any, r: Any = None) -> Array:
@@ -281,18 +285,17 @@ def khatri_rao(a: Any, b: Any) -> Array:
 
 
 def companion(a: Any) -> Array:
-    """The matrix whose eigenvalues are the roots of the polynomial."""
+    """The matrix whose eigenvalues are the roots of the polynomial, of each along the last axis."""
     x = _floats(a)
-    if x.ndim != 1:
-        raise unknown("scipy.linalg.companion", f" of an array of {x.ndim} dimensions")
-    if x.shape[0] < 2:
+    if x.ndim == 0 or x.shape[-1] < 2:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
-    is_not_zero = FUNCTIONS[np.all](elementwise(np.not_equal, x[0], 0))
+    is_not_zero = FUNCTIONS[np.all](elementwise(np.not_equal, x[..., 0], 0))
     text = "The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero."
     emitted(require, is_not_zero, error="ValueError", text=text)
-    first = elementwise(np.negative, elementwise(np.true_divide, x[1:], x[0]))
-    n = x.shape[0] - 1
-    return concatenate([first[None], np.eye(n - 1, n, dtype=x.dtype)], 0)
+    first = elementwise(np.negative, elementwise(np.true_divide, x[..., 1:], x[..., :1]))
+    n = x.shape[-1] - 1
+    rest = np.broadcast_to(np.eye(n - 1, n, dtype=x.dtype), (*x.shape[:-1], n - 1, n))
+    return concatenate([first[..., None, :], rest], -2)
 
 
 MEANINGS = (
