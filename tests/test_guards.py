@@ -1,5 +1,6 @@
 """Hidden inputs that native code watches: what a function names is never stale, and costs next to nothing."""
 
+import math
 import types
 
 import numpy as np
@@ -9,6 +10,7 @@ from pullback import grad, jit
 from pullback.compiler.frontend.state.guards import native_guards
 from pullback.compiler.frontend.state.hidden import scan
 from pullback.compiler.frontend.state.reading import Hidden
+from pullback.runtime.compiled import kernels
 
 SCALE = 2.0
 
@@ -242,3 +244,52 @@ def test_a_large_array_is_compared_in_python():
     assert f(np.ones(3)) == 0 == entries(f)
     large[1] = 2.0
     assert f(np.ones(3)) == 2
+
+
+RATE, SHAPE = 1.0, 3
+
+
+def rated(u):
+    """One number read as it is, one that is computed of it, one that decides, and one that is a size."""
+    high = 2.0 if RATE > 4 else 0.5
+    return np.sum(np.sin(u * RATE) + high * u[:SHAPE].sum() / (1 + RATE**2)) + np.float32(RATE) * u[0]
+
+
+def test_numbers_that_change_at_every_call_are_inputs(monkeypatch):
+    made = []
+    compile_graph = kernels.compile_graph
+    counted = lambda *given, **more: made.append(1) or compile_graph(*given, **more)  # noqa: E731
+    monkeypatch.setattr(kernels, "compile_graph", counted)
+    value, slope, u = jit(rated), grad(rated), np.array([1.0, 2.0, 3.0])
+    for rate in (1.0, 0.5, 0.25, -0.0, 0.0, 2.0, 3.0, 1e-300, 8.0, 9.0, 16.0, 1.0, 0.5, math.inf, math.nan):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        with np.errstate(all="ignore"):
+            want = rated(u)
+            numbers = [(rated(u + 1e-6 * e) - rated(u - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+        for _ in range(2):
+            assert value(u) == pytest.approx(want, rel=1e-14, nan_ok=True), rate
+            assert slope(u) == pytest.approx(np.array(numbers), rel=1e-6, abs=1e-8, nan_ok=True), rate
+    assert len(made) <= 8  # for both: the first, what takes the number, and once more with that of the other branch
+    monkeypatch.setitem(globals(), "SHAPE", 2)
+    monkeypatch.setitem(globals(), "RATE", 0.75)
+    assert value(u) == pytest.approx(rated(u), rel=1e-14)
+
+
+def test_signs_of_zeros_and_arrays_of_numbers_are_told_apart(monkeypatch):
+    f = jit(lambda u: u * RATE + np.full(3, RATE))
+    for rate in (1.0, 0.5, 0.0, -0.0, 0.0):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        got, want = f(np.full(3, -0.0)), np.full(3, -0.0) * rate + np.full(3, rate)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+        np.testing.assert_array_equal(got, want)
+
+
+def test_what_was_read_is_a_number_in_a_formula(monkeypatch):
+    import sympy
+
+    f = jit(lambda x: x * RATE + 1.0)
+    for rate in (1.0, 0.5, 0.25):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        assert f(2.0) == 2.0 * rate + 1.0
+        (x,) = f.sympy().free_symbols
+        assert sympy.simplify(f.sympy() - (rate * x + 1.0)) == 0

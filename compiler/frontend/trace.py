@@ -56,6 +56,7 @@ class Trace:
     frozen     what it was made for: numbers that decided how it ran
     seeks      whether a trace for more than these numbers is there for other calls
     notes      what is worth telling of how it was traced
+    opened     which operations were constants that have become extras
     """
 
     graph: Graph
@@ -65,6 +66,7 @@ class Trace:
     frozen: tuple[Frozen, ...] = ()
     notes: tuple[str, ...] = ()
     seeks: bool = False
+    opened: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> int:

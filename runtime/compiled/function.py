@@ -38,6 +38,7 @@ from . import kernels, out, remade
 from .again import Again, plain_of
 from .binding import Binding
 from .byname import ByName, made_of
+from .changing import like_before
 from .compiled import MISS, Compiled, Content
 from .eager import called
 from .execute import execute
@@ -138,8 +139,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way = Way(len(args), tuple(kwargs))
         into = None if self._has_out else kwargs.pop(out.NAME, None)
-        if kwargs:
-            args, kwargs = self._by_position(args, kwargs)
+        args, kwargs = self._by_position(args, kwargs) if kwargs else (args, kwargs)
         now, latest = tracing.current(), self._latest
         if now is None and tree.CALLS and (made := called(self, args, kwargs, into)) is not MISS:
             return made
@@ -245,6 +245,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             traced, graph, result, kernel = choice.made(signature)
         else:
             traced = rerolled(self._trace(signature, hidden, values=leaves))
+            traced, before = like_before(traced, before, group.variants)
             graph, result, kernel = self._build(traced, before)
         choice.settle()
         reasons = (*choice.reasons, *traced.notes, *kernels.reasons(kernel))
@@ -279,8 +280,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
     def _choice(self, signature: tree.Signature, hidden: Hidden, group: Group, before: Compiled | None) -> Choice:
         """Whether a form with named sizes serves a signature, and why it is compiled at all."""
         if group.variants:
-            what = "the content of a hidden array" if before is not None else "a hidden input"
-            return Choice([f"{what} has changed"])
+            return Choice([f"{'a hidden input' if before is None else 'the content of a hidden array'} has changed"])
         make: Any = lambda sizes, shapes: self.with_names(signature, sizes, shapes, hidden)  # noqa: E731
         return self.naming.choose(signature, self.argument_names(len(signature[1]) - 1), hidden, make)
 
