@@ -156,8 +156,8 @@ PARTS = {
     "_linalg": "runtime.tensor.face.linalg_functions",
     "_mps": "runtime.devices.accelerators",
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
-    "_nn": "runtime.nn runtime.nn.clip runtime.nn.fusion runtime.nn.older_norms runtime.nn.pruning"
-    " runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels"
+    "_nn": "runtime.nn runtime.nn.clip runtime.nn.convolution_gradients runtime.nn.fusion runtime.nn.older_norms"
+    " runtime.nn.pruning runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels"
     " runtime.programs.refused runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
