@@ -95,9 +95,10 @@ def make(graph: Graph, name: str) -> Runnable:
     walk, source = walk_of(graph), graph
     if walk is not None:
         graph = packed(graph, *walk)
-    if size(graph) > MOST:
-        graph = optimize(graph)
     operations = size(graph)
+    if operations > MOST:
+        graph = optimize(graph)
+        operations = size(graph)
     if operations > MOST:
         return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
     kernel = compile_graph(graph, name, load=False)
