@@ -14,11 +14,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, Self, TypeVar, overload
+
+from .late_classes import late_dataclass
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ TOPICS = ("forms", "cache", "stages")
 _overrides: ContextVar[Mapping[str, str]] = ContextVar("overrides", default=MappingProxyType({}))
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Setting(Generic[T]):
     """One variable. As an attribute of `Settings` it gives the value that holds now."""
 

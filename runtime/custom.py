@@ -12,7 +12,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..compiler.frontend.sizes import Length, freeze
 from ..compiler.frontend.static_keys import ById, static_key
 from ..compiler.frontend.tracing import Tracing, user_line
 from ..compiler.ir.graph import Builder, Graph, Value, Where, inline
+from ..compiler.late_classes import late_dataclass
 from ..compiler.ops import custom as ops
 from ..compiler.ops.source import number
 from ..compiler.passes import adjoint, dead
@@ -34,7 +34,7 @@ DEPTH = 2
 """How deep calls of one function nest in its rules if their arguments are others each time: so many derivatives."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Call:
     """A call of a function with a rule.
 

@@ -11,7 +11,6 @@ those of `tree`, but for bools, which are numbers here: they are carried by loop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from ..ir.containers import apart, is_record
 from ..ir.graph import Builder, Graph, Value
 from ..ir.types import TRACED, Type
+from ..late_classes import late_dataclass
 from ..ops import elementwise
 from . import tracing, tree
 from .array import Array, value_of
@@ -46,7 +46,7 @@ class Leaf(NamedTuple):
         return f"{self.type.numpy}{list(self.type.shape)}" if self.type.shape else f"a scalar of {self.type.numpy}"
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Region:
     """What a Python function does, as a graph.
 

@@ -7,7 +7,6 @@ OrderedDicts, deques, dataclasses and the like in Python. What holds a traced va
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from ..backend.entries import specs
 from ..ir.graph import Value
 from ..ir.types import FLOATING, NAMES, TRACED, Type
+from ..late_classes import late_dataclass
 from . import tracing, tree
 from .array import Array, value_of
 from .complexes import Parts
@@ -26,7 +26,7 @@ from .state.remade import copier, is_lasting, remade
 from .tracing import Tracing
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class LeafResult:
     """An object of a registered type, made of an array."""
 

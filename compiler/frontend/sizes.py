@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..ir import measure
 from ..ir.graph import Where
 from ..ir.measure import Measure, dim_of, exactly, names_in
 from ..ir.types import Dim, Size, Type
+from ..late_classes import late_dataclass
 from .errors import TraceError, message
 
 HOOKS: dict[str, Callable[..., Any]] = {}
@@ -36,7 +37,7 @@ class Frozen(NamedTuple):
         return self.what + (f" at {self.where.file}:{self.where.line}" if self.where else "")
 
 
-@dataclass
+@late_dataclass()
 class Sizes(measure.Sizes):
     """The named sizes of a trace.
 

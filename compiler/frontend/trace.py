@@ -14,11 +14,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import Dim, Type
+from ..late_classes import late_dataclass
 from ..ops.require import Warned, untold
 from . import tracing, tree
 from .array import Array
@@ -45,7 +46,7 @@ SHORT = 300
 """The most operations of a function with named sizes that loops."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Trace:
     """A traced function.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..late_classes import late_dataclass
 from .types import Dim, Size
 
 LEAST = 17
@@ -48,7 +49,7 @@ def spelled_out(guard: Guard, quotients: Mapping[str, tuple[Size, int]]) -> str:
     return text
 
 
-@dataclass
+@late_dataclass()
 class Sizes:
     """The numbers of one example, and what has been asked about the sizes.
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..ir.graph import Where
 from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.types import Size, Type
+from ..late_classes import late_dataclass
 from ..loops import Affine, Axis, Buffer
 from .nests.chunks import Pause, cut, pause
 from .program import Nest, Program, Rows, has_regions
@@ -40,7 +41,7 @@ class ToldCut(NamedTuple):
     chunks: Any
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Told:
     """The numbers that a kernel is told: their names in order, and what the writer would otherwise decide by them.
 
@@ -56,7 +57,7 @@ class Told:
     pauses: tuple[Pause | None, ...]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Pattern:
     """A program with extents for numbers, and its plan with them."""
 

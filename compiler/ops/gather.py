@@ -6,11 +6,11 @@ Where the starts move evenly from lane to lane, all lanes together are a slice; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir.primitive import NotBatchable
 from ..ir.types import Type, count
+from ..late_classes import late_dataclass
 from .elementwise import add, maximum, minimum, mul
 from .index import take
 from .reduce import spread
@@ -20,7 +20,7 @@ from .source import iota, number
 INDEX = Type("i64")
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Start:
     """Where parts begin along one axis, lane by lane.
 

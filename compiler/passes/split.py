@@ -11,11 +11,11 @@ cleaned, so that nothing dead is saved; then it is cut where the fewest bytes cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ..ir.graph import Builder, Graph, Op, Value, Where, inline
 from ..ir.primitive import Effect
 from ..ir.types import TAPE, Type
+from ..late_classes import late_dataclass
 from ..ops.tape import pop, push
 from .algebra import algebra
 from .cleanup import common, dead
@@ -25,7 +25,7 @@ from .narrow import narrow
 from .sweep import Cotangent, Sweep
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Wish:
     """What is asked of a split, by numbers of parameters and results.
 
@@ -47,7 +47,7 @@ class Wish:
     masked: tuple[Sequence[int], Sequence[int]] = ((), ())
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Parts:
     """The two parts.
 
@@ -61,7 +61,7 @@ class Parts:
     tape: bool
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Joint:
     """The graph of a region and its pullbacks, before it is cut.
 

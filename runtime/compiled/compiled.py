@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...compiler.frontend.state.guards import holds, native_guards
 from ...compiler.frontend.state.hidden import Hidden
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.late_classes import late_dataclass
 from ...compiler.locks import cached_property
 from ...compiler.ops.require import UNTOLD, require
 from ..interop import torch_leaves
@@ -72,7 +73,7 @@ class Content:
         return bool((self.bits == self.kept).all())
 
 
-@dataclass
+@late_dataclass()
 class Compiled:
     """The compiled form of one signature for one state of the hidden inputs.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ...compiler.frontend.static_keys import is_still, static_value
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Builder, Graph, Where, inline
 from ...compiler.ir.types import FLOATING, Type
+from ...compiler.late_classes import late_dataclass
 from ...compiler.ops.elementwise import neg
 from ...compiler.ops.source import number
 from ...compiler.passes import dead, value_and_grad
@@ -31,7 +31,7 @@ class NotScalar(TypeError):
     """A function has no gradient because it returns something else than one float."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Jit:
     """The function itself, compiled; it `opens` what it is about: see `chosen`."""
 
@@ -43,7 +43,7 @@ class Jit:
         return traced.graph, traced.result
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Gradient:
     """The gradient for the arguments numbered `argnums`, with or without the value, that keeps `max_memory` bytes."""
 

@@ -12,7 +12,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...compiler import watch
@@ -31,6 +30,7 @@ from ...compiler.frontend.trace import Trace, paths, trace
 from ...compiler.ir.graph import Graph, inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
+from ...compiler.late_classes import late_dataclass
 from ...compiler.locks import reentrant_lock
 from ...compiler.passes import optimize
 from ..limits import limited
@@ -77,7 +77,7 @@ class Plan(Protocol):
     def derive(self, traced: Trace, owner: Function) -> tuple[Graph, Any]: ...
 
 
-@dataclass
+@late_dataclass()
 class Group:
     """The compiled forms of one signature, by what its hidden inputs were."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Signature
 from typing import Any
@@ -16,12 +15,13 @@ from ...compiler.frontend import tree
 from ...compiler.frontend.trace import leaves_of
 from ...compiler.ir.measure import LEAST
 from ...compiler.ir.types import Dim, Size
+from ...compiler.late_classes import late_dataclass
 
 Rule = str | Mapping[str, tuple[Any, ...]]
 """What the argument `sizes` of a transform can be."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Place:
     """One dimension of one argument."""
 

@@ -12,7 +12,7 @@ being a name (a loop over range(n)) or restrict the sizes that a form serves (a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import Signature
 from itertools import count as counted
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from ...compiler.ir.graph import Graph
 from ...compiler.ir.measure import LEAST
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.types import Dim
+from ...compiler.late_classes import late_dataclass
 from ...compiler.later import later
 from . import kernels
 from .compiled import Content
@@ -60,7 +61,7 @@ SEEN = 16
 """Earlier calls that tell which sizes change together."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Form:
     """A function traced and derived with names for some of its sizes.
 
@@ -109,7 +110,7 @@ class Form:
                 yield at_sizes(self.graph, self.sizes.complete(other))
 
 
-@dataclass
+@late_dataclass()
 class Family:
     """Signatures that differ only in sizes above 16, and the forms that serve them.
 
@@ -128,7 +129,7 @@ class Family:
     refused: str = ""
 
 
-@dataclass
+@late_dataclass()
 class Choice:
     """How a signature is compiled: by a form at some numbers, or for itself; and why."""
 

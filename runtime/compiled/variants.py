@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from ...compiler.frontend.patched.askers import instead
 from ...compiler.frontend.results import from_arrays
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
+from ...compiler.late_classes import late_dataclass
 from ...compiler.later import later
 from ...compiler.locks import lock
 from ...compiler.ops.custom import stop_gradient
@@ -81,7 +82,7 @@ def settled(traced: Trace) -> bool:
 _WHOLE = ("bool", "i32", "i64")
 
 
-@dataclass(eq=False)
+@late_dataclass(eq=False)
 class Held:
     """A form, the way it is for, whether whole numbers decide about it alone, and the call when it was right last."""
 

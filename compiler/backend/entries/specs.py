@@ -11,23 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ...ir.types import STORED, Size
+from ...late_classes import late_dataclass
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class FloatSpec:
     """Exactly a Python float; the kernel reads an f64."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class IntSpec:
     """Exactly a Python int of at most 64 bits; the kernel reads an i64."""
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class ArraySpec:
     """Exactly a numpy.ndarray of this dtype and shape: C-contiguous, aligned, native byte order.
 
@@ -58,14 +58,14 @@ class _Identity:
         return hash((type(self), id(self.value)))
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class StaticSpec(_Identity):
     """This very object; it is no input of the kernel."""
 
     value: object
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class DictSpec:
     """Exactly a dict with these string keys, in any order; the items are in the order of `keys`."""
 
@@ -76,14 +76,14 @@ class DictSpec:
         _check_keys(self.keys, self.items)
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class ListSpec:
     """Exactly a list of this length."""
 
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class TupleSpec:
     """Exactly a tuple of this length, or one of a subclass whose objects have no attributes of their own."""
 
@@ -91,7 +91,7 @@ class TupleSpec:
     kind: type = tuple
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class RecordSpec:
     """Exactly an object of this class, whose attributes, all in its dict, have these names."""
 
@@ -107,28 +107,28 @@ Container: TypeAlias = DictSpec | ListSpec | TupleSpec | RecordSpec
 Spec: TypeAlias = FloatSpec | IntSpec | ArraySpec | StaticSpec | Container
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class FloatResult:
     """A Python float; the kernel writes an f64."""
 
     index: int
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class IntResult:
     """A Python int; the kernel writes an i64."""
 
     index: int
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class BoolResult:
     """A Python bool; the kernel writes a byte."""
 
     index: int
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class ScalarResult:
     """A NumPy scalar."""
 
@@ -139,7 +139,7 @@ class ScalarResult:
         _check_array(self.dtype, ())
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class ArrayResult:
     """A fresh, C-contiguous numpy.ndarray, whose dimensions are as those of `ArraySpec`."""
 
@@ -151,14 +151,14 @@ class ArrayResult:
         _check_array(self.dtype, self.shape)
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class ConstantResult(_Identity):
     """This very object."""
 
     value: object
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class DictResult:
     """A fresh dict."""
 
@@ -169,21 +169,21 @@ class DictResult:
         _check_keys(self.keys, self.items)
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class ListResult:
     """A fresh list."""
 
     items: tuple[Result, ...]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class TupleResult:
     """A tuple."""
 
     items: tuple[Result, ...]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class MadeResult:
     """What a Python function makes of the items, which it is called with: a container of another class."""
 
@@ -236,7 +236,7 @@ def kernel_results(result: Result) -> list[NumberResult | ArrayResult]:
     return [found[index] for index in range(len(found))]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Target:
     """Where a part of a result goes.
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...late_classes import late_dataclass
 from .. import python_abi
 from ..python_abi import ARGUMENT_COUNT_MASK, SIZE, TUPLE_ITEMS
 from .arguments import Arguments
@@ -41,7 +42,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _SIGNATURE = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class EntryText:
     """An entry as text, what its undefined names mean in this process, and what must outlive it."""
 
@@ -67,7 +68,7 @@ class EntryText:
 OUT = "out"
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Named:
     """What calls give by name.
 

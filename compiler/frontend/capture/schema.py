@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...ir.types import TRACED, Type
+from ...late_classes import late_dataclass
 from ..array import Array
 from .arrays import array_type
 from .frames import Place, label
@@ -24,7 +24,7 @@ from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_n
 INDEX, TRUTH = Type("i64"), Type("bool")
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Same:
     """One and the same value on all paths."""
 
@@ -34,7 +34,7 @@ class Same:
         return isinstance(other, Same) and same(self.value, other.value)
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Leaf:
     """A number; `weak` if it is Python's."""
 
@@ -42,14 +42,14 @@ class Leaf:
     weak: bool
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Raw:
     """The content of an array."""
 
     type: Type
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Held:
     """A reference to one of several arrays."""
 
@@ -57,7 +57,7 @@ class Held:
     boxes: frozenset[Box] = frozenset()
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Container:
     """A reference to one of several lists or dicts, and how their content looks."""
 
@@ -66,7 +66,7 @@ class Container:
     boxes: frozenset[Box] = frozenset()
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Items:
     """A tuple, or a namedtuple of type `kind`."""
 
@@ -74,7 +74,7 @@ class Items:
     items: tuple[Schema, ...]
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Pairs:
     """The content of a dict."""
 
@@ -82,14 +82,14 @@ class Pairs:
     items: Items
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Opt:
     """What is bound on some paths only."""
 
     inner: Schema
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Growing:
     """The content of a list of numbers or arrays of one type, of which there may be `room`."""
 
@@ -99,7 +99,7 @@ class Growing:
     managed: bool = False
 
 
-@dataclass(frozen=True)
+@late_dataclass(frozen=True)
 class Bad:
     why: str
     fix: str = ""

@@ -14,11 +14,11 @@ import itertools
 import linecache
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...late_classes import late_dataclass
 from ..patched.unasked import holds_unasked
 from ..tracing import is_foreign
 
@@ -29,7 +29,7 @@ class NoSource(Exception):
     """The source of a function is not to be had; the text says why."""
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Parsed:
     """A function's syntax tree, its file, its local names, and those it declares global or nonlocal."""
 

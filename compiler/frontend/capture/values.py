@@ -12,11 +12,12 @@ a `Ref` to a `Box`, whose content the heap holds:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from ...late_classes import late_dataclass
 from ..array import Array
 from ..errors import Uncaptured, message
 from ..tracing import user_line
@@ -32,7 +33,7 @@ class Undefined:
 UNDEF = Undefined()
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Maybe:
     """A value that is bound only where the traced bool `defined` holds."""
 
@@ -40,7 +41,7 @@ class Maybe:
     defined: Array
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Poison:
     """What differs so much between paths that it has no one meaning: refused when read."""
 
@@ -48,7 +49,7 @@ class Poison:
     fix: str = ""
 
 
-@dataclass(eq=False)
+@late_dataclass(eq=False)
 class Box:
     """One object that can change: an array, a list or a dict.
 
@@ -69,14 +70,14 @@ class Box:
             other.maybe.add(self)
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class At:
     """One element along an axis, which is dropped."""
 
     index: Any
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Span:
     """`count` elements along an axis, `step` apart."""
 
@@ -89,7 +90,7 @@ class Span:
         return type(self.start) is int and (self.start, self.step, self.count) == (0, 1, size)
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Part:
     """A basic index into an array of shape `sizes`: an entry for every axis.
 
@@ -111,7 +112,7 @@ class Part:
         return self.order == tuple(range(len(self.order)))
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Ref:
     """A reference to a box; of an array, to a part of it."""
 
@@ -119,7 +120,7 @@ class Ref:
     path: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Grown:
     """The content of a list that grows in a loop: the first `count` rows of a buffer.
 
@@ -143,7 +144,7 @@ class Grown:
         return self.buffer.shape[0]
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Table:
     """The content of a dict."""
 
@@ -151,7 +152,7 @@ class Table:
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Method:
     """A method of a modelled object, about to be called."""
 
@@ -159,7 +160,7 @@ class Method:
     owner: Any
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Steps:
     """range() with traced bounds."""
 
@@ -168,7 +169,7 @@ class Steps:
     step: int
 
 
-@dataclass(frozen=True, eq=False)
+@late_dataclass(frozen=True, eq=False)
 class Iter:
     """Something iterated over: how many items, and which is the k-th; `rolled` if k may be traced.
 

@@ -14,11 +14,12 @@ do too. A loop whose rounds do nothing dear but its recurrence is left alone: st
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.graph import Builder, Graph, Op, Value, rewrite
 from ...ir.primitive import Effect, NotBatchable
 from ...ir.types import Type
+from ...late_classes import late_dataclass
 from ...ops.control import scan
 from ...ops.elementwise import Elementwise, add, mul, sub
 from ...ops.index import check_indices
@@ -55,7 +56,7 @@ def distribute(graph: Graph) -> Graph:
     return rewrite(graph, visit)
 
 
-@dataclass(eq=False)
+@late_dataclass(eq=False)
 class _Stacked:
     """An array carry that each round changes at its own place, by these updates."""
 

@@ -7,10 +7,11 @@ both. Where lanes meet otherwise, or cannot be followed, it is `Refused`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.graph import Op, Value
 from ...ir.primitive import Effect, Primitive
+from ...late_classes import late_dataclass
 from ...ops.contract import contract, free, split
 from ...ops.control import scan
 from ...ops.elementwise import Elementwise, add, cast, ne, or_, select
@@ -24,7 +25,7 @@ class Refused(Exception):
     """Lanes meet, or cannot be followed."""
 
 
-@dataclass
+@late_dataclass()
 class Follow:
     """Which values of one list of operations have lanes, and along which axis.
 
