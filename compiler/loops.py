@@ -13,10 +13,10 @@ business of `lowering`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from .ir.measure import Measure, OpenExtent
 from .ir.types import Type
+from .late_classes import late_dataclass
 
 
 class Axis:
@@ -92,7 +92,7 @@ def along(axis: Axis) -> Affine:
     return Affine(((axis, 1),))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Buffer:
     """A row of elements: an argument, a result or scratch memory."""
 
@@ -287,7 +287,7 @@ def _within(index: Element, lo: int, hi: int) -> Element:
 # ---- forms: what a primitive says of its results
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Map:
     """The element of a result at an index.  `view` says that it only renames elements of arguments."""
 
@@ -295,7 +295,7 @@ class Map:
     view: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Reduce:
     """A fold of `value` over the `axes` of `extents`; kind is sum, max, min or argmax.
 
@@ -309,7 +309,7 @@ class Reduce:
     chain: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Product:
     """A contraction: axes of the result are batch, left free, right free, as in `ops.contract`."""
 
@@ -317,12 +317,12 @@ class Product:
     pairs: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Relabel:
     """The same elements in the same order under another shape."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Scatter:
     """The first argument with `value(index)` added, or put, at `target(index)`, for every index below `extents`.
 
@@ -339,7 +339,7 @@ class Scatter:
     whole: Callable[[Index], Element] | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Check:
     """The argument itself, if `fails` holds at no index; `report` is the i64 element told if it does."""
 

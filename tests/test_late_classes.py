@@ -168,6 +168,56 @@ def test_dataclasses_are_derived_from_a_class_without_objects() -> None:
         assert one.__match_args__ == ("x", "y")
 
 
+@late_dataclass(frozen=True, slots=True)
+class Thin:
+    x: int
+    y: float = 2.0
+    items: list[int] = field(default_factory=list, compare=False)
+
+    @property
+    def double(self) -> int:
+        return 2 * self.x
+
+
+@late_dataclass(frozen=True, slots=True)
+class Thinner(Thin):
+    """A class whose first field is another by default."""
+
+    x: int = 7
+    z: int = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Model:
+    """What `dataclasses` makes of the same."""
+
+    x: int
+    y: float = 2.0
+    items: list[int] = field(default_factory=list, compare=False)
+
+
+def test_slots_are_those_of_a_dataclass() -> None:
+    for cls in (Thin, Model):
+        one = cls(1)
+        assert cls.__slots__ == ("x", "y", "items") and not hasattr(one, "__dict__") and one.items == []
+        assert cls(1) == cls(1, items=[3]) != cls(2) and hash(one) == hash(Model(1))
+        assert repr(one) == f"{cls.__name__}(x=1, y=2.0, items=[])"
+        assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == dataclasses.replace(one) == one
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            one.x = 3  # type: ignore[misc]
+        with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
+            one.other = 3  # type: ignore[attr-defined]
+    assert Thin(4).double == 8 and Thin.__qualname__ == "Thin" and Thin.__module__ == __name__
+
+
+def test_slots_are_inherited_and_given_other_defaults() -> None:
+    assert Thinner.__slots__ == ("z",) and Thinner().x == 7 and Thinner(1) == Thinner(1, z=3) != Thinner(1, z=4)
+    assert repr(Thinner()) == "Thinner(x=7, y=2.0, items=[], z=3)" and not hasattr(Thinner(), "__dict__")
+    assert pickle.loads(pickle.dumps(Thinner(z=5))) == Thinner(z=5) and "whose first" in str(Thinner.__doc__)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        Thin()  # type: ignore[call-arg]
+
+
 def test_an_ordinary_start_leaves_most_classes_unfinished() -> None:
     program = (
         "import numpy as np, pullback\n"

@@ -8,14 +8,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ..ir.graph import Where
+from ..late_classes import late_dataclass
 from ..loops import Affine, Axis, Buffer, Element, Load, Variable
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Store:
     """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest.
 
@@ -31,7 +32,7 @@ class Store:
     over: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Accumulate:
     """buffer[offset] = the fold of value over the axes that the nest reduces; without memory if not `kept`."""
 
@@ -43,7 +44,7 @@ class Accumulate:
     kept: bool = True
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Assert:
     """Fail with `site` and the element `report` if `fails` holds anywhere in the nest."""
 
@@ -52,7 +53,7 @@ class Assert:
     site: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class InPlace:
     """The case that a result lies where an input does."""
 
@@ -60,7 +61,7 @@ class InPlace:
     input: Buffer
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Still:
     """The case that a buffer of one element holds 0.0, or -0.0 if `negative`."""
 
@@ -68,7 +69,7 @@ class Still:
     negative: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Nest:
     """Loops over `axes`, outermost first; the last `reduced` of them are folded by the accumulators.
 
@@ -96,7 +97,7 @@ class Nest:
     cases: tuple[tuple[InPlace | Still, bool], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Rows:
     """Nests that share their outer axes: for each step of `axes`, one after the other.
 
@@ -113,7 +114,7 @@ class Rows:
     straight: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Lines:
     """Single numbers, made one after the other, in pieces that become functions of their own.
 
@@ -131,7 +132,7 @@ class Lines:
     checks: tuple[Assert, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Matrix:
     """A matrix in memory: `rows` x `columns`, transposed or not, with a leading dimension."""
 
@@ -141,7 +142,7 @@ class Matrix:
     stride: int  # from one matrix of a batch to the next
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Multiply:
     """out[m,n] = left[m,k] @ right[k,n], `batch` times, through the BLAS."""
 
@@ -157,7 +158,7 @@ class Multiply:
 # ---- what loops and branches are made of
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Let:
     """name = value, made where it stands among the stores: an element of an array, or a number that is known better.
 
@@ -168,7 +169,7 @@ class Let:
     value: Element
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class View:
     """`buffer` is the memory of another one, from an offset on that may be known only at run time."""
 
@@ -178,7 +179,7 @@ class View:
     gathered: tuple[tuple[Element, int], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Copy:
     """All elements of a buffer into another one, unless that is the same memory."""
 
@@ -186,7 +187,7 @@ class Copy:
     source: Buffer
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Fail:
     """End the call with `site` and the i64 element `report` if `condition` holds."""
 
@@ -195,7 +196,7 @@ class Fail:
     site: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Tape:
     """Memory for a stack of records; one that `grows` asks for more than the buffer has."""
 
@@ -203,7 +204,7 @@ class Tape:
     grows: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Push:
     """Write a record of numbers and arrays into a tape, `top` bytes from its beginning.
 
@@ -216,7 +217,7 @@ class Push:
     size: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Pop:
     """Name what a record holds: numbers, and buffers that are their place in the tape."""
 
@@ -225,7 +226,7 @@ class Pop:
     record: tuple[tuple[Variable | Buffer, int], ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Opaque:
     """results = the Python function with this number, on arguments; end the call with `site` if it raises."""
 
@@ -235,7 +236,7 @@ class Opaque:
     site: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Native:
     """results = a routine of LAPACK's, on arguments; `sizes` and attributes come first in its call."""
 
@@ -263,7 +264,7 @@ class Pointer(NamedTuple):
     after: Buffer
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Loop:
     """Rounds that follow one another: `count` of them, or as many as `test` says, which ends in `more`.
 
@@ -282,7 +283,7 @@ class Loop:
     rounds: Variable | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Branch:
     """The first statements if `condition` holds, else the second ones.
 
@@ -302,7 +303,7 @@ Statement = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Site:
     """What to tell the user when an assertion fails."""
 
@@ -311,7 +312,7 @@ class Site:
     facts: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@late_dataclass(frozen=True, eq=False, slots=True)
 class Program:
     """Buffers and the statements that fill them.
 

@@ -23,13 +23,16 @@ from ...compiler.backend.python_abi import SUPPORTED
 from ...compiler.backend.tiers import size
 from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
+from ...compiler.later import later
 from ...compiler.locks import cached_property
-from ...compiler.passes import optimize
 from ...compiler.settings import settings
 from .packed import PackedKernel, packed, walk_of
 
 if TYPE_CHECKING:
     from ...compiler.backend.shared import Shared
+    from ...compiler.passes import pipeline
+else:
+    pipeline = later(__package__, "...compiler.passes.pipeline")
 
 MOST = 50_000
 """Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
@@ -84,7 +87,7 @@ class Reference:
 
     def text(self, stage: str) -> str:
         if stage == "optimized":
-            return show(optimize(self.graph))
+            return show(pipeline.optimize(self.graph))
         raise ValueError(f"no stage {stage!r}{not_compiled(self)}: nothing is compiled")
 
 
@@ -97,7 +100,7 @@ def make(graph: Graph, name: str) -> Runnable:
         graph = packed(graph, *walk)
     operations = size(graph)
     if operations > MOST:
-        graph = optimize(graph)
+        graph = pipeline.optimize(graph)
         operations = size(graph)
     if operations > MOST:
         return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")

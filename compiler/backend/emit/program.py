@@ -9,8 +9,7 @@ between calls and taken by an atomic exchange, so that calls from several thread
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...late_classes import late_dataclass
 from ...loops import Buffer
 from ...lowering.nests.chunks import Cut, Pause, cut, nanoseconds, pause
 from ...lowering.nests.roots import inside
@@ -34,7 +33,7 @@ CROWD = 40  # statements in loops from which LLVM's time matters more
 APART = 6  # statements from which each is a function of its own: LLVM takes more than twice as long for twice the text
 
 
-@dataclass(frozen=True, slots=True)
+@late_dataclass(frozen=True, slots=True)
 class EmittedKernel:
     """LLVM text of a kernel.
 
