@@ -177,8 +177,8 @@ def _install(
         entry = entry_text(
             f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries, walk
         )
-    text = _numbered(shim, kernel, number) + entry.text
-    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))
+    text, following = (_numbered(shim, kernel, number, t) + entry.text for t in (kernel.code.tiered, False))
+    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells), following))
     entry.keep.append(kernel)
     install(function, linked, entry)
 
@@ -188,12 +188,12 @@ def aliases(kernel: Runnable) -> Mapping[int, int]:
     return getattr(kernel, "aliases", {})
 
 
-def _numbered(name: str, kernel: Kernel, number: int) -> str:
+def _numbered(name: str, kernel: Kernel, number: int, tiered: bool) -> str:
     """A function that calls the kernel, and puts a number into the upper half of the status of a failure."""
     given = ", ".join(f"ptr %a{k}" for k in range(kernel.code.count))
     return f"""\
 define i64 @{name}({given}) nounwind {{
-{kernel.code.call_text(given)}
+{kernel.code.call_text(given, tiered)}
   %failed = icmp sgt i64 %status, 0
   %marked = or i64 %status, {number << 32}
   %told = select i1 %failed, i64 %marked, i64 %status
