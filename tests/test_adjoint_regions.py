@@ -20,7 +20,8 @@ from pullback.compiler.ops.elementwise import cast, lt, mul, select
 from pullback.compiler.ops.index import check_indices
 from pullback.compiler.ops.source import number
 from pullback.compiler.ops.tape import new_tape, pop, push
-from pullback.compiler.passes import optimize, value_and_grad
+from pullback.compiler.passes import value_and_grad
+from pullback.compiler.passes.pipeline import optimize
 from pullback.compiler.passes.report import saved
 from tests.nests import Nest, nest, slope
 

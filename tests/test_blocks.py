@@ -13,8 +13,9 @@ from pullback import jit, set_num_threads
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.verify import verify
-from pullback.compiler.passes import optimize, value_and_grad
+from pullback.compiler.passes import value_and_grad
 from pullback.compiler.passes.loops.blocks import blocks
+from pullback.compiler.passes.pipeline import optimize
 
 module: Any = importlib.import_module("pullback.compiler.passes.loops.blocks")
 DAYS, PATHS = 60, 256

@@ -10,8 +10,9 @@ from pullback.compiler.ir.primitive import REGISTRY as P
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.source import number
-from pullback.compiler.passes import fold, narrow, optimize, value_and_grad
+from pullback.compiler.passes import value_and_grad
 from pullback.compiler.passes.branches import choose, merge
+from pullback.compiler.passes.pipeline import fold, narrow, optimize
 
 F64, TRUTH = Type("f64"), Type("bool")
 ARGS = [[np.bool_(p), np.float64(x), np.float64(y)] for p in (True, False) for x, y in ((1.5, -0.25), (0.5, 3.0))]

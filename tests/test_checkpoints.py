@@ -10,8 +10,9 @@ import pytest
 from pullback.compiler.ir.graph import Builder, Graph, evaluate
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.elementwise import cast
-from pullback.compiler.passes import optimize, value_and_grad
+from pullback.compiler.passes import value_and_grad
 from pullback.compiler.passes.loops.checkpoints import TooLittleMemory, lengths
+from pullback.compiler.passes.pipeline import optimize
 from pullback.compiler.passes.report import saved
 from tests.nests import Nest, nest
 from tests.test_adjoint_regions import PROGRAMS

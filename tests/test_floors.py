@@ -16,8 +16,8 @@ import pytest
 from pullback.compiler.settings import SETTINGS
 
 FLOORS = (
-    "later", "locks", "directives", "settings", "watch", "ir", "loops", "ops", "passes", "lowering", "backend",
-    "frontend",
+    "later", "locks", "directives", "settings", "watch", "ir", "loops", "ops", "passes", "lowering",
+    "backend", "frontend",
 )
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""
 

@@ -25,13 +25,8 @@ from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.show import show_program
-from pullback.compiler.passes import (
-    PIPELINE,
-    adjoint,
-    dead,
-    optimize,
-    value_and_grad,
-)
+from pullback.compiler.passes import adjoint, dead, value_and_grad
+from pullback.compiler.passes.pipeline import PIPELINE, optimize
 from tests.compare import assert_all_close
 from tests.exact import bounds, pulled_wrong
 

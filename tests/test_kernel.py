@@ -13,7 +13,8 @@ from pullback.compiler.ir.primitive import REGISTRY as P
 from pullback.compiler.ir.text import parse
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ir.verify import verify
-from pullback.compiler.passes import adjoint, optimize, value_and_grad
+from pullback.compiler.passes import adjoint, value_and_grad
+from pullback.compiler.passes.pipeline import optimize
 from pullback.compiler.settings import settings
 from tests.compare import assert_all_close, assert_same
 

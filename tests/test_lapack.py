@@ -19,7 +19,7 @@ from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.external import calls_of
 from pullback.compiler.ops.linalg.lapack import getrs
 from pullback.compiler.ops.linalg.solutions import slogdet, solve
-from pullback.compiler.passes import optimize
+from pullback.compiler.passes.pipeline import optimize
 
 FUNCTIONS: list[Callable[..., Any]] = [
     lambda a, s, b: np.linalg.cholesky(s), lambda a, s, b: np.linalg.solve(a, b), lambda a, s, b: np.linalg.inv(a),

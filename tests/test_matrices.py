@@ -16,7 +16,7 @@ from pullback.compiler.ops.external import calls_of
 from pullback.compiler.ops.library import Library
 from pullback.compiler.ops.linalg.factor import lu_factor
 from pullback.compiler.ops.linalg.solutions import cofactor, inverse
-from pullback.compiler.passes import optimize
+from pullback.compiler.passes.pipeline import optimize
 
 L = torch.linalg
 RNG = np.random.default_rng(2)

@@ -20,7 +20,7 @@ from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.library import Library
 from pullback.compiler.ops.scipy.special import Special
-from pullback.compiler.passes import optimize
+from pullback.compiler.passes.pipeline import optimize
 from tests.compare import differences
 from tests.exact import Undecided, bounds
 from tests.random_graphs import Case, cases

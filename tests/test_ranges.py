@@ -14,8 +14,8 @@ from pullback.compiler.ir.text import show
 from pullback.compiler.ir.types import Size, Type
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.ops.index import check_indices
-from pullback.compiler.passes import algebra, narrow, ranges
 from pullback.compiler.passes.intervals import ANY, at_most
+from pullback.compiler.passes.pipeline import algebra, narrow, ranges
 from pullback.compiler.passes.ranges import intervals
 from tests.nests import I64, Nest, region_of, run
 

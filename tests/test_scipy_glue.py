@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,40 @@ def test_errors() -> None:
         solvers.minimize(lambda x: x, START)
     with pytest.raises(TypeError, match="ravel needs floats"):
         solvers.root(lambda p: p, {"a": 1})
+
+
+def test_meanings_are_loaded_once_scipy_is_there() -> None:
+    """By the first trace that finds SciPy's module; also for functions named before, and whichever comes first."""
+    program = """
+import sys
+import threading
+import numpy as np
+import pullback
+
+def ours():
+    loaded = {".".join(name.split(".")[-2:]) for name in sys.modules if name.startswith("pullback")}
+    return loaded & {"solvers.roots", "solvers.splines", "scipy.stats"}
+
+assert pullback.grad(lambda x: np.sum(x * x))(np.ones(2)).tolist() == [2.0, 2.0] and not ours()
+from scipy.optimize import brentq
+assert not ours()
+def slope():
+    found.append(pullback.grad(lambda a: brentq(lambda x: x * x - a, 0.0, 9.0))(4.0))
+found = []
+threads = [threading.Thread(target=slope) for _ in range(3)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+assert len(found) == 3 and all(abs(each - 0.25) < 1e-9 for each in found), found
+assert ours() == {"solvers.roots"}
+
+from scipy import stats
+def outer(a):
+    from scipy.interpolate import CubicSpline
+    inner = pullback.grad(lambda y: CubicSpline(np.arange(4.0), np.array([0.0, 1.0, 4.0, 9.0]) * y)(1.5))
+    return inner(2.0 * a) + stats.norm.logpdf(a)
+assert abs(pullback.jit(outer)(0.5) - 2.25 - stats.norm.logpdf(0.5)) < 1e-9
+assert ours() == {"solvers.roots", "solvers.splines", "scipy.stats"}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

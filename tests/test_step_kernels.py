@@ -15,7 +15,7 @@ from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import parse
 from pullback.compiler.lowering.nests import running
 from pullback.compiler.lowering.program import Nest
-from pullback.compiler.passes import PIPELINE, optimize, turned
+from pullback.compiler.passes.pipeline import PIPELINE, optimize, turned
 from pullback.compiler.settings import settings
 
 WIDTHS = (128, 256, 512)

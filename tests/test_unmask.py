@@ -10,7 +10,8 @@ from pullback import hessian, jit
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.text import parse as read
 from pullback.compiler.ir.verify import verify
-from pullback.compiler.passes import algebra, common, unmask
+from pullback.compiler.passes import common
+from pullback.compiler.passes.pipeline import algebra, unmask
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 5e-324, 1e308, np.inf, -np.inf, np.nan, 3.0])
 

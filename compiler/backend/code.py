@@ -33,11 +33,15 @@ class Facts(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Text for the module of a kernel or one of its own, what it refers to, and what it exports."""
+    """Text for the module of a kernel or one of its own, what it refers to, and what it exports.
+
+    `next` is the text for a process that finds the better code on disk, and begins with it.
+    """
 
     text: str = ""
     symbols: Mapping[str, int] = MappingProxyType({})
     exports: tuple[str, ...] = ()
+    next: str = ""
 
 
 _BETTER = "better"
@@ -60,11 +64,12 @@ class Code:
         self.name, self.count, self.times = name, count, times
         self.level = self.calls = 0
         self._plan, self._make = plan, make
-        self._parts = None if key is None else key()
-        self._kept = self._parts is not None
+        parts = None if key is None else key()
+        self._key = None if parts is None else cache.key_of(*parts)
+        self._kept = self._key is not None
         self._first = f"first, of {settings.level}"
         self.cached: list[str] = []
-        self.problem = ""
+        self.problem = self._next = ""
         self._stored: cache.Stored | None = None
         self._linked: list[Linked] = []
         self._lock = reentrant_lock()
@@ -77,12 +82,11 @@ class Code:
     # ---- making
 
     def find(self) -> None:
-        """Look for the code on disk; if it is not there, make its text."""
+        """Look for the code on disk, the better one first of all; if it is not there, make its text."""
         if self._kept:
             with self._timed("cache"):
-                self._stored = cache.read(self._place(self._first))
-            if self._stored is not None and not {*Facts._fields, "plan"} < set(self._stored.facts):
-                self._stored = None
+                self._stored = self._read(_BETTER) if settings.level is None else None
+                self._stored = self._stored or self._read(self._first)
         if self._kept:
             watch.log("cache", self.name, "found on disk" if self._stored is not None else "not found on disk")
         if self._stored is None:
@@ -90,6 +94,10 @@ class Code:
             self._made  # noqa: B018 - it is made by asking for it
         else:
             self.level, self.calls = map(int, self._stored.facts["plan"])
+
+    def _read(self, which: str) -> cache.Stored | None:
+        found = cache.read(self._place(which))
+        return found if found is not None and {*Facts._fields, "plan"} < set(found.facts) else None
 
     @cached_property
     def _made(self) -> tuple[Facts, str]:
@@ -103,8 +111,8 @@ class Code:
         return Facts(**{name: self._stored.facts[name] for name in Facts._fields})
 
     def _place(self, which: str) -> str:
-        assert self._parts is not None
-        return cache.key_of(which, *self._parts)
+        assert self._key is not None
+        return cache.key_of(which, self._key)
 
     def _timed(self, stage: str) -> watch.timed:
         return watch.timed(stage, self.name, self.times)
@@ -124,6 +132,7 @@ class Code:
 
     def _load(self, beside: Beside) -> Linked:
         more = (tiers.text(self.name, self.count, self.calls) if self.tiered else "") + beside.text
+        self._next = self._declaration(False) + beside.next if self.tiered and beside.next else ""
         objects = self._from_disk(more)
         if objects is None:
             text = self._made[1]
@@ -146,7 +155,8 @@ class Code:
 
     def _write(self, which: str, objects: bytes, more: str) -> None:
         if self._kept:
-            facts = {**self.facts._asdict(), "plan": (self.level, self.calls), "beside": _hash(more)}
+            plan = (tiers.BETTER, 0) if which == _BETTER else (self.level, self.calls)
+            facts = {**self.facts._asdict(), "plan": plan, "beside": _hash(more)}
             with self._timed("cache"):
                 cache.write(self._place(which), objects, facts)
 
@@ -161,22 +171,22 @@ class Code:
         return linked
 
     def _load_apart(self, beside: Beside) -> Linked:
-        text = self._declaration() + beside.text
+        text = self._declaration(self.tiered) + beside.text
         name = f"{self.name}.code" if self.tiered else self.name
         with self._timed("codegen"):
             objects = cache.kept_object(text) if self._kept else compile_object(text, 0)
         with self._timed("link"):
             return link(objects, {name: self._linked[0].address(name), **beside.symbols}, beside.exports)
 
-    def _declaration(self) -> str:
+    def _declaration(self, tiered: bool) -> str:
         """What text in another module must know of the kernel."""
-        if self.tiered:
+        if tiered:
             return f"@{self.name}.code = external global ptr\n"
         return f"declare i64 @{self.name}({', '.join(['ptr'] * self.count)})\n"
 
-    def call_text(self, given: str) -> str:
+    def call_text(self, given: str, tiered: bool | None = None) -> str:
         """Instructions that call the kernel, for text beside it: %status is what it returns."""
-        if self.tiered:
+        if self.tiered if tiered is None else tiered:
             return f"  %code = load ptr, ptr @{self.name}.code\n  %status = call i64 %code({given})"
         return f"  %status = call i64 @{self.name}({given})"
 
@@ -212,6 +222,8 @@ class Code:
         with self._timed("codegen in the background"):
             objects = compile_aside(text, tiers.BETTER, tiers.busy)
         self._write(_BETTER, objects, "")
+        if self._kept and self._next:
+            cache.kept_object(self._next)
         return objects
 
 

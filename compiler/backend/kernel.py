@@ -20,7 +20,7 @@ from ..ir.types import Type
 from ..later import later
 from ..locks import cached_property
 from ..settings import settings
-from . import blas, cache, gemm, pool, process, threads, tiers
+from . import blas, cache, gemm, listing, pool, process, threads, tiers
 from .code import Code, Facts
 from .entries.calls import launcher
 from .entries.runner import Run, runner
@@ -47,7 +47,7 @@ class Start:
 
     def key(self) -> tuple[str | bytes, ...] | None:
         """What the text depends on, settings and machine aside; None if on functions of this process, too."""
-        graph = graph_key(self.graph)
+        graph = graph_key(self.graph, listing.listing)
         return None if graph is None else ("kernel", str(self.bits), str(self.called), self.name, graph)
 
     @cached_property

@@ -185,12 +185,12 @@ class Telling:
         return self._code.tiered
 
     def load(self, beside: Beside | None = None) -> Linked:
-        """As `Code.load`."""
-        return self._code.load(beside)
+        """As `Code.load`; the text has an address, which is another one in the next process."""
+        return self._code.load(beside and beside._replace(next=""))
 
-    def call_text(self, given: str) -> str:
+    def call_text(self, given: str, tiered: bool | None = None) -> str:
         """As `Code.call_text`."""
-        return self._code.call_text(f"ptr inttoptr (i64 {self._numbers.ctypes.data} to ptr), {given}")
+        return self._code.call_text(f"ptr inttoptr (i64 {self._numbers.ctypes.data} to ptr), {given}", tiered)
 
     def address(self) -> int:
         """Where it is entered."""

@@ -21,7 +21,7 @@ from ..ops.contract import contract
 from ..ops.control import loop
 from ..ops.convolve import correlate
 from ..ops.external import external
-from ..passes import optimize
+from ..passes.pipeline import optimize
 from . import tiers
 from .code import Facts
 from .emit import EmittedKernel, emit

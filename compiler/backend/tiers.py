@@ -77,7 +77,8 @@ def plan(graph: Graph, fixed: int | None) -> Plan:
 
 def size(graph: Graph) -> int:
     """The operations of a graph and its regions."""
-    return sum(1 + sum(map(size, op.regions)) for op in graph.body)
+    inside = [op.regions for op in graph.body]
+    return len(inside) + sum(size(region) for regions in inside if regions for region in regions)
 
 
 def expected(graph: Graph) -> float:

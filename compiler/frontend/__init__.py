@@ -50,23 +50,23 @@ from .numpy import (
 from .numpy.complex import complexes, functions, linalg
 from .numpy.complex import ordering as complex_ordering
 from .numpy.matrices import norms
-from .numpy.scipy import (
-    multivariate,
-    sampled,
-    scipy_factors,
-    scipy_forms,
-    scipy_functions,
-    scipy_linalg,
-    sparse,
-    special,
-    stats,
-)
+from .numpy.scipy import scipy_functions, special
 from .patched import made, replaced, unasked
+from .patched.recoded import recode_later
+
+for _module, _registering in {
+    "scipy.integrate": ("sampled",),
+    "scipy.linalg": ("scipy_linalg", "scipy_factors", "scipy_forms"),
+    "scipy.sparse._base": ("sparse",),
+    "scipy.sparse._coo": ("sparse",),
+    "scipy.stats._distn_infrastructure": ("stats",),
+    "scipy.stats._multivariate": ("multivariate",),
+}.items():
+    recode_later(_module, *[f"{__name__}.numpy.scipy.{each}" for each in _registering])
 
 __all__ = [
     "arithmetic", "arranging", "averages", "choices", "complex_ordering", "complexes", "convolutions",
-    "creation", "differences", "floats", "functions", "histograms", "indexing", "linalg", "made", "methods",
-    "multivariate", "nans", "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles",
-    "reductions", "replaced", "sampled", "scipy_factors", "scipy_forms", "scipy_functions", "scipy_linalg", "sets",
-    "shaping", "sparse", "special", "stats", "transforms", "ufuncs", "unasked", "writing",
+    "creation", "differences", "floats", "functions", "histograms", "indexing", "linalg", "made", "methods", "nans",
+    "norms", "ordering", "padding", "places", "polynomials", "products", "quantiles", "reductions", "replaced",
+    "scipy_functions", "sets", "shaping", "special", "transforms", "ufuncs", "unasked", "writing",
 ]

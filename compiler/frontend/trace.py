@@ -205,10 +205,10 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
         now.frozen = outer.frozen if outer is not None else []
     first = len(now.frozen or ())
     arguments = tree.rebuild(signature, iter(stand_ins))
-    with running(now), outside.unchanged():
+    with recoded(), running(now), outside.unchanged():
         names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
-        with impure.replaced(), unasked(), names_of_sizes, numbers, recoded():
+        with impure.replaced(), unasked(), names_of_sizes, numbers:
             if runs is not walk:
                 impure.refuse_named(outside.reads)
             try:

@@ -2,89 +2,161 @@
 
     graph_key(graph)     numbers of primitives, types, arguments and results as arrays, then the texts they stand for
 
-It says what `show(graph, bare=True)` says. All that is done for each operation is a step of a comprehension: a graph is
-looked up at each first call of a process, and ten thousand operations are to cost less than it takes to read the file.
+It says what `show(graph, bare=True)` says, and floats by their bits. A graph is looked up at each first call of a
+process, and ten thousand operations are to cost less than it takes to read the file: so what is done for each operation
+is listing what it refers to, by number, which `by_list` does here and native code does for long graphs; all else is
+done once for each different object.
 """
 
 from __future__ import annotations
 
+import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, compress, count
 from operator import not_
+from typing import Any, NamedTuple, TypeAlias
 
-from .graph import Graph, Op
+import numpy as np
+
+from .graph import Graph
+from .primitive import Primitive
 from .text import show_attr
+from .types import Type
+
+Numbers: TypeAlias = "array[int] | np.ndarray"
+"""32-bit numbers, whose bytes are part of the key."""
 
 
-def graph_key(graph: Graph) -> bytes | None:
+class Listing(NamedTuple):
+    """What the operations of a graph refer to; numbers count different objects from 0 in the order they come first.
+
+    of_prims     the number of each operation's primitive
+    arguments    how many arguments each operation has
+    made         how many results each operation has
+    args         the values of all arguments: parameters are the first ones, then come the results of all operations
+    results      the values that the graph returns
+    of_types     the number of each value's type
+    having       the operations that have attributes
+    branching    the operations that have regions
+    """
+
+    prims: Sequence[Primitive]
+    types: Sequence[Type]
+    attrs: Sequence[Mapping[str, Any]]
+    regions: Sequence[Sequence[Graph]]
+    of_prims: Numbers
+    arguments: Numbers
+    made: Numbers
+    args: Numbers
+    results: Numbers
+    of_types: Numbers
+    having: Numbers
+    branching: Numbers
+
+
+def by_list(graph: Graph) -> Listing:
+    """The listing of a graph; what is done for each operation is a step of a comprehension."""
+    body = graph.body
+    args, results = [op.args for op in body], [op.results for op in body]
+    values = [*graph.params, *chain.from_iterable(results)]
+    numbers = dict(zip(values, range(len(values)), strict=True))
+    prims, of_prims = _numbered([op.prim for op in body])
+    types, of_types = _numbered([value.type for value in values])
+    having = [*compress(count(), [op.attrs for op in body])]
+    branching = [*compress(count(), [op.regions for op in body])]
+    return Listing(
+        prims, types, [body[k].attrs for k in having], [body[k].regions for k in branching],
+        of_prims, array("I", map(len, args)), array("I", map(len, results)),
+        array("I", map(numbers.__getitem__, chain.from_iterable(args))),
+        array("I", map(numbers.__getitem__, graph.results)), of_types, array("I", having), array("I", branching),
+    )
+
+
+def _numbered(objects: Sequence[Any]) -> tuple[list[Any], array[int]]:
+    """The different objects, and the number of each one's place among them."""
+    ids = [*map(id, objects)]
+    known = dict(zip(ids, objects, strict=True))
+    number = dict(zip(known, range(len(known)), strict=True))
+    return [*known.values()], array("I", map(number.__getitem__, ids))
+
+
+def graph_key(graph: Graph, listing: Callable[[Graph], Listing] = by_list) -> bytes | None:
     """The name, parameters, operations and results of a graph, without hints and lines.
 
     None for one with operations that mean something in this process only.
     """
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     pending = [graph]
     while pending:  # regions follow in order: how many each operation has is among its attributes
-        if not _write(pending.pop(), parts, pending):
+        inner = pending.pop()
+        listed = listing(inner)
+        if any(prim.opaque for prim in listed.prims):
             return None
-    return b"".join([len(part).to_bytes(8, "little") + part for part in parts])
+        _write(inner, listed, parts)
+        pending.extend(region for regions in reversed(listed.regions) for region in reversed(regions))
+    return b"".join(chain.from_iterable((len(part).to_bytes(8, "little"), part) for part in parts))
 
 
-def _write(graph: Graph, parts: list[bytes], pending: list[Graph]) -> bool:
-    """Add what a graph is to the parts, and its regions to what is to come; whether it means the same everywhere."""
-    body, params = graph.body, graph.params
-    args, results = [op.args for op in body], [op.results for op in body]
-    values = [*params, *chain.from_iterable(results)]
-    numbers = dict(zip(values, range(len(values)), strict=True))
-    prims, types = [op.prim for op in body], [value.type for value in values]
-    of_prims, of_types = [*map(id, prims)], [*map(id, types)]
-    kinds, shapes = dict(zip(of_prims, prims, strict=True)), dict(zip(of_types, types, strict=True))
-    if any(prim.opaque for prim in kinds.values()):
-        return False
-    branching = [*compress(count(), [op.regions for op in body])]
-    parts += [
-        graph.name.encode(errors="surrogatepass"),
-        array("q", [len(params), len(body), len(graph.results)]).tobytes(),
-        _numbered({key: prim.name for key, prim in kinds.items()}, of_prims, parts),
-        _numbered({key: str(each) for key, each in shapes.items()}, of_types, parts),
-        array("I", map(len, args)).tobytes(),
-        array("I", map(len, results)).tobytes(),
-        array("I", map(numbers.__getitem__, chain.from_iterable(args))).tobytes(),
-        array("I", map(numbers.__getitem__, graph.results)).tobytes(),
-        array("I", branching).tobytes(),
-        array("I", [len(body[k].regions) for k in branching]).tobytes(),
-    ]
-    _write_attributes(body, parts)
-    pending.extend(region for k in reversed(branching) for region in reversed(body[k].regions))
-    return True
+def _write(graph: Graph, listed: Listing, parts: list[bytes | memoryview]) -> None:
+    """Add what a graph is to the parts, without its regions."""
+    counts = len(graph.params), len(graph.body), len(graph.results)
+    parts += [graph.name.encode(errors="surrogatepass"), array("I", counts).tobytes()]
+    _write_texts([prim.name for prim in listed.prims], listed.of_prims, parts)
+    _write_texts([*map(str, listed.types)], listed.of_types, parts)
+    parts += map(_bytes, (listed.arguments, listed.made, listed.args, listed.results, listed.having, listed.branching))
+    parts.append(array("I", map(len, listed.regions)).tobytes())
+    _write_attributes(listed.attrs, parts)
 
 
-def _write_attributes(body: Sequence[Op], parts: list[bytes]) -> None:
-    """Add what operations have beside their arguments: which ones, names, and values; floats by their bits."""
-    having = [*compress(count(), [op.attrs for op in body])]
-    attrs = [body[k].attrs for k in having]
-    names = [*map(tuple, attrs)]
-    order = {each: tuple(sorted(each)) for each in dict.fromkeys(names)}  # a set has another order in each process
-    names = [*map(order.__getitem__, names)]
-    values = [each[name] for each, own in zip(attrs, names, strict=True) for name in own]
-    floats = [value.__class__ is float for value in values]
-    others = [*compress(values, map(not_, floats))]
-    ids = [*map(id, others)]
-    parts += [
-        array("I", having).tobytes(),
-        _numbered({id(each): ",".join(each) for each in order.values()}, [*map(id, names)], parts),
-        bytes(floats),
-        array("d", compress(values, floats)).tobytes(),
-        _numbered({key: show_attr(each) for key, each in dict(zip(ids, others, strict=True)).items()}, ids, parts),
-    ]
+def _write_attributes(attrs: Sequence[Mapping[str, Any]], parts: list[bytes | memoryview]) -> None:
+    """Add what operations have beside their arguments, of those that have some: which names, and the values of each."""
+    forms = [*map(tuple, attrs)]
+    names = {form: ",".join(sorted(form)) for form in dict.fromkeys(forms)}
+    number = dict(zip(dict.fromkeys(names.values()), count(), strict=False))
+    of_forms = [*map({form: number[each] for form, each in names.items()}.__getitem__, forms)]
+    alike: list[list[Mapping[str, Any]]] = [[] for _ in number]
+    for k, each in zip(of_forms, attrs, strict=True):
+        alike[k].append(each)
+    _write_texts([*number], array("I", of_forms), parts)
+    for group in alike:
+        for name in sorted(group[0]):
+            _write_column([each[name] for each in group], parts)
 
 
-def _numbered(texts: dict[int, str], ids: Sequence[int], parts: list[bytes]) -> bytes:
-    """The number of each object's text, in the order in which texts come first; the texts are added to the parts."""
+def _write_column(values: Sequence[Any], parts: list[bytes | memoryview]) -> None:
+    """Add the values of an attribute: floats by their bits, others by number, and the texts of these."""
+    kinds = {*map(type, values)}
+    if float in kinds:
+        floats = [value.__class__ is float for value in values] if len(kinds) > 1 else ()
+        chosen = compress(values, floats) if floats else values
+        parts += [b"floats", bytes(floats), array("d", chosen).tobytes()]
+        values = [*compress(values, map(not_, floats))]
+    others, of_others = _numbered(values)
+    parts.append(b"others")
+    _write_texts([*map(_text, others)], of_others, parts)
+
+
+def _text(value: Any) -> str:
+    """An attribute as text that no other one has: NaN by its bits, also in tuples."""
+    if isinstance(value, tuple):
+        return f"({','.join(map(_text, value))},)"
+    if isinstance(value, float) and value != value:
+        return f"nan {struct.pack('>d', value).hex()}"
+    return show_attr(value)
+
+
+def _write_texts(texts: Sequence[str], numbers: Numbers, parts: list[bytes | memoryview]) -> None:
+    """Add the texts that numbers stand for, in the order in which they come first, and the numbers of these."""
     found: dict[str, int] = {}
-    number = {key: found.setdefault(text, len(found)) for key, text in texts.items()}
-    parts.append("\n".join(found).encode(errors="surrogatepass"))
-    return array("I", map(number.__getitem__, ids)).tobytes()
+    merged = [found.setdefault(text, len(found)) for text in texts]
+    if len(found) < len(texts):  # objects that say the same are one
+        numbers = np.array(merged, np.uint32)[np.asarray(numbers)]
+    parts += ["\n".join(found).encode(errors="surrogatepass"), _bytes(numbers)]
 
 
-__all__ = ["graph_key"]
+def _bytes(numbers: Numbers) -> memoryview:
+    return memoryview(numbers).cast("B")  # type: ignore[arg-type]
+
+
+__all__ = ["Listing", "by_list", "graph_key"]

@@ -12,6 +12,7 @@ Written without hints and lines (`show(graph, bare=True)`) equal graphs have equ
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -142,21 +143,22 @@ def show_attr(value: Any) -> str:
 
 _NAME = r"[A-Za-z_0-9.]+"
 _TYPED = rf"%{_NAME}: [\w]+\[[\w*+,-]*\]"
-_HEAD = re.compile(r" *(?P<kind>graph |\| )@(?P<name>\w+)\((?P<params>[^()]*)\) \{")
-_LINE = re.compile(
+_HEAD = r" *(?P<kind>graph |\| )@(?P<name>\w+)\((?P<params>[^()]*)\) \{"
+_LINE = (
     rf" *(?:(?P<left>{_TYPED}(?:, {_TYPED})*) = )?(?P<prim>\w+)(?P<args>(?: %{_NAME},?)*)"
     r"(?: \{(?P<attrs>[^{}]*)\})?(?: +# (?P<file>[^\s:](?:[^:\n]*[^\s:/\\])?):(?P<line>\d{1,9}))?"
 )
-_HEAD_PIECES = [*map(re.compile, (r" *", r"(graph |\| )", r"@", r"\w+", r"\(", r"[^()]*", r"\) \{"))]
-_LINE_PIECES = [*map(re.compile, (
-    " *", rf"({_TYPED}(, {_TYPED})* = )?", r"\w+", rf"( %{_NAME},?)*", r"( \{[^{}]*\})?",
-))]
+_HEAD_PIECES = r" *", r"(graph |\| )", r"@", r"\w+", r"\(", r"[^()]*", r"\) \{"
+_LINE_PIECES = " *", rf"({_TYPED}(, {_TYPED})* = )?", r"\w+", rf"( %{_NAME},?)*", r"( \{[^{}]*\})?"
 """What a line is made of, for saying how far it is right."""
 
-_RETURN = re.compile(rf" *return(?P<args>(?: %{_NAME},?)*)")
-_PARTS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
-_TOKEN = re.compile(r'\s*([(),=]|"(?:[^"\\]|\\.)*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)')
-_NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[+-]?\d+)?|inf)|nan")
+_RETURN = rf" *return(?P<args>(?: %{_NAME},?)*)"
+_PARTS = r"(?:[^,\[]|\[[^\]]*\]?)+"
+_TOKEN = r'\s*([(),=]|"(?:[^"\\]|\\.)*"|[^\s(),="\[\]]+(?:\[[^\]]*\])?)'
+_NUMBER = r"-?(\d+(\.\d*)?(e[+-]?\d+)?|inf)|nan"
+
+_pattern = functools.cache(re.compile)
+"""Patterns are compiled when something is read: most processes only write."""
 
 
 def parse(text: str, primitives: Mapping[str, Primitive] = REGISTRY, checked: bool = False) -> Graph:
@@ -195,18 +197,18 @@ class _Reader:
         shown = line.strip() if line else "end of text"
         return ParseError(f"line {place[0]}, column {place[1]}: {what[:400]}: {shown[:200]}", *place)
 
-    def reach(self, pieces: Sequence[re.Pattern[str]]) -> int:
+    def reach(self, pieces: Sequence[str]) -> int:
         """How far a line goes on as the pieces say."""
         line, at = self.lines[self.at] if self.at < len(self.lines) else "", 0
         for piece in pieces:
-            m = piece.match(line, at)
+            m = _pattern(piece).match(line, at)
             if m is None:
                 break
             at = m.end()
         return at + len(line[at:]) - len(line[at:].lstrip())
 
-    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        m = pattern.fullmatch(self.lines[self.at]) if self.at < len(self.lines) else None
+    def match(self, pattern: str) -> re.Match[str] | None:
+        m = _pattern(pattern).fullmatch(self.lines[self.at]) if self.at < len(self.lines) else None
         self.at += m is not None
         return m
 
@@ -307,14 +309,14 @@ class _Reader:
 
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets."""
-    return [part.strip() for part in _PARTS.findall(text) if part.strip()]
+    return [part.strip() for part in _pattern(_PARTS).findall(text) if part.strip()]
 
 
 def _tokens(text: str) -> list[str]:
     """The tokens of attributes, with nothing but space between them."""
     found, at, end = [], 0, len(text.rstrip())
     while at < end:
-        m = _TOKEN.match(text, at)
+        m = _pattern(_TOKEN).match(text, at)
         if m is None:
             raise ValueError(f"no value at {text[at : at + 40]!r}")
         found.append(m[1])
@@ -338,7 +340,7 @@ def _value(token: str, tokens: Iterator[str], depth: int) -> Any:
         return token == "true"
     if token.startswith('"'):
         return json.loads(token)
-    if _NUMBER.fullmatch(token):
+    if _pattern(_NUMBER).fullmatch(token):
         whole = re.fullmatch(r"-?\d+", token)
         if whole and len(token) > MAX_DIGITS:
             raise ValueError(f"a number of more than {MAX_DIGITS} digits")

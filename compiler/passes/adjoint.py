@@ -7,23 +7,24 @@ cotangent is None, never an array of zeros.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ..ir.graph import Builder, Graph, Op, Value, Where, rewrite
+from ..later import later
 from ..ops.control import Carrying, call, cond
 from ..ops.custom import checkpoint
 from ..ops.source import number
 from .activity import Flow
-from .algebra import algebra
-from .branches import choose, merge
-from .cleanup import common, dead, inside
+from .cleanup import dead, inside
 from .cut import TRANSPARENT
-from .loops.checkpoints import TooLittleMemory, relieved
-from .loops.distribute import distribute
-from .loops.hoist import fold, hoist
-from .narrow import narrow
-from .ranges import ranges
-from .regions import split_regions
 from .sweep import Pull, Sweep
+
+if TYPE_CHECKING:
+    from . import pipeline, regions
+    from .loops import checkpoints
+else:
+    pipeline, regions = later(__package__, ".pipeline"), later(__package__, ".regions")
+    checkpoints = later(__package__, ".loops.checkpoints")
 
 
 def adjoint(graph: Graph, wrt: Sequence[int], max_memory: int | None = None) -> Graph:
@@ -50,9 +51,9 @@ def _bounded(graph: Graph, derive: Callable[[Graph], Graph], max_memory: int | N
     if max_memory is None:
         return joint
     try:
-        less, _ = relieved(graph, joint, max_memory)
-    except TooLittleMemory as error:
-        raise TooLittleMemory(
+        less, _ = checkpoints.relieved(graph, joint, max_memory)
+    except checkpoints.TooLittleMemory as error:
+        raise checkpoints.TooLittleMemory(
             f"max_memory of {max_memory} bytes is too little for the gradient of {graph.name}: {error}"
             "\n  fix: allow more bytes, or a text such as max_memory='50 MB'; without max_memory there is no limit"
         ) from None
@@ -78,8 +79,7 @@ def prepared(graph: Graph) -> Graph:
     """A graph with loops or branches, tidied: what does not change in a loop must not be saved in each round of it."""
     if not any(op.prim is cond or isinstance(op.prim, Carrying) for op in graph.body):
         return graph
-    graph = merge(choose(fold(ranges(algebra(narrow(graph))))))
-    return narrow(distribute(common(hoist(common(algebra(graph))))))
+    return pipeline.tidied(graph)
 
 
 def _continued(graph: Graph, suffix: str) -> Builder:
@@ -121,7 +121,7 @@ def _split(t: Sweep, op: Op) -> Pull | None:
     if op.prim in (call, checkpoint):
         t.b.append(op)
         return lambda cts: _pull_call(t, op, [c and c.value for c in cts])
-    return split_regions(t, op)
+    return regions.split_regions(t, op)
 
 
 def _pull_call(t: Sweep, op: Op, cts: Sequence[Value | None]) -> None:

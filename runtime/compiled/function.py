@@ -32,7 +32,6 @@ from ...compiler.ir.graph import Graph, inline
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
 from ...compiler.locks import reentrant_lock
-from ...compiler.passes import optimize
 from ..limits import limited
 from . import kernels, out, remade
 from .again import Again, plain_of
@@ -293,7 +292,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
             graph, result = self.plan.derive(traced, self)
         watch.show("graph", lambda: show(traced.graph), self._title)
         with watch.timed("passes", self._title, self._times):
-            return traced, optimize(graph), result
+            return traced, kernels.pipeline.optimize(graph), result
 
     def _trace(
         self, signature: tree.Signature, hidden: Hidden | None = None, sizes: Sizes | None = None,

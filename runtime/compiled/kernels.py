@@ -23,13 +23,16 @@ from ...compiler.backend.python_abi import SUPPORTED
 from ...compiler.backend.tiers import size
 from ...compiler.ir.graph import Graph, Value
 from ...compiler.ir.text import show
+from ...compiler.later import later
 from ...compiler.locks import cached_property
-from ...compiler.passes import optimize
 from ...compiler.settings import settings
 from .packed import PackedKernel, packed, walk_of
 
 if TYPE_CHECKING:
     from ...compiler.backend.shared import Shared
+    from ...compiler.passes import pipeline
+else:
+    pipeline = later(__package__, "...compiler.passes.pipeline")
 
 MOST = 50_000
 """Operations of a graph, those of its loops and branches among them, above which it is not compiled."""
@@ -84,7 +87,7 @@ class Reference:
 
     def text(self, stage: str) -> str:
         if stage == "optimized":
-            return show(optimize(self.graph))
+            return show(pipeline.optimize(self.graph))
         raise ValueError(f"no stage {stage!r}{not_compiled(self)}: nothing is compiled")
 
 
@@ -95,9 +98,10 @@ def make(graph: Graph, name: str) -> Runnable:
     walk, source = walk_of(graph), graph
     if walk is not None:
         graph = packed(graph, *walk)
-    if size(graph) > MOST:
-        graph = optimize(graph)
     operations = size(graph)
+    if operations > MOST:
+        graph = pipeline.optimize(graph)
+        operations = size(graph)
     if operations > MOST:
         return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
     kernel = compile_graph(graph, name, load=False)
@@ -181,8 +185,8 @@ def _install(
         entry = entry_text(
             f"{kernel.name}.entry{number}", shim, args, result, kernel.long, guards, named, retries, walk, bound
         )
-    text = _numbered(shim, kernel, number) + entry.text
-    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells)))
+    text, following = (_numbered(shim, kernel, number, t) + entry.text for t in (kernel.code.tiered, False))
+    linked = kernel.code.load(Beside(text, entry.symbols, (entry.name, entry.cells), following))
     entry.keep.append(kernel)
     install(function, linked, entry)
 
@@ -192,12 +196,12 @@ def aliases(kernel: Runnable) -> Mapping[int, int]:
     return getattr(kernel, "aliases", {})
 
 
-def _numbered(name: str, kernel: Kernel, number: int) -> str:
+def _numbered(name: str, kernel: Kernel, number: int, tiered: bool) -> str:
     """A function that calls the kernel, and puts a number into the upper half of the status of a failure."""
     given = ", ".join(f"ptr %a{k}" for k in range(kernel.code.count))
     return f"""\
 define i64 @{name}({given}) nounwind {{
-{kernel.code.call_text(given)}
+{kernel.code.call_text(given, tiered)}
   %failed = icmp sgt i64 %status, 0
   %marked = or i64 %status, {number << 32}
   %told = select i1 %failed, i64 %marked, i64 %status

@@ -24,7 +24,7 @@ from ...compiler.ir.measure import Guard, exactly, names_in
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim, Size
-from ...compiler.passes import optimize
+from ...compiler.passes.pipeline import optimize
 from .function import Function
 
 LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)

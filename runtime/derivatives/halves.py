@@ -19,8 +19,9 @@ from ...compiler.backend.entries import specs
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import from_arrays, items_of, map_result
 from ...compiler.ir.graph import Graph, Value
-from ...compiler.passes import dead, optimize
+from ...compiler.passes import dead
 from ...compiler.passes.cut import smallest_cut
+from ...compiler.passes.pipeline import optimize
 from ..compiled import kernels
 from ..compiled.compiled import MISS, Compiled, Core
 from ..compiled.signatures import is_native, native_spec

@@ -16,7 +16,7 @@ from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.promotion import conform
 from ...compiler.ops.source import number
-from ...compiler.passes import taylor as sweep
+from ...compiler.passes.pipeline import taylor as sweep
 from ..compiled.chosen import EVERY, Argnums
 from ..compiled.derive import Jit
 from ..compiled.tracebacks import boundary

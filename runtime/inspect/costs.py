@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiler.backend.tiers import BETTER
 from ...compiler.ir.graph import Graph
-from ...compiler.passes import optimize
+from ...compiler.passes.pipeline import optimize
 from ...compiler.settings import settings
 from ..compiled import kernels
 from ..derivatives.blame import MOST

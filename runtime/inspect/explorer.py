@@ -18,7 +18,7 @@ import numpy as np
 
 from ...compiler.ir.graph import Graph, Value, Where
 from ...compiler.ir.text import show_rows
-from ...compiler.passes import optimize
+from ...compiler.passes.pipeline import optimize
 from ..compiled.kernels import native, not_compiled
 from . import stages
 from .numbers import cotangents_of, told, values_of

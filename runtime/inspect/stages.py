@@ -17,7 +17,8 @@ from typing import Any
 
 from ...compiler.ir.graph import Graph, Value, Where
 from ...compiler.ir.text import show_rows
-from ...compiler.passes import adjoint, optimize
+from ...compiler.passes import adjoint
+from ...compiler.passes.pipeline import optimize
 from ...compiler.settings import STAGES
 from ..compiled.kernels import native
 from .text import Text, graph_text

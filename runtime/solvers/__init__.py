@@ -1,9 +1,17 @@
 """What SciPy's solvers mean for functions with traced parameters: solutions that have derivatives.
 
 SciPy's own solver finds a root or a minimum, on numbers, and the equation that holds there differentiates it; paths
-and integrals are computed by loops of the graph. The modules register their meanings where they are imported.
+and integrals are computed by loops of the graph. The modules register their meanings when they are loaded: before the
+first trace for which SciPy's module is there.
 """
 
-from . import integrals, matrices, minima, paths, polar, riccati, roots, sparse_systems, splines
+from ...compiler.frontend.patched.recoded import recode_later
 
-__all__ = ["integrals", "matrices", "minima", "paths", "polar", "riccati", "roots", "sparse_systems", "splines"]
+for _module, _registering in {
+    "scipy.integrate": ("integrals", "paths"),
+    "scipy.interpolate": ("splines",),
+    "scipy.linalg": ("matrices", "polar", "riccati"),
+    "scipy.optimize": ("minima", "roots"),
+    "scipy.sparse.linalg": ("sparse_systems",),
+}.items():
+    recode_later(_module, *[f"{__name__}.{each}" for each in _registering])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...lowering import lower
-from ...passes import optimize
+from ...passes.pipeline import optimize
 from ...settings import settings
 from ..emit import ON_STACK, emit
 from ..machine import compile_for

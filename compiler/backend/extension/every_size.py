@@ -17,7 +17,7 @@ from ...ir.types import Dim, Size
 from ...lowering.every_size import NotForEverySize, for_every_size
 from ...lowering.pattern import Told
 from ...lowering.program import Program
-from ...passes import optimize
+from ...passes.pipeline import optimize
 from ..emit import EmittedKernel, emit
 from ..emit.sizes import polynomial, quotient
 from .cpu import Level

@@ -17,7 +17,7 @@ from ...ir.primitive import REGISTRY
 from ...lowering import lower
 from ...lowering.nests.roots import is_long
 from ...lowering.program import Program
-from ...passes import optimize
+from ...passes.pipeline import optimize
 from ...settings import settings
 from ..emit import EmittedKernel, emit
 from ..machine import CompilerError, compile_aside

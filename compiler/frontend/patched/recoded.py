@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...later import load
 from ...locks import lock
 from ..array import call, find
 from ..state.kept import holds_traced
@@ -28,17 +29,25 @@ _lock = lock()
 _running = 0
 _before: dict[FunctionType, CodeType] = {}
 _found: dict[str, list[tuple[FunctionType, CodeType]]] = {}
+_late: dict[str, tuple[str, ...]] = {}
 
 
 def recode(module: str, meanings: Meanings) -> None:
     """Register meanings for functions of a module."""
     _MEANINGS.setdefault(module, {}).update(meanings)
+    _found.pop(module, None)
+
+
+def recode_later(module: str, *registering: str) -> None:
+    """Let modules of this package, which register meanings for functions of a module, be loaded once that is there."""
+    _late[module] = (*_late.get(module, ()), *registering)
 
 
 @contextmanager
 def recoded() -> Iterator[None]:
     """Exchange the functions' codes until every trace that has asked for it has ended."""
     global _running
+    _load()
     with _lock:
         _running += 1
         for function, asking in _functions():
@@ -56,14 +65,27 @@ def recoded() -> Iterator[None]:
                 _before.clear()
 
 
+def _load() -> None:
+    """Load what registers meanings for modules that are imported; other threads wait until it has."""
+    for name in [*_late]:
+        if _is_there(name):
+            for each in _late.get(name, ()):
+                load(each)
+            _late.pop(name, None)
+
+
+def _is_there(name: str) -> bool:
+    module = sys.modules.get(name)
+    return module is not None and not getattr(module.__spec__, "_initializing", False)
+
+
 def _functions() -> Iterator[tuple[FunctionType, CodeType]]:
     """The functions of the modules that are imported, each with the code that asks; which is made once."""
     for name, meanings in _MEANINGS.items():
-        module = sys.modules.get(name)
-        if module is None or getattr(module.__spec__, "_initializing", False):
+        if not _is_there(name):
             continue
         if name not in _found:
-            pairs = [(_member(module, path), meaning) for path, meaning in meanings.items()]
+            pairs = [(_member(sys.modules[name], path), meaning) for path, meaning in meanings.items()]
             _found[name] = [(f, _asking(f, meaning)) for f, meaning in pairs if isinstance(f, FunctionType)]
         yield from _found[name]
 
@@ -77,8 +99,9 @@ def _member(module: Any, path: str) -> Any:
 
 def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
     """Code for the function that asks the meaning first."""
+    before = _before.get(function, function.__code__)
     original = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     original.__kwdefaults__ = function.__kwdefaults__
 
@@ -89,7 +112,7 @@ def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
                 return made
         return original(*args, **kwargs)
 
-    code, before = _template.__code__, function.__code__
+    code = _template.__code__
     constants = tuple([dispatch if c == _template.__name__ else c for c in code.co_consts])
     return code.replace(
         co_consts=constants, co_freevars=before.co_freevars, co_name=before.co_name, co_qualname=before.co_qualname,
@@ -111,4 +134,4 @@ def concrete(x: Any) -> bool:
     return not callable(x) or current() is None or not holds_traced(x)
 
 
-__all__ = ["concrete", "recode", "recoded"]
+__all__ = ["concrete", "recode", "recode_later", "recoded"]

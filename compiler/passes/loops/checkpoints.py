@@ -15,9 +15,9 @@ cannot be kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil
 
 from ...ir.explained import Explained
 from ...ir.graph import Builder, Graph, Op, Value, rewrite
@@ -102,9 +102,9 @@ def lengths(rounds: int, record: int, state: int, limit: int) -> list[int] | Non
         inner = (rounds * (state / record) ** levels) ** (1 / (levels + 1))
         last = min(max(1, round(inner)), rounds)
         ratio = (rounds / last) ** (1 / levels)
-        made = [max(1, ceil(last * ratio**k)) for k in reversed(range(levels))]
+        made = [max(1, math.ceil(last * ratio**k)) for k in reversed(range(levels))]
         spans = [rounds, *made]
-        kept = sum(ceil(a / b) for a, b in pairwise(spans))
+        kept = sum(math.ceil(a / b) for a, b in pairwise(spans))
         if kept * state + made[-1] * record <= limit:
             return made
     return None

@@ -16,12 +16,13 @@ from ....compiler.later import later
 from ....compiler.locks import lock
 from ....compiler.ops.external import external
 from ....compiler.ops.library import Library
-from ....compiler.passes import optimize
 
 if TYPE_CHECKING:
     from ....compiler.backend import shared as sharing
+    from ....compiler.passes import pipeline
 else:
     sharing = later(__package__, "....compiler.backend.shared")
+    pipeline = later(__package__, "....compiler.passes.pipeline")
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
@@ -46,8 +47,8 @@ class Family:
             return compile_graph(graph)
         try:
             with process.uncollected():
-                graph = optimize(graph)
-                made = self.shared.kernel(graph, lambda: map(optimize, self.alone))
+                graph = pipeline.optimize(graph)
+                made = self.shared.kernel(graph, lambda: map(pipeline.optimize, self.alone))
         finally:
             self.lock.release()
         if not isinstance(made, sharing.Sized):
