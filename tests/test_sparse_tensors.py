@@ -155,7 +155,7 @@ def test_products_of_sparse_matrices_are_sparse(shapes: tuple[int, int, int], by
     made = torch.sparse.mm(*sides)
     assert made.layout is sides[0].layout and made.is_coalesced() and tuple(made.shape) == (n, m)
     np.testing.assert_allclose(made.to_dense().numpy(), (a @ b).numpy(), atol=1e-14)
-    meet = (a != 0).double() @ (b != 0).double()
+    meet = torch.ne(a, 0).double() @ torch.ne(b, 0).double()
     assert made._nnz() == int((meet > 0).sum())  # as PyTorch's, also where a sum is zero
 
 
