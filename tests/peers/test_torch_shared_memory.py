@@ -1,7 +1,7 @@
 """Writes to memory that several tensors share, in steps that come again: the same values and gradients as torch's.
 
 A call that writes through `p.data` or a detached tensor is known the second time and followed the third; in between
-others read the memory, write to it, or fail.
+others read the memory, write to it, or fail. What nodes saved of it is read as it is when backward comes to it.
 """
 
 import contextlib
@@ -160,8 +160,47 @@ def outlived(m: Any, w: Any, x: Any, k: int) -> Made:
     return [m.tensor(read), whole.clone(), part.clone()]
 
 
+def unseen(write: Callable[[Any, Any], Any]) -> Callable[..., Made]:
+    """Between forward and backward, somebody writes to memory that nodes saved: backward reads what is there then."""
+
+    def program(m: Any, w: Any, x: Any, k: int) -> Made:
+        held = w.data
+        h = m.tanh(m.nn.functional.linear(x, w.t()) * w[0])
+        a, b = w.unbind(1)[:2]
+        loss = (h * h).mean() / 9 + 0.1 * (w[1] * w.t()[:, 2]).sum() + 0.1 * (a * b * b).sum()
+        write(w, held)
+        try:
+            loss.backward(retain_graph=True)
+            write(w, held)
+            (g,) = m.autograd.grad(loss, w, create_graph=True)
+            write(w, held)
+            (g**2).sum().backward()
+        except RuntimeError as error:
+            assert "modified" in str(error)
+            w.grad = m.zeros_like(w)
+            return ["error"]
+        return [loss, g, w.grad.clone(), w._version]
+
+    return program
+
+
+def unseen_in_results(m: Any, w: Any, x: Any, k: int) -> Made:
+    h = (x @ w).exp()
+    loss = (h * h[0] * h.t()[0, 0]).sum()
+    h.data[k % 3].mul_(0.5)
+    loss.backward()
+    return [w.grad.clone(), h]
+
+
+def unseen_then_seen(w: Any, held: Any) -> None:
+    w.data.mul_(0.9)
+    w.detach().mul_(0.9)
+
+
 PROGRAMS: list[Callable[..., Made]] = [
-    outlived,
+    outlived, unseen_in_results, unseen(unseen_then_seen),
+    unseen(lambda w, held: w.data.mul_(0.9)), unseen(lambda w, held: held.clamp_(-0.5, 0.5)),
+    unseen(lambda w, held: held[0].add_(0.1)), unseen(lambda w, held: w[1:].data.t()[0].zero_()),
     through_data, augmented, through_a_detached_one, seen_by_a_view, a_view_made_late, saved_and_written,
     two_that_share, overlapping, failing_between, another_shape, set_where, set_rows, set_what_was_saved, looked_at,
 ]  # fmt: skip

@@ -13,14 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..reverse.modes import watch
-from ..reverse.nodes import NOTHING, Edge, Kept, Node, written_over
+from ..reverse.nodes import NOTHING, Edge, Kept, Node
+from ..reverse.written import is_as_saved
 from ..trace.fragments import COTANGENT, INPUT, RESULT, Pull
 from ..trace.sharing import Part
 from ..trace.states import Again, Call, State, Template
 from ..value.cells import Cell, Kind
 from ..value.numbers import cell_of_number
+from ..value.paths import Path
 from ..value.slots import DENSE, HISTORY, LEAF, SPECIAL
-from ..value.storage import NO_GRAD, PIECE, Storage
+from ..value.storage import NO_GRAD, PIECE, PartHome, Storage
 
 if TYPE_CHECKING:
     from ..trace.tape import Tape
@@ -103,17 +105,18 @@ def _owner(run: FirstRun, t: Any) -> int | None:
     return None if n is None or n < run.base else n - run.base
 
 
-def _within(run: FirstRun) -> dict[int, int]:
+def _within(run: FirstRun) -> dict[int, tuple[int, Path]]:
     """Of which argument's memory saved values are parts: who writes there writes over them."""
     cells = {id(t._cell): k for k, t in enumerate(run.reading.tensors) if not t._is_late}
     found = {}
     for _, node in run.nodes:
         for cell in node.saved:
             home = cell.home if type(cell) is Cell else None
-            n = run.tape.number_of(cell) if isinstance(home, Storage) else None  # type: ignore[arg-type]
-            k = cells.get(id(home.cell)) if isinstance(home, Storage) else None
+            if type(home) is not PartHome or not home.path:
+                continue
+            n, k = run.tape.number_of(cell), cells.get(id(home.storage.cell))  # type: ignore[arg-type]
             if n is not None and n >= run.base and k is not None:
-                found[n - run.base] = -1 - k
+                found[n - run.base] = -1 - k, home.path
     return found
 
 
@@ -129,7 +132,7 @@ def _known(run: FirstRun, at: int, node: Node, ways: dict[Edge, Way | None]) -> 
     kept = tuple([n for n, c in enumerate(node.saved) if isinstance(c, Kept)])
     if fragment is not node.fragment or pull is None or node.hooks is not None or not set(kept) >= set(pull.loose):
         raise LookupError
-    if any(type(c) is Cell and written_over(c) is not None for c in node.saved):
+    if any(type(c) is Cell and not is_as_saved(c) for c in node.saved):
         raise LookupError  # by the call itself
     if len(kept) > len(pull.loose):  # what it wrote over when it had read it
         pull = pull._replace(loose=kept)
@@ -217,7 +220,8 @@ class Maker:
             for (what, k), cell in zip(pull.reads, saved, strict=True):
                 owner = template.within.get(refs[k] if what == INPUT else first + k)
                 if owner is not None and cell is not None and cell.home is None:
-                    _lodge(cell, self.tape.value(call.number(owner)))
+                    n = call.number(owner[0])
+                    _lodge(cell, self.tape.value(n), self.tape.cell(n), owner[1])
         for k in pull.loose:
             saved[k] = Kept(saved[k])
         return saved
@@ -227,13 +231,13 @@ class Maker:
         return (made[number], index) if number >= 0 else self.tape.value(call.number(number))._edge()
 
 
-def _lodge(cell: Cell, x: Any) -> None:
-    """Let a saved value be a part of the memory of a tensor."""
+def _lodge(cell: Cell, x: Any, whole: Cell | None, path: Path) -> None:
+    """Let a saved value be a part of the memory of a tensor, whose value was `whole`."""
     home = x._storage
-    if home is None:
-        home = Storage(x._cell)
+    if home is None or (whole is not None and type(whole.home) is PartHome):  # written unseen since
+        home = Storage(x._cell if whole is None else whole)
         home.dropped = True
-    cell.home, cell.version = home, home.version
+    cell.home, cell.version = PartHome(home, path), home.version
 
 
 __all__ = ["Known", "Maker", "learn"]

@@ -39,7 +39,11 @@ class Again:
 
     def __init__(self, tape: Tape, call: Call, grads: dict[int, Any]) -> None:
         self.tape, self.call, self.grads = tape, call, grads
-        self.steps = iter(call.template.steps)
+        self.steps, self.done = call.template.steps, 0
+
+    def has_next(self, fragment: Fragment) -> bool:
+        """Whether the next step was one of this fragment."""
+        return self.done < len(self.steps) and self.steps[self.done][0] is fragment
 
     def is_number(self, ref: int) -> bool:
         """Whether a ref stands for a number, which is nothing else again."""
@@ -48,7 +52,8 @@ class Again:
     def step(self, fragment: Fragment, cells: Any) -> list[Cell]:
         """The results of the next step, which are on the tape."""
         tape, call = self.tape, self.call
-        found = next(self.steps, None)
+        found = self.steps[self.done] if self.done < len(self.steps) else None
+        self.done += 1
         if found is None or len(found[1]) != len(cells):
             raise RuntimeError("a recorded function did something else when it ran again; please report this bug")
         _, refs, first, place = found

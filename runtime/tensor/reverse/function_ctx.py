@@ -10,7 +10,8 @@ from ..value.cells import Cell
 from ..value.core import Core, wrap
 from ..value.trees import leaves
 from .modes import mode, watch
-from .nodes import AGAIN, Node, check_unwritten
+from .nodes import AGAIN, Node
+from .written import check_unwritten
 
 
 class Saved:

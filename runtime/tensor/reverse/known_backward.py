@@ -22,9 +22,10 @@ from ..trace.states import ABSOLUTE, NOTHING, Again, Call, Enter, State, Templat
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind
 from ..value.slots import HISTORY, HOOKED, LEAF, SPECIAL
-from .nodes import written_over, zeros
+from .nodes import zeros
 from .pulled import VALUE, ZERO, Group, Pulled, Walked, ends_of
 from .pulling import pull_call
+from .written import is_as_saved
 
 
 class Unusual(Exception):
@@ -140,7 +141,7 @@ class Walk:
             if what is VALUE:
                 n = arguments[-1 - which] if which < 0 else own + which
                 cell = cell_of(n)
-                if cell is not None and (cell.stale or cell.home is not None) and written_over(cell) is not None:
+                if cell is not None and (cell.stale or cell.home is not None) and not is_as_saved(cell):
                     raise Unusual
                 if over and self.over.is_lost(call, which):
                     raise Unusual

@@ -7,18 +7,19 @@ PyTorch's does: `<AddBackward0 object at 0x7f...>`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..trace.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull, fragment_for
-from ..trace.opened import others_record
 from ..trace.tape import Place, record, tapes
 from ..value.cells import Cell, Kind, levels_of
+from ..value.paths import Path
+from ..value.storage import REVIEW
 from .ages import END, age, sequence
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
+from .written import check_unwritten, rewritten
 
 if TYPE_CHECKING:
     from ..value.core import Core
@@ -162,11 +163,14 @@ class Node:
             self.saved = [Kept(c) if isinstance(c, Cell) and any(c is k for k in cells) else c for c in self.saved]
 
     def read(self, saved: Cell | Packed) -> Cell:
-        """A saved value; an error if its memory was written to."""
+        """A saved value, or what is there that was written unseen; an error if its memory was written to else."""
         if not isinstance(saved, Cell):
             return saved.cell()
         if saved.home is not None or saved.stale:
             check_unwritten(saved, self)
+            now = rewritten(saved)
+            if now is not None:
+                return _taken(now[0], now[1], saved)
         return saved
 
     @property
@@ -236,6 +240,17 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+def _taken(whole: Cell, path: Path, saved: Cell) -> Cell:
+    """The part of the memory that a saved value was, as it is now; as it was at first where a call runs again."""
+    again, review = tapes.tape.again, fragment_for((REVIEW, (path,), whole.kind)) if path else None
+    if again is not None and (review is None or not again.has_next(review)):
+        return saved
+    if review is not None:
+        whole = emit(review, [whole], None)[0][0]
+        whole.home, whole.version = saved.home, saved.version  # who saves that may be written over as well
+    return whole if whole.kind is saved.kind else saved
+
+
 Edge = tuple[Node, int]
 
 
@@ -297,37 +312,6 @@ def emit(
         node.serial, tape.call.has_nodes = tape.serial, True
         tape.call.nodes.append((len(tape.call.steps) - 1, node))
     return results, node
-
-
-def check_unwritten(cell: Cell, node: Node) -> None:
-    """Raise PyTorch's error if the memory was written to after `node` saved its value.
-
-    Not so where another thread has written to it, which threads do at any time: the value that was saved is there.
-    """
-    found = written_over(cell)
-    if found is not None and not watch.lenient:
-        now, then, where, writer = found
-        if writer != get_ident() and (writer or others_record()):
-            return
-        made = f", which {node.name()} at {node.place} saved" if node.place else f", which {node.name()} saved"
-        text = f"; it was written to at {where}" if where else ""
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation:"
-            f" a tensor {cell.kind}{made}, is at version {now}; expected version {then}"
-            f" instead{text}. Write to a clone() of it, or compute a new tensor."
-        )
-
-
-def written_over(cell: Cell) -> tuple[int, int, Any, int] | None:
-    """If the memory whose value this was has another one: its version now and then, and where and by which thread it
-    was written last, if that is known."""
-    home = cell.home
-    if home is None:
-        return (cell.stale, cell.stale - 1, None, 0) if cell.stale else None
-    if home.version != cell.version:
-        return home.version, cell.version, home.written, home.writer
-    source = home.source()
-    return None if source is None or source is cell else written_over(source)
 
 
 def added(add: Any, a: Flow, b: Flow, create: bool) -> Flow:

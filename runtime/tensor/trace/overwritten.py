@@ -59,7 +59,7 @@ class Overwritten:
         """Whether a value that nodes of a call saved was written over, and not by that call, which read it before."""
         template = call.template
         owner = template.within.get(ref)
-        if owner is not None and self.has(call.number(owner)):
+        if owner is not None and self.has(call.number(owner[0])):
             return True
         return not any(ref == target for target, _ in template.assigns) and self.has(call.number(ref))
 

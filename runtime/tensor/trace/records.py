@@ -15,6 +15,7 @@ from ..value.core import wrap
 from ..value.memory import has_history
 from ..value.paths import Path, part_of
 from ..value.slots import LEAF, PART, TensorBase
+from ..value.storage import PartHome
 from .plans import program_of
 from .states import RESULT, SEQUENCE, Call, Program, State, events
 from .tape import Tape, tapes
@@ -59,7 +60,7 @@ class Record:
         t._storage, t._base, t._seen = storage, base, storage.edition
         t._path = t._part = path
         t._origin = origin
-        t._cell.home, t._cell.version = storage, storage.version
+        t._cell.home, t._cell.version = PartHome(storage, path), storage.version
 
     def _made(self) -> dict[int, tuple[Node | None, int]]:
         program = program_of(self.state)
@@ -143,7 +144,7 @@ def _join(t: Any, owner: Any, path: Path, based: bool) -> None:
         if based:
             storage.viewed, base = True, owner._base
             t._whole, t._part = owner if base is None else base, owner._part + path
-        t._cell.home, t._cell.version = storage, storage.version
+        t._cell.home, t._cell.version = PartHome(storage, t._steps), storage.version
 
 
 Tape.remember, Tape.recall = remember, recall  # type: ignore[method-assign]

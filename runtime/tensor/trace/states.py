@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..calls.places import Place
 from ..value.cells import Cell, Kind, kind_of
+from ..value.paths import Path
 from ..value.slots import HISTORY, StateBase
 from .fragments import Fragment
 from .misses import Misses, Varied
@@ -76,7 +77,7 @@ class Template:
     dense      results that are views whose elements follow each other in memory
     pause      of a part of a backward, the number of the leaf whose hooks are next, and whether that is before or after
     views      results that are late views, and parts whose memory they share, by ref
-    within     saved values that are parts of an argument's memory: which one's
+    within     saved values that are parts of an argument's memory: which one's, and where
     pulls      its pullbacks, by which of its ends have a cotangent, and those ends; whole its steps as one fragment
     """
 
@@ -114,7 +115,7 @@ class Template:
     dense: frozenset[int]
     views: tuple[int, ...]
     parts: dict[int, Part]
-    within: dict[int, int]
+    within: dict[int, tuple[int, Path]]
     size: int
     pulls: Any
     whole: Any

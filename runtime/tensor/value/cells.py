@@ -1,7 +1,7 @@
 """The value behind a tensor: a kind, and an array once it has been computed.
 
 A cell never changes its meaning.  Writing into a tensor in place gives the tensor another cell, so whatever
-was recorded or saved before still reads what it read then.
+was recorded before still reads what it read then. A node that saved it finds by `home` what was written unseen.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from .memory import may_change
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense, part_of
 from .slots import HISTORY, LEAF, PART, SPECIAL
-from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, PartHome, Storage
 
 if TYPE_CHECKING:
     from ..face.tensor import Tensor
@@ -161,7 +161,8 @@ class Core(Late):
             self._cell, self._serial = whole, 0
         if self._seen != edition:
             self._seen, self._serial = edition, 0
-        self._cell.home, self._cell.version = storage, storage.version
+        self._cell.home = PartHome(storage, self._path) if self._path else storage
+        self._cell.version = storage.version
         return self._cell
 
     def _array(self) -> np.ndarray:

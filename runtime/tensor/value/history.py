@@ -224,7 +224,7 @@ class History(Operators):
 
     @property
     def data(self) -> Any:
-        """The same memory, of which no gradient is known; writing to it is not noticed by backward."""
+        """The same memory, of which no gradient is known; backward reads what is written to it, and counts no write."""
         return _still(alias(self, counted=False))
 
     @data.setter

@@ -166,16 +166,16 @@ def settle(t: Any, tape: Tape | None = None) -> None:
     if storage is None or storage.array is not None or t._path or t._base is not None or t._counter is not None:
         return
     mine = t._cell.home is storage
-    alone = tape is None or getrefcount(storage) <= 3 + mine
+    alone = tape is None or getrefcount(storage) <= 3 + mine + storage.parts
     holders = None if alone else _holders(tape)  # type: ignore[arg-type]
     behind = 0 if holders is None else _behind(t, storage, tape, holders)  # type: ignore[arg-type]
-    # The references are: the tensor's, the local name's, the tuple's, the call's, its cell's, and those behind.  Other
-    # threads take their turn after a call, and not after an unpacking: so nobody comes to share it after the count.
+    # The references are: the tensor's, the local name's, the tuple's, the call's, its cell's, those behind and parts'.
+    # Other threads take their turn after a call, and not after an unpacking: nobody comes to share it after the count.
     (references,) = map(getrefcount, (storage,))
-    if references == 4 + mine + behind and t._storage is storage and t._seen == storage.edition:
+    if references == 4 + mine + behind + storage.parts and t._storage is storage and t._seen == storage.edition:
         if mine:
             t._cell.home = None
-        t._storage, t._written, storage.dropped = None, storage.version, behind > 0
+        t._storage, t._written, storage.dropped = None, storage.version, behind + storage.parts > 0
         t._flags &= ~OPEN
     elif holders is not None and holders.is_old():
         tape.holders = None  # type: ignore[union-attr]

@@ -30,16 +30,18 @@ class Storage(Home):
 
     The value is `cell`, or `array` where NumPy can write to it without our knowing.  Every writing makes a new
     edition; `version` counts those that backward must know of, and `counted` is the edition that the last of them
-    made.  `viewed` says whether there has been a view.
+    made.  `viewed` says whether there has been a view, `unseen` whether there was a writing that does not
+    count, and `parts` how many `PartHome`s name it.
     Where it was `dropped`, since nobody shares it any more, its cell tells whether the memory was written to.
     """
 
-    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped")
+    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "parts")
 
     def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
         super().__init__()
         self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
-        self.edition = self.counted = 0
+        self.edition = self.counted = self.parts = 0
+        self.unseen = False
 
     def now(self) -> tuple[Any, Any, int]:
         """NumPy's memory or the cell, and the edition. Another thread may change them at any call."""
@@ -69,6 +71,42 @@ class Storage(Home):
         if array is not None and array.base is None and sys.getrefcount(array) <= 3:
             self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
             self.edition += 1  # views look again: it may have been written to since they did
+
+
+class PartHome(Home):
+    """The memory of a cell that is no more than a part of it, or was all of it before a writing unseen.
+
+    Backward reads there what was written unseen, as PyTorch's does, whose saved tensors are the memory itself.
+    """
+
+    __slots__ = ("storage", "path")
+
+    def __init__(self, storage: Storage, path: Path) -> None:
+        self.storage, self.path = storage, path
+        storage.parts += 1
+
+    def __del__(self) -> None:
+        self.storage.parts -= 1
+
+    def __getattr__(self, name: str) -> Any:
+        """Its version, and who wrote to it last: those of the memory."""
+        return getattr(self.storage, name)
+
+    def source(self) -> Cell | None:
+        return self.storage.source()
+
+    def whole(self) -> Cell | None:
+        """All that the memory holds now, None if nobody wrote to it unseen."""
+        unseen, storage = False, self.storage
+        while True:
+            array, whole, _ = storage.now()
+            unseen, home = unseen or storage.unseen, None if whole is None else whole.home
+            if type(home) is not PartHome or home.path:
+                break
+            storage = home.storage  # the same memory, which was dropped and is shared again
+        if not unseen:
+            return None
+        return whole if array is None else cell_of(np.array(array, order="C", copy=True))
 
 
 class Counter:

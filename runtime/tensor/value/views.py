@@ -13,7 +13,7 @@ from ..trace.tape import tapes
 from .cells import cell_of, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
 from .paths import Path, part_of
-from .storage import Counter
+from .storage import Counter, PartHome
 
 if TYPE_CHECKING:
     from ..face.tensor import Tensor
@@ -36,7 +36,7 @@ def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
     storage.viewed = True
     made._storage, made._steps = storage, x._steps + path
     made._whole, made._part = (x, path) if base is None else (base, x._part + path)
-    cell.home, cell.version = storage, storage.version
+    cell.home, cell.version = PartHome(storage, made._steps), storage.version
     if storage.edition:  # what most have in common is set for the class
         made._seen = storage.edition
     if made._inference or x._inference or x._counter is not None:

@@ -19,6 +19,7 @@ from .core import Core, Storage, apply, requires, wrap
 from .memory import viewed_elsewhere
 from .paths import Path, overlap, part_of, put
 from .slots import VIEWED
+from .storage import PartHome
 
 
 def _place_of(cell: Any) -> Any:
@@ -200,10 +201,12 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     array, whole, _ = storage.now()
     tape = tapes.tape
     note(tape, cell, storage, "cell", "version", "written", "writer", "counted")
-    for old in (x._cell, whole):
-        if old is not None and x._counter is None:
+    storage.unseen = storage.unseen or x._counter is not None
+    for old in (x._cell, whole) if x._counter is None else (whole,):
+        if old is not None:
             note(tape, cell, old, "home", "version")
-            old.home, old.version = storage, storage.version
+            old.home = storage if x._counter is None else PartHome(storage, ())
+            old.version = storage.version
     if array is not None:
         np.copyto(part_of(array, x._path), shown(force(cell)))
         return storage.array is array
