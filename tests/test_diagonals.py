@@ -178,3 +178,29 @@ def test_first_and_last_rows_are_made_apart_where_there_are_many(n):
     if n == 4000:
         most = text.split("for i in ")[1]
         assert " in 0..1 " not in most.split("for j in ")[0]
+
+
+@pytest.mark.parametrize("name", [*FEW, *MANY])
+def test_matrices_by_columns_are_those_by_rows(name):
+    f = (FEW | MANY)[name]
+    made, wanted = jacobian(f, sparse="csc")(U), jacobian(f, sparse="csr")(U)
+    assert made.format == "csc" and wanted.format == "csr" and made.indices.dtype == np.int32
+    np.testing.assert_array_equal(made.toarray(), wanted.toarray())
+    np.testing.assert_array_equal(made.indices, wanted.tocsc().indices)
+    assert made.has_sorted_indices and made.has_canonical_format
+
+
+def test_by_columns_in_containers_and_for_hessians():
+    f = lambda p: {"a": p["x"][1:] * p["y"], "b": p["y"][::2] ** 2}  # noqa: E731
+    p = {"x": np.array([1.0, 2.0, 3.0]), "y": np.array([4.0, 5.0])}
+    made, wanted = jacobian(f, sparse="csc")(p), jacobian(f, sparse=True)(p)
+    for r in ("a", "b"):
+        for c in ("x", "y"):
+            assert made[r][c].format == "csc"
+            np.testing.assert_array_equal(made[r][c].toarray(), wanted[r][c].toarray())
+    chain = lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)  # noqa: E731
+    second = hessian(chain, sparse="csc")
+    np.testing.assert_allclose(second(U).toarray(), hessian(chain)(U), atol=1e-12)
+    np.testing.assert_array_equal(second.values(U), second(U).data)
+    with pytest.raises(ValueError, match=r"jacobian: sparse is True, 'csr' or 'csc', got 'coo'"):
+        jacobian(f, sparse="coo")

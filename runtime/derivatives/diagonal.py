@@ -1,5 +1,7 @@
 """Kernels for sparse derivatives whose entries lie along few diagonals: all of them as one vector, row by row.
 
+For a matrix that is kept column by column, what is said here of rows holds of its columns.
+
 Where most rows have the same diagonals, such a vector is a matrix with a column for each of them, row after row: what
 lies before and after is put around, so that it begins in the middle of a row. Else it is gathered from all diagonals.
 """
@@ -26,6 +28,7 @@ from ...compiler.passes.sparsity import Diagonal, Irregular, diagonals
 from ..transforms import grad
 from .compressed import Other, taken
 from .derived import Derived, Site
+from .grouping import Order
 
 Shape = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """What a diagonal is without its entries."""
@@ -82,15 +85,15 @@ class DiagonalEntries(Derived):
         self._least = 1
         super().__init__(function, *more)
 
-    def planned(self, args: tuple[Any, ...], kwargs: dict[str, Any], pattern: Any) -> Layout:
+    def planned(self, args: tuple[Any, ...], kwargs: dict[str, Any], pattern: Any, order: Order) -> Layout:
         """The layout for a call whose matrix has this pattern; Irregular if there is none that is worth it."""
         self._least = min(int(np.bincount(pattern.indices).max(initial=1)), int(np.diff(pattern.indptr).max(initial=1)))
         self._probed = []
         signature, leaves = self.flatten((*args, self.layout.at), kwargs)
         self._trace(signature, self._scan(signature), values=leaves)
         found, self._probed = self._probed, None
-        which, at = _places(pattern, found)
-        rows = _alike(pattern, which, at)
+        which, at = (each[order.places] for each in _places(pattern, found))
+        rows = _alike(order.starts, which, at)
         if rows is None:
             starts = np.cumsum([0, *[math.prod(d.shape) for _, _, d in found]])
             at = starts[which] + at
@@ -169,32 +172,31 @@ def _places(pattern: Any, found: Sequence[tuple[int, tuple[int, ...], Diagonal]]
     return which, at
 
 
-def _alike(pattern: Any, which: np.ndarray, at: np.ndarray) -> Rows | None:
-    """The longest stretch of rows that are alike, if it is nearly all of them."""
-    starts, count = pattern.indptr, np.diff(pattern.indptr)
+def _alike(starts: np.ndarray, which: np.ndarray, at: np.ndarray) -> Rows | None:
+    """The longest stretch of rows that are alike, if it is nearly all of them; they begin at `starts`."""
+    count, entry = np.diff(starts), np.arange(len(at))
     full = count > 0
-    entry = np.arange(pattern.nnz)
     before = np.maximum(entry - np.repeat(count, count), 0)
     follows = (which == which[before]) & (at == at[before] + 1)
     same = np.zeros(len(count), bool)
-    same[full] = np.logical_and.reduceat(follows, starts[:-1][full]) if pattern.nnz else False
+    same[full] = np.logical_and.reduceat(follows, starts[:-1][full]) if len(at) else False
     same[1:] &= count[1:] == count[:-1]
     same[:1] = False
     edges = np.flatnonzero(~same)
-    if not pattern.nnz:
+    if not len(at):
         return None
     lengths = np.diff(np.append(edges, len(count)))
     first = int(edges[np.argmax(lengths * count[edges])])
     rows, width, begin = int(lengths[np.searchsorted(edges, first)]), int(count[first]), int(starts[first])
     end = begin + rows * width
-    if begin > ENDS or pattern.nnz - end > ENDS:
+    if begin > ENDS or len(at) - end > ENDS:
         return None
 
     def entries(low: int, high: int) -> tuple[tuple[int, int], ...]:
         return tuple(zip(which[low:high].tolist(), at[low:high].tolist(), strict=True))
 
     diagonals, first_at = zip(*entries(begin, begin + width), strict=True)
-    return Rows(diagonals, first_at, rows, entries(0, begin), entries(end, pattern.nnz))
+    return Rows(diagonals, first_at, rows, entries(0, begin), entries(end, len(at)))
 
 
 def _vector(b: Builder, d: Diagonal, dtype: str) -> Value:

@@ -31,6 +31,28 @@ class Products(NamedTuple):
         return (*narrow, *[np.arange(count, dtype=np.int32) for count in self.counts])
 
 
+class Order(NamedTuple):
+    """In which order the entries of a matrix are kept: row by row, or column by column.
+
+    places  for each entry its number row by row
+    starts  where the rows, or columns, begin
+    minor   the column, or row, of each entry
+    """
+
+    places: Any
+    starts: np.ndarray
+    minor: np.ndarray
+
+    @staticmethod
+    def of(pattern: Any, by_columns: bool) -> Order:
+        if not by_columns:
+            return Order(slice(None), pattern.indptr, pattern.indices)
+        rows, columns = entries(pattern)
+        places = np.lexsort((rows, columns))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=pattern.shape[1]))])
+        return Order(places, starts, rows[places])
+
+
 def by_columns(pattern: Any, groups: Groups) -> Products:
     rows, columns = entries(pattern)
     none = np.full(pattern.shape[0], -1)
@@ -119,4 +141,4 @@ def fewest(pattern: Any) -> Products:
     return min(found, key=lambda each: sum(each.counts))
 
 
-__all__ = ["Products", "entries", "fewest", "symmetric"]
+__all__ = ["Order", "Products", "entries", "fewest", "symmetric"]

@@ -59,7 +59,7 @@ def jacfwd(
 
 @boundary
 def jacobian(
-    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool | str = False,
     pattern: Any = None, holomorphic: bool = False, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Callable[..., Any]:
     """The Jacobian, by pullbacks or by pushforwards: `jacrev` or `jacfwd`, whichever takes less.
@@ -67,15 +67,16 @@ def jacobian(
     argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of blocks then
     has_aux   the function returns (value, aux), and the Jacobian is (blocks, aux)
     holomorphic   the function takes and returns complex numbers, and is holomorphic
-    sparse    make a SciPy csr_array of what can be other than zero: see below
+    sparse    make a SciPy csr_array of what can be other than zero, or with "csc" a csc_array: see below
     pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
 
-    The pattern of a sparse Jacobian is found from the graph at the first call; one product for each group of columns,
-    or rows, that have no row in common gives all entries. `f.values(x)` has the entries alone, in the order of the
-    matrix; `print(f.sparsity(x))` shows the pattern, `f.products(x)` says how many products there are. What goes in and
-    comes out may be containers; a block is a matrix with a row for each element of the result. ValueError for a given
-    pattern that misses an entry, found by products at the first call with such shapes, there and close by; TypeError
-    where it depends on values, as where Python decides on what it computes.
+    The pattern of a sparse Jacobian is found from the graph at the first call. Entries along few diagonals are made one
+    by one; else one product for each group of columns, or rows, that have no row in common gives them all.
+    `f.values(x)` has the entries alone, in the order of the matrix; `print(f.sparsity(x))` shows the pattern,
+    `f.products(x)` says how many products that would be. What goes in and comes out may be containers; a block is a matrix with
+    a row for each element of the result. ValueError for a given pattern that misses an entry, found by products at the
+    first call with such shapes, there and close by; TypeError where it depends on values, as where Python decides on
+    what it computes.
 
     >>> step = lambda x, u: np.array([x[1], -np.sin(x[0]) + u])
     >>> A, B = jacobian(step, argnums=(0, 1))(np.array([0.0, 1.0]), 0.5)
@@ -87,9 +88,17 @@ def jacobian(
            [0., 3., 2.]])
     """
     if sparse or pattern is not None:
-        return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
+        order = _by_columns("jacobian", sparse)
+        return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames, order)
     made = Holomorphic if holomorphic else Jacobian
     return made(function, argnums, has_aux, static_argnums, static_argnames)
+
+
+def _by_columns(title: str, sparse: bool | str) -> bool:
+    """Whether a sparse matrix is to be kept column by column; ValueError for orders that there are none of."""
+    if sparse not in (True, False, "csr", "csc"):
+        raise ValueError(f"{title}: sparse is True, 'csr' or 'csc', got {sparse!r:.40}")
+    return sparse == "csc"
 
 
 @boundary
@@ -114,14 +123,14 @@ def wirtinger(
 
 @boundary
 def hessian(
-    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool = False,
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, sparse: bool | str = False,
     pattern: Any = None, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Callable[..., Any]:
     """The Hessian: `hessian(f)(x)` has the shape of x twice.
 
     argnums   for which argument: its number or name, or a tuple of them, for which there is a tuple of tuples then
     has_aux   the function returns (value, aux), and the Hessian is (blocks, aux)
-    sparse    make a SciPy csr_array of what can be other than zero: see below
+    sparse    make a SciPy csr_array of what can be other than zero, or with "csc" a csc_array: see below
     pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
 
     Where x is a dict, list or tuple, nested or not, it is a container of containers of blocks. So it is in the
@@ -135,7 +144,8 @@ def hessian(
            [2., 0.]])
     """
     if sparse or pattern is not None:
-        return Sparse("hessian", function, argnums, has_aux, pattern, static_argnums, static_argnames)
+        order = _by_columns("hessian", sparse)
+        return Sparse("hessian", function, argnums, has_aux, pattern, static_argnums, static_argnames, order)
     return Hessian(function, argnums, has_aux, static_argnums, static_argnames)
 
 

@@ -2,8 +2,9 @@
 
     jacobian(f, sparse=True)(x)      a SciPy csr_array; its pattern is found at the first call, and shared by all
 
-A product with the sum of the columns of a group has the entries of all of them, each in a row of its own. All products
-are the lanes of one kernel, which puts the entries in their order in the matrix.
+Entries along few diagonals are computed one by one: see `diagonal`. Else a product with the sum of the columns of a
+group has the entries of all of them, each in a row of its own. All products are the lanes of one kernel, which puts the
+entries in their order in the matrix.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
 from ..transforms import grad
 from .compressed import CompressedHessian, CompressedJacobian, Other
 from .diagonal import DiagonalEntries
-from .grouping import Products, entries, fewest, symmetric
+from .grouping import Order, Products, entries, fewest, symmetric
 from .leaves import without_numbers
 from .linear import Linear
 from .products import Hvp
@@ -72,15 +73,15 @@ class Plan(NamedTuple):
 class Sparse(ByName):
     """A sparse Jacobian or Hessian; see `jacobian` and `hessian`.
 
-    f(*args)            a csr_array; or containers of them, where arguments or results are in containers
-    f.values(*args)     its entries alone, row by row: `data` of the csr_array
+    f(*args)            a csr_array or csc_array; or containers of them, where arguments or results are in containers
+    f.values(*args)     its entries alone, row by row, or column by column: `data` of the array
     f.sparsity(*args)   the pattern: `print` shows it, `matrix` is a csr_array of bools
     f.products(*args)   how many products with the Jacobian or Hessian, or with its transpose, have all entries
     """
 
     def __init__(
         self, title: str, function: Any, argnums: Argnums, has_aux: bool, pattern: Any, static_argnums: Any = (),
-        static_argnames: Any = (),
+        static_argnames: Any = (), by_columns: bool = False,
     ) -> None:
         if not callable(function):
             raise TypeError(f"{title} takes a function, got {type(function).__name__}: {function!r:.60}")
@@ -90,9 +91,10 @@ class Sparse(ByName):
         self._given, self._second, self._statics = pattern, second, (static_argnums, static_argnames)
         plan: Any = Gradient("hessian", argnums, has_aux, False) if second else Jit(title, opens=argnums)
         self._owner = Function(function, plan, static_argnums, static_argnames)
+        self._by_columns = by_columns
         self._plans: dict[Any, Plan] = {}
         self._latest: Plan | None = None
-        made_of(self, title, function, argnums, has_aux, pattern, static_argnums, static_argnames)
+        made_of(self, title, function, argnums, has_aux, pattern, static_argnums, static_argnames, by_columns)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         plan, values, aux = self._made(args, kwargs)
@@ -107,7 +109,7 @@ class Sparse(ByName):
         return self if instance is None else MethodType(self, instance)
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
-        """The entries alone, row by row."""
+        """The entries alone, in the order of the matrix."""
         plan = self._latest
         if plan is None or not plan.quick or kwargs or tracing.current() is not None:
             return self._made(args, kwargs)[1]
@@ -190,24 +192,33 @@ class Sparse(ByName):
     ) -> Plan:
         more = (self._has_aux, self._second, self._pattern)
         found = pattern_of(self._owner, self._argnums, signature, leaves, *more)
-        pattern, (run, arrays, window) = found.matrix, self._kernel(args, kwargs, found)
+        order = Order.of(found.matrix, self._by_columns)
+        run, arrays, window = self._kernel(args, kwargs, found, order)
+        matrix = self._matrix(np.zeros(found.matrix.nnz), order.minor, order.starts, found.matrix.shape)
+        quick = fixed and found.steady and not self._has_aux
+        return Plan(found, fixed, found.steady, run, arrays, window, matrix, self._blocks(found, order), quick)
+
+    def _matrix(self, values: Any, minor: Any, starts: Any, shape: tuple[int, int]) -> Any:
+        """A csr_array, or csc_array, with indices of 32 bits where that is enough: many solvers take no others."""
         import scipy.sparse as sp
 
-        matrix = sp.csr_array(_narrow(np.zeros(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape)
-        quick = fixed and found.steady and not self._has_aux
-        return Plan(found, fixed, found.steady, run, arrays, window, matrix, self._blocks(found), quick)
+        dtype = np.int32 if max(len(values), int(minor.max(initial=0))) < 2**31 else np.int64
+        kind = sp.csc_array if self._by_columns else sp.csr_array
+        return kind((values, minor.astype(dtype), starts.astype(dtype)), shape)
 
     def _kernel(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found, order: Order
     ) -> tuple[Any, tuple[np.ndarray, ...], slice | None]:
         """What makes the entries, what it is given after the arguments, and which of its elements they are."""
         more = (self._function, self._argnums, self._has_aux, *self._statics)
         along = _bound(DiagonalEntries(self._second, *more), self._owner.bound)
         try:
-            layout = along.planned(args, kwargs, found.matrix)
+            layout = along.planned(args, kwargs, found.matrix, order)
         except Irregular:
             kind: Any = CompressedHessian if self._second else CompressedJacobian
-            return _bound(kind(*more), self._owner.bound), self._products(found).arrays(), None
+            products = self._products(found)
+            products = products._replace(at=products.at[order.places])
+            return _bound(kind(*more), self._owner.bound), products.arrays(), None
         return along, (layout.at,), None if layout.rows is None else layout.rows.window()
 
     def _products(self, found: Found) -> Products:
@@ -230,7 +241,7 @@ class Sparse(ByName):
         made.sort_indices()
         return made.astype(bool)
 
-    def _blocks(self, found: Found) -> Callable[[Any], Any] | None:
+    def _blocks(self, found: Found, order: Order) -> Callable[[Any], Any] | None:
         """What makes blocks of the entries, one for each leaf of the result and each leaf of the argument."""
         given = [like(node, itertools.count()) for node in found.given]
         single = not isinstance(self._argnums, tuple)
@@ -238,25 +249,25 @@ class Sparse(ByName):
         if single and items_of(spec) is None and items_of(found.result) is None:
             return None
         over = spec if single else specs.TupleResult(tuple(given))
-        pattern = found.matrix
-        rows, columns = entries(pattern)
+        rows, columns = (each[order.places] for each in entries(found.matrix))
         edges = [np.cumsum([0, *sizes]) for sizes in (found.rows, found.columns)]
 
         def block(r: int, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
-            """Which entries are in a block, its indices and the starts of its rows, and its shape."""
+            """Which entries are in a block, its indices and the starts of its rows or columns, and its shape."""
             (top, bottom), (left, right) = edges[0][r : r + 2], edges[1][c : c + 2]
             own = np.flatnonzero((rows >= top) & (rows < bottom) & (columns >= left) & (columns < right))
-            starts = np.concatenate([[0], np.cumsum(np.bincount(rows[own] - top, minlength=bottom - top))])
-            return own, columns[own] - left, starts, (int(bottom - top), int(right - left))
+            major, minor, shape = rows[own] - top, columns[own] - left, (int(bottom - top), int(right - left))
+            if self._by_columns:
+                major, minor = minor, major
+            counts = np.bincount(major, minlength=shape[self._by_columns])
+            return own, minor, np.concatenate([[0], np.cumsum(counts)]), shape
 
         parts = [[block(r, c) for c in range(len(found.columns))] for r in range(len(found.rows))]
 
         def made(values: Any) -> Any:
-            import scipy.sparse as sp
-
             def matrix(r: int, c: int) -> Any:
                 own, indices, starts, shape = parts[r][c]
-                return sp.csr_array(_narrow(values[own], indices, starts), shape)
+                return self._matrix(values[own], indices, starts, shape)
 
             number = itertools.count()
 
@@ -317,12 +328,6 @@ def _with_leaves(signature: tree.Signature, like: list[Any], leaves: list[Any]) 
     """A tree with other leaves, those floats that are floats in another."""
     return tree.rebuild(signature, iter([float(new) if type(old) is float else np.asarray(new, np.asarray(old).dtype)
                                          for new, old in zip(leaves, like, strict=True)]))  # fmt: skip
-
-
-def _narrow(values: np.ndarray, indices: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The parts of a csr_array, with indices of 32 bits where that is enough: many solvers take no others."""
-    small = max(len(values), int(indices.max(initial=0))) < 2**31
-    return (values, indices.astype(np.int32), starts.astype(np.int32)) if small else (values, indices, starts)
 
 
 def _bound(made: Any, bound: int) -> Any:
