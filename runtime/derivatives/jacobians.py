@@ -73,8 +73,8 @@ def jacobian(
     The pattern of a sparse Jacobian is found from the graph at the first call. Entries along few diagonals are made one
     by one; else one product for each group of columns, or rows, that have no row in common gives them all.
     `f.values(x)` has the entries alone, in the order of the matrix; `print(f.sparsity(x))` shows the pattern,
-    `f.products(x)` says how many products that would be. What goes in and comes out may be containers; a block is a matrix with
-    a row for each element of the result. ValueError for a given pattern that misses an entry, found by products at the
+    `f.products(x)` says how many products that would be. What goes in and comes out may be containers; a block is a
+    matrix with a row for each element of the result. ValueError for a given pattern that misses an entry, found by products at the
     first call with such shapes, there and close by; TypeError where it depends on values, as where Python decides on
     what it computes.
 
