@@ -70,13 +70,13 @@ def jacobian(
     sparse    make a SciPy csr_array of what can be other than zero, or with "csc" a csc_array: see below
     pattern   where that is, if it need not be found: a sparse or dense matrix, True or not zero at all of these places
 
-    The pattern of a sparse Jacobian is found from the graph at the first call. Entries along few diagonals are made one
-    by one; else one product for each group of columns, or rows, that have no row in common gives them all.
+    The pattern of a sparse Jacobian is found from the graph at the first call. Entries along few diagonals are made
+    one by one; else one product for each group of columns, or rows, that have no row in common gives them all.
     `f.values(x)` has the entries alone, in the order of the matrix; `print(f.sparsity(x))` shows the pattern,
     `f.products(x)` says how many products that would be. What goes in and comes out may be containers; a block is a
-    matrix with a row for each element of the result. ValueError for a given pattern that misses an entry, found by products at the
-    first call with such shapes, there and close by; TypeError where it depends on values, as where Python decides on
-    what it computes.
+    matrix with a row for each element of the result. ValueError for a given pattern that misses an entry, found by
+    products at the first call with such shapes, there and close by; TypeError where it depends on values, as where
+    Python decides on what it computes.
 
     >>> step = lambda x, u: np.array([x[1], -np.sin(x[0]) + u])
     >>> A, B = jacobian(step, argnums=(0, 1))(np.array([0.0, 1.0]), 0.5)
