@@ -22,6 +22,8 @@ def ldl_of(a: np.ndarray, lower: int, hermitian: int) -> tuple[np.ndarray, ...]:
     import scipy.linalg
 
     def one(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        if hermitian and np.iscomplexobj(x):  # what lies beside the real diagonal counts for nothing
+            x = x - 1j * np.diag(np.imag(np.diagonal(x)))
         made = scipy.linalg.ldl(x, lower=bool(lower), hermitian=bool(hermitian), check_finite=False)
         return *made[:2], np.eye(len(x), dtype=x.dtype)[made[2]]
 
