@@ -291,6 +291,7 @@ SPECIAL: dict[str, Callable[[Draft, Any], None]] = {
     "scatter_add": _take,
     "check_indices": _check,
     "const": _source,
+    "basis": _source,
     "iota": _source,
     "dimension": _source,
     "call": _call,

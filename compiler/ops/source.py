@@ -83,6 +83,10 @@ class Iota(Primitive):
         return [([], {"type": Type("i64", (3, 4)), "axis": a}) for a in (0, 1)]
 
 
+class Basis(Iota):
+    """An iota that numbers the vectors of a basis: `passes/preaccumulate.py` looks for what depends on it."""
+
+
 class Dimension(Primitive):
     """A size as a number: `dimension {size=n}` is n."""
 
@@ -119,7 +123,7 @@ def _fits(value: int, type: Type) -> bool:
     return int(info.min) <= value <= int(info.max)
 
 
-const, iota, dimension = Const("const"), Iota("iota"), Dimension("dimension")
+const, iota, basis, dimension = Const("const"), Iota("iota"), Basis("basis"), Dimension("dimension")
 
 
 def number(b, value, type):
@@ -135,4 +139,4 @@ def measure(b, size):
     return b.emit(dimension, size=size)[0]
 
 
-__all__ = ["const", "dimension", "iota", "measure", "number"]
+__all__ = ["basis", "const", "dimension", "iota", "measure", "number"]

@@ -21,7 +21,7 @@ from ..ops.custom import again, checkpoint, custom
 from ..ops.elementwise import add, mul, select, sub
 from ..ops.index import check_indices
 from ..ops.reduce import spread
-from ..ops.source import const, iota, number
+from ..ops.source import basis, const, iota, number
 
 Made = list[tuple[Value, bool]]
 
@@ -94,7 +94,7 @@ def affine_of(b: Builder, value: Value) -> tuple[int, int] | None:
             break
     else:
         return None
-    if op.prim is iota:
+    if op.prim in (iota, basis):
         return 1, 0
     if op.prim is const:
         return 0, int(op.attrs["value"])

@@ -18,7 +18,7 @@ from ..ops import shape as S
 from ..ops.index import check_indices, take
 from ..ops.memory import read
 from ..ops.reduce import max_, min_, spread
-from ..ops.source import const, dimension, iota
+from ..ops.source import basis, const, dimension, iota
 
 End = Dim | None
 
@@ -186,7 +186,7 @@ def transfer(op: Op, given: Sequence[Interval]) -> Interval:
         return Interval(value, value)
     if op.prim is dimension:
         return Interval(op.attrs["size"], op.attrs["size"])
-    if op.prim is iota:
+    if op.prim in (iota, basis):
         return Interval(0, op.attrs["type"].shape[op.attrs["axis"]] - 1)
     if op.prim is check_indices:
         return meet(given[0], Interval(0, op.attrs["size"] - 1))

@@ -21,7 +21,7 @@ from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.array import Array
 from ...compiler.ir.graph import Graph
 from ...compiler.ir.types import Type
-from ...compiler.ops.source import iota
+from ...compiler.ops.source import basis
 from ...compiler.passes import adjoint, dead
 from ..compiled.chosen import Argnums
 from ..compiled.derive import Jit, inner
@@ -42,7 +42,7 @@ def counted(size: int) -> Array:
     """0, 1, 2, ...: made by the kernel, where an array of NumPy's would be handed to it."""
     now = tracing.current()
     assert now is not None, "transforms are traced"
-    return Array(now, now.emit(iota, type=Type("i64", (size,)), axis=0))
+    return Array(now, now.emit(basis, type=Type("i64", (size,)), axis=0))
 
 
 def along_lanes(product: Callable[[Any], Any], lanes: Any) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...loops import Affine, Apply, Buffer, Element, Load, Number
+from ...ops.elementwise import COSTS, LIGHT
 from ..program import Accumulate, Assert, Multiply, Store
 from .fuse import children, reachable
 
@@ -49,6 +51,8 @@ class Groups:
         self.by_extents: dict[tuple[int, ...], tuple[list[Group], list[int]]] = {}
         self.made_in: dict[Buffer, Group] = {}
         self.changing: dict[Buffer, int] = {}
+        #: the nests that make an element that is costly
+        self.makers: dict[Element, list[Group]] = {}
 
     def add(self, group: Group) -> Group:
         """Add a nest that others do not join."""
@@ -78,18 +82,51 @@ class Groups:
         chain: bool | None = None,
         early: bool = False,
     ) -> Group:
-        """The nest for a new root: one that is there, if all it reads is there when it runs; the latest, or `early`."""
-        loads = [e for e in reachable(made) if isinstance(e, Load) and e.buffer in self.made_in]
-        joinable = self._joinable(extents, folded, loads, chain, early)
-        if joinable is not None:
-            if folded is not None:
-                joinable.folded = folded
-            return joinable
+        """The nest for a new root: one that is there, if all it reads is there when it runs.
+
+        That which makes most of what is costly in it anyway; else the latest, or `early`.
+        """
+        every = reachable(made)
+        loads = [e for e in every if isinstance(e, Load) and e.buffer in self.made_in]
+        costly = [e for e in every if isinstance(e, Apply) and COSTS.get(e.spelling, 1) > LIGHT]
+        group = self._sharing(costly, extents, folded, loads, chain)
+        group = group or self._joinable(extents, folded, loads, chain, early)
+        if group is None:
+            group = self._opened(extents, folded, loads)
+        elif folded is not None:
+            group.folded = folded
+        for e in costly:
+            makers = self.makers.setdefault(e, [])
+            if group not in makers:
+                makers.append(group)
+        return group
+
+    def _opened(self, extents: tuple[int, ...], folded: tuple[int, ...] | None, loads: list[Load]) -> Group:
+        """A nest of its own, which others may join."""
         group = self.add(Group(extents, folded, max((self.after(e.buffer) for e in loads), default=0)))
         there, deepest = self.by_extents.setdefault(extents, ([], []))
         there.append(group)
         deepest.append(max(group.depth, deepest[-1] if deepest else 0))
         return group
+
+    def _sharing(
+        self,
+        costly: list[Apply],
+        extents: tuple[int, ...],
+        folded: tuple[int, ...] | None,
+        loads: list[Load],
+        chain: bool | None,
+    ) -> Group | None:
+        """The nest that makes most of what is costly already, the latest of several; None if none makes any of it."""
+        shared: Counter[Group] = Counter()
+        for e in costly:
+            for group in self.makers.get(e, ()):
+                if group.extents == extents:
+                    shared[group] += COSTS[e.spelling]
+        for group in sorted(shared, key=lambda g: (shared[g], g.depth), reverse=True):
+            if _fits(group, folded, chain) and all(self._ready(e, group) for e in loads):
+                return group
+        return None
 
     def _joinable(
         self,
@@ -104,9 +141,7 @@ class Groups:
         start = bisect_left(deepest, least)  # those before run too early
         for k in range(start, len(there)) if early else range(len(there) - 1, start - 1, -1):
             group = there[k]
-            fits = folded is None or group.folded in (None, folded)
-            fits = fits and (chain is None or group.chain in (None, chain))
-            if fits and all(self._ready(e, group) for e in loads):
+            if _fits(group, folded, chain) and all(self._ready(e, group) for e in loads):
                 return group
         return None
 
@@ -118,6 +153,11 @@ class Groups:
         if load.gathered:
             return False
         return (load.buffer, load.offset) in group.places
+
+
+def _fits(group: Group, folded: tuple[int, ...] | None, chain: bool | None) -> bool:
+    """Whether what a root folds, and in which order, is what a nest folds."""
+    return (folded is None or group.folded in (None, folded)) and (chain is None or group.chain in (None, chain))
 
 
 def read_outside(groups: list[Group]) -> set[Buffer]:

@@ -21,7 +21,7 @@ from ...ops.control import scan
 from ...ops.elementwise import mul
 from ...ops.memory import read, update
 from ...ops.reduce import spread
-from ...ops.source import const, iota, number
+from ...ops.source import basis, const, iota, number
 from ...ops.tape import pop, push
 from ..narrow import narrow
 from .lanes import Follow, Refused
@@ -214,7 +214,7 @@ class Emit:
         axis = f.axis.get(op.results[0]) if op.results else None
         if op.prim is pop:
             attrs["types"] = tuple([self._type(f, v) for v in op.results[1:]])
-        elif axis is not None and op.prim in (const, iota):
+        elif axis is not None and op.prim in (const, iota, basis):
             attrs["type"] = self._type(f, op.results[0])
         elif axis is not None and op.prim is spread:
             attrs["shape"] = self._type(f, op.results[0]).shape

@@ -15,11 +15,11 @@ from ...ir.primitive import Effect
 from ...ops import shape as S
 from ...ops.control import Carrying, cond, loop, scan
 from ...ops.reduce import spread
-from ...ops.source import const, dimension, iota, number
+from ...ops.source import basis, const, dimension, iota, number
 from ...ops.tape import pop, push
 from ..cleanup import holding, inside
 
-VIEWS = {const, dimension, iota, spread, S.reshape, S.transpose, S.slice_}
+VIEWS = {basis, const, dimension, iota, spread, S.reshape, S.transpose, S.slice_}
 """Primitives whose results are not worth keeping in memory."""
 
 

@@ -16,7 +16,7 @@ from ...ops.control import scan
 from ...ops.elementwise import Elementwise, add, cast, ne, or_, select
 from ...ops.memory import DROPPED, bump, read, update
 from ...ops.reduce import Fold, spread, sum_
-from ...ops.source import const, iota
+from ...ops.source import basis, const, iota
 from ...ops.tape import new_tape, pop, push
 
 
@@ -71,7 +71,7 @@ class Follow:
 
     def _sources(self, op: Op, axis: int) -> list[tuple[Value, int]]:
         """What must have lanes so that the one result of an operation has."""
-        if op.prim is const or op.prim is new_tape or (op.prim is iota and op.attrs["axis"] != axis):
+        if op.prim is const or op.prim is new_tape or (op.prim in (iota, basis) and op.attrs["axis"] != axis):
             return []
         if op.prim is spread and axis not in op.attrs["axes"] and not self._depends(op.args[0]):
             return []
