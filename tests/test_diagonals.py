@@ -204,3 +204,5 @@ def test_by_columns_in_containers_and_for_hessians():
     np.testing.assert_array_equal(second.values(U), second(U).data)
     with pytest.raises(ValueError, match=r"jacobian: sparse is True, 'csr' or 'csc', got 'coo'"):
         jacobian(f, sparse="coo")
+    with pytest.raises(TypeError, match="sparse is True, 'csr' or 'csc', got a csc_array; where entries may be is"):
+        jacobian(f, sparse=second(U))

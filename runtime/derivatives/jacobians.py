@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..compiled.chosen import Argnums
 from ..compiled.tracebacks import boundary
 from .blocks import Hessian, Holomorphic, Jacfwd, Jacobian, Jacrev, Wirtinger
@@ -87,8 +89,8 @@ def jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]])
     """
+    order = _by_columns("jacobian", sparse)
     if sparse or pattern is not None:
-        order = _by_columns("jacobian", sparse)
         return Sparse("jacobian", function, argnums, has_aux, pattern, static_argnums, static_argnames, order)
     made = Holomorphic if holomorphic else Jacobian
     return made(function, argnums, has_aux, static_argnums, static_argnames)
@@ -96,8 +98,11 @@ def jacobian(
 
 def _by_columns(title: str, sparse: bool | str) -> bool:
     """Whether a sparse matrix is to be kept column by column; ValueError for orders that there are none of."""
-    if sparse not in (True, False, "csr", "csc"):
+    if isinstance(sparse, str) and sparse not in ("csr", "csc"):
         raise ValueError(f"{title}: sparse is True, 'csr' or 'csc', got {sparse!r:.40}")
+    if not isinstance(sparse, bool | np.bool_ | str):
+        what = f"{title}: sparse is True, 'csr' or 'csc', got a {type(sparse).__name__}"
+        raise TypeError(f"{what}; where entries may be is passed as pattern")
     return sparse == "csc"
 
 
@@ -143,8 +148,8 @@ def hessian(
     array([[4., 2.],
            [2., 0.]])
     """
+    order = _by_columns("hessian", sparse)
     if sparse or pattern is not None:
-        order = _by_columns("hessian", sparse)
         return Sparse("hessian", function, argnums, has_aux, pattern, static_argnums, static_argnames, order)
     return Hessian(function, argnums, has_aux, static_argnums, static_argnames)
 
