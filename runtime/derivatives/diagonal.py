@@ -28,7 +28,7 @@ from ...compiler.passes.sparsity import Diagonal, Irregular, diagonals
 from ..transforms import grad
 from .compressed import Other, taken
 from .derived import Derived, Site
-from .grouping import Order
+from .grouping import EntryOrder
 
 Shape = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """What a diagonal is without its entries."""
@@ -40,7 +40,7 @@ WASTE = 2
 """How many times as much as the least products by groups the diagonals may take."""
 
 
-class Rows(NamedTuple):
+class AlikeRows(NamedTuple):
     """Rows that have entries of the same diagonals, one after the other.
 
     diagonals, at  for each entry of a row, which diagonal has it, and where the first row's is
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
         return slice(first, first + entries) if first or entries % width else None
 
 
-class Layout(NamedTuple):
+class Stacking(NamedTuple):
     """How the entries of a matrix are made from diagonals.
 
     shapes  what the diagonals are, for each leaf of the result
@@ -70,22 +70,22 @@ class Layout(NamedTuple):
     """
 
     shapes: list[list[Shape]]
-    rows: Rows | None
+    rows: AlikeRows | None
     at: np.ndarray
 
 
 class DiagonalEntries(Derived):
-    """The entries of a Jacobian or Hessian; after the arguments comes `Layout.at`."""
+    """The entries of a Jacobian or Hessian; after the arguments comes `Stacking.at`."""
 
     title, trailing = "jacobian", 1
 
     def __init__(self, second: bool, function: Any, *more: Any) -> None:
-        self.second, self.layout = second, Layout([], None, np.zeros(0, np.int32))
+        self.second, self.layout = second, Stacking([], None, np.zeros(0, np.int32))
         self._probed: list[tuple[int, tuple[int, ...], Diagonal]] | None = None
         self._least = 1
         super().__init__(function, *more)
 
-    def planned(self, args: tuple[Any, ...], kwargs: dict[str, Any], pattern: Any, order: Order) -> Layout:
+    def planned(self, args: tuple[Any, ...], kwargs: dict[str, Any], pattern: Any, order: EntryOrder) -> Stacking:
         """The layout for a call whose matrix has this pattern; Irregular if there is none that is worth it."""
         self._least = min(int(np.bincount(pattern.indices).max(initial=1)), int(np.diff(pattern.indptr).max(initial=1)))
         self._probed = []
@@ -172,7 +172,7 @@ def _places(pattern: Any, found: Sequence[tuple[int, tuple[int, ...], Diagonal]]
     return which, at
 
 
-def _alike(starts: np.ndarray, which: np.ndarray, at: np.ndarray) -> Rows | None:
+def _alike(starts: np.ndarray, which: np.ndarray, at: np.ndarray) -> AlikeRows | None:
     """The longest stretch of rows that are alike, if it is nearly all of them; they begin at `starts`."""
     count, entry = np.diff(starts), np.arange(len(at))
     full = count > 0
@@ -196,7 +196,7 @@ def _alike(starts: np.ndarray, which: np.ndarray, at: np.ndarray) -> Rows | None
         return tuple(zip(which[low:high].tolist(), at[low:high].tolist(), strict=True))
 
     diagonals, first_at = zip(*entries(begin, begin + width), strict=True)
-    return Rows(diagonals, first_at, rows, entries(0, begin), entries(end, len(at)))
+    return AlikeRows(diagonals, first_at, rows, entries(0, begin), entries(end, len(at)))
 
 
 def _vector(b: Builder, d: Diagonal, dtype: str) -> Value:
@@ -208,7 +208,7 @@ def _vector(b: Builder, d: Diagonal, dtype: str) -> Value:
     return made if made.type.dtype == dtype else cast(b, made, dtype=dtype)
 
 
-def _stacked(b: Builder, vectors: Sequence[Value], rows: Rows) -> Value:
+def _stacked(b: Builder, vectors: Sequence[Value], rows: AlikeRows) -> Value:
     """The matrix of rows that are alike, with what lies before and after them, as a vector."""
     width, type = len(rows.diagonals), vectors[0].type
     nothing = number(b, 0, type.with_shape((1,)))
@@ -233,4 +233,4 @@ def _stacked(b: Builder, vectors: Sequence[Value], rows: Rows) -> Value:
     return S.reshape(b, matrix, shape=(matrix.type.static_size(),))
 
 
-__all__ = ["DiagonalEntries", "Layout"]
+__all__ = ["DiagonalEntries", "Stacking"]

@@ -31,7 +31,7 @@ class Products(NamedTuple):
         return (*narrow, *[np.arange(count, dtype=np.int32) for count in self.counts])
 
 
-class Order(NamedTuple):
+class EntryOrder(NamedTuple):
     """In which order the entries of a matrix are kept: row by row, or column by column.
 
     places  for each entry its number row by row
@@ -44,13 +44,13 @@ class Order(NamedTuple):
     minor: np.ndarray
 
     @staticmethod
-    def of(pattern: Any, by_columns: bool) -> Order:
+    def of(pattern: Any, by_columns: bool) -> EntryOrder:
         if not by_columns:
-            return Order(slice(None), pattern.indptr, pattern.indices)
+            return EntryOrder(slice(None), pattern.indptr, pattern.indices)
         rows, columns = entries(pattern)
         places = np.lexsort((rows, columns))
         starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=pattern.shape[1]))])
-        return Order(places, starts, rows[places])
+        return EntryOrder(places, starts, rows[places])
 
 
 def by_columns(pattern: Any, groups: Groups) -> Products:
@@ -141,4 +141,4 @@ def fewest(pattern: Any) -> Products:
     return min(found, key=lambda each: sum(each.counts))
 
 
-__all__ = ["Order", "Products", "entries", "fewest", "symmetric"]
+__all__ = ["EntryOrder", "Products", "entries", "fewest", "symmetric"]

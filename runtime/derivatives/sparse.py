@@ -31,7 +31,7 @@ from ..compiled.sparsity import Found, Pattern, known_integers, pattern_of
 from ..transforms import grad
 from .compressed import CompressedHessian, CompressedJacobian, Other
 from .diagonal import DiagonalEntries
-from .grouping import Order, Products, entries, fewest, symmetric
+from .grouping import EntryOrder, Products, entries, fewest, symmetric
 from .leaves import without_numbers
 from .linear import Linear
 from .products import Hvp
@@ -192,7 +192,7 @@ class Sparse(ByName):
     ) -> Plan:
         more = (self._has_aux, self._second, self._pattern)
         found = pattern_of(self._owner, self._argnums, signature, leaves, *more)
-        order = Order.of(found.matrix, self._by_columns)
+        order = EntryOrder.of(found.matrix, self._by_columns)
         run, arrays, window = self._kernel(args, kwargs, found, order)
         matrix = self._matrix(np.zeros(found.matrix.nnz), order.minor, order.starts, found.matrix.shape)
         quick = fixed and found.steady and not self._has_aux
@@ -207,7 +207,7 @@ class Sparse(ByName):
         return kind((values, minor.astype(dtype), starts.astype(dtype)), shape)
 
     def _kernel(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found, order: Order
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Found, order: EntryOrder
     ) -> tuple[Any, tuple[np.ndarray, ...], slice | None]:
         """What makes the entries, what it is given after the arguments, and which of its elements they are."""
         more = (self._function, self._argnums, self._has_aux, *self._statics)
@@ -241,7 +241,7 @@ class Sparse(ByName):
         made.sort_indices()
         return made.astype(bool)
 
-    def _blocks(self, found: Found, order: Order) -> Callable[[Any], Any] | None:
+    def _blocks(self, found: Found, order: EntryOrder) -> Callable[[Any], Any] | None:
         """What makes blocks of the entries, one for each leaf of the result and each leaf of the argument."""
         given = [like(node, itertools.count()) for node in found.given]
         single = not isinstance(self._argnums, tuple)

@@ -48,7 +48,7 @@ class Diagonal(NamedTuple):
         return rows, columns
 
 
-class Known:
+class Diagonals:
     """The diagonals of the values of a graph that is emitted into `b`, and the constants among them."""
 
     def __init__(self, b: Builder) -> None:
@@ -111,4 +111,4 @@ def extents(value: Value) -> tuple[int, ...]:
     return value.type.static_shape()
 
 
-__all__ = ["Diagonal", "Irregular", "Known", "extents"]
+__all__ = ["Diagonal", "Diagonals", "Irregular", "extents"]

@@ -21,7 +21,7 @@ from ...ir.graph import Builder, Graph, Op, Value, replay
 from ...ops import elementwise as E
 from ...ops.control import call
 from ...ops.source import const, number
-from .diagonal import Diagonal, Irregular, Known
+from .diagonal import Diagonal, Diagonals, Irregular
 from .moves import MOVES
 
 
@@ -44,7 +44,7 @@ def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
 
 
-class _Walk(Known):
+class _Walk(Diagonals):
     """The diagonals of values, from operation to operation."""
 
     def __init__(self, b: Builder) -> None:

@@ -17,22 +17,22 @@ from ...ops import memory
 from ...ops import shape as S
 from ...ops.reduce import spread, sum_
 from ...ops.source import number
-from .diagonal import Diagonal, Irregular, Known, extents
+from .diagonal import Diagonal, Diagonals, Irregular, extents
 
 TERMS = 16
 """Elements that a sum adds which come from different columns."""
 
-Rule = Callable[[Known, Op], Iterable[Diagonal]]
+Rule = Callable[[Diagonals, Op], Iterable[Diagonal]]
 
 
-def moved(on: Known, prim: Primitive, value: Value, **attrs: Any) -> Value:
+def moved(on: Diagonals, prim: Primitive, value: Value, **attrs: Any) -> Value:
     """Emit what moves the elements of a value, and note how its diagonals go."""
     made = prim(on.b, value, **attrs)
     on.known[made] = on.merged(made, MOVES[prim](on, on.b.body[-1]))
     return made
 
 
-def _slice(on: Known, op: Op) -> Iterable[Diagonal]:
+def _slice(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     start, step, shape = (op.attrs[key] for key in ("start", "step", "shape"))
     for d in on.known[op.args[0]]:
         low, first, extents = [], [], []
@@ -51,7 +51,7 @@ def _slice(on: Known, op: Op) -> Iterable[Diagonal]:
         yield Diagonal(d.start + _dot(d.steps, start), steps, tuple(low), made, tuple(extents), d.masked)
 
 
-def _pad(on: Known, op: Op) -> Iterable[Diagonal]:
+def _pad(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     start, step = op.attrs["start"], op.attrs["step"]
     for d in on.known[op.args[0]]:
         if any(n > 1 and (k < 1 or s % k) for s, k, n in zip(d.steps, step, d.shape, strict=True)):
@@ -67,7 +67,7 @@ def _pad(on: Known, op: Op) -> Iterable[Diagonal]:
         yield Diagonal(first, steps, low, made, shape, d.masked)
 
 
-def _concatenate(on: Known, op: Op) -> Iterable[Diagonal]:
+def _concatenate(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     axis, at = op.attrs["axis"], 0
     for arg in op.args:
         for d in on.known.get(arg, []):
@@ -76,7 +76,7 @@ def _concatenate(on: Known, op: Op) -> Iterable[Diagonal]:
         at += extents(arg)[axis]
 
 
-def _transpose(on: Known, op: Op) -> Iterable[Diagonal]:
+def _transpose(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     axes = op.attrs["axes"]
 
     def turned(given: Sequence[int]) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ def _transpose(on: Known, op: Op) -> Iterable[Diagonal]:
         yield Diagonal(d.start, turned(d.steps), turned(d.low), made, turned(d.shape), d.masked)
 
 
-def _reshape(on: Known, op: Op) -> Iterable[Diagonal]:
+def _reshape(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     old, new = extents(op.args[0]), tuple(op.attrs["shape"])
     for d in on.known[op.args[0]]:
         d = on.whole(op.args[0], d)
@@ -117,7 +117,7 @@ def _reshaped(old: Sequence[int], steps: Sequence[int], new: Sequence[int]) -> t
     return tuple(made)
 
 
-def _spread(on: Known, op: Op) -> Iterable[Diagonal]:
+def _spread(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     shape, axes = op.attrs["shape"], op.attrs["axes"]
     for d in on.known[op.args[0]]:
         steps, low, extents = [0] * len(shape), [0] * len(shape), list(shape)
@@ -127,7 +127,7 @@ def _spread(on: Known, op: Op) -> Iterable[Diagonal]:
         yield Diagonal(d.start, tuple(steps), tuple(low), made, tuple(extents), d.masked)
 
 
-def _sum(on: Known, op: Op) -> Iterable[Diagonal]:
+def _sum(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     """Elements of one column are added up; of others, each becomes a diagonal of its own."""
     folded = op.attrs["axes"]
     for d in on.known[op.args[0]]:
@@ -148,14 +148,14 @@ def _sum(on: Known, op: Op) -> Iterable[Diagonal]:
             yield Diagonal(start, steps, low, S.reshape(on.b, one, shape=shape), shape, d.masked)
 
 
-def _read(on: Known, op: Op) -> Iterable[Diagonal]:
+def _read(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     """A part at a place that is known: a slice, and a reshape where axes are dropped."""
     start, shape, step = _place(on, op, op.args[1:])
     sliced = moved(on, S.slice_, op.args[0], start=start, step=step, shape=shape)
     return on.known[moved(on, S.reshape, sliced, shape=extents(op.results[0]))]
 
 
-def _place(on: Known, op: Op, starts: Sequence[Value]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _place(on: Diagonals, op: Op, starts: Sequence[Value]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Where a part begins, its extents, and its steps; Irregular where that is known only at run time."""
     whole, attrs = extents(op.args[0]), op.attrs
     begin, shape, steps = [0] * len(whole), list(whole), [1] * len(whole)
@@ -169,7 +169,7 @@ def _place(on: Known, op: Op, starts: Sequence[Value]) -> tuple[tuple[int, ...],
     return tuple(begin), tuple(shape), tuple(steps)
 
 
-def _write(on: Known, op: Op) -> Iterable[Diagonal]:
+def _write(on: Diagonals, op: Op) -> Iterable[Diagonal]:
     """What is put into a part at a place that is known, or added to it, and what was there."""
     whole, part, *starts = op.args
     start, shape, step = _place(on, op, starts)
