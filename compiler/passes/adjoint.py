@@ -17,6 +17,7 @@ from ..ops.source import number
 from .activity import Flow
 from .cleanup import dead, inside
 from .cut import TRANSPARENT
+from .pieces import pieces
 from .sweep import Pull, Sweep
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def _value_and_grad(graph: Graph, wrt: Sequence[int]) -> Graph:
 
 
 def prepared(graph: Graph) -> Graph:
-    """A graph with loops or branches, tidied: what does not change in a loop must not be saved in each round of it."""
+    """A graph that reads parts of what they were put together to; with loops or branches, tidied.
+
+    What is not read has no pullback, and what does not change in a loop must not be saved in each round of it.
+    """
+    graph = pieces(graph)
     if not any(op.prim is cond or isinstance(op.prim, Carrying) for op in graph.body):
         return graph
     return pipeline.tidied(graph)

@@ -20,6 +20,7 @@ from ..ops import shape as S
 from ..ops.reduce import max_, min_, spread, sum_
 from ..ops.source import const, number
 from .cleanup import inside
+from .pieces import of_part
 
 
 class Pattern:
@@ -242,7 +243,7 @@ MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
     S.transpose: (_same_type, _of_constant, _twice),
     S.reshape: (_same_type, _of_constant, _twice),
     spread: (_same_type, _of_constant, _twice),
-    S.slice_: (_same_type, _of_constant),
+    S.slice_: (_same_type, _of_constant, of_part),
     S.pad: (_same_type,),
     E.cast: (_same_type,),
     E.div: (_reciprocal,),
