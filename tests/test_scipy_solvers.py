@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.optimize
 
 from pullback import hessian, jacrev, jvp
@@ -213,3 +214,22 @@ def test_minima(name: str) -> None:
 def test_constraints_are_refused() -> None:
     with pytest.raises(TypeError, match="change of the variables"):
         grad(lambda a: opt.minimize(valley, np.ones(2), (a,), constraints={"type": "eq", "fun": np.sum}).x[0])(A)
+
+
+def test_a_banded_system_takes_memory_of_its_bands():
+    n = 50_000  # as a full matrix 20 GB
+    rng = np.random.default_rng(0)
+    ab = rng.normal(size=(4, n)) + np.array([[0], [0], [9], [0]])
+    b, w = rng.normal(size=n), rng.normal(size=n)
+
+    def along(ab, b):
+        return np.sum(w * scipy.linalg.solve_banded((1, 2), ab, b))
+
+    of_bands, of_right = grad(along, argnums=(0, 1))(ab, b)
+    h = 1e-6
+    for got, change in (
+        (of_right[777], lambda t: along(ab, b + t * (np.arange(n) == 777))),
+        (of_bands[1, 4321], lambda t: along(ab + t * np.outer(np.arange(4) == 1, np.arange(n) == 4321), b)),
+    ):
+        np.testing.assert_allclose(got, (change(h) - change(-h)) / (2 * h), rtol=1e-5)
+    assert of_bands[0, 0] == of_bands[0, 1] == of_bands[3, -1] == 0, "elements that lie outside of the matrix"

@@ -10,7 +10,7 @@ from ...compiler.frontend.patched.recoded import recode_later
 for _module, _registering in {
     "scipy.integrate": ("integrals", "paths"),
     "scipy.interpolate": ("splines",),
-    "scipy.linalg": ("matrices", "polar", "riccati"),
+    "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
     "scipy.optimize": ("minima", "roots"),
     "scipy.sparse.linalg": ("sparse_systems",),
 }.items():

@@ -1,8 +1,8 @@
-"""Matrix equations by scipy.linalg with traced matrices: Sylvester's and Lyapunov's, roots, signs, logarithms, bands.
+"""Matrix equations by scipy.linalg with traced matrices: Sylvester's and Lyapunov's, roots, signs, logarithms.
 
 SciPy solves on numbers. A complex matrix is a tuple of its two parts here, because rules of functions take real arrays.
 The cotangent of a solution solves Sylvester's equation of the adjoint matrices, which is a call of the same kind, so
-every order follows. Logarithms are made of roots, and banded systems are solved as full ones.
+every order follows. Logarithms are made of roots.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ...compiler.frontend.numpy.complex.complexes import ANY
 from ...compiler.frontend.numpy.matrices.linalg import as_float, holds
 from ...compiler.frontend.numpy.reductions import traced
 from ...compiler.frontend.numpy.scipy.scipy_factors import expm
-from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from ...compiler.frontend.promotion import result_dtype
 from ..control import while_loop
@@ -263,40 +262,9 @@ def stein(a: Any, q: Any) -> Any:
     return whole(sylvester(*alike(b, adjoint(b), -2 * (inverse @ q @ adjoint(inverse)))))
 
 
-# ---- banded systems
-
-
-def solve_banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
-    low, up = given("scipy.linalg.solve_banded", "l_and_u", l_and_u)
-    return narrowed(np.linalg.solve(_full(ab, low, up), matrix(b)), ab, b)
-
-
-def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    width = matrix(ab).shape[0] - 1
-    half = _full(ab, width, 0) if lower else _full(ab, 0, width)
-    full = half + adjoint(half) - np.diag(np.real(np.diagonal(half)))
-    return narrowed(np.linalg.solve(full, matrix(b)), ab, b)
-
-
-def _full(ab: Any, low: int, up: int) -> Any:
-    """The matrix whose element i, j is ab[up + i - j, j]."""
-    bands = matrix(ab)
-    if bands.shape[0] != low + up + 1:
-        raise ValueError("invalid values for the number of lower and upper diagonals: l+u+1 must equal ab.shape[0]")
-    i, j = np.indices((bands.shape[1],) * 2)
-    row = up + i - j
-    return np.where((row >= 0) & (row <= low + up), bands[np.clip(row, 0, low + up), j], 0.0)
-
-
 _MEANINGS = (
     sqrtm, logm, signm, fractional_matrix_power, solve_sylvester, solve_continuous_lyapunov, solve_discrete_lyapunov,
-    solve_banded, solveh_banded,
-)  # fmt: skip
+)
 recode("scipy.linalg", {each.__name__: each for each in _MEANINGS})
 ANY.update(_MEANINGS)
 
