@@ -8,6 +8,7 @@ import pytest
 
 from pullback import grad, jit
 from pullback.compiler.backend import cache, code, tiers
+from pullback.compiler.settings import settings
 from pullback.runtime.compiled.function import AWAITED
 
 CALLS = AWAITED + 2
@@ -92,3 +93,19 @@ def test_entries_of_sizes_are_found_again_when_the_better_code_is(folder, made):
     made.clear()
     assert [x.tobytes() for x in run()] == [x.tobytes() for x in again_made]
     assert made == [] and sorted(folder.glob("*/*")) == kept
+
+
+def test_the_better_code_is_that_of_level_2(folder, made):
+    x = np.linspace(0, 1, 1000)
+    slope: Any = grad(waves)
+    for _ in range(slope(x).size and slope._latest.kernel.code.calls):
+        slope(x)
+    assert tiers.settle()
+    kept = sorted(folder.glob("*/*"))
+    made.clear()
+    with settings.override(level=tiers.BETTER):
+        fixed: Any = grad(waves)
+        assert fixed(x).tobytes() == slope(x).tobytes()
+    assert fixed._latest.kernel.code.cached == [f"level {tiers.BETTER}"]
+    assert len(made) <= 1 and all("define i64 @kernel.waves_grad(" not in text for text in made)  # an entry at most
+    assert set(kept) <= set(folder.glob("*/*"))

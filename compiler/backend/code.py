@@ -45,6 +45,7 @@ class Beside(NamedTuple):
 
 
 _BETTER = "better"
+"""What the code of level `tiers.BETTER` is called on disk, whether a thread made it or a setting asked for it."""
 
 
 class Code:
@@ -67,7 +68,7 @@ class Code:
         parts = None if key is None else key()
         self._key = None if parts is None else cache.key_of(*parts)
         self._kept = self._key is not None
-        self._first = f"first, of {settings.level}"
+        self._first = _BETTER if settings.level == tiers.BETTER else f"first, of {settings.level}"
         self.cached: list[str] = []
         self.problem = self._next = ""
         self._stored: cache.Stored | None = None
