@@ -45,6 +45,7 @@ class Beside(NamedTuple):
 
 
 _BETTER = "better"
+"""What the code of level `tiers.BETTER` is called on disk, whether a thread made it or a setting asked for it."""
 
 
 class Code:
@@ -67,7 +68,7 @@ class Code:
         parts = None if key is None else key()
         self._key = None if parts is None else cache.key_of(*parts)
         self._kept = self._key is not None
-        self._first = f"first, of {settings.level}"
+        self._first = _BETTER if settings.level == tiers.BETTER else f"first, of {settings.level}"
         self.cached: list[str] = []
         self.problem = self._next = ""
         self._stored: cache.Stored | None = None
@@ -147,16 +148,26 @@ class Code:
         return linked
 
     def _from_disk(self, more: str) -> bytes | None:
-        """The object on disk, if it was made with the same text beside it."""
-        if self._stored is None or self._stored.facts["beside"] != _hash(more):
+        """The object on disk that was made with the same text beside it, if there is one."""
+        found, beside = self._stored, _hash(more)
+        if found is not None and found.facts["beside"] != beside:  # another entry's
+            with self._timed("cache"):
+                found = self._read(self._apart(beside))
+        if found is None or found.facts["beside"] != beside:
             return None
         self.cached.append(f"level {self.level}")
-        return self._stored.objects
+        return found.objects
+
+    def _apart(self, beside: str) -> str:
+        """Where the first code is kept with other text beside it than what came first: each entry has its own."""
+        return f"{self._first} beside {beside}"
 
     def _write(self, which: str, objects: bytes, more: str) -> None:
         if self._kept:
-            plan = (tiers.BETTER, 0) if which == _BETTER else (self.level, self.calls)
-            facts = {**self.facts._asdict(), "plan": plan, "beside": _hash(more)}
+            plan, beside = (tiers.BETTER, 0) if which == _BETTER else (self.level, self.calls), _hash(more)
+            facts = {**self.facts._asdict(), "plan": plan, "beside": beside}
+            if which == self._first and self._stored is not None:
+                which = self._apart(beside)
             with self._timed("cache"):
                 cache.write(self._place(which), objects, facts)
 

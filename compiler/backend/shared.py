@@ -160,11 +160,15 @@ class Sized(Kernel):
 
 
 class Telling:
-    """The code of a pattern as a kernel without numbers to tell: it has them from an array that outlives it."""
+    """The code of a pattern as a kernel without numbers to tell: it has them from an array that outlives it.
+
+    Text knows the array by a name: with its address it would be another one in each process, and never found on disk.
+    """
 
     def __init__(self, code: Code, numbers: np.ndarray) -> None:
         self._code, self._numbers = code, numbers
         self.name, self.count = code.name, code.count - 1
+        self._told = f"{code.name}.told"
         self.facts, self.times = code.facts, code.times
         self._linked: Linked | None = None
 
@@ -185,21 +189,26 @@ class Telling:
         return self._code.tiered
 
     def load(self, beside: Beside | None = None) -> Linked:
-        """As `Code.load`; the text has an address, which is another one in the next process."""
-        return self._code.load(beside and beside._replace(next=""))
+        """As `Code.load`."""
+        if beside is None:
+            return self._code.load()
+        known = f"@{self._told} = external global i64\n"
+        symbols = {**beside.symbols, self._told: self._numbers.ctypes.data}
+        text, following = known + beside.text, beside.next and known + beside.next
+        return self._code.load(Beside(text, symbols, beside.exports, following))
 
     def call_text(self, given: str, tiered: bool | None = None) -> str:
         """As `Code.call_text`."""
-        return self._code.call_text(f"ptr inttoptr (i64 {self._numbers.ctypes.data} to ptr), {given}", tiered)
+        return self._code.call_text(f"ptr @{self._told}, {given}", tiered)
 
     def address(self) -> int:
         """Where it is entered."""
         if self._linked is None:
             given = ", ".join(f"ptr %a{k}" for k in range(self.count))
-            name = f"{self.name}.told{self._numbers.ctypes.data}"
+            name = f"{self.name}.telling"
             text = f"define i64 @{name}({given}) nounwind {{\n{self.call_text(given)}\n  ret i64 %status\n}}\n"
-            self._linked, self._entered = self._code.load(Beside(text, {}, (name,))), name
-        return self._linked.address(self._entered)
+            self._linked = self.load(Beside(text, {}, (name,)))
+        return self._linked.address(f"{self.name}.telling")
 
 
 __all__ = ["Shared", "Sized"]

@@ -22,6 +22,7 @@ from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
 from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REAL, REFUSED, SPECIAL, WHOLE
 from .library import codegen_module, sympy_module
+from .polylogarithms import HIGHEST, polylogarithm
 from .vectorized import vectorized_sum
 
 CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
@@ -267,15 +268,21 @@ def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan
 
 
 def _polylog(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    """The dilogarithm is Spence's function of 1 - z; of whole orders below 2 SymPy has closed forms."""
+    """The dilogarithm is Spence's function of 1 - z; of whole orders below 2 SymPy has closed forms; above are sums."""
     order, z = e.args
     if order == 2:
         load_scipy("spence", reader.complex)
         return Plan(("dilogarithm",), (z,), lambda m, z: m.spence(1.0 - z))
+    fix = "modules={'polylog': function} gives one for others"
+    if order.is_Integer and order > 2:
+        if reader.complex:
+            raise UnknownFunction(f"{e}: of orders above 2 polylogarithms of real numbers are computed; {fix}")
+        if order > HIGHEST:
+            raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
+        return Plan(("polylogarithm", int(order)), (z,), polylogarithm(int(order)))
     made = sympy_module().expand_func(e)
     if made.has(type(e)):
-        fix = "modules={'polylog': function} gives one for others"
-        raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to 2 are computed; {fix}")
+        raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
     return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
