@@ -47,6 +47,12 @@ REGISTER = 4
 COSTS = {strong_mul: 6, S.pad: 1}
 """What costs other than its primitive says: comparisons in a guarded product, and a choice that its reader makes."""
 
+LINEAR: dict[Primitive, set[tuple[int, ...]]] = {
+    E.neg: {(0,)}, E.add: {(0, 1)}, E.sub: {(0, 1)}, E.div: {(0,)}, E.select: {(1,), (2,), (1, 2)},
+    E.mul: {(0,), (1,)}, strong_mul: {(0,), (1,)},
+}  # fmt: skip
+"""In which operands together an operation is linear."""
+
 
 def preaccumulate(graph: Graph) -> Graph:
     """The graph with coefficients in place of what is linear in the lanes of a basis, where that is less work."""
@@ -151,9 +157,7 @@ class _Rewriting:
         if lanes is None:
             return None
         of = tuple([k for k, a in enumerate(op.args) if a in self.seeded])
-        fits = {E.neg: {(0,)}, E.add: {(0, 1)}, E.sub: {(0, 1)}, E.div: {(0,)}, E.select: {(1,), (2,), (1, 2)}}
-        fits[E.mul] = fits[strong_mul] = {(0,), (1,)}
-        if of not in fits.get(op.prim, ()):
+        if of not in LINEAR.get(op.prim, ()):
             return None
         others = [a for k, a in enumerate(op.args) if k not in of]
         if op.prim is E.select and len(of) == 1 and not self._is_zero(others.pop()):
