@@ -34,6 +34,12 @@ def test_jit_is_the_compilers_and_has_torchscripts_names() -> None:
     def plain(x: int) -> int:
         return x
 
+    class Doubled(jit.ScriptModule):
+        @jit.script_method
+        def forward(self, x: int) -> int:
+            return 2 * x
+
+    assert Doubled()(3) == 6
     assert plain(2) == 2 and jit.annotate(int, 3) == 3
     assert jit.isinstance([1, 2], list[int]) and not jit.isinstance([1, "a"], list[int])
     assert jit.wait(jit.fork(max, 1, 2)) == 2

@@ -9,7 +9,7 @@ the modules registered for it, one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..tensor.reverse.modes import no_grad
@@ -61,8 +61,8 @@ class ParametrizationList(ModuleList):
         new = original
         with no_grad():
             for module in reversed(list(modules)):
-                if hasattr(module, "right_inverse"):
-                    new = module.right_inverse(new)
+                with suppress(NotImplementedError):  # where there is no inverse, the tensor is what it was
+                    new = module.right_inverse(new) if hasattr(module, "right_inverse") else new
         if not isinstance(new, Core | Sequence):
             raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got"
                              f" {type(new).__name__}")

@@ -52,6 +52,11 @@ def export(fn: T) -> T:
     return fn
 
 
+def script_method(fn: T) -> T:
+    """The method of a ScriptModule itself, which runs as plain Python: TorchScript has no effect here."""
+    return fn
+
+
 def interface(obj: T) -> T:
     """The class itself: this mark for TorchScript's compiler has no effect here."""
     return obj
@@ -188,8 +193,8 @@ NAMES = {
     "is_tracing": is_tracing, "isinstance": isinstance_of, "load": load,
     "onednn_fusion_enabled": onednn_fusion_enabled, "optimize_for_inference": optimize_for_inference,
     "optimized_execution": optimized_execution, "save": save, "script": script, "script_if_tracing": script_if_tracing,
-    "set_fusion_strategy": set_fusion_strategy, "strict_fusion": strict_fusion, "trace": trace,
-    "trace_module": trace_module, "unused": unused, "wait": wait,
+    "script_method": script_method, "set_fusion_strategy": set_fusion_strategy, "strict_fusion": strict_fusion,
+    "trace": trace, "trace_module": trace_module, "unused": unused, "wait": wait,
 }  # fmt: skip
 """What `jit` has as attributes."""
 

@@ -157,8 +157,8 @@ PARTS = {
     "_mps": "runtime.devices.accelerators",
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.convolution_gradients runtime.nn.fusion runtime.nn.older_norms"
-    " runtime.nn.pruning runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors runtime.programs.kernels"
-    " runtime.programs.refused runtime.tensor.transforms.stateless",
+    " runtime.nn.orthogonal runtime.nn.pruning runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors"
+    " runtime.programs.kernels runtime.programs.refused runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",
@@ -166,7 +166,8 @@ PARTS = {
     "_quasirandom": "runtime.programs.quasirandom",
     "_random": "runtime.tensor.ops.random.generators",
     "_scipy": "runtime.interop.scipy_solvers",
-    "_sparse": "runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors runtime.programs.refused",
+    "_sparse": "runtime.sparse.classes runtime.sparse.functions runtime.sparse.operations runtime.sparse.tensors"
+    " runtime.programs.refused",
     "_serialization": "runtime.programs.refused runtime.utils.files runtime.utils.safe_globals",
     "_signal": "runtime.tensor.ops.windows.tapers",
     "_special": "runtime.tensor.face.special_functions",

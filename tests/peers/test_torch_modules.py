@@ -316,3 +316,39 @@ def test_a_linear_layer_within_the_cross_entropy(sizes: tuple[int, ...]) -> None
         found.append([*(m.item() for m in made), *x.grad.flatten().tolist(), *loss.linear.bias.grad.tolist()])
         assert list(loss.state_dict()) == ["weight", "linear.weight", "linear.bias"]
     assert found[1] == pytest.approx(found[0], rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("kind", [None, "matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 4)])
+def test_orthogonal_weights(shape: tuple[int, int], kind: str | None, trivial: bool) -> None:
+    def made(t: Any) -> list[Any]:
+        t.manual_seed(2)
+        m = t.nn.Linear(shape[1], shape[0], dtype=t.float64)
+        t.nn.utils.parametrizations.orthogonal(m, "weight", kind, use_trivialization=trivial)
+        optimizer, x = t.optim.SGD(m.parameters(), lr=0.02), t.randn(4, shape[1], dtype=t.float64)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (m(x) ** 3).sum().backward()
+            optimizer.step()
+        held = m.parametrizations.weight.original
+        (g,) = t.autograd.grad((m.weight**3).sum(), held, create_graph=True)
+        (h,) = t.autograd.grad((g * g).sum(), held)
+        w = m.weight.detach()
+        if trivial or kind == "householder" or (kind is None and shape[0] != shape[1]):
+            n = max(shape)
+            m.weight = t.linalg.qr(t.randn(n, n, dtype=t.float64))[0][: shape[0], : shape[1]]
+        return [w, held.grad, g.detach(), h, m.weight.detach(), *m.state_dict().values()]
+
+    for mine, yours in zip(made(pullback), made(torch), strict=True):
+        np.testing.assert_allclose(mine.numpy(), yours.numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("args", [("w",), ("bias",), ("weight", "x")])
+def test_what_orthogonal_refuses(args: tuple[str, ...]) -> None:
+    said = []
+    for t in (pullback, torch):
+        with pytest.raises(ValueError) as caught:
+            t.nn.utils.parametrizations.orthogonal(t.nn.Linear(2, 2), *args)
+        said.append(str(caught.value))
+    assert said[0] == said[1]

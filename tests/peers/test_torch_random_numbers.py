@@ -339,6 +339,20 @@ def test_other_functions_that_draw() -> None:
     assert same_state()
 
 
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_dropout_between_recurrent_layers(kind: str) -> None:
+    def made(t: Any) -> list[Any]:
+        x, pack = t.linspace(-1, 1, 60).reshape(4, 5, 3), t.nn.utils.rnn.pack_padded_sequence
+        t.manual_seed(3)
+        m = getattr(t.nn, kind)(3, 4, 3, dropout=0.4, bidirectional=True, batch_first=True)
+        packed = pack(x, t.tensor([2, 5, 1, 4]), batch_first=True, enforce_sorted=False)
+        return [m(x)[0].detach(), m(packed)[0].data.detach(), m.eval()(packed)[0].data.detach()]
+
+    for mine, yours in zip(made(pullback), made(torch), strict=True):
+        np.testing.assert_allclose(mine.numpy(), yours.numpy(), rtol=1e-5, atol=1e-6)
+    assert same_state()
+
+
 # ---- a program
 
 

@@ -112,3 +112,32 @@ def test_as_in_torch(name: str) -> None:
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=2e-6)
+
+
+def older(t: Any) -> list[Any]:
+    at, v = t.tensor(AT), t.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    of = t.sparse
+    made = [
+        of.FloatTensor(at, v, t.Size([3, 3])), of.FloatTensor(at, v), of.DoubleTensor(at, v.double(), (4, 3)),
+        of.LongTensor(at, v.detach().long(), (3, 3)), of.FloatTensor(3, 2), of.FloatTensor(),
+        of.FloatTensor(t.Size([2, 2])),
+    ]  # fmt: skip
+    t.spmm(made[0], t.eye(3)).square().sum().backward()
+    told = [isinstance(m, k) for m in (*made, v, by_rows(t)) for k in (of.FloatTensor, of.DoubleTensor, of.LongTensor)]
+    return [*(m.to_dense() for m in made), v.grad, t.tensor(told), t.tensor([m._nnz() for m in made])]
+
+
+def by_rows(t: Any) -> Any:
+    return t.eye(2).to_sparse_csr()
+
+
+@pytest.mark.filterwarnings("ignore:torch.sparse.SparseTensor", "ignore:Sparse CSR tensor")
+def test_older_classes() -> None:
+    for mine, yours in zip(older(pullback), older(torch), strict=True):
+        np.testing.assert_allclose(mine.detach().numpy(), yours.detach().numpy())
+        assert str(mine.dtype).endswith(str(yours.dtype).split(".")[1])
+    at = pullback.tensor(AT)
+    with pytest.raises(RuntimeError, match=r"expected indices of dtype torch.int64 but found torch.int32"):
+        pullback.sparse.FloatTensor(at.int(), pullback.ones(4))
+    with pytest.raises(TypeError, match=r"takes two Tensors, indices and values, and a size; .* got \(list\)"):
+        pullback.sparse.FloatTensor([[1.0]])

@@ -10,6 +10,8 @@ from typing import Any
 from ....compiler.ops.contract import contract
 from ....compiler.ops.index import take
 from ...tensor.face.tensor import Tensor
+from ...tensor.ops.arranging.creation import zeros
+from ...tensor.ops.arranging.ranges import linspace
 from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.trace.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
@@ -21,8 +23,20 @@ MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "refle
 
 
 def _place(m: Any, g: Any, n: int, aligned: bool) -> Any:
-    """-1 .. 1 as pixels of an axis: the ends are the middles of the last pixels, or their edges."""
-    return (g + 1) * ((n - 1) / 2) if aligned else ((g + 1) * n - 1) * 0.5
+    """-1 .. 1 as pixels of an axis: the ends are the middles of the last pixels, or their edges.
+
+    For edges PyTorch's (g + 1) n/2 - 1/2 is rounded once, and decides between two pixels where g is at one. Here it is
+    the sum of two parts of g + 1 times n/2, the first of which has so few digits that all before the sum is exact.
+    """
+    g = g + 1
+    if aligned:
+        return g * ((n - 1) / 2)
+    plain = g * (n / 2) - 0.5
+    if g.value.type.dtype not in ("f32", "f64"):
+        return plain
+    near = m.lt(m.abs(g), 4)
+    first = m.select(near, m.rint(g * 1024), 0) * (1 / 1024)
+    return m.select(near, (first * (n / 2) - 0.5) + (g - first) * (n / 2), plain)
 
 
 def _inside(m: Any, x: Any, n: int, padding: str, aligned: bool) -> Any:
@@ -139,20 +153,22 @@ def grid_sample(
     return apply(SAMPLED[rank], (input, grid), (mode, padding_mode, bool(align_corners)))
 
 
-def _grid(m: Any, theta: Any, sizes: Shape, aligned: bool) -> Any:
-    dtype, parts = theta.value.type.dtype, []
-    for axis in reversed(range(len(sizes))):
-        n = sizes[axis]
-        i = converted(m, counting(m, sizes, axis), dtype)
-        if aligned:
-            at = i * (2 / (n - 1)) - 1 if n > 1 else 0 * i
-        else:
-            at = (2 * i + 1) * (1 / n) - 1
-        parts.append(reshaped(m, at, (*sizes, 1)))
+def _grid(m: Any, theta: Any, *rest: Any) -> Any:
+    *axes, sizes = rest
+    parts = []
+    for k in reversed(range(len(sizes))):
+        others = tuple(j for j in range(len(sizes)) if j != k)
+        parts.append(reshaped(m, back(m, axes[k], sizes, others), (*sizes, 1)))
     parts.append(m.number(1.0, parts[0].value.type))
     base = joined(m, parts, len(sizes))
     made = m(contract(m.b, theta.value, base.value, left=(2,), right=(len(sizes),)))
     return turned(m, made, (0, *range(2, len(sizes) + 2), 1))
+
+
+def _axis(n: int, aligned: bool, dtype: Any) -> Tensor:
+    """Where the pixels of an axis are, as PyTorch rounds it: bilinear samples have kinks at pixels."""
+    at = linspace(-1.0, 1.0, n, dtype=dtype) if n > 1 else zeros(n, dtype=dtype)
+    return at if aligned else at * (n - 1) / n
 
 
 GRID = Operation("affine_grid", "AffineGridGeneratorBackward0", _grid)
@@ -177,7 +193,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
                          f" {list(sizes)}. Got {listed(theta)}.")
     if min(sizes) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(sizes)}")
-    return apply(GRID, (theta,), (sizes[2:], bool(align_corners)))
+    axes = [_axis(n, bool(align_corners), theta.dtype) for n in sizes[2:]]
+    return apply(GRID, (theta, *axes), (sizes[2:],))
 
 
 __all__ = ["affine_grid", "grid_sample"]

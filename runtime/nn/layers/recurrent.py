@@ -109,7 +109,7 @@ class RNNBase(Module):
         order, back = input.sorted_indices, input.unsorted_indices
         if hx is not None and order is not None:
             states = [s.index_select(1, order) for s in states]
-        out, last = self._run(x, states, lengths_of(lengths))
+        out, last = self._run(x, states, (lengths_of(lengths), input.batch_sizes))
         if back is not None:
             last = [s.index_select(1, back) for s in last]
         made = PackedSequence(packed(out, input.batch_sizes), input.batch_sizes, order, back)
@@ -140,8 +140,10 @@ class RNNBase(Module):
         return given if batched else [s.unsqueeze(1) for s in given]
 
     def _run(
-        self, x: Tensor, states: list[Tensor], lengths: Tensor | None, batch_first: bool = False
+        self, x: Tensor, states: list[Tensor], ends_of: tuple[Tensor, Tensor] | None, batch_first: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
+        """All layers; `ends_of` packed sequences are their lengths and how many there are at each step."""
+        lengths, sizes = ends_of or (None, None)
         ends: list[list[Tensor]] = []
         directions = 1 + self.bidirectional
         for k in range(self.num_layers):
@@ -157,9 +159,15 @@ class RNNBase(Module):
                 made.append(out)
                 ends.append(end)
             x = cat(made, 2) if directions == 2 else made[0]
-            if self.dropout and k + 1 < self.num_layers:
-                x = F.dropout(x, self.dropout, self.training)
+            if self.dropout and self.training and k + 1 < self.num_layers:
+                x = self._dropped(x, sizes)
         return x, [_stack([end[j] for end in ends]) for j in range(len(states))]
+
+    def _dropped(self, x: Tensor, sizes: Tensor | None) -> Tensor:
+        """What is between two layers: of packed sequences, numbers are drawn for the steps that are there."""
+        if sizes is None:
+            return F.dropout(x, self.dropout)
+        return padded(PackedSequence(F.dropout(packed(x, sizes), self.dropout), sizes))[0]
 
     def extra_repr(self) -> str:
         said = f"{self.input_size}, {self.hidden_size}"

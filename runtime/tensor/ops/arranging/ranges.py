@@ -10,8 +10,9 @@ import numpy as np
 from ...face.results import deliver
 from ...transforms.crossings import alike
 from ...value.core import Core
-from ...value.dtypes import ALL, dtype_of, float64, get_default_dtype, int64
+from ...value.dtypes import ALL, DType, complex64, complex128, dtype_of, float32, float64, get_default_dtype, int64
 from ...value.numbers import number_of
+from ..random.laws import fused
 from .creation import empty, filled, finished, full, ones, tensor, zeros
 
 if TYPE_CHECKING:
@@ -88,18 +89,39 @@ def _end(name: str, value: Any) -> float:
     return value
 
 
-def _steps(name: str, start: Any, end: Any, steps: int, dtype: Any) -> tuple[np.ndarray, np.dtype]:
-    """Numbers evenly spaced in double precision, and the dtype to convert them to."""
+LARGE = 1e30
+"""Up to here products are exact in parts, without an overflow."""
+
+
+def _ends(name: str, start: Any, end: Any, steps: int, dtype: Any) -> tuple[Any, Any, DType]:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     first, last = _end(name, start), _end(name, end)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if dtype is None and (isinstance(first, complex) or isinstance(last, complex)):
+        kind = complex128 if kind is float64 else complex64
+    return first, last, kind
+
+
+def _steps(first: Any, last: Any, steps: int, kind: DType) -> np.ndarray:
+    """Numbers evenly spaced in double precision, to be converted to a dtype."""
     if kind.is_floating_point or kind.is_complex:
-        return np.linspace(first, last, steps, dtype=float64.numpy), kind.numpy
+        return np.linspace(first, last, steps, dtype=(complex128 if kind.is_complex else float64).numpy)
     first, last = int(first), int(last)
     stride = (last - first) / max(steps - 1, 1)
     at = np.arange(steps)
-    return np.where(at < steps / 2, first + stride * at, last - stride * (steps - 1 - at)), kind.numpy
+    return np.where(at < steps / 2, first + stride * at, last - stride * (steps - 1 - at))
+
+
+def _from_both_ends(first: Any, last: Any, steps: int, dtype: Any) -> np.ndarray:
+    """PyTorch's numbers to the last bit: first + i step, then last - j step, each rounded once to the dtype."""
+    i, half = np.arange(steps, dtype=dtype), steps // 2
+    first, last = i.dtype.type(first), i.dtype.type(last)
+    step = (last - first) / i.dtype.type(steps - 1)
+    below, above = fused(i[:half] + 0, step, first), fused(i[half:] - i[-1], step, last)
+    i[:half], i[half:] = below, above
+    i += 0  # for no -0
+    return i
 
 
 def linspace(
@@ -113,8 +135,12 @@ def linspace(
     layout: Any = None,
 ) -> Tensor:
     """`steps` numbers evenly spaced from start to end, both included."""
-    array, kind = _steps("linspace", start, end, steps, dtype)
-    return finished(array.astype(kind), requires_grad, device)
+    first, last, kind = _ends("linspace", start, end, steps, dtype)
+    if steps > 1 and kind in (float32, float64) and abs(first) < LARGE and abs(last) < LARGE:
+        array = _from_both_ends(first, last, steps, kind.numpy)
+    else:
+        array = _steps(first, last, steps, kind).astype(kind.numpy)
+    return finished(array, requires_grad, device)
 
 
 def logspace(
@@ -129,9 +155,10 @@ def logspace(
     layout: Any = None,
 ) -> Tensor:
     """base ** x for `steps` numbers x evenly spaced from start to end."""
-    array, kind = _steps("logspace", start, end, steps, dtype)
+    first, last, kind = _ends("logspace", start, end, steps, dtype)
     with np.errstate(all="ignore"):
-        return finished(np.power(float(base), array).astype(kind), requires_grad, device)
+        array = np.power(float(base), _steps(first, last, steps, kind)).astype(kind.numpy)
+    return finished(array, requires_grad, device)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
