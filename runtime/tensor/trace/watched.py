@@ -22,18 +22,19 @@ _BOTH = (*_FIRST, *_RESULT)
 
 _LAYERS = (
     "attention", "gru", "gru_cell", "instance_norm", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
-    "rnn_tanh_cell", "scaled_dot_product_attention", "triplet_margin_loss",
+    "rnn_tanh_cell", "scaled_dot_product_attention", "triplet_margin_loss", "gaussian_nll_loss",
 )  # fmt: skip
 """Operations that are many of PyTorch's nodes, which save what is computed on the way."""
 
 WATCHED: dict[str, tuple[tuple[int, int], ...]] = {
     **dict.fromkeys(("expm1", "reciprocal", "rsqrt", "sigmoid", "tanh"), _RESULT),
-    **dict.fromkeys(("linalg_eigh", "linalg_svdvals"), _RESULT),
+    "linalg_eigh": _RESULT,
     **dict.fromkeys(("amax", "amin", "cumprod", "linalg_det", "logcumsumexp", "norm", "prod", "std"), _BOTH),
     **dict.fromkeys(("aminmax", "linalg_slogdet", "std_mean"), (*_BOTH, (RESULT, 1))),
     **dict.fromkeys(("cdist", "dist", "hypot"), (*_SECOND, *_RESULT)),
     **dict.fromkeys(("batch_norm", "group_norm", "layer_norm", "rms_norm", "logsigmoid"), _FIRST),
-    **dict.fromkeys(("linalg_solve", "normalize", "softsign"), _FIRST),
+    **dict.fromkeys(("linalg_svdvals", "normalize", "softsign"), _BOTH),
+    "linalg_solve": _FIRST,
     **dict.fromkeys(("cosine_embedding_loss", "cosine_similarity", "pairwise_distance"), _SECOND),
     **dict.fromkeys(("l1_loss", "multilabel_soft_margin_loss", "poisson_nll_loss"), _SECOND),
     "erfinv": _FIRST,
