@@ -133,7 +133,7 @@ def without_gradients(x: Any, w: Any, v: Any) -> Any:
     h = x @ w
     with torch.no_grad():
         h.clamp_(-0.5, 0.5)
-    h.tanh_()
+    h.sin_()
     with torch.no_grad():
         h.mul_(2)
     return (h + v).sum() if h.shape == v.shape else h.sum() + v.sum(), [h._version, h.requires_grad]
@@ -173,7 +173,7 @@ def part_of_a_value_that_is_written_over_unread(x: Any, w: Any, v: Any) -> Any:
 def names_of_nodes(x: Any, w: Any, v: Any) -> Any:
     h = x @ w
     first = h._version, names(h)
-    h.relu_()
+    h.sin_()
     second = h._version, names(h)
     h += v[0]
     return (h @ v).pow(2).sum(), [first, second, names(h), h.is_leaf, h.requires_grad]
@@ -181,7 +181,7 @@ def names_of_nodes(x: Any, w: Any, v: Any) -> Any:
 
 @unusual
 def names_after_backward(x: Any, w: Any, v: Any) -> Any:
-    h = (x @ w).relu_()
+    h = (x @ w).sin_()
     h += 1
     with torch.no_grad():
         h.mul_(2)

@@ -15,7 +15,7 @@ import pytest
 
 from pullback.compiler.backend import recorder
 from pullback.compiler.backend.recorder import Give, Need, Range, words
-from pullback.compiler.backend.recorder.layout import HISTORY, HOOKED, LEAF, SHARED, SPECIAL, VIEWED
+from pullback.compiler.backend.recorder.layout import HISTORY, HOOKED, LEAF, OPEN, SHARED, SPECIAL, VIEWED, Search
 from tests.recorder_bench import Bench, Cell, Core, Parameter, Recorded, State, Tensor, installed
 
 Pair = namedtuple("Pair", "first second")
@@ -335,14 +335,14 @@ def test_a_special_tensor_may_change_the_tape_while_it_is_looked_at(bench):
 
 
 def test_many_special_tensors_go_the_slow_way(bench):
-    for n in (8, 9):
+    for n in (Search.LIMIT, Search.LIMIT + 1):
         items = [bench.input(k, SHARED) for k in range(n)]
         bench.event([(Need.SEQUENCE, id(list), n), *items], [(Give.NONE,)], n)
         tensors = [bench.tensor() for _ in range(n)]
         for each in tensors:
             each._flags = SPECIAL
         bench.tape.special = lambda t: True
-        assert bench.hits(tensors) is (n == 8)
+        assert bench.hits(tensors) is (n == Search.LIMIT)
 
 
 # ---- effects
@@ -388,6 +388,28 @@ def test_assigning_gives_a_tensor_a_new_value(bench):
     x._cell, x._storage = cell, object()
     bench.tape.special = lambda t: True
     assert not bench.hits(x) and x._cell is cell
+
+
+def test_tensors_that_are_read_without_being_given_have_their_memory_still(bench):
+    leaf = bench.event([bench.input(0, LEAF)], [bench.result(1, HISTORY)], 2)
+    bench.event([(Need.VALUE, 1, 0, HISTORY), (Need.STILL, 0)], [(Give.NONE,), bench.result(2)], 1, bench.g, leaf)
+    w = bench.tensor()
+    w._flags, looked = LEAF, []
+    assert bench.g(bench.f(w)) is None
+    bench.restart()
+    y = bench.f(w)
+    w._serial = 0  # as where it got other memory
+    assert bench.g(y) == ("g", "slow")
+    bench.restart()
+    y = bench.f(w)
+    w._flags, w._storage = LEAF | OPEN, object()
+    bench.tape.special = lambda t: looked.append(t) is None and len(looked) < 2
+    assert bench.g(y) is None and looked == [w]
+    bench.restart()
+    w._flags, w._storage = LEAF, None
+    y = bench.f(w)
+    w._flags, w._storage = LEAF | OPEN, object()
+    assert bench.g(y) == ("g", "slow") and looked == [w, w]
 
 
 def test_gradients_are_put_where_what_they_hold_is_as_before(bench):

@@ -79,10 +79,10 @@ class Search:
     """
 
     TAPE, MET, SHORT, COUNT, CHECKED = range(0, 40, 8)
-    LIMIT = 8
-    NEXT, BASE, TENSORS, NUMBERS = range(96, 128, 8)
+    LIMIT = 24
+    NEXT, BASE, TENSORS, NUMBERS = range(CHECKED + 8 * LIMIT, CHECKED + 8 * LIMIT + 32, 8)
     MOST, FEW = 32, 8
-    ARGUMENTS = 128
+    ARGUMENTS = NUMBERS + 8
     AGAIN = ARGUMENTS + 8 * MOST
     OBJECTS = AGAIN + 8 * MOST
     CODE = OBJECTS + 8 * FEW
@@ -120,6 +120,8 @@ class Need:
                                            whether hooks wait for it
     ALIAS     a, b, c = class              another tensor with the cell of value b; it becomes value a
     CHECK     a, b = address of an object  the cell of value a has been checked for this
+    STILL     a                            the tensor that is value a has the same memory still, and NumPy wrote nothing
+                                           to it
 
     In patterns, where arguments are counted, tensors and numbers each by themselves:
 
@@ -136,7 +138,8 @@ class Need:
     APART     a, b = c = bits of a float   that float is another one
     """
 
-    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK, ANY, SAME, SOME, TESTED, BETWEEN, APART = range(14)
+    STATIC, VALUE, INPUT, NUMBER, SEQUENCE, GRAD, ALIAS, CHECK = range(8)
+    ANY, SAME, SOME, TESTED, BETWEEN, APART, STILL = range(8, 15)
 
 
 class Range:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..python_abi import BYTES_DATA, FLOAT_VALUE, SIZE, TYPE
 from .layout import (
     HOOKED,
+    OPEN,
     Cell,
     Give,
     Need,
@@ -193,14 +194,27 @@ one:
   %differs = icmp eq ptr %rest, null
   br i1 %differs, label %no, label %each
 implicit:
-  %words = phi ptr [ %at, %each ], [ %after, %gradient ], [ %more, %check ], [ %more, %between ]
+  %words = phi ptr [ %at, %each ], [ %after, %gradient ], [ %more, %check ], [ %more, %between ],
+    [ %more, %memory ], [ %more, %numpy ]
   %last = icmp eq ptr %words, %end
   br i1 %last, label %effects, label %leaf
 leaf:
 {DESCRIPTOR_FIELDS}
   switch i64 %tag, label %no [
     i64 {Need.GRAD}, label %owner   i64 {Need.CHECK}, label %check   i64 {Need.BETWEEN}, label %between
-    i64 {Need.APART}, label %between ]
+    i64 {Need.APART}, label %between   i64 {Need.STILL}, label %still ]
+still:
+  %read = call ptr @tensor_at(ptr %tape, i64 %a)
+  %stands = icmp ne ptr %read, null
+  br i1 %stands, label %memory, label %no
+memory:
+{get("its_flags", "%read", Tensor.FLAGS, "i64")}
+  %numpys = and i64 %its_flags, {OPEN}
+  %own = icmp eq i64 %numpys, 0
+  br i1 %own, label %implicit, label %numpy
+numpy:
+  %looked_at = call i1 @is_settled(ptr %search, ptr %read)
+  br i1 %looked_at, label %implicit, label %no
 between:
 {get("values", "%tape", Tape.VALUES)}
   %number_at = getelementptr ptr, ptr %values, i64 %a

@@ -22,7 +22,7 @@ from ..value.cells import Cell, Kind
 from ..value.numbers import cell_of_number
 from ..value.paths import Path
 from ..value.slots import DENSE, HISTORY, LEAF, SPECIAL
-from ..value.storage import NO_GRAD, PIECE, PartHome, Storage
+from ..value.storage import NO_GRAD, PIECE, PartHome, Storage, Swapped
 
 if TYPE_CHECKING:
     from ..trace.tape import Tape
@@ -107,17 +107,28 @@ def _owner(run: FirstRun, t: Any) -> int | None:
 
 def _within(run: FirstRun) -> dict[int, tuple[int, Path]]:
     """Of which argument's memory saved values are parts: who writes there writes over them."""
-    cells = {id(t._cell): k for k, t in enumerate(run.reading.tensors) if not t._is_late}
     found = {}
     for _, node in run.nodes:
         for cell in node.saved:
             home = cell.home if type(cell) is Cell else None
             if type(home) is not PartHome or not home.path:
                 continue
-            n, k = run.tape.number_of(cell), cells.get(id(home.storage.cell))  # type: ignore[arg-type]
-            if n is not None and n >= run.base and k is not None:
-                found[n - run.base] = -1 - k, home.path
+            n, owner = run.tape.number_of(cell), _part_of(run, home)  # type: ignore[arg-type]
+            if n is not None and n >= run.base and owner is not None:
+                found[n - run.base] = owner
     return found
+
+
+def _part_of(run: FirstRun, home: PartHome) -> tuple[int, Path] | None:
+    """Of which argument memory is a part, and where in it."""
+    for k, t in enumerate(run.reading.tensors):
+        if t._is_late:
+            continue
+        steps = t._steps if t._storage is home.storage else ()
+        mine = t._storage is home.storage or t._cell is home.storage.cell
+        if mine and home.path[: len(steps)] == steps and len(home.path) > len(steps):
+            return -1 - k, home.path[len(steps) :]
+    return None
 
 
 def _way(ways: dict[Edge, Way | None], edge: Edge) -> Way:
@@ -233,11 +244,16 @@ class Maker:
 
 def _lodge(cell: Cell, x: Any, whole: Cell | None, path: Path) -> None:
     """Let a saved value be a part of the memory of a tensor, whose value was `whole`."""
-    home = x._storage
-    if home is None or (whole is not None and type(whole.home) is PartHome):  # written unseen since
-        home = Storage(x._cell if whole is None else whole)
+    known = None if whole is None else whole.home
+    known = known.before if type(known) is Swapped else known
+    if whole is not None and type(known) is PartHome:  # which may have been written unseen since
+        cell.home, cell.version = PartHome(known.storage, known.path + path), whole.version
+        return
+    home, steps = x._storage, x._steps
+    if home is None:
+        home, steps = Storage(x._cell if whole is None else whole), ()
         home.dropped = True
-    cell.home, cell.version = PartHome(home, path), home.version
+    cell.home, cell.version = PartHome(home, steps + path), home.version
 
 
 __all__ = ["Known", "Maker", "learn"]

@@ -12,6 +12,7 @@ from ..value.cells import Cell, Kind, kind_of
 from ..value.memory import has_history, leave, tensor_types
 from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, TensorBase
 from .call_nodes import learn
+from .follow import still
 from .number_inputs import CallNumbers
 from .reading import SHARED, Reading, Unknown, enter, is_simple, is_whole, place_of
 
@@ -235,6 +236,8 @@ class FirstRun:
         t.aliases = [(n - self.base, self._ref(again)) for n, again in self.aliases]
         t.results, t.frees, t.has_nodes, t.checks = self.results, self.frees, self.has_nodes, self.checks
         t.kinds = self._kinds()
+        if recorded.exact:
+            t.still = still(self.tape, {n for s in self.steps for n in s.numbers if n < self.base})
         learn(self, t)
         if recorded.exact and self.state.blurred:
             raise Unknown("returns what is not computed from its arguments")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template, events
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind
-from ..value.memory import has_history, leave, tensor_types
-from ..value.slots import HISTORY, SPECIAL, VIEWED
+from ..value.memory import has_history, leave, tensor_types, usable
+from ..value.slots import HISTORY, OPEN, SPECIAL, VIEWED
 from .places import place_for
 from .reading import Reading, Unknown, enter, is_simple, place_of
 
@@ -59,7 +60,22 @@ def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
                     return False
             elif type(place) is int or entered[n] != (None if place is None else place[0], kind) or has_history(have):
                 return False
-    return True
+    return all(_is_still(tape, n) for n in call.template.still)
+
+
+def still(tape: Tape, numbers: Collection[int]) -> tuple[int, ...]:
+    """Which of the values of a trace are tensors that are known, whose memory nobody writes to by an event only."""
+    serial, values = tape.serial, zip(numbers, tape.pick(tuple(numbers)), strict=True)
+    known = [(n, t) for n, t in values if type(t) in tensor_types and not t._is_late]
+    return tuple([n for n, t in known if t._serial == serial and t._number == n])
+
+
+def _is_still(tape: Tape, n: int) -> bool:
+    """Whether the tensor that was value n has its memory still, and NumPy wrote nothing to it."""
+    t = tape.value(n)
+    if t is None or t._serial != tape.serial or t._number != n:
+        return False
+    return not t._flags & OPEN or (usable(t, tape) and t._serial == tape.serial and t._number == n)
 
 
 def follow(tape: Tape, state: State, reading: Reading) -> Any:

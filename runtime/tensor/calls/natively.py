@@ -171,6 +171,7 @@ class Needs:
                 n = call.number(before)
                 have = self.reading.tape.value(n)
                 self._tensor(n, 0 if n in self.to_enter else class_of(have))
+        self.words += [(Need.STILL, n) for n in call.template.still]
 
 
 class Gives:

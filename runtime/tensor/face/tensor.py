@@ -205,7 +205,8 @@ class Tensor(Exchange):
     def __copy__(self) -> Any:
         """A leaf on the same memory, with what the user hung on this one."""
         made = Core.__new__(type(self))
-        made._be(self)
+        made._moved()
+        made._have_memory_of(self)
         made._requires = self.requires_grad
         made.__dict__.update(hung_on(self))
         return made

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.follow import instance
+from ..calls.follow import instance, still
 from ..calls.places import place_for
 from ..calls.reading import Reading
 from ..ops.elementwise.arithmetic import ADD
@@ -235,6 +235,7 @@ def _template(walk: Walk, reading: Reading) -> Template:
         t.grads.append((ABSOLUTE - 1 - leaf, None, ref))
     gone = walk.gone()
     t.frees = tuple([n for n, (node, _) in walk.sources.items() if node in gone and n not in walk.over.over])
+    t.still = still(walk.tape, {n for _, _, reads, _, _ in walk.groups for n in reads if n < base})
     t.assigns, t.viewed, t.has_nodes, t.checks = [], (), False, []
     t.size = sum([k.size for k in t.kinds])
     t.nodes, t.ends, t.plain, t.dense, t.parts, t.within = None, (), False, frozenset(), {}, {}

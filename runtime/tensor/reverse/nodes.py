@@ -19,7 +19,7 @@ from ..value.storage import REVIEW
 from .ages import END, age, sequence
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
-from .written import check_unwritten, rewritten
+from .written import check_alike, check_unwritten, rewritten
 
 if TYPE_CHECKING:
     from ..value.core import Core
@@ -111,9 +111,9 @@ class Node:
     def pack(self, packed: Callable[[Cell], Packed]) -> None:
         """Hand the saved values to the user's hooks, but for numbers."""
         assert self.pull is not None
-        numbers = self.pull.numbers
+        numbers, used = self.pull.numbers, frozenset().union(*self.pull.needs)
         values = [c._cell if isinstance(c, Kept) else c for c in self.saved]
-        self.saved = [packed(c) if n not in numbers and type(c) is Cell else c for n, c in enumerate(values)]
+        self.saved = [packed(c) if n in used - numbers and type(c) is Cell else c for n, c in enumerate(values)]
 
     def free(self) -> None:
         """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them."""
@@ -144,8 +144,8 @@ class Node:
             elif saved is None:
                 raise RuntimeError(AGAIN.format(name=self.name()))
             else:
-                cell = self.read(saved)
                 edge = self.edges[k] if what == INPUT else (self, k)
+                cell = self.read(saved, (what, k))
             cells.append(cell)
             edges.append(edge)
         if not create:
@@ -162,14 +162,21 @@ class Node:
         if cells:
             self.saved = [Kept(c) if isinstance(c, Cell) and any(c is k for k in cells) else c for c in self.saved]
 
-    def read(self, saved: Cell | Packed) -> Cell:
-        """A saved value, or what is there that was written unseen; an error if its memory was written to else."""
+    def read(self, saved: Cell | Packed, place: tuple[int, int] | None = None) -> Cell:
+        """A saved value, or what is there that was written unseen; an error if its memory was written to else.
+
+        place   of which argument or result it was the value
+        """
         if not isinstance(saved, Cell):
             return saved.cell()
         if saved.home is not None or saved.stale:
             check_unwritten(saved, self)
-            now = rewritten(saved)
+            is_result = place is not None and place[0] == RESULT
+            edge = None if place is None or is_result else self.edges[place[1]]
+            now = rewritten(saved, self, edge, is_result)
             if now is not None:
+                if place is not None:
+                    check_alike(self, place)
                 return _taken(now[0], now[1], saved)
         return saved
 
@@ -216,7 +223,7 @@ class Node:
         saved = self.saved[at]
         if saved is None:
             raise RuntimeError(AGAIN.format(name=self.name()))
-        cell = self.read(saved)
+        cell = self.read(saved, place)
         if at in self.pull.numbers and cell.array is not None:
             return cell.array.item()
         return type(self).present(cell, self.edges[place[1]] if place[0] == INPUT else (self, place[1]))
@@ -242,9 +249,11 @@ class Node:
 
 def _taken(whole: Cell, path: Path, saved: Cell) -> Cell:
     """The part of the memory that a saved value was, as it is now; as it was at first where a call runs again."""
-    again, review = tapes.tape.again, fragment_for((REVIEW, (path,), whole.kind)) if path else None
-    if again is not None and (review is None or not again.has_next(review)):
+    tape, review = tapes.tape, fragment_for((REVIEW, (path,), whole.kind)) if path else None
+    if tape.again is not None and (review is None or not tape.again.has_next(review)):
         return saved
+    if tape.call is not None and tape.number_of(whole) is None:
+        tape.call.refuse("reads what NumPy, or who has the memory, wrote to it")
     if review is not None:
         whole = emit(review, [whole], None)[0][0]
         whole.home, whole.version = saved.home, saved.version  # who saves that may be written over as well

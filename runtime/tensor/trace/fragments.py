@@ -43,6 +43,7 @@ from ..value.promotion import (
 )
 from .changing import refuse_numbers, with_scalars
 from .engine import Alone, is_exact
+from .watched import watched_in
 
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
@@ -102,6 +103,7 @@ class Pull(NamedTuple):
     numbers   which of `reads` are Python numbers, and not tensors
     loose     which of them may be written over
     needs     for each result of the fragment, which of `reads` it depends on
+    watched   which of `reads` must not be written over unseen, either
     """
 
     fragment: Fragment
@@ -110,6 +112,7 @@ class Pull(NamedTuple):
     numbers: frozenset[int]
     loose: tuple[int, ...] = ()
     needs: tuple[frozenset[int], ...] = ()
+    watched: tuple[int, ...] = ()
 
 
 class Fragment:
@@ -219,8 +222,7 @@ def _complex_fragment(
 def _keep(key: Any, fragment: Fragment) -> Fragment:
     while len(_fragments) >= LIMIT:
         _fragments.pop(next(iter(_fragments)), None)
-    _fragments[key] = fragment
-    return fragment
+    return _fragments.setdefault(key, fragment)
 
 
 def _kinds(rule: Rule, arguments: Sequence[Argument]) -> tuple[list[Kind], list[str | None], str | None]:
@@ -248,20 +250,19 @@ def _pull(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] 
     is_real = not any(k.is_complex for k in (*fragment.inputs, *fragment.results))
     by_rule = fragment.operation.pull and is_real
     back, gives = _given(fragment, wanted) if by_rule else _derived(fragment, wanted, present)
-    count, results = len(fragment.inputs), range(len(fragment.results))
-    readings = [(INPUT, k) for k in range(count)]
-    readings += [(RESULT, k) for k in results]
-    readings += [(COTANGENT, k) for k in results if fragment.results[k].is_float]
+    count, floats = len(fragment.inputs), [(COTANGENT, k) for k, kind in enumerate(fragment.results) if kind.is_float]
+    readings = [*[(INPUT, k) for k in range(count)], *[(RESULT, k) for k in range(len(fragment.results))], *floats]
     used = {a for op in back.body for a in op.args} | set(back.results)
-    kept = [k for k, p in enumerate(back.params) if p in used]
+    watched = watched_in(fragment.operation, {readings[k] for k, p in enumerate(back.params) if p in used})
+    kept = [k for k, p in enumerate(back.params) if p in used or readings[k] in watched]
     params = tuple([back.params[k] for k in kept])
     pruned = Graph(back.name + "_pull", params, back.body, back.results)
     operation = Operation(pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit)
     reads = tuple([readings[k] for k in kept])
     made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
-    numbers = [n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None]
-    loose = tuple([n for n, read in enumerate(reads) if read in fragment.operation.loose])
-    return Pull(made, reads, gives, frozenset(numbers), loose, _needs(pruned))
+    numbers = frozenset([n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None])
+    loose, seen = (tuple([n for n, r in enumerate(reads) if r in some]) for some in (fragment.operation.loose, watched))
+    return Pull(made, reads, gives, numbers, loose, _needs(pruned), seen)
 
 
 def _needs(graph: Graph) -> tuple[frozenset[int], ...]:

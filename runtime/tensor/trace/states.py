@@ -68,6 +68,7 @@ class Template:
     renewed    of those that have a history then, by ref: whether they had one before
     grads      (leaf, ref or None, descriptor, ref): the number of a leaf, and of its gradient before and after
     frees      numbers of tensors whose history was used up
+    still      numbers of tensors that it read without being given them, which must have the memory that they had
     checks     (argument, test): what must be asked of the values of an argument
     viewed     arguments of which results may be views
     nodes      what it adds to the gradient graph, and ends (ref, where) its results there; None if that is unusual
@@ -84,7 +85,7 @@ class Template:
     __slots__ = (
         "call", "function", "mode", "form", "kinds", "steps", "constants", "dtypes", "aliases", "gives", "results",
         "assigns", "grads", "frees", "viewed", "has_nodes", "checks", "nodes", "ends", "plain", "dense", "parts",
-        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause", "through", "values",
+        "within", "size", "pulls", "whole", "views", "renewed", "bounds", "pause", "through", "values", "still",
     )  # fmt: skip
 
     call: Any
@@ -105,6 +106,7 @@ class Template:
     renewed: dict[int, bool]
     grads: list[tuple[int, Any, int]]
     frees: tuple[int, ...]
+    still: tuple[int, ...]
     viewed: tuple[int, ...]
     has_nodes: bool
     checks: list[tuple[int, Any]]
@@ -122,7 +124,7 @@ class Template:
 
     def __init__(self) -> None:
         self.pulls = self.whole = None
-        self.views = ()
+        self.views = self.still = ()
         self.renewed, self.bounds, self.pause, self.through, self.values = {}, [], None, False, False
 
 
@@ -261,6 +263,18 @@ def events(state: State, since: State | None = None) -> list[State]:
         at = at.parent
     found.reverse()
     return found
+
+
+def may_save(state: State) -> bool:
+    """Whether an event of a trace may have made a node, which saved values for backward."""
+    for at in events(state):
+        event = at.event
+        if type(event) is Step:
+            return True
+        template = event.template if type(event) is Call else None
+        if template is not None and (template.has_nodes or template.nodes or template.call.in_parts):
+            return True
+    return False
 
 
 class Program:

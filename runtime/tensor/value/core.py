@@ -23,12 +23,12 @@ from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
-from .cells import Cell, cell_of, shown
+from .cells import Cell, shown
 from .memory import may_change
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
-from .paths import Path, is_dense, part_of
+from .paths import Path, is_dense
 from .slots import HISTORY, LEAF, PART, SPECIAL
-from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, PartHome, Storage
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 
 if TYPE_CHECKING:
     from ..face.tensor import Tensor
@@ -58,6 +58,8 @@ class Core(Late):
     _inference = False
     #: what counts its writes, where backward need not know of them
     _counter: Counter | None = None
+    #: how often it was written to in memory that it had before
+    _version_before = 0
     #: the trace in which rows were read last, how many between its values, and how many values it had
     _rows = 0, 0, 0
 
@@ -147,10 +149,10 @@ class Core(Late):
             elif again._node is not None:
                 self._node, self._index = again._node, again._index
         elif array is not None:
-            cell = cell_of(np.array(part_of(array, self._path), order="C", copy=True))
+            again = storage.read(array, self._path, self._cell, self._seen)
             if storage.array is not own or storage.edition != edition:  # another thread has written to it meanwhile
                 return self._refresh(storage)
-            self._cell, self._serial = cell, 0
+            self._cell, self._serial = again, self._serial if again is self._cell else 0
         elif self._path and self._seen != edition:
             fragment = fragment_for((REVIEW, (self._path,), whole.kind))
             (cell,) = emit(fragment, [whole], None)[0]
@@ -161,9 +163,7 @@ class Core(Late):
             self._cell, self._serial = whole, 0
         if self._seen != edition:
             self._seen, self._serial = edition, 0
-        self._cell.home = PartHome(storage, self._path) if self._path else storage
-        self._cell.version = storage.version
-        return self._cell
+        return storage.lodge(self._cell, self._path)
 
     def _array(self) -> np.ndarray:
         """The value as an array that must not be written to."""

@@ -20,12 +20,13 @@ from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..trace.locks import visited, wait_for
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
-from .cells import Cell, DualCell
+from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
 from .slots import HISTORY, PART
+from .storage import Swapped
 from .views import alias
 from .writing import check_writable, overwrite_whole
 
@@ -252,24 +253,44 @@ class History(Operators):
                                       " are; give the other tensor a name instead")
         if source is not self:
             self._be(source)
-            self._written += 1
+            self._version_before += 1
         return self
 
     def _be(self, other: Core) -> None:
-        """Have the memory of another tensor."""
+        """Have the memory of another tensor; who saved this one reads that."""
+        tape, hidden = tapes.tape, self._is_late or has_history(self)
         self._moved()
-        note(tapes.tape, other._read(), self, "_cell", "_storage", "_steps", "_whole", "_seen")
+        old, count, new = self._read(), self._times_written(), other._read()
+        if hidden:
+            tape.blur()  # what is no leaf, backward does not look at again
+        note(tape, new, self, "_cell", "_storage", "_steps", "_whole", "_seen", "_version_before")
+        note(tape, new, old, "home", "version")
+        if old.home is None:
+            old.home = Home(self._written) if self._storage is None else self._storage
+            old.version = old.home.version
+        old.home = swapped = Swapped(old.home, self, count)
+        if self._storage is not None:  # what was read of it before a writing unseen has another cell
+            self._storage.leave(swapped)
+        self._have_memory_of(other)
+        self._version_before += count - self._times_written()
+
+    def _have_memory_of(self, other: Core) -> None:
+        """Have the memory of another tensor, whatever there was."""
         self._cell, self._storage = other._read(), other._shared()
         self._path, self._base, self._seen = other._path, None, other._seen
+
+    def _times_written(self) -> int:
+        """How often it was written to as backward counts that, whichever memory it had then."""
+        if self._counter is not None:
+            return self._counter.written
+        return self._version_before + (self._written if self._storage is None else self._storage.version)
 
     @property
     def _version(self) -> int:
         self._read()
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        if self._counter is not None:
-            return self._counter.written
-        return self._written if self._storage is None else self._storage.version
+        return self._times_written()
 
     def _is_view(self) -> bool:
         return self._base is not None

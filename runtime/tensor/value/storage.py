@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from ..trace.fragments import Operation
 from ..trace.tape import force
 from .cells import Cell, Home, cell_of, shown
-from .paths import Path, take
+from .paths import Path, part_of, take
 
 NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
 CUSTOM = "inside a custom Function"
 OWN = "in a no_grad mode, and requires a gradient of its own"
 LOST = "in a no_grad mode or as one of several, and its memory was written to since"
 """Where views are made that must not be written to."""
+
+SMALL = 4096
+"""So many bytes are compared as copies, which is sooner done than arrays are prepared."""
 
 AMBIGUOUS = (
     "A view was created in no_grad mode, or as one of several, and its base or another view of its base has been"
@@ -33,15 +38,17 @@ class Storage(Home):
     made.  `viewed` says whether there has been a view, `unseen` whether there was a writing that does not
     count, and `parts` how many `PartHome`s name it.
     Where it was `dropped`, since nobody shares it any more, its cell tells whether the memory was written to.
+    `was` is the cell whose values NumPy's array was made with, as long as nobody has found others in it, and `left`
+    are tensors that had the memory until they got another.
     """
 
-    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "parts")
+    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "parts", "was", "left")
 
     def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
         super().__init__()
         self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
         self.edition = self.counted = self.parts = 0
-        self.unseen = False
+        self.unseen, self.was, self.left = False, None, ()
 
     def now(self) -> tuple[Any, Any, int]:
         """NumPy's memory or the cell, and the edition. Another thread may change them at any call."""
@@ -64,12 +71,47 @@ class Storage(Home):
     def source(self) -> Cell | None:
         return self.cell if self.dropped else None
 
+    def hand_out(self, cell: Cell, array: np.ndarray) -> None:
+        """Let NumPy's `array`, a copy of what the cell holds, be the memory; who saved the cell looks at it again."""
+        self.array, self.cell, self.was = array, None, cell
+        if type(cell.home) is not Swapped:
+            cell.home, cell.version = PartHome(self, ()), self.version
+
+    def leave(self, swapped: Swapped) -> None:
+        """Note that a tensor has other memory from now on."""
+        tensor = swapped.tensor()
+        self.left = (*[s for s in self.left if (t := s.tensor()) is not None and t is not tensor], swapped)
+
+    def read(self, array: np.ndarray, path: Path, cell: Cell, seen: int) -> Cell:
+        """A part of `array`, which is NumPy's memory or what `self.cell` holds: `cell`, which was read in the edition
+        `seen`, if it holds that still."""
+        part = part_of(array, path)
+        if array is self.array:
+            known = cell.home is None or (type(cell.home) is PartHome and cell.version == self.version)
+            if known and seen == self.edition and holds(cell, part):
+                return cell
+            self.was = None
+        return cell_of(np.array(part, order="C", copy=True))
+
+    def lodge(self, cell: Cell, path: Path) -> Cell:
+        """Let a cell that was just read be this memory's."""
+        if self.array is None or cell.home is None:
+            cell.home = PartHome(self, path) if path or self.array is not None else self
+            cell.version = self.version
+        return cell
+
     def settle(self) -> None:
         """Take the array back if nobody else holds it any more."""
-        array = self.array
+        array, was = self.array, self.was
         # The references are: this object's, the local name's and the call's.
         if array is not None and array.base is None and sys.getrefcount(array) <= 3:
-            self.cell, self.array = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None
+            if was is not None and holds(was, array):
+                self.cell, self.array, self.was = was, None, None
+                if type(was.home) is PartHome and not was.home.path:
+                    was.home = self  # nothing was written that anybody would have to look for
+                return
+            self.cell, self.array, self.was = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None, None
+            self.unseen = True
             self.edition += 1  # views look again: it may have been written to since they did
 
 
@@ -95,18 +137,75 @@ class PartHome(Home):
     def source(self) -> Cell | None:
         return self.storage.source()
 
-    def whole(self) -> Cell | None:
-        """All that the memory holds now, None if nobody wrote to it unseen."""
-        unseen, storage = False, self.storage
+    def memories(self) -> Iterator[Storage]:
+        """The storages that the memory has had since: one that was dropped is shared again as another."""
+        storage = self.storage
         while True:
-            array, whole, _ = storage.now()
-            unseen, home = unseen or storage.unseen, None if whole is None else whole.home
+            yield storage
+            home = None if storage.cell is None else storage.cell.home
             if type(home) is not PartHome or home.path:
-                break
-            storage = home.storage  # the same memory, which was dropped and is shared again
-        if not unseen:
+                return
+            storage = home.storage
+
+    def whole(self, cell: Cell) -> Cell | None:
+        """All that the memory holds now, None if nobody wrote to it unseen since it held what is in `cell`."""
+        *before, last = self.memories()
+        array, whole, _ = last.now()
+        unseen = array is not None or last.unseen or any(s.unseen for s in before)
+        if not unseen or (whole is cell and not self.path):
             return None
-        return whole if array is None else cell_of(np.array(array, order="C", copy=True))
+        if array is None:
+            return whole
+        return None if holds(cell, part_of(array, self.path)) else cell_of(np.array(array, order="C", copy=True))
+
+    def left(self) -> list[Swapped]:
+        """The tensors that had the memory until they got another."""
+        found = [] if self.path else [(storage, s) for storage in self.memories() for s in storage.left]
+        return [s for storage, s in found if getattr(s.tensor(), "_storage", None) is not storage]
+
+
+class Swapped(Home):
+    """The memory that a tensor had until it got another, by `p.data = other`.
+
+    Who saved the tensor, and not a result, reads what it is then, as PyTorch's backward does, which saves the tensor.
+
+    before   the home until then
+    tensor   the tensor; leaf says whether it required a gradient of its own, node and index where else it stood
+    count    how often it had been written to
+    """
+
+    __slots__ = ("before", "tensor", "leaf", "node", "index", "count")
+
+    def __init__(self, before: Home, tensor: Any, count: int) -> None:
+        self.before, self.tensor, self.count, self.leaf = before, ref(tensor), count, tensor._requires
+        self.node, self.index = tensor._node and ref(tensor._node), tensor.output_nr
+
+    def __getattr__(self, name: str) -> Any:
+        """Its version, and who wrote to it last: those of the memory of before."""
+        return getattr(self.before, name)
+
+    def source(self) -> Cell | None:
+        return self.before.source()
+
+    def is_at(self, edge: Any) -> bool:
+        """Whether the tensor stood there in the graph, and not one that had the same memory."""
+        if self.node is not None:
+            return edge is not None and self.node() is edge[0] and self.index == edge[1]
+        if self.leaf:
+            return edge is not None and getattr(edge[0], "variable", None) is self.tensor()
+        return edge is None
+
+
+def holds(cell: Cell, array: np.ndarray) -> bool:
+    """Whether a cell is known to hold the numbers that an array holds now, bit by bit."""
+    if cell.array is None:
+        return False
+    a, b = shown(cell), array
+    if a.nbytes <= SMALL:
+        return a.tobytes() == b.tobytes()
+    word = f"u{min(a.itemsize, 8)}"
+    a, b = (np.ascontiguousarray(x).reshape(-1).view(word) for x in (a, b))
+    return bool((a == b).all())
 
 
 class Counter:

@@ -10,7 +10,7 @@ import numpy as np
 from ..reverse.modes import mode
 from ..trace.fragments import Operation
 from ..trace.tape import tapes
-from .cells import cell_of, shown
+from .cells import Cell, cell_of, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
 from .paths import Path, part_of
 from .storage import Counter, PartHome
@@ -23,11 +23,18 @@ def view(x: Core, path: Path, operation: Operation) -> Tensor:
     """The part of `x` at the end of `path`, which shares its memory."""
     array = known(x) if may_cut() else None
     if array is not None and _at_once(path):
-        part = part_of(array, path)
-        made = wrap(cell_of(np.ascontiguousarray(part).reshape(part.shape)))
+        made = wrap(cell_of_part(x, part_of(array, path)))
     else:
         made = apply(operation, (x,), (path,))
     return placed(made, x, path, operation)
+
+
+def cell_of_part(x: Core, part: np.ndarray) -> Cell:
+    """A cell of a part of what is known of `x`; a copy where NumPy may write to that at any time."""
+    storage = x._storage
+    if storage is not None and storage.array is not None:
+        return cell_of(np.array(part, order="C", copy=True))
+    return cell_of(part if part.flags.c_contiguous else np.ascontiguousarray(part).reshape(part.shape))
 
 
 def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
@@ -67,14 +74,18 @@ MULTIPLE = {"SplitBackward0", "SplitWithSizesBackward0", "UnbindBackward0"}
 
 def known(x: Core) -> np.ndarray | None:
     """The array of `x`, or NumPy's memory under it, if it is there and no gradient is kept."""
-    cell, storage = x._read(), x._storage
+    storage = x._storage
     if storage is not None and storage.array is not None:
-        if not requires(x):
+        if x._base is None:  # which need not be read, then: it may be all of the data
+            flows = x._node is not None or x._requires
+        else:
+            flows = requires(x)
+        if not flows:
             storage.settle()
             array = storage.array
             if array is not None:
                 return part_of(array, x._path)
-        cell = x._read()
+    cell = x._read()
     kept = mode.enabled and (x._node is not None or x._requires)
     return None if kept or cell.array is None else shown(cell)
 

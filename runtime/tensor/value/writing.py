@@ -19,7 +19,7 @@ from .core import Core, Storage, apply, requires, wrap
 from .memory import viewed_elsewhere
 from .paths import Path, overlap, part_of, put
 from .slots import VIEWED
-from .storage import PartHome
+from .storage import PartHome, Swapped
 
 
 def _place_of(cell: Any) -> Any:
@@ -205,8 +205,13 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     for old in (x._cell, whole) if x._counter is None else (whole,):
         if old is not None:
             note(tape, cell, old, "home", "version")
-            old.home = storage if x._counter is None else PartHome(storage, ())
+            home = storage if x._counter is None else PartHome(storage, ())
+            if type(old.home) is Swapped:
+                old.home.before = home
+            else:
+                old.home = home
             old.version = storage.version
+    storage.was = None
     if array is not None:
         np.copyto(part_of(array, x._path), shown(force(cell)))
         return storage.array is array

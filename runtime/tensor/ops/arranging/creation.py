@@ -12,7 +12,8 @@ import numpy as np
 
 from ...calls.calls import forget_calls
 from ...trace.fragments import forget_fragments
-from ...trace.tape import force
+from ...trace.states import may_save
+from ...trace.tape import force, tapes
 from ...transforms.crossings import alike, check_one
 from ...value.axes import check_sizes, sizes
 from ...value.cells import cell_of, shown
@@ -219,8 +220,10 @@ def export(x: Core) -> np.ndarray:
     while (cell := storage.cell) is not None:
         array = np.array(shown(force(cell)), order="C", copy=True)
         if storage.cell is cell:  # and no other thread has written to it, or exported it, meanwhile
-            storage.array, storage.cell = array, None
-            cell.home, cell.version = storage, storage.version  # who saved it is told of what is written
+            storage.hand_out(cell, array)
+            tape = tapes.tape
+            if (storage.viewed or tape.number_of(cell) is not None) and may_save(tape.state):
+                tape.blur()
     return part_of(storage.array, x._path).view()  # type: ignore[arg-type]
 
 

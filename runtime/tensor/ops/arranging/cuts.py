@@ -10,7 +10,7 @@ import numpy as np
 from ...value.cells import cell_of
 from ...value.core import Core, wrap
 from ...value.paths import Path
-from ...value.views import known, may_cut, placed
+from ...value.views import cell_of_part, known, may_cut, placed
 from .shapes import SELECT, SLICE, slice_step
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def known_part(x: Core, key: Any) -> Tensor | None:
     shape = array.shape
     path = rows_path(shape, *key.indices(shape[0])) if isinstance(key, slice) else row_path(shape, key)
     part = array[key, ...]
-    made = wrap(cell_of(part if part.flags.c_contiguous else part.copy()))
+    made = wrap(cell_of_part(x, part))
     return placed(made, x, path, SLICE if isinstance(key, slice) else SELECT)
 
 

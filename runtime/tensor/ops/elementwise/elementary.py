@@ -24,13 +24,16 @@ def unary(
     rule: Rule = "float",
     loose: int | None = None,
     slope: Callable[..., Any] | None = None,
+    back: Callable[..., Any] | None = None,
 ) -> Function:
     """The function of one tensor that computes `formula(terms, x)` in each element.
 
     loose   INPUT or RESULT, if the pullback reads it and PyTorch's does not
     slope   (terms, x, result) -> what the cotangent is multiplied by, if the derived pullback is not PyTorch's
+    back    (terms, result, cotangent) -> x's cotangent, where that is from the result
     """
     pull = slope and (lambda m, xs, rs, cts: [cts[0] * slope(m, xs[0], rs[0])])
+    pull = (lambda m, xs, rs, cts: [back(m, rs[0], cts[0])]) if back else pull
     operation = Operation(name, node, formula, rule, loose=() if loose is None else ((loose, 0),), pull=pull)
 
     def function(input: Tensor) -> Tensor:
@@ -125,7 +128,7 @@ def _not(m: Any, x: Any) -> Any:
 
 
 sign = unary("sign", "SignBackward0", _sign, "common")
-relu = unary("relu", "ReluBackward0", _relu, "common", loose=INPUT)
+relu = unary("relu", "ReluBackward0", _relu, "common", back=lambda m, r, ct: m.select(m.le(r, 0), 0, ct))
 neg = unary("neg", "NegBackward0", _neg, "common")
 bitwise_not = unary("bitwise_not", "", _not, "common")
 logical_not = unary("logical_not", "", lambda m, x: m.eq(x, _nothing(x)), "common")

@@ -269,8 +269,13 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
     check_tensors("float_power", input=input if isinstance(input, Core) else exponent)
     kinds = [v._read().kind.is_complex if isinstance(v, Core) else isinstance(v, complex) for v in (input, exponent)]
     code, number = ("c128", complex) if any(kinds) else ("f64", float)
-    base, power = (cast_to(v, code) if isinstance(v, Core) else number(v) for v in (input, exponent))
+    base, power = (_as_dtype(v, code) if isinstance(v, Core) else number(v) for v in (input, exponent))
     return pow_(base, power)
+
+
+def _as_dtype(x: Any, code: str) -> Tensor:
+    """The tensor itself where it has the dtype."""
+    return x if x._read().kind.dtype == code else cast_to(x, code)
 
 
 def float_power_(input: Tensor, exponent: Operand) -> Tensor:

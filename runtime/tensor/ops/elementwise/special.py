@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.special import Family
-from ...trace.fragments import INPUT, RESULT, Operation
+from ...trace.fragments import RESULT, Operation
 from ...value.core import Core, apply
 from ...value.given import real
 from .arithmetic import mul
@@ -21,7 +21,7 @@ lgamma = unary("lgamma", "LgammaBackward0", lambda m, x: m.lgamma(x))
 digamma = unary("digamma", "DigammaBackward0", lambda m, x: Family(m.b).polygamma(x, n=0))
 erfc = unary("erfc", "ErfcBackward0", lambda m, x: m.erfc(x))
 erfcx = unary("erfcx", "SpecialErfcxBackward0", lambda m, x: m.erfcx(x))
-erfinv = unary("erfinv", "ErfinvBackward0", lambda m, x: m.erfinv(x), loose=INPUT)
+erfinv = unary("erfinv", "ErfinvBackward0", lambda m, x: m.erfinv(x), loose=RESULT)
 ndtr = unary("ndtr", "MulBackward0", lambda m, x: 0.5 * m.erfc(x * -math.sqrt(0.5)))
 ndtri = unary("ndtri", "SpecialNdtriBackward0", lambda m, x: m.ndtri(x))
 log_ndtr = unary("log_ndtr", "SpecialLogNdtrBackward0", lambda m, x: m.log_ndtr(x))
