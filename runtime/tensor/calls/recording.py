@@ -47,6 +47,9 @@ DRAWING = {
 }  # fmt: skip
 """Functions that draw random numbers.  They do so at once, and what they do with them is recorded."""
 
+ASKING = {"cholesky", "inv", "inverse", "solve"}
+"""Functions that look whether what they have computed is there; the part that computes it is recorded by itself."""
+
 DUNDER = {"__hash__", "__pos__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
 
@@ -66,7 +69,7 @@ def record_methods(*classes: type) -> None:
     """Record the functions in the bodies of these classes, and the properties that are views."""
     for cls in classes:
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and name not in DUNDER and name not in DRAWING:
+            if isinstance(value, FunctionType) and name not in DUNDER | DRAWING | ASKING and name[:4] != "new_":
                 setattr(cls, name, wrapped(value))
             elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
                 setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
@@ -75,10 +78,14 @@ def record_methods(*classes: type) -> None:
 
 
 def record_functions(namespace: dict[str, Any]) -> None:
-    """Record the functions of a module that are defined in this package, under their names there."""
+    """Record the functions of a module that are defined in this package, under their names there.
+
+    But for those that make others: `written`, and this.
+    """
     here = __name__.rpartition(".tensor.")[0]
     for name, value in list(namespace.items()):
-        ours = isinstance(value, FunctionType) and (value.__module__ or "").startswith(here)
-        if ours and not name.startswith(OTHERS) and name not in DRAWING:
+        home = value.__module__ or "" if isinstance(value, FunctionType) else ""
+        ours = home.startswith(here) and not home.endswith((".face.results", ".calls.recording"))
+        if ours and not name.startswith(OTHERS) and name not in DRAWING | ASKING:
             namespace[name] = wrapped(value)
     name_in(namespace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compiled.byname import name_in
+from ..calls.recording import record_functions
 from ..ops.windows import fourier as F
 from .results import written
 
@@ -12,7 +12,7 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = written(F.fftn, F.ifftn, F.rfftn, F.
 fftfreq, rfftfreq = written(F.fftfreq, F.rfftfreq)
 fftshift, ifftshift = F.fftshift, F.ifftshift
 
-name_in(globals())
+record_functions(globals())
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compiled.byname import name_in
+from ..calls.recording import record_functions, wrapped
 from ..ops.folds import norms as N
 from ..ops.matrices import factored as D
 from ..ops.matrices import factorings as F
@@ -13,6 +13,9 @@ from ..ops.matrices import spectra as V
 from .results import written
 
 LinAlgError = S.LinAlgError
+
+for _part in (S.inverted, S.solution, F.factored):
+    wrapped(_part)  # what those call that look whether it went well
 
 inv, inv_ex, pinv, det, slogdet = written(S.inv, S.inv_ex, S.pinv, S.det, S.slogdet)
 solve, solve_ex, solve_triangular, lu_solve = written(S.solve, S.solve_ex, S.solve_triangular, D.lu_solve)
@@ -26,7 +29,7 @@ matrix_norm, norm, vector_norm = written(X.matrix_norm, X.norm, N.vector_norm)
 vecdot, matmul = written(X.vecdot, P.matmul)
 matrix_exp, diagonal, vander = X.matrix_exp, X.diagonal, X.vander
 
-name_in(globals())
+record_functions(globals())
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compiled.byname import name_in
+from ..calls.recording import record_functions
 from ..ops.elementwise import elementary as E
 from ..ops.elementwise import softmax as M
 from ..ops.elementwise import special as F
@@ -36,7 +36,7 @@ softmax, log_softmax = M.softmax, M.log_softmax
 gammaln, psi, igamma, igammac, mvlgamma = lgamma, digamma, gammainc, gammaincc, multigammaln
 modified_bessel_i0, modified_bessel_i1 = i0, i1
 
-name_in(globals())
+record_functions(globals())
 
 __all__ = [
     "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",

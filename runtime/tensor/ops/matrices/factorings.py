@@ -36,12 +36,18 @@ CHOLESKY_INFO = Operation("cholesky_info", "", lambda m, x: m.cholesky_info(x))
 cholesky_ex_result = returned("linalg_cholesky_ex", "L", "info")
 
 
-def _factor(name: str, operation: Operation, A: Tensor, upper: bool) -> Tensor:
+def factored(name: str, operation: Operation, A: Tensor, upper: bool) -> Tensor:
+    """L with A = L L', or U with A = U' U; NaN if A is not positive definite."""
     check_square(name, A)
     made = apply(operation, (adjoint(A) if upper else A,))
+    return adjoint(made) if upper else made
+
+
+def _factor(name: str, operation: Operation, A: Tensor, upper: bool) -> Tensor:
+    made = factored(name, operation, A, upper)
     if np.isnan(made._array()).any():
         fail(name, K.minor(A._array()), _not_positive)
-    return adjoint(made) if upper else made
+    return made
 
 
 def _not_positive(k: int) -> str:

@@ -139,16 +139,21 @@ inv_ex_result = returned("linalg_inv_ex", "inverse", "info")
 solve_ex_result = returned("linalg_solve_ex", "result", "info")
 
 
+def inverted(A: Tensor, name: str) -> Tensor:
+    """The inverses, NaN where there is none."""
+    return apply(INVERSE, (check_square(name, A),))
+
+
 def inv(A: Tensor, name: str = "linalg.inv") -> Tensor:
     """The inverses of square matrices; LinAlgError if one has none."""
-    made = apply(INVERSE, (check_square(name, A),))
+    made = inverted(A, name)
     fail(name, broken(A, made), lambda k: f"the matrix is singular: element {k} of the diagonal of its factor U is 0")
     return made
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverses, and for each matrix 0, or the place of the pivot that is zero."""
-    made = inv(A) if check_errors else apply(INVERSE, (check_square("linalg.inv_ex", A),))
+    made = inv(A) if check_errors else inverted(A, "linalg.inv_ex")
     return inv_ex_result(made, apply(SINGULAR, (A,)))
 
 
@@ -235,7 +240,8 @@ def _is_vector(A: Tensor, B: Tensor) -> bool:
     return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
 
 
-def _recorded_solution(name: str, A: Tensor, B: Tensor, left: bool) -> Tensor:
+def solution(name: str, A: Tensor, B: Tensor, left: bool) -> Tensor:
+    """X with A X = B, or with X A = B; NaN if A is singular."""
     check_square(name, A)
     check_alike(name, A, B)
     a, b = shape_of(A), shape_of(B)
@@ -256,14 +262,14 @@ def _recorded_solution(name: str, A: Tensor, B: Tensor, left: bool) -> Tensor:
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B, or with X A = B; LinAlgError if A is singular."""
-    made = _recorded_solution("linalg.solve", A, B, left)
+    made = solution("linalg.solve", A, B, left)
     fail("torch.linalg.solve", broken(A, made), lambda k: "The solver failed because the input matrix is singular.")
     return made
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solutions, and for each matrix 0, or the place of the pivot that is zero."""
-    made = solve(A, B, left=left) if check_errors else _recorded_solution("linalg.solve_ex", A, B, left)
+    made = solve(A, B, left=left) if check_errors else solution("linalg.solve_ex", A, B, left)
     return solve_ex_result(made, apply(SINGULAR, (A,)))
 
 
