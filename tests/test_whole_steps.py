@@ -215,6 +215,40 @@ def loop_over_time() -> Step:
     return step
 
 
+def _of_matrices(loss_of: Callable[[Any], Any]) -> Callable[[], Step]:
+    """Steps that descend a loss of a symmetric matrix with distinct eigenvalues from 1 on."""
+
+    def made() -> Step:
+        factor, apart = nn.Parameter(0.1 * torch.randn(3, 3)), torch.diag(torch.tensor([1.0, 2.0, 4.0]))
+        descent = optim.Adam([factor], lr=0.01)
+
+        def step() -> Any:
+            descent.zero_grad()
+            loss = loss_of(factor @ factor.T + apart)
+            loss.backward()
+            descent.step()
+            return loss.item()
+
+        return step
+
+    return made
+
+
+ONES = torch.ones(3, 1)
+STEPS |= {name: _of_matrices(loss_of) for name, loss_of in {
+    "cholesky": lambda a: torch.linalg.cholesky(a).diagonal().log().sum(),
+    "inverse": lambda a: torch.linalg.inv(a).sum() + a.inverse().sum(),
+    "linear_system": lambda a: torch.linalg.solve(a, ONES).sum(),
+    "triangular_system": lambda a: torch.linalg.solve_triangular(a.tril(), ONES, upper=False).sum(),
+    "determinant": lambda a: torch.linalg.slogdet(a)[1] + torch.linalg.det(a),
+    "eigenvalues": lambda a: torch.linalg.eigvalsh(a).log().sum() + torch.linalg.eigh(a)[0].sum(),
+    "norms": lambda a: torch.linalg.norm(a) + torch.linalg.vector_norm(a, dim=1).sum(),
+    "transform": lambda a: torch.fft.rfft(a, dim=0).abs().sum(),
+    "special": lambda a: torch.special.gammaln(a**2 + 1).sum() + torch.special.erf(a).sum(),
+    "density": lambda a: -torch.distributions.MultivariateNormal(torch.zeros(3), a).log_prob(ONES[:, 0]),
+}.items()}  # fmt: skip
+
+
 def numbers(made: Any) -> Iterator[Any]:
     for each in made if isinstance(made, (tuple, list)) else [made]:
         yield from numbers(each) if isinstance(each, (tuple, list)) else [each]
