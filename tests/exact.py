@@ -174,7 +174,8 @@ def _error(op: Op, given: list[np.ndarray], e: list[np.ndarray], made: np.ndarra
         return np.max(e[0], axis=op.attrs["axes"], initial=0.0)
     if name in ("sum", "contract", "correlate", "scatter_add"):
         return _sum_error(op, wide, e, made, u)
-    return _moved_error(op, wide, e, made) + ROUNDINGS.get(name, 1) * u * size + _tiny(made)
+    inner = np.abs(wide[0] * wide[1]) if name == "muladd" else 0.0  # the product may be rounded, too
+    return _moved_error(op, wide, e, made) + u * (ROUNDINGS.get(name, 1) * size + inner) + _tiny(made)
 
 
 def _unit(made: np.ndarray) -> float:

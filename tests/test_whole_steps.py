@@ -215,6 +215,31 @@ def loop_over_time() -> Step:
     return step
 
 
+def _over_rows(held: bool) -> Callable[[], Step]:
+    """Over the rows of what was an array of NumPy's, which the program holds or does not."""
+
+    def made() -> Step:
+        array = np.random.default_rng(0).normal(size=(5, 3, 2)).astype(np.float32)
+        cell, x, zero = nn.LSTMCell(2, 4), torch.from_numpy(array if held else array.copy()), torch.zeros(3, 4)
+        descent = optim.SGD(cell.parameters(), lr=0.1)
+
+        def step() -> Any:
+            descent.zero_grad()
+            h, c = zero, zero
+            for k in range(len(array)):
+                h, c = cell(x[k], (h, c))
+            (h**2).mean().backward()
+            descent.step()
+            return c.sum().item()
+
+        return step
+
+    return made
+
+
+STEPS |= {"rows_of_an_array": _over_rows(False), "rows_of_an_array_that_is_held": _over_rows(True)}
+
+
 def _of_matrices(loss_of: Callable[[Any], Any]) -> Callable[[], Step]:
     """Steps that descend a loss of a symmetric matrix with distinct eigenvalues from 1 on."""
 

@@ -42,13 +42,14 @@ class Storage(Home):
     are tensors that had the memory until they got another.
     """
 
-    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "parts", "was", "left")
+    __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "taken", "parts", "was",
+                 "left")
 
     def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
         super().__init__()
         self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
-        self.edition = self.counted = self.parts = 0
-        self.unseen, self.was, self.left = False, None, ()
+        self.edition = self.counted = self.parts = self.unseen = self.taken = 0
+        self.was, self.left = None, ()
 
     def now(self) -> tuple[Any, Any, int]:
         """NumPy's memory or the cell, and the edition. Another thread may change them at any call."""
@@ -111,20 +112,21 @@ class Storage(Home):
                     was.home = self  # nothing was written that anybody would have to look for
                 return
             self.cell, self.array, self.was = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None, None
-            self.unseen = True
             self.edition += 1  # views look again: it may have been written to since they did
+            self.taken = self.edition
 
 
 class PartHome(Home):
     """The memory of a cell that is no more than a part of it, or was all of it before a writing unseen.
 
     Backward reads there what was written unseen, as PyTorch's does, whose saved tensors are the memory itself.
+    `edition` is that of the memory when the cell was read.
     """
 
-    __slots__ = ("storage", "path")
+    __slots__ = ("storage", "path", "edition")
 
     def __init__(self, storage: Storage, path: Path) -> None:
-        self.storage, self.path = storage, path
+        self.storage, self.path, self.edition = storage, path, storage.edition
         storage.parts += 1
 
     def __del__(self) -> None:
@@ -149,14 +151,18 @@ class PartHome(Home):
 
     def whole(self, cell: Cell) -> Cell | None:
         """All that the memory holds now, None if nobody wrote to it unseen since it held what is in `cell`."""
-        *before, last = self.memories()
-        array, whole, _ = last.now()
-        unseen = array is not None or last.unseen or any(s.unseen for s in before)
-        if not unseen or (whole is cell and not self.path):
+        memories = [*self.memories()]
+        since = [self.edition] + [0] * (len(memories) - 1)
+        array, whole, _ = memories[-1].now()
+        written = any(m.unseen > e for m, e in zip(memories, since, strict=True))
+        if not written and array is None and all(m.taken <= e for m, e in zip(memories, since, strict=True)):
             return None
-        if array is None:
-            return whole
-        return None if holds(cell, part_of(array, self.path)) else cell_of(np.array(array, order="C", copy=True))
+        if (whole is cell and not self.path) or (cell.array is None and array is None and not written):
+            return None
+        value = array if whole is None else None if whole.array is None else shown(whole)
+        if value is not None and holds(cell, part_of(value, self.path)):
+            return None
+        return cell_of(np.array(array, order="C", copy=True)) if whole is None else whole
 
     def left(self) -> list[Swapped]:
         """The tensors that had the memory until they got another."""

@@ -201,7 +201,8 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     array, whole, _ = storage.now()
     tape = tapes.tape
     note(tape, cell, storage, "cell", "version", "written", "writer", "counted")
-    storage.unseen = storage.unseen or x._counter is not None
+    if x._counter is not None:
+        storage.unseen = storage.edition + 1
     for old in (x._cell, whole) if x._counter is None else (whole,):
         if old is not None:
             note(tape, cell, old, "home", "version")
