@@ -71,8 +71,9 @@ def still(tape: Tape, numbers: Collection[int]) -> tuple[int, ...]:
 
 
 def _is_still(tape: Tape, n: int) -> bool:
-    """Whether the tensor that was value n has its memory still, and NumPy wrote nothing to it."""
-    t = tape.value(n)
+    """Whether the tensor that was value n has its memory still, and NumPy wrote nothing to it; not where this trace has
+    no such value, being shorter by what is no event."""
+    t = tape.value(n) if n < tape.count else None
     if t is None or t._serial != tape.serial or t._number != n:
         return False
     return not t._flags & OPEN or (usable(t, tape) and t._serial == tape.serial and t._number == n)
