@@ -41,7 +41,7 @@ class Value:
 class Op:
     """results = prim(args) {attrs} with regions, written at `where` in the user's source."""
 
-    __slots__ = ("prim", "args", "attrs", "regions", "results", "where")
+    __slots__ = ("prim", "args", "attrs", "regions", "results", "where", "__weakref__")
 
     def __init__(
         self,

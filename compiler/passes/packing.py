@@ -120,6 +120,7 @@ class _Packing:
         self.env: dict[Value, Value] = {}
         self.runs: dict[Value, _Run] = {}
         self.made: dict[tuple[Value, int, int], Value] = {}
+        self.flat: dict[Value, Value] = {}
         vectors = []
         for group in layout.groups:
             vectors.append(Value(Type(group.dtype, (group.size,))))
@@ -151,18 +152,21 @@ class _Packing:
         if op.prim is const and op.attrs["value"] == op.attrs["value"]:
             size = op.results[0].type.size
             return _Run(None, op.attrs["value"], size) if isinstance(size, int) and size else None
-        if op.prim is slice_ and op.args[0].type.rank == 1 and op.attrs["step"] == (1,):
-            (start,), (size,) = op.attrs["start"], op.attrs["shape"]
-            if not size or not all(isinstance(n, int) for n in (start, size, op.args[0].type.shape[0])):
-                return None
-            whole = self.runs.get(op.args[0])
+        if op.prim is slice_ and (start := _first(op)) is not None:
+            size, whole = math.prod(op.results[0].type.static_shape()), self.runs.get(op.args[0])
             if whole is None:
-                return _Run(self.find(op.args[0]), start, size)
+                return _Run(self._flat(self.find(op.args[0])), start, size)
             return _Run(whole.base, whole.start + start if whole.base else whole.start, size)
-        if op.prim is concatenate and op.args[0].type.rank == 1 and all(a in self.runs for a in op.args):
+        if op.prim is concatenate and all(a in self.runs for a in op.args) and _consecutive(op):
             parts = _merged([self.runs[a] for a in op.args])
             return parts[0] if len(parts) == 1 else None
         return None
+
+    def _flat(self, value: Value) -> Value:
+        """A value as a vector."""
+        if value not in self.flat:
+            self.flat[value] = _shaped(self.b, value, (value.type.size,))
+        return self.flat[value]
 
     def find(self, value: Value) -> Value:
         """What stands for a value; a part of a vector is sliced where it is first asked for."""
@@ -203,6 +207,26 @@ class _Packing:
         if part.base is not None and part.start is None:
             return _shaped(self.b, self.find(part.base), type.shape)
         return self._sliced(part, type)
+
+
+def _first(op: Op) -> int | None:
+    """Where a slice begins in the memory of its operand; None if it is no run of it, or empty."""
+    held, shape = op.args[0].type, op.attrs["shape"]
+    if set(op.attrs["step"]) != {1} or held.is_tape or not isinstance(held.size, int) or not math.prod(shape):
+        return None
+    sizes = held.static_shape()
+    leading = next((a for a, n in enumerate(shape) if n != 1), len(shape))
+    if tuple(shape[leading + 1 :]) != tuple(sizes[leading + 1 :]):
+        return None
+    at = 0
+    for start, size in zip(op.attrs["start"], sizes, strict=True):
+        at = at * size + start
+    return at
+
+
+def _consecutive(op: Op) -> bool:
+    """Whether the operands of a concatenation lie one after the other in its result."""
+    return all(n == 1 for n in op.results[0].type.shape[: op.attrs["axis"]])
 
 
 def _merged(runs: Sequence[_Run]) -> list[_Run]:

@@ -9,7 +9,9 @@ basis, where only the first are used; the other rows of a stacked state.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
 from ..ops.shape import concatenate, pad, slice_
@@ -58,15 +60,27 @@ def _joined(b: Builder, op: Op, source: Op) -> Value | None:
     span = _span(op, axis)
     if span is None:
         return None
-    begin = 0
+    begins = _begins.get(source)
+    if begins is None:
+        begins = _begins[source] = _found(source, axis)
+    k = bisect_right(begins, span[0]) - 1
+    if k + 1 >= len(begins) or span[1] > begins[k + 1]:  # of several parts, or behind one whose size has a name
+        return None
+    return _sliced(b, op, source.args[k], {axis: begins[k]})
+
+
+_begins: WeakKeyDictionary[Op, list[int]] = WeakKeyDictionary()
+"""Of concatenations: where each part begins, and where the last ends, up to the first part whose size has a name."""
+
+
+def _found(source: Op, axis: int) -> list[int]:
+    begins = [0]
     for part in source.args:
         size = part.type.shape[axis]
         if not isinstance(size, int):
-            return None
-        if begin <= span[0] and span[1] <= begin + size:
-            return _sliced(b, op, part, {axis: begin})
-        begin += size
-    return None
+            break
+        begins.append(begins[-1] + size)
+    return begins
 
 
 def _padded(b: Builder, op: Op, source: Op) -> Value | None:

@@ -22,7 +22,7 @@ from .edges import leaves
 from .machine import Machine
 from .parts import checked
 from .schema import Bad, Container, Growing, Held, Leaf, Schema, join_types, schema
-from .values import Grown, Ref, traced
+from .values import Grown, Picked, Ref, traced
 
 Items = tuple[Any, ...]
 
@@ -45,7 +45,7 @@ def grown(m: Machine, items: Items) -> Grown:
 
 
 def columns(m: Machine, items: Items) -> Callable[[Any], Any] | None:
-    """Like items as arrays that a traced index reads: numbers, arrays, or tuples of these; None if they are unlike."""
+    """Like items as arrays that a traced index reads: numbers, arrays, texts, or tuples of these; None if unlike."""
     if not items:
         return None
     if all(type(i) is tuple and len(i) == len(items[0]) for i in items):
@@ -53,24 +53,48 @@ def columns(m: Machine, items: Items) -> Callable[[Any], Any] | None:
         if any(p is None for p in parts):
             return None
         return lambda k: tuple([p(k) for p in parts if p is not None])
-    kinds = [schema(m, i) for i in items]
-    first = kinds[0]
-    if not isinstance(first, (Leaf, Held)) or any(type(k) is not type(first) for k in kinds):
+    if all(type(i) is str for i in items):
+        return lambda k: Picked(lambda: items, k)
+    table = _column(m, items)
+    if table is None:
         return None
-    if isinstance(first, Held) and any(isinstance(k, Held) and k.type != first.type for k in kinds):
-        return None
-    if isinstance(first, Leaf) and any(isinstance(k, Leaf) and k.weak != first.weak for k in kinds):
-        return None
-    table = grown(m, items)
+    boxed = [i for i in items if isinstance(i, Ref)]
 
     def item(k: Any) -> Any:
         made = item_of(m, table, k)
-        for i in items:
-            if isinstance(i, Ref) and isinstance(made, Ref):  # a copy of ours, where Python has the item itself
+        for i in boxed:
+            if isinstance(made, Ref):  # a copy of ours, where Python has the item itself
                 made.box.relate(m.relatives(i.box))
         return made
 
     return item
+
+
+def _column(m: Machine, items: Items) -> Grown | None:
+    """Like items as a buffer; numbers that are there before all loops and branches are put together there, once."""
+    plain = all(not isinstance(i, Ref) and not (isinstance(i, Array) and i.tracing is not m.root) for i in items)
+    if not plain or m.freezing:
+        return grown(m, items) if _alike(m, items) else None
+    held, at, op, table = m.columns.get(id(items), (None, 0, None, None))
+    body = m.root.builder.body
+    if held is items and (table is None or (at < len(body) and body[at] is op)):  # it has not been given up
+        return table
+    if _alike(m, items):
+        with m.within(m.root):
+            table = grown(m, items)
+    m.columns[id(items)] = items, len(body) - 1, body[-1] if body else None, table
+    return table
+
+
+def _alike(m: Machine, items: Items) -> bool:
+    """Whether items are numbers of one kind, or arrays of one type."""
+    kinds = [schema(m, i) for i in items]
+    first = kinds[0]
+    if not isinstance(first, (Leaf, Held)) or any(type(k) is not type(first) for k in kinds):
+        return False
+    if isinstance(first, Held):
+        return all(isinstance(k, Held) and k.type == first.type for k in kinds)
+    return all(isinstance(k, Leaf) and k.weak == first.weak for k in kinds)
 
 
 def item_of(m: Machine, held: Grown, index: Any, wrapped: bool = True) -> Any:

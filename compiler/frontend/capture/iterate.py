@@ -18,7 +18,7 @@ from .parts import native
 from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, same, traced
 
 SHORT, LONG = 8, 64
-"""How many items of a list of traced numbers, and of plain ones, are not put into an array to be iterated over."""
+"""How many items of a list of traced numbers, and of what cannot change, are not put into an array to loop over."""
 
 
 MOST = 1_000_000
@@ -48,7 +48,11 @@ def iterate(m: Machine, v: Any) -> Iter:
     if len(items) > LONG and len({type(i) for i in items}) == 1 and type(items[0]) in (int, float):
         table = m.adopt(np.array(items))
         return Iter(len(items), lambda k: items[k] if type(k) is int else _python(get_array(m, table, k)), True)
-    return Iter(len(items), lambda k: m.adopt(items[k]), False)
+    read = len(items) > LONG and not m.freezing and (traced(items) or type(items[0]) is str)
+    column = columns(m, items) if read else None
+    if column is None:
+        return Iter(len(items), lambda k: m.adopt(items[k]), False)
+    return Iter(len(items), lambda k: m.adopt(items[k]) if type(k) is int else column(k), True)
 
 
 def _python(x: Any) -> Any:

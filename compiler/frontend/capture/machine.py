@@ -58,6 +58,7 @@ class Machine:
         self.handled: list[BaseException] = []
         self.ranges = Ranges()
         self.rolled: dict[Any, Any] = {}
+        self.columns: dict[int, Any] = {}
         self.names = self.passes = 0
         now.locate = self.where
 

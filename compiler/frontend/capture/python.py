@@ -20,7 +20,7 @@ from .iterate import every, iterate
 from .machine import Machine
 from .parts import native
 from .regions import pick
-from .values import Ref, Steps, Text, is_array, is_list, is_scalar, traced
+from .values import Picked, Ref, Steps, Text, is_array, is_list, is_scalar, traced
 
 
 def call_native(m: Machine, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -249,7 +249,7 @@ def type_of(x: Any) -> type:
         return x.dtype.type
     if isinstance(x, Ref):
         return {"array": np.ndarray, "list": list, "dict": dict}[x.box.kind]
-    like = {Steps: range, Closure: types.FunctionType, Text: str}
+    like = {Steps: range, Closure: types.FunctionType, Text: str, Picked: str}
     return like.get(type(x), type(x))
 
 

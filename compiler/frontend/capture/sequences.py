@@ -16,7 +16,21 @@ from .machine import Machine
 from .parts import checked, native
 from .ranges import LEAST, MOST
 from .schema import Held, Leaf, join_types, schema
-from .values import Grown, Iter, Ref, Steps, Table, is_array, is_dict, is_list, is_number, is_scalar, same, traced
+from .values import (
+    Grown,
+    Iter,
+    Picked,
+    Ref,
+    Steps,
+    Table,
+    is_array,
+    is_dict,
+    is_list,
+    is_number,
+    is_scalar,
+    same,
+    traced,
+)
 
 Items = tuple[Any, ...]
 
@@ -79,6 +93,8 @@ def frozen_key(m: Machine, key: Any) -> Any:
 
 def lookup(m: Machine, table: Table, key: Any) -> Any:
     """The value of a key of a dict."""
+    if isinstance(key, Picked):
+        return _picked(m, table, key)
     if is_scalar(key) and (found := _found(m, table, key)) is not None:
         return found
     at = place_of(m, table, key)
@@ -94,15 +110,33 @@ def _found(m: Machine, table: Table, key: Array) -> Any:
     item = columns(m, table.values)
     if item is None:
         return None
+    if table.keys == tuple(range(len(table.keys))):
+        if not m.ranges.inside(key, 0, len(table.keys)):
+            inside = [numbers.binary(m, operator.ge, key, 0), numbers.binary(m, operator.lt, key, len(table.keys))]
+            m.require(numbers.logic(m, "and", *inside), KeyError, named=True)
+        return item(m.ranges.note(key, 0, len(table.keys) - 1))
     hits = Array(m.now, m.value(np.array(table.keys))) == key
     m.require(FUNCTIONS[np.any](hits), KeyError, named=True)
     return item(m.ranges.note(FUNCTIONS[np.argmax](hits), 0, len(table.keys) - 1))
 
 
+def _picked(m: Machine, table: Table, key: Picked) -> Any:
+    """The value of one of many keys, all of which are there."""
+    if key.texts is table.keys:
+        values: Items = table.values
+    else:
+        places = [table.place(each) for each in key.texts]
+        values = tuple([table.values[at] for at in places if at is not None])
+    item = columns(m, values) if len(values) == len(key.texts) else None
+    if item is None:
+        m.refuse("items of a dict that are unlike, or are missing, are read in a loop", "loop over arrays")
+    return item(key.index)
+
+
 def place_of(m: Machine, table: Table, key: Any) -> int | None:
     if traced(key):
         m.refuse("a dict key that depends on traced values", "index an array, or choose with np.where")
-    return native(m, lambda: {k: n for n, k in enumerate(table.keys)}.get(key))
+    return native(m, lambda: table.place(key))
 
 
 def set_item(m: Machine, ref: Ref, key: Any, v: Any) -> None:
@@ -110,9 +144,8 @@ def set_item(m: Machine, ref: Ref, key: Any, v: Any) -> None:
     held = m.content(ref.box)
     if isinstance(held, Table):
         at = place_of(m, held, key)
-        keys = held.keys if at is not None else (*held.keys, key)
-        values = (*held.values, v) if at is None else (*held.values[:at], v, *held.values[at + 1 :])
-        m.store(ref.box, Table(keys, values), "" if at is None else f"[{key!r}]")
+        made = held.extended(key, v) if at is None else held.replaced(at, v)
+        m.store(ref.box, made, "" if at is None else f"[{key!r}]")
         return
     if isinstance(held, tuple) and not is_scalar(key):
         items = list(held)
@@ -250,7 +283,7 @@ def dict_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
         if at is not None:
             found = held.values[at]
             if name == "pop":
-                m.store(ref.box, Table(held.keys[:at] + held.keys[at + 1 :], held.values[:at] + held.values[at + 1 :]))
+                m.store(ref.box, held.without(at))
         elif name == "pop" and len(args) == 1:
             m.fail(KeyError(args[0]))
         elif name == "setdefault":

@@ -12,10 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array import Array
+from . import numbers
 from .calls import lower, meaning_of
 from .machine import EXPRESSIONS, Machine
 from .parts import native
-from .values import Text, traced
+from .values import Picked, Text, is_scalar, traced
+
+FEW = 1_000_000
+"""Of how many numbers a traced one may be, so that the text that it is written as is one of as many."""
 
 
 def depends(m: Machine, x: Any) -> bool:
@@ -41,7 +45,11 @@ def _joined(m: Machine, n: ast.JoinedStr) -> Any:
     """An f-string."""
     made = [str(each.value) if isinstance(each, ast.Constant) else _formatted(m, each) for each in n.values]
     written = "".join([each.written if isinstance(each, Text) else each for each in made])
-    return Text(written) if any(isinstance(each, Text) for each in made) else written
+    texts = [k for k, each in enumerate(made) if isinstance(each, Text)]
+    if len(texts) == 1 and isinstance(one := made[texts[0]], Picked):
+        ahead, behind = "".join(made[: texts[0]]), "".join(made[texts[0] + 1 :])
+        return Picked(lambda: tuple([ahead + each + behind for each in one.texts]), one.index, written)
+    return Text(written) if texts else written
 
 
 def _formatted(m: Machine, n: Any) -> Any:
@@ -50,6 +58,11 @@ def _formatted(m: Machine, n: Any) -> Any:
     spec = m.eval(n.format_spec) if n.format_spec is not None else ""
     change: Any = {115: str, 114: repr, 97: ascii}.get(n.conversion, lambda x: x)
     written = value.written if isinstance(value, Text) else "{" + ast.unparse(n.value) + "}"
+    if is_scalar(value) and value.weak and value.type.dtype == "i64" and not m.freezing and not m.telling:
+        low, high = m.ranges.of(value)
+        if high - low < FEW and isinstance(spec, str):
+            texts = lambda: tuple([format(change(k), spec) for k in range(low, high + 1)])  # noqa: E731
+            return Picked(texts, numbers.binary(m, operator.sub, value, low) if low else value, written)
     return text_of(m, written, lambda: format(change(lower(m, value)), spec), value, spec)
 
 

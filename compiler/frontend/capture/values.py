@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -145,10 +146,39 @@ class Grown:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The content of a dict."""
+    """The content of a dict; `places` tells where a key is, and is shared by the tables that grew out of this one.
+
+    A key stands in `places` once, so that of those tables each finds its own: what lies beyond its end, or is another
+    key there, it does not have.
+    """
 
     keys: tuple[Any, ...]
     values: tuple[Any, ...]
+    places: dict[Any, int] = field(default_factory=dict, repr=False)
+
+    def place(self, key: Any) -> int | None:
+        """Where a key is; TypeError if it is none."""
+        if not self.places:
+            self.places.update({k: n for n, k in enumerate(self.keys)})
+        at = self.places.get(key)
+        if at is None or at >= len(self.keys):
+            return None
+        return at if self.keys[at] is key or self.keys[at] == key else None
+
+    def extended(self, key: Any, value: Any) -> Table:
+        """With a key that it does not have."""
+        keys, values = (*self.keys, key), (*self.values, value)
+        if not self.places or key in self.places:
+            return Table(keys, values)
+        self.places[key] = len(self.keys)
+        return Table(keys, values, self.places)
+
+    def replaced(self, at: int, value: Any) -> Table:
+        """With another value at a place."""
+        return Table(self.keys, (*self.values[:at], value, *self.values[at + 1 :]), self.places)
+
+    def without(self, at: int) -> Table:
+        return Table(self.keys[:at] + self.keys[at + 1 :], self.values[:at] + self.values[at + 1 :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +228,24 @@ class Text:
         if not name.startswith("__"):
             self._refuse()
         raise AttributeError(name)
+
+
+class Picked(Text):
+    """One of many texts, the one at a traced index: the keys of a dict in a loop, `f"w{k}"`. It selects items of dicts.
+
+    `said` is how it is written, if it is: messages can have that.
+    """
+
+    def __init__(self, make: Callable[[], tuple[str, ...]], index: Array, said: str | None = None) -> None:
+        self._make, self.index, self.said = make, index, said
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        return self._make()
+
+    @property
+    def written(self) -> str:  # type: ignore[override]
+        return self._refuse() if self.said is None else self.said
 
 
 MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter, Text)

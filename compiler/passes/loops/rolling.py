@@ -29,6 +29,9 @@ from .rounds import INDEX, Body, Slot, Source, Unlike, rule
 HANDED_ON = 3
 """Rounds before the last whose results are handed on to the end rather than stacked with all others."""
 
+FARTHEST = 16
+"""Rounds back from which a result is handed on: each of them is a carry, and what carries depend on is quadratic."""
+
 
 @dataclass
 class Rolled:
@@ -138,6 +141,8 @@ class Rolling:
         for value in first:
             if self._place(self.tape.operand(value).root) is not None:
                 raise Unlike
+        if ago > FARTHEST:
+            raise Unlike
         self.reads += first
         known = tuple([self.tape.operand(v).root if self._is_number(v) else v for v in reversed(first)])
         path = tuple([(v.prim.name, attrs_key(v.attrs)) for v in views])
