@@ -36,8 +36,12 @@ def usable(t: Any, tape: Tape) -> bool:
     flags = t._flags
     if t._inference or (end and end.hooks):
         return False
-    steps = t._steps
-    if not steps and t._storage is not None:
+    steps, storage = t._steps, t._storage
+    if flags & OPEN and t._serial == tape.serial and storage is not None:
+        if storage.is_read(t._cell, t._path, t._seen):  # looked at before, for this trace
+            return True
+    if not steps and storage is not None:
+        del storage
         _read_again(t)
         settle(t)  # which counts references: there must be no variable for it here
         flags = t._flags
