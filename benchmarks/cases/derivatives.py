@@ -136,6 +136,13 @@ def of_numbers(p):
     return np.sum(v * np.sin(v))
 
 
+def of_keys(p):
+    total = 0.0
+    for k in p:
+        total = total + p[k] * np.sin(p[k])
+    return total
+
+
 def of_a_dict(p):
     return p["a"] * p["b"] + p["c"] * np.sum(p["d"])
 
@@ -196,15 +203,17 @@ def cases(size: str) -> Iterator[Case]:
 
     leaves = {f"w{k}": 0.1 + k / LEAVES[size] for k in range(LEAVES[size])}
     known = grad(of_numbers)
-    yield Case(f"first gradient for a dict of {len(leaves):,} numbers", {"pullback": lambda: _first(leaves)}, "s", 1.0,
-               (("at most", 2.0),), seconds=True)  # fmt: skip
+    for how, function in (("into an array", of_numbers), ("a loop over keys", of_keys)):
+        first = f"first gradient for a dict of {len(leaves):,} numbers, {how}"
+        yield Case(first, {"pullback": lambda f=function: _first(f, leaves)}, "s", 1.0, (("at most", 2.0),),
+                   seconds=True)  # fmt: skip
     yield Case(f"gradient for a dict of {len(leaves):,} numbers", {"pullback": lambda: known(leaves)}, "µs")
 
 
-def _first(leaves: dict[str, float]) -> Any:
+def _first(function: Any, leaves: dict[str, float]) -> Any:
     """The seconds until the first gradient of a function that is new."""
     begin = time.process_time()
-    made = grad(lambda p: of_numbers(p))(leaves)
+    made = grad(lambda p: function(p))(leaves)
     return [time.process_time() - begin, *made.values()]
 
 

@@ -144,38 +144,51 @@ class Grown:
         return self.buffer.shape[0]
 
 
-@dataclass(frozen=True, eq=False)
 class Table:
-    """The content of a dict; `places` tells where a key is, and is shared by the tables that grew out of this one.
+    """The content of a dict, which never changes: `keys` and `values`.
 
-    A key stands in `places` once, so that of those tables each finds its own: what lies beyond its end, or is another
-    key there, it does not have.
+    One that has a key more shares its lists, of which each table is a beginning, and so does where the keys are: a key
+    stands there once, and what lies beyond the end of a table, or is another key there, it does not have.
     """
 
-    keys: tuple[Any, ...]
-    values: tuple[Any, ...]
-    places: dict[Any, int] = field(default_factory=dict, repr=False)
+    def __init__(self, keys: Iterable[Any], values: Iterable[Any]) -> None:
+        self._keys, self._values, self._places = list(keys), list(values), {}
+        self._count = len(self._keys)
+
+    @cached_property
+    def keys(self) -> tuple[Any, ...]:
+        return tuple(self._keys[: self._count])
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        return tuple(self._values[: self._count])
+
+    def _known(self) -> dict[Any, int]:
+        if not self._places:
+            self._places.update({k: n for n, k in enumerate(self._keys)})
+        return self._places
 
     def place(self, key: Any) -> int | None:
         """Where a key is; TypeError if it is none."""
-        if not self.places:
-            self.places.update({k: n for n, k in enumerate(self.keys)})
-        at = self.places.get(key)
-        if at is None or at >= len(self.keys):
+        at = self._known().get(key)
+        if at is None or at >= self._count:
             return None
-        return at if self.keys[at] is key or self.keys[at] == key else None
+        return at if self._keys[at] is key or self._keys[at] == key else None
 
     def extended(self, key: Any, value: Any) -> Table:
         """With a key that it does not have."""
-        keys, values = (*self.keys, key), (*self.values, value)
-        if not self.places or key in self.places:
-            return Table(keys, values)
-        self.places[key] = len(self.keys)
-        return Table(keys, values, self.places)
+        if len(self._keys) > self._count or key in self._known():
+            return Table((*self.keys, key), (*self.values, value))
+        made = Table((), ())
+        self._places[key] = self._count
+        self._keys.append(key)
+        self._values.append(value)
+        made._keys, made._values, made._places, made._count = self._keys, self._values, self._places, self._count + 1
+        return made
 
     def replaced(self, at: int, value: Any) -> Table:
         """With another value at a place."""
-        return Table(self.keys, (*self.values[:at], value, *self.values[at + 1 :]), self.places)
+        return Table(self.keys, (*self.values[:at], value, *self.values[at + 1 :]))
 
     def without(self, at: int) -> Table:
         return Table(self.keys[:at] + self.keys[at + 1 :], self.values[:at] + self.values[at + 1 :])

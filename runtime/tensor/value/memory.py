@@ -37,9 +37,9 @@ def usable(t: Any, tape: Tape) -> bool:
     if t._inference or (end and end.hooks):
         return False
     steps, storage = t._steps, t._storage
-    if flags & OPEN and t._serial == tape.serial and storage is not None:
-        if storage.is_read(t._cell, t._path, t._seen):  # looked at before, for this trace
-            return True
+    seen = flags & OPEN and t._serial == tape.serial and storage is not None  # looked at before, for this trace
+    if seen and storage.is_read(t._cell, t._path, t._seen):
+        return True
     if not steps and storage is not None:
         del storage
         _read_again(t)
