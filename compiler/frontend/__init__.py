@@ -63,6 +63,7 @@ for _module, _registering in {
     "scipy.spatial.distance": ("distances",),
     "scipy.sparse._base": ("sparse",),
     "scipy.sparse._coo": ("sparse",),
+    "scipy.stats": ("summaries",),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),
 }.items():
