@@ -202,11 +202,27 @@ def ranges_as_indices(m: Any) -> Any:
     return np.sum(q**2) + np.sum(m[range(2)] ** 3)
 
 
+def least_squares_monte_carlo(w: Any) -> Any:
+    """An American option; the places where it may be exercised are as many as the values say."""
+    z = np.random.default_rng(1).standard_normal((60, 4))
+    s = 3 * w[1] * np.exp(np.cumsum(0.2 * w[2] * z - 0.02 * w[2] ** 2, axis=1))
+    payoff = np.maximum(0.5 - s, 0.0)
+    v = payoff[:, -1].copy()
+    for t in range(2, -1, -1):
+        v *= 0.98
+        itm = payoff[:, t] > 0
+        x = s[itm, t]
+        held = np.polyval(np.polyfit(x, v[itm], 2), x)
+        places = np.where(itm)[0][payoff[itm, t] > held]
+        v[places] = payoff[places, t]
+    return np.mean(v) + np.sum(s[np.ix_(s[:, 0] > 0.5, [0, 1])])
+
+
 PROGRAMS = [
     *((f, P) for f in (
         stochastic_descent, skip_grams, draws_on_a_condition, draws_until, draws_of_a_helper, other_generators,
         minibatches, episode, noisy, queue_of_the_last, set_of_the_seen, collections_of_all_sorts, lists_of_all_sorts,
-        changed_copy,
+        changed_copy, least_squares_monte_carlo,
     )),
     *((f, M) for f in (symmetric, moved_views, turned_in_a_loop, ranges_as_indices)),
 ]  # fmt: skip
