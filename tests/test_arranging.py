@@ -21,7 +21,6 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.pad(x, 1, lambda *args: None), "np.pad with a function as its mode"),
     (lambda x: np.polydiv(x[0], [1.0, 2.0]), "np.polydiv of a traced array: its remainder"),
     (lambda x: np.poly(x[:, :3]), "np.poly of a traced matrix"),
-    (lambda x: np.ix_(x[0] > 1, [0]), "np.ix_ of a traced mask"),
     (lambda x: np.unravel_index(x[0], (3, 4)), "only int indices permitted"),
     (lambda x: np.lib.stride_tricks.as_strided(x, (2, 2)), "as_strided of a traced array, which has no strides"),
     (lambda x: np.r_["c", x], "np.r_ with 'c'"),

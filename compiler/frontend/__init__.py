@@ -55,10 +55,15 @@ from .patched import made, replaced, unasked
 from .patched.recoded import recode_later
 
 for _module, _registering in {
+    "scipy.fft._basic_backend": ("fourier",),
     "scipy.integrate": ("sampled",),
     "scipy.linalg": ("scipy_linalg", "scipy_factors", "scipy_forms"),
+    "scipy.ndimage": ("images",),
+    "scipy.signal": ("filters",),
+    "scipy.spatial.distance": ("distances",),
     "scipy.sparse._base": ("sparse",),
     "scipy.sparse._coo": ("sparse",),
+    "scipy.stats": ("summaries",),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),
 }.items():

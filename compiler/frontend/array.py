@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.containers import SEQUENCES
 from ..ir.graph import Value
 from ..ir.types import Type
 from ..ops.complex.complexes import imag, real
@@ -322,13 +323,13 @@ def call(function: Any, meaning: Callable[..., Any], args: Any, kwargs: Any) -> 
 
 
 def find(trees: Any) -> Array | None:
-    """Some Array among nested lists and tuples."""
+    """Some Array among nested sequences."""
     pending = [trees]
     while pending:
         each = pending.pop()
         if isinstance(each, Array):
             return each
-        if isinstance(each, (list, tuple)):
+        if isinstance(each, SEQUENCES):
             pending.extend(each)
     return None
 

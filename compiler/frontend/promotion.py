@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.containers import SEQUENCES
 from ..ir.graph import Value
 from ..ir.types import KNOWN, PARTS, TRACED
 from ..ops import elementwise, reduce, shape, source
@@ -99,7 +100,7 @@ def as_operand(x: Any) -> Any:
         return x
     if isinstance(x, Length):
         return measured(x)
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, SEQUENCES):
         return stacked(x)
     if is_array_like(x):
         return _as_array(x)
@@ -124,7 +125,7 @@ def measured(length: Length) -> Array:
     return Array(now, now.emit(source.dimension, size=length.size), weak=True)
 
 
-def stacked(items: list[Any] | tuple[Any, ...]) -> Any:
+def stacked(items: Any) -> Any:
     """A nested list as an array; traced where one of its elements is."""
     if find(items) is None:
         return np.asarray(items)

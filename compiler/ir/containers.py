@@ -22,6 +22,9 @@ import numpy as np
 FLATTEN, UNFLATTEN = "__pullback_flatten__", "__pullback_unflatten__"
 """Methods by which a class says what its objects are made of: see `register`."""
 
+SEQUENCES = (list, tuple, collections.deque)
+"""What NumPy makes arrays of, item by item."""
+
 DICTS: tuple[Any, ...] = (collections.OrderedDict, collections.defaultdict, dict)
 """Of the subclasses of several of these, the first that fits tells how items are put into one."""
 

@@ -105,7 +105,7 @@ CASES = {
     "length of a scalar": lambda: jit(lambda x: len(x))(np.float64(1.0)),
     "truth of an array": lambda: jit(lambda x: 1.0 if x > 0.0 else 2.0)(V),
     "bytes": lambda: jit(lambda x: np.sum(np.frombuffer(x.tobytes())))(V),
-    "where with one argument": lambda: jit(lambda x: np.where(x > 0.0))(V),
+    "where with two arguments": lambda: jit(lambda x: np.where(x > 0.0, x))(V),
     "packbits": lambda: jit(lambda x: np.packbits(x))(V),
     "an object array": lambda: jit(lambda x: np.array([x, None]))(1.0),
     "longdouble by astype": lambda: jit(lambda x: x.astype(np.longdouble))(V),

@@ -18,7 +18,13 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "norm": (), "t": (3.2,), "gamma": (1.7,), "beta": (1.4, 2.3), "expon": (), "lognorm": (0.8,), "weibull_min": (1.6,),
     "uniform": (), "laplace": (), "logistic": (), "cauchy": (), "chi2": (3.3,), "f": (3.1, 5.5), "pareto": (2.2,),
     "halfnorm": (), "halfcauchy": (), "invgamma": (2.4,), "gumbel_r": (), "gumbel_l": (),
+    "rayleigh": (), "lomax": (2.2,), "genpareto": (0.3,), "genextreme": (0.1,), "maxwell": (), "chi": (2.6,),
+    "gengamma": (1.4, 1.3), "exponweib": (1.4, 1.3), "fisk": (2.1,), "burr12": (2.1, 1.3), "powerlaw": (1.7,),
+    "truncnorm": (-1.6, 3.4), "hypsecant": (), "loggamma": (1.8,), "johnsonsu": (0.4, 1.3),
 }  # fmt: skip
+NO_QUANTILE: dict[str, tuple[float, ...]] = {
+    "gennorm": (1.7,), "invgauss": (0.9,), "skewnorm": (1.4,), "exponnorm": (1.2,), "moyal": (),
+}
 FROM = {"pareto": 1.2, "invgamma": 0.4}
 
 
@@ -31,7 +37,7 @@ def _methods(name: str, methods: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _continuous(name: str, shapes: tuple[float, ...]) -> list[Case]:
-    bounded = name in ("uniform", "beta")
+    bounded = name in ("uniform", "beta", "powerlaw")
     points = INSIDE if bounded else np.abs(REAL) + FROM.get(name, 0.1) if _is_positive(name) else REAL
     loc, scale = np.array(0.04), np.array(1.1)
     x = points * scale + loc
@@ -41,6 +47,11 @@ def _continuous(name: str, shapes: tuple[float, ...]) -> list[Case]:
         Case(f"scipy.stats.{name}.cdf", _methods(name, DENSITIES[2:]), (x, *parameters)),
         Case(f"scipy.stats.{name}.ppf", _methods(name, ("ppf", "isf")), (INSIDE, *parameters), 2, name != "f", 1e-11),
     ]
+
+
+def _whole(name: str, method: str) -> Callable[..., Any]:
+    of = getattr(getattr(stats, name), method)
+    return lambda *given: np.positive(of(*given[:-2], loc=given[-2], scale=given[-1]))
 
 
 def _is_positive(name: str) -> bool:
@@ -73,6 +84,17 @@ def _share(p: Any) -> Any:
 
 CASES = [
     *(case for name, shapes in SHAPES.items() for case in _continuous(name, shapes)),
+    *(case for name, shapes in NO_QUANTILE.items() for case in _continuous(name, shapes)[:2]),
+    *(Case(f"scipy.stats.{name}.{method}", _whole(name, method), (*map(np.array, shapes), np.array(0.3), np.array(1.2)))
+      for name, shapes in {"norm": (), "gamma": (1.7,), "beta": (1.4, 2.3), "lognorm": (0.8,), "expon": (),
+                           "weibull_min": (1.6,), "logistic": ()}.items()
+      for method in ("mean", "var", "std", "entropy")),
+    Case("scipy.stats.binom.mean", lambda p: stats.binom(10, p).mean() * stats.poisson.std(p), (P,)),
+    Case("scipy.stats.vonmises.logpdf", lambda x, k, m: stats.vonmises.logpdf(x, k, loc=m), (REAL, P + 1, P)),
+    Case("scipy.stats.genpareto.logpdf zero", lambda x: stats.genpareto.logpdf(x, 0.0), (np.abs(REAL),), 1, False),
+    Case("scipy.stats.genextreme.cdf negative", lambda x, c: stats.genextreme.sf(x, -c), (REAL + 0.5, P), f32=False),
+    Case("scipy.stats.truncnorm.logpdf far", lambda x: stats.truncnorm.logpdf(x, 4.0, 9.0), (INSIDE + 5,), f32=False),
+    Case("scipy.stats.truncnorm.logpdf inside", lambda x, a: stats.truncnorm.logpdf(x[:2], a, 1.0), (REAL, -P - 2)),
     *(Case(f"scipy.stats.{name}.pmf values", _discrete(name), (K, *given), 0)
       for name, given in (("poisson", (np.array(2.3),)), ("binom", (5.0, P)), ("nbinom", (np.array(3.5), P)),
                           ("geom", (P,)), ("bernoulli", (P,)))),

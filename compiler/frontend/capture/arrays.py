@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.graph import Value
 from ...ir.types import TRACED, Type
-from ...ops import memory, shape
+from ...ops import memory
 from ..array import Array
 from ..numpy.indexing import get
 from ..promotion import as_operand, check_ints, conform
@@ -59,12 +59,10 @@ def read_part(m: Machine, x: Array | np.ndarray, part: Part) -> Array | np.ndarr
     starts = [e.index if isinstance(e, At) else e.start for e in part.entries]
     if not any(isinstance(s, Array) for s in starts):
         made = x[_index(part)] if isinstance(x, np.ndarray) else get(Array(m.now, m.value(x)), _index(part))
-        return made if part.plain else made.reshape(part.shape)
+        return made if part.plain else made.transpose(part.moved).reshape(part.shape)
     axes, widths, steps, at = _access(m, part)
-    made: Any = m.now.emit(memory.read, m.value(x), *at, axes=axes, widths=widths, **steps)
-    if not part.plain:
-        made = m.now.emit(shape.reshape, made, shape=part.shape)
-    return Array(m.now, made)
+    made = Array(m.now, m.now.emit(memory.read, m.value(x), *at, axes=axes, widths=widths, **steps))
+    return made if part.plain else made.transpose(part.moved).reshape(part.shape)
 
 
 def _index(part: Part) -> tuple[Any, ...]:
@@ -98,17 +96,21 @@ def write_part(m: Machine, x: Array | np.ndarray, part: Part, v: Any) -> Array |
     starts = [e.index if isinstance(e, At) else e.start for e in part.entries]
     if isinstance(x, np.ndarray) and isinstance(v, np.ndarray) and not any(isinstance(s, Array) for s in starts):
         made = x.copy()
-        made[_index(part)] = v.reshape([e.count for e in part.entries if isinstance(e, Span)])
+        made[_index(part)] = _put_in_order(v, part)
         made.setflags(write=False)
         return made
-    value = m.value(v)
-    counts = tuple([e.count for e in part.entries if isinstance(e, Span)])
-    if value.type.shape != counts:
-        value = m.now.emit(shape.reshape, value, shape=counts)
+    value = m.value(v if part.plain else _put_in_order(Array(m.now, m.value(v)), part))
     axes, widths, steps, at = _access(m, part)
     if not axes:
         return Array(m.now, value)
     return Array(m.now, m.now.emit(memory.update, m.value(x), value, *at, axes=axes, widths=widths, **steps))
+
+
+def _put_in_order(v: Any, part: Part) -> Any:
+    """A value of the part's shape without new axes, its axes where they are in the array."""
+    shape, order = part.shape, part.moved
+    kept = v.reshape([n for n, k in zip(shape, part.order, strict=True) if k is not None])
+    return kept.transpose(tuple(np.argsort(order).tolist())) if order else kept
 
 
 # ---- items

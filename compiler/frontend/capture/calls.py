@@ -291,7 +291,14 @@ def attribute(m: Machine, base: Any, name: str) -> Any:
     getter = found.fget if isinstance(found, property) else None
     if isinstance(getter, types.FunctionType) and not is_foreign(getter.__code__.co_filename):
         return call(m, getter, [base], {})
-    return m.adopt(native(m, lambda: getattr(base, name)), outer=True)
+    return held_by(m, base, native(m, lambda: getattr(base, name)))
+
+
+def held_by(m: Machine, holder: Any, x: Any) -> Any:
+    """An attribute or item of an object; what such a one of the walk's own holds is its own, too."""
+    if id(holder) in m.made:
+        m.made.setdefault(id(x), (x, m.root))
+    return m.adopt(x, True, holder)
 
 
 ARRAY_ATTRIBUTES: list[Any] = [None]

@@ -13,7 +13,7 @@ import numpy as np
 from ..array import Array
 from . import numbers, sequences
 from .arrays import get_array
-from .calls import attribute, make_closure
+from .calls import attribute, held_by, make_closure
 from .comprehensions import any_or_all, comprehension
 from .frames import Frame
 from .iterate import every
@@ -285,7 +285,7 @@ def get_item(m: Machine, base: Any, key: Any) -> Any:
         if key == () or key is Ellipsis:
             return base
         m.fail(TypeError("a number is not subscriptable"))
-    return m.adopt(native(m, lambda: base[m.lower(key)]), outer=True)
+    return held_by(m, base, native(m, lambda: base[m.lower(key)]))
 
 
 @expression(ast.Attribute)

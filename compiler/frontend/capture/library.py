@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.containers import SEQUENCES
 from ..array import FUNCTIONS, Array
 from ..numpy.writing import WRITES
+from ..patched.patches import unpatched
 from ..patched.unasked import UNASKED
 from ..promotion import check_ints
 from ..state.impure import asked, refusal
@@ -18,10 +20,12 @@ from .calls import call, lower, meaning_of
 from .frames import Raised
 from .listed import as_arrays, has_traced
 from .machine import Machine
+from .objects import note_made, watching
 from .parts import native
 from .sequences import dict_method, list_method
 from .texts import text_method
 from .values import Method, Ref, is_array, is_dict, is_list, is_scalar, traced
+from .views import moved_axes
 
 _OURS = ("numpy", "scipy", "pullback", "builtins", "math", "operator", "functools", "itertools", "copy")
 """Libraries that keep nothing of what they are given."""
@@ -51,14 +55,14 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         function = UNASKED.get(function, function) if _is_hashed(function) else function
     before = [(ref, x, _shallow(x)) for ref, x in zip(args, low, strict=True) if is_list(ref) or is_dict(ref)]
     try:
-        made = native(m, lambda: function(*low, **named))
+        with watching(m, function, [*low, *named.values()]):
+            made = native(m, lambda: function(*low, **named))
     except Raised as raised:
         if not given_traced or not isinstance(raised.error, (TypeError, AttributeError)):
             raise
         name = getattr(function, "__name__", type(function).__name__)
         m.refuse(f"{name} does not take traced values: {raised.error}", "write it with what NumPy has")
-    if isinstance(function, type):
-        m.made[id(made)] = made
+    note_made(m, function, made)
     for ref, x, old in before:
         if isinstance(x, (list, dict)) and _shallow(x) != old:
             fresh = m.adopt(x)
@@ -159,7 +163,7 @@ def array_attribute(m: Machine, x: Any, name: str) -> Any:
     if name in ("real", "flat"):
         return x if name == "real" else call(m, np.ravel, [x], {})
     if name in ("T", "mT"):
-        return call(m, np.transpose if name == "T" else np.matrix_transpose, [x], {})
+        return moved_axes(m, np.transpose if name == "T" else np.matrix_transpose, x)
     if name == "imag":
         return call(m, np.imag, [x], {}) if is_array(x) else 0.0
     if not hasattr(_kind_of(x), name):
@@ -206,6 +210,8 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
     if is_array(owner):
         if name == "fill":
             return set_array(m, owner, Ellipsis, args[0])
+        if name in ("transpose", "swapaxes", "squeeze"):
+            return moved_axes(m, getattr(np.ndarray, name), owner, *args, **kwargs)
         if name in WRITES:
             return set_array(m, owner, Ellipsis, library_call(m, WRITES[name], [owner, *args], kwargs))
         if name in ("resize", "setflags", "itemset", "byteswap", "setfield"):
@@ -262,8 +268,8 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
         if dtype is None or held.dtype == np.dtype(dtype):
             return x
         return method(m, x, "astype", [dtype], {})
-    if is_list(x) or isinstance(x, tuple):
-        made = stacked(m, m.content(x.box) if is_list(x) else x, dtype)
+    if is_list(x) or isinstance(x, SEQUENCES):
+        made = stacked(m, m.content(x.box) if isinstance(x, Ref) else tuple(x), dtype)
     else:
         made = x
         check_ints(m.now, x, dtype)
@@ -278,7 +284,18 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
 def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
     traced_ = has_traced([*low, *named.values()])
-    return wrap(m, native(m, lambda: (FUNCTIONS[np.arange] if traced_ else np.arange)(*low, **named)))
+    made = FUNCTIONS[unpatched(np.arange)] if traced_ else np.arange
+    return wrap(m, native(m, lambda: made(*low, **named)))
+
+
+@meaning_of(np.random.RandomState)
+def _random_state(m: Machine, seed: Any = None) -> Any:
+    """With a seed it draws what NumPy's does, which asks the system for numbers first and throws them away."""
+    if seed is None or isinstance(seed, np.random.BitGenerator):
+        return library_call(m, np.random.RandomState, [seed], {})
+    bits = np.random.MT19937(0)
+    native(m, lambda: bits._legacy_seeding(lower(m, seed)))
+    return library_call(m, np.random.RandomState, [bits], {})
 
 
 for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):

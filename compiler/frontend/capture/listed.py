@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.containers import SEQUENCES
 from ..array import Array
 from ..promotion import as_operand
 
@@ -21,18 +22,18 @@ def as_arrays(function: Any, low: list[Any]) -> list[Any]:
     if function in _NESTED:
         return low
     if function in _SEQUENCES:
-        first = [_as_one(i) for i in low[0]] if low and isinstance(low[0], (list, tuple)) else low[0]
+        first = [_as_one(i) for i in low[0]] if low and isinstance(low[0], SEQUENCES) else low[0]
         return [first, *low[1:]]
     return [_as_one(x) for x in low]
 
 
 def _as_one(x: Any) -> Any:
-    if not isinstance(x, (list, tuple)) or not has_traced(x):
+    if not isinstance(x, SEQUENCES) or not has_traced(x):
         return x
     return as_operand([_as_one(i) for i in x])
 
 
 def has_traced(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, SEQUENCES):
         return any(map(has_traced, x))
     return isinstance(x, Array) or (isinstance(x, dict) and any(map(has_traced, x.values())))

@@ -17,6 +17,7 @@ from ..errors import Uncaptured
 from . import numbers
 from .iterate import iterate, plus
 from .machine import STATEMENTS, Machine
+from .objects import take_back
 from .regions import branch, choose
 from .roll import Impure, Roll
 from .source import reads_elsewhere
@@ -154,12 +155,13 @@ class Looping:
         """Run it; on failure the state, the graph and where we are become what they were."""
         m = self.m
         state, now, emitted, stack = m.snapshot(), m.now, len(m.now.builder.body), list(m.frames)
-        notes, line = len(m.report), self.frame.line
+        notes, line, changes = len(m.report), self.frame.line, len(m.changed)
         try:
             action()
         except caught as error:
             m.frames[:] = stack
             m.restore(state)
+            take_back(m, changes)
             m.now = now
             del now.builder.body[emitted:], m.report[notes:]
             self.frame.line = line

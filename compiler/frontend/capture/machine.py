@@ -45,7 +45,8 @@ class Machine:
         self.now = self.root = now
         self.frames: list[Frame] = []
         self.kept: WeakSet[Frame] = WeakSet()
-        self.made: dict[int, Any] = {}
+        self.made: dict[int, tuple[Any, Tracing]] = {}
+        self.changed: list[tuple[Any, Any]] = []
         self.heap: dict[Box, Any] = {}
         self.initial: dict[Box, Any] = {}
         self.outers: dict[int, tuple[Any, Ref]] = {}
@@ -222,6 +223,9 @@ class Machine:
         if self.heap.get(box) is content:
             return
         for each in self.relatives(box):
+            if each.held:
+                verdict = "a store into an array, list or dict that an object holds"
+                self.refuse(verdict, "keep it in a local name")
             if each.origin:
                 place = each.origin.removeprefix("the argument at ")
                 if box.kind == "array":
@@ -256,10 +260,10 @@ class Machine:
 
     # ---- between Python's objects and ours
 
-    def adopt(self, x: Any, outer: bool = False) -> Any:
-        """A Python object as an abstract value; what comes from `outer` places must not be written."""
+    def adopt(self, x: Any, outer: bool = False, holder: Any = None) -> Any:
+        """A Python object as an abstract value; what comes from `outer` places, or a `holder`, must not be written."""
         if isinstance(x, tuple) and x:
-            return like(x, [self.adopt(i, outer) for i in x])
+            return like(x, [self.adopt(i, outer, holder) for i in x])
         if (isinstance(x, Array) and not x.type.shape) or not isinstance(x, (Array, np.ndarray, list, dict)):
             return x
         known = self.outers.get(id(x))
@@ -274,13 +278,14 @@ class Machine:
         if outer:
             self.outers[id(x)] = (x, ref)
             ref.box.origin = f"an outer {kind}"
+            ref.box.held = id(holder) in self.made
         else:
             self._freeze(x)
         items = x if kind == "array" else None
         if type(x) is list:
-            items = tuple([self.adopt(i, outer) for i in x])
+            items = tuple([self.adopt(i, outer, holder) for i in x])
         elif type(x) is dict:
-            items = Table(tuple(x), tuple([self.adopt(i, outer) for i in x.values()]))
+            items = Table(tuple(x), tuple([self.adopt(i, outer, holder) for i in x.values()]))
         self.heap[ref.box] = items
         if outer:
             self.initial[ref.box] = items

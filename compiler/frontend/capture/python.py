@@ -15,7 +15,7 @@ from ..array import Array
 from ..state.impure import tell
 from . import library, numbers, prelude
 from .arrays import read
-from .calls import Closure, call, lower, meaning_of
+from .calls import Closure, call, held_by, lower, meaning_of
 from .iterate import every, iterate
 from .machine import Machine
 from .parts import native
@@ -279,7 +279,7 @@ def _isscalar(m: Machine, x: Any) -> Any:
 def _getattr(m: Machine, x: Any, name: Any, *default: Any) -> Any:
     if traced(x):
         m.refuse("getattr() of a modelled object", "write the attribute")
-    return m.adopt(native(m, lambda: getattr(x, name, *default)), outer=True)
+    return held_by(m, x, native(m, lambda: getattr(x, name, *default)))
 
 
 @meaning_of(hash)

@@ -259,7 +259,7 @@ def list_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
     if isinstance(held, Grown):
         m.refuse(f"list.{name} of a list that grows in a loop", "use an array and a count")
     items = list(held)
-    if name in ("pop", "insert", "clear", "reverse") and not any(is_scalar(a) for a in args):
+    if name in ("pop", "insert", "clear", "reverse") and not any(is_scalar(a) for a in args[:1]):
         out = native(m, lambda: getattr(items, name)(*args))
         m.store(ref.box, tuple(items))
         return out

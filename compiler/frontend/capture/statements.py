@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..errors import TraceError
+from ..errors import TraceError, Uncaptured
 from . import messages, numbers, sequences
 from .arrays import set_array
 from .calls import Closure, attribute, call, make_closure
@@ -25,6 +25,7 @@ from .machine import STATEMENTS, Machine
 from .parts import native
 from .regions import branch, read_name
 from .values import UNDEF, is_array, is_dict, is_list, is_scalar
+from .views import stored_into
 
 
 def statement(kind: type[ast.stmt]) -> Callable[[Any], Any]:
@@ -106,8 +107,8 @@ def bind(m: Machine, target: ast.expr, value: Any) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(m, target.elts, every(m, value))
     elif isinstance(target, ast.Subscript):
-        base = m.eval(target.value)
-        set_item(m, base, m.eval(target.slice), value)
+        base, put = stored_into(m, target.value, set_item)
+        put(m, base, m.eval(target.slice), value)
     else:
         assert isinstance(target, ast.Attribute)
         _set_attribute(m, m.eval(target.value), target.attr, value)
@@ -148,7 +149,8 @@ def set_item(m: Machine, base: Any, key: Any, value: Any, ufunc: bool = False) -
         kind = "tuple" if isinstance(base, tuple) else "float"
         m.fail(TypeError(f"'{kind}' object does not support item assignment"))
     else:
-        m.refuse(f"a store into a {type(base).__name__}", "use lists, dicts and NumPy arrays", TraceError)
+        kind = Uncaptured if id(base) in m.made else TraceError
+        m.refuse(f"a store into a {type(base).__name__}", "use lists, dicts and NumPy arrays", kind)
 
 
 @statement(ast.AugAssign)

@@ -54,6 +54,7 @@ class Box:
     """One object that can change: an array, a list or a dict.
 
     origin   "" for what captured code made, else whose it is: "argument" or "outer array", which must not be written
+    held     whether it belongs to an object that was made in the walk: writing it is left to a plain run
     maybe    boxes that may share memory with this one, which is among theirs
     kept     who else keeps it, out of sight: it must not be written any more
     """
@@ -61,6 +62,7 @@ class Box:
     kind: str
     origin: str = ""
     kept: str = ""
+    held: bool = False
     maybe: set[Box] = field(default_factory=set)
 
     def relate(self, others: Iterable[Box]) -> None:
@@ -94,7 +96,7 @@ class Span:
 class Part:
     """A basic index into an array of shape `sizes`: an entry for every axis.
 
-    `order` is that of the axes left, with None for a new one.
+    `order` is that of the axes left, which may be moved, with None for a new one.
     """
 
     entries: tuple[At | Span, ...]
@@ -105,6 +107,11 @@ class Part:
     def shape(self) -> tuple[int, ...]:
         counts = [e.count for e in self.entries if isinstance(e, Span)]
         return tuple([1 if k is None else counts[k] for k in self.order])
+
+    @property
+    def moved(self) -> tuple[int, ...]:
+        """The order of the axes left, without new ones."""
+        return tuple([k for k in self.order if k is not None])
 
     @property
     def plain(self) -> bool:

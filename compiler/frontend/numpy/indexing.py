@@ -147,6 +147,8 @@ def _entry(e: Any, x: Array) -> list[Any]:
         raise _refused("a bool as an index is not supported", x, "use 0 or 1, or np.where")
     if isinstance(e, (int, np.integer)):
         return [int(e)]
+    if isinstance(e, range):
+        return [np.asarray(e, np.int64)]
     if isinstance(e, np.ndarray):
         if e.dtype == bool:
             return list(e.nonzero())

@@ -11,6 +11,7 @@ from ..array import Array, find, here, implements, value_of
 from ..errors import TraceError, TraceValueError, message
 from ..promotion import as_operand, shape_of
 from ..tracing import user_line
+from .ordering import selected
 from .reductions import all_, traced
 from .shaping import reshape, sizes
 from .ufuncs import elementwise
@@ -79,8 +80,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
         if find([x]) is None:
             made.append(np.ix_(np.asarray(x))[0].reshape(wide))
         elif x.dtype.kind == "b":
-            fix = "use np.where(mask, x, 0), which keeps the shape"
-            raise TraceError(message("np.ix_ of a traced mask has a size that depends on values", user_line(), fix))
+            places = selected("np.ix_", x, "use np.where(mask, x, 0), which keeps the shape").nonzero()[0]
+            made.append(places.reshape(wide))
         else:
             made.append(reshape(x, wide))
     return tuple(made)

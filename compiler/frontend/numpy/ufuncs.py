@@ -15,7 +15,7 @@ from ...ops.elementwise import cast
 from ...ops.scipy import inverses
 from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
-from ..errors import NeedsValues, TraceError, message
+from ..errors import NeedsValues, message
 from ..operators import has_complex
 from ..promotion import as_operand, common_shape, conform, kind, loop_here, peculiar, result_dtype
 from ..tracing import user_line
@@ -282,11 +282,12 @@ def _multiplied(x: Array, exponent: int) -> Array:
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = None, y: Any = None) -> Array:
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Elements of x where the condition holds, else of y; what is not chosen gets no gradient."""
+    if x is None and y is None:
+        return FUNCTIONS[np.nonzero](condition)
     if x is None or y is None:
-        fix = "use np.where(condition, a, b), which keeps the shape"
-        raise TraceError(message("np.where(condition) has a size that depends on values", user_line(), fix))
+        raise ValueError("either both or neither of x and y should be given")
     c, x, y = as_operand(condition), as_operand(x), as_operand(y)
     now, shape, dtype = here(c, x, y), common_shape("where", c, x, y), result_dtype(x, y)
     if isinstance(c, Array) and c.type.dtype != "bool":

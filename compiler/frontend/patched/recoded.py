@@ -8,6 +8,7 @@ known once it is there.
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -112,17 +113,28 @@ def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
                 return made
         return original(*args, **kwargs)
 
-    code = _template.__code__
+    code = _with_cells(_template.__code__, before.co_freevars)
     constants = tuple([dispatch if c == _template.__name__ else c for c in code.co_consts])
     return code.replace(
-        co_consts=constants, co_freevars=before.co_freevars, co_name=before.co_name, co_qualname=before.co_qualname,
-        co_filename=before.co_filename, co_firstlineno=before.co_firstlineno,
+        co_consts=constants, co_name=before.co_name, co_qualname=before.co_qualname, co_filename=before.co_filename,
+        co_firstlineno=before.co_firstlineno,
     )  # fmt: skip
 
 
 def _template(*args: Any, **kwargs: Any) -> Any:
     dispatch: Any = "_template"
     return dispatch(args, kwargs)
+
+
+def _with_cells(code: CodeType, names: tuple[str, ...]) -> CodeType:
+    """Code for a function that closes over these names: who reads the names of its frame finds their cells in it."""
+    if not names:
+        return code
+    copies = bytes([dis.opmap["COPY_FREE_VARS"], len(names)])
+    nowhere = bytes([0x80 | 15 << 3])  # the location table's entry for one instruction that no line has
+    return code.replace(
+        co_code=copies + code.co_code, co_linetable=nowhere + code.co_linetable, co_freevars=names
+    )
 
 
 def concrete(x: Any) -> bool:

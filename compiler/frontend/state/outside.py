@@ -141,7 +141,7 @@ class Outside:
         for each in self.kept:
             for name, value in differences(each.object, each.before):
                 written = not name or self.stored is None or name in self.stored
-                if holds_traced(value) or (written and not _is_memo(each.object, name)):
+                if holds_traced(value) or (written and not is_memo(each.object, name)):
                     yield each, name, value
 
     def _changed(self, each: Kept, name: str, value: Any) -> None:
@@ -227,7 +227,7 @@ def _bind(source: Any, value: Any) -> None:
         source.holder[source.name] = value
 
 
-def _is_memo(x: Any, name: str) -> bool:
+def is_memo(x: Any, name: str) -> bool:
     """Whether a change without traced values is harmless: a cached property, or in an object of a library."""
     if not name or isinstance(x, (type, types.ModuleType)):
         return False
@@ -237,4 +237,4 @@ def _is_memo(x: Any, name: str) -> bool:
     return is_foreign_class(type(x)) and (type(x).__module__ or "").partition(".")[0] not in sys.stdlib_module_names
 
 
-__all__ = ["Outside"]
+__all__ = ["Outside", "is_memo"]

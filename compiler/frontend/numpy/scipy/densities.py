@@ -28,6 +28,8 @@ class Continuous(NamedTuple):
     """A distribution without location and scale: functions of a point or a probability, and of its shapes.
 
     safe     a point inside of the support
+    valid    where the shapes are some; that is above zero if nothing is said
+    ends     the support and a point inside of it, where they depend on the shapes
     logcdf   and logsf, where they have more digits than the logarithms of `cdf` and `sf`
     """
 
@@ -40,6 +42,8 @@ class Continuous(NamedTuple):
     safe: float = 0.5
     logcdf: Formula | None = None
     logsf: Formula | None = None
+    valid: Formula | None = None
+    ends: Formula | None = None
 
 
 class Discrete(NamedTuple):
