@@ -25,7 +25,7 @@ import numpy as np
 from llvmlite import binding
 
 import pullback
-from pullback.compiler.backend import cache
+from pullback.compiler.backend import store
 from pullback.compiler.settings import SETTINGS, unknown
 from pullback.runtime.inspect.pages import page_of
 from pullback.runtime.inspect.stages import ALL
@@ -185,18 +185,18 @@ def _settings(_: argparse.Namespace) -> str:
 
 def _cache(options: argparse.Namespace) -> str:
     """What is kept on disk, and what has become of it."""
-    where = cache.folder()
+    where = store.folder()
     if options.what == "verify":
-        whole, wrong = cache.verify()
+        whole, wrong = store.verify()
         return f"{whole} files are whole, {wrong} are not{' and have been taken away' * (wrong > 0)}"
     if options.what == "clear":
-        return f"{cache.clear():,} bytes taken away from {where}"
-    files = cache.contents()
+        return f"{store.clear():,} bytes taken away from {where}"
+    files = store.contents()
     shown, total = files if options.all else files[:LATEST], sum(size for _, size, _ in files)
     rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in shown]
     if len(shown) < len(files):
         rows.append(f"and {len(files) - len(shown):,} that were used before: --all shows them")
-    return "\n".join([f"{where}: {len(files)} files, {total:,} of {cache.LIMIT:,} bytes", *rows])
+    return "\n".join([f"{where}: {len(files)} files, {total:,} of {store.LIMIT:,} bytes", *rows])
 
 
 def _explain(options: argparse.Namespace) -> str:
