@@ -293,6 +293,23 @@ def test_half_written_files_go_when_nobody_will_finish_them(folder):
     assert not old.exists() and new.exists()
 
 
+def test_of_processes_that_write_a_little_one_an_hour_looks_at_the_folder(folder, monkeypatch):
+    looks: list[int] = []
+    sweep = store.sweep
+    monkeypatch.setattr(store, "sweep", lambda: looks.append(1) or sweep())
+
+    def process(writes: int) -> int:
+        monkeypatch.setattr(store, "_written", 0)
+        looks.clear()
+        for k in range(writes):
+            store.write(cache.key_of(f"object {k}"), b"")
+        return len(looks)
+
+    assert [process(3), process(3), process(store.WRITES_PER_SWEEP)] == [1, 0, 1]
+    os.utime(folder / store.SWEPT, (1, 1))
+    assert [process(1), process(1)] == [1, 0]
+
+
 def test_the_oldest_files_go_first(folder):
     keys = [cache.key_of(str(k)) for k in range(10)]
     for k, key in enumerate(keys):

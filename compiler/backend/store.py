@@ -2,6 +2,7 @@
 
     folder/ab/abcd....o     one file for a key: a head of one line, then the object
     folder/key              the secret with which they are signed
+    folder/swept            tells when a process last looked how large the folder is
 
 A key is a hash of what the code was made from (`cache`). The head has facts about the object, as JSON, and the
 signature of key, facts and object: a file under another key, of another user's folder or of which a bit has changed is
@@ -19,7 +20,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,10 @@ ABANDONED = 3600
 """Seconds after which a file that is not in its place will not get there."""
 
 WRITES_PER_SWEEP = 64
-"""How many files are written between two looks at the folder's size."""
+"""How many files a process writes between two looks at the folder's size; its first is one if nobody's was lately."""
+
+SWEPT = "swept"
+"""The file whose time is that of the last look."""
 
 
 class Stored(NamedTuple):
@@ -90,7 +94,7 @@ def write(key: str, objects: bytes, facts: Mapping[str, Any] | None = None) -> N
         signature = private.sign(where, key, told, objects)
         if signature is not None and private.is_safe(path.parent, tell=False):
             private.write(path, MAGIC.encode(), b"\t", signature.encode(), b"\t", told, b"\n", objects)
-            _count_write()
+            _count_write(where)
 
 
 def folder() -> Path | None:
@@ -116,24 +120,32 @@ def _path(where: Path, key: str) -> Path:
 _written = 0
 
 
-def _count_write() -> None:
+def _count_write(where: Path) -> None:
     global _written
     _written += 1
-    if _written % WRITES_PER_SWEEP == 1:
+    if _written % WRITES_PER_SWEEP == 0 or (_written == 1 and not _is_swept(where)):
         sweep()
+
+
+def _is_swept(where: Path) -> bool:
+    """Whether a process has looked at the folder's size lately."""
+    with suppress(OSError):
+        return os.lstat(where / SWEPT).st_mtime > time.time() - ABANDONED
+    return False
 
 
 def sweep(limit: int = LIMIT) -> None:
     """Take files away, those unused for longest first, until at most `limit` bytes are left; and half-written ones."""
-    found = []
-    where = folder()
-    for path in () if where is None else where.glob("??/*"):
-        with suppress(OSError):
-            status = os.lstat(path)
-            if path.name.startswith(".new") and status.st_mtime < time.time() - ABANDONED:
-                _remove(path)
-            else:
-                found.append((status.st_mtime_ns, status.st_size, path))
+    where, found = folder(), []
+    if where is None or not private.is_safe(where):
+        return
+    with suppress(OSError):
+        private.write(where / SWEPT)  # first, so that of processes that begin together one looks
+    for path, status in _files(where):
+        if path.name.startswith(".new") and status.st_mtime < time.time() - ABANDONED:
+            _remove(path)
+        else:
+            found.append((status.st_mtime_ns, status.st_size, path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
@@ -142,14 +154,23 @@ def sweep(limit: int = LIMIT) -> None:
         total -= size
 
 
+def _files(where: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All files in the folders of a folder, with what the system says of them."""
+    with suppress(OSError):
+        for inner in os.scandir(where):
+            if len(inner.name) == 2 and inner.is_dir(follow_symlinks=False):
+                with suppress(OSError):
+                    for each in os.scandir(inner):
+                        with suppress(OSError):
+                            yield Path(each.path), each.stat(follow_symlinks=False)
+
+
 def contents() -> list[tuple[Path, int, float]]:
     """The files of the folder, how large they are, and when they were used, latest first; none if it is not safe."""
-    where, found = folder(), []
-    for path in where.glob("??/*.o") if where is not None and private.is_safe(where) else ():
-        with suppress(OSError):
-            status = os.lstat(path)
-            if stat.S_ISREG(status.st_mode):
-                found.append((path, status.st_size, status.st_mtime))
+    where = folder()
+    files = _files(where) if where is not None and private.is_safe(where) else ()
+    found = [(path, status.st_size, status.st_mtime)
+             for path, status in files if path.suffix == ".o" and stat.S_ISREG(status.st_mode)]
     return sorted(found, key=lambda each: (-each[2], each[0]))
 
 
