@@ -39,7 +39,11 @@ def show(stage: str, text: Callable[[], str], of: str = "") -> None:
     if printed:
         print(f"-- {_title(stage, of)} --\n{made}", file=sys.stderr, flush=True)
     if filed and settings.dump_to is not None:
-        _write(settings.dump_to, stage, of, made)
+        try:
+            _write(settings.dump_to, stage, of, made)
+        except OSError as error:
+            told = f"PULLBACK_DUMP_TO is {str(settings.dump_to)!r}, where nothing can be written: {error.strerror}"
+            raise type(error)(f"{told} (expected a folder, which is made if it is not there)") from None
 
 
 Times = dict[str, float]

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 import pullback as torch
+from pullback.compiler.backend import ending
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.trace import background
 
@@ -112,3 +113,42 @@ def test_children_compile_for_themselves_and_processes_end() -> None:
     run = subprocess.run([sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert sorted(run.stdout.split()) == ["child", "done", "done", "parent"]
+
+
+ENDING = """
+import sys
+import numpy as np
+from pullback import grad
+from pullback.compiler.backend import ending
+ending.SHARE = ending.MOST = float(sys.argv[1])
+slopes = [grad(lambda x, k=k: np.sum(np.sin(x * k) * np.exp(-x * x))) for k in (1.5, 2.5, 3.5)]
+x = np.linspace(0, 1, 400)
+for slope in slopes:
+    slope(x)
+for _ in range(max(slope._latest.kernel.code.calls for slope in slopes)):
+    for slope in slopes:
+        slope(x)
+print([slope.report().forms[0].cached for slope in slopes])
+"""
+
+
+def test_what_waits_when_the_process_ends_is_made_for_the_next_one(tmp_path) -> None:
+    def run(share: float, **more: str) -> str:
+        given = os.environ | {"PULLBACK_CACHE": "1", "PULLBACK_CACHE_DIR": str(tmp_path / "kept"), **more}
+        command = [sys.executable, "-c", ENDING, str(share)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=given)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.strip()
+
+    assert run(1e6) == str([()] * 3)
+    assert run(0.0) == str([("level 2",)] * 3)
+
+
+def test_code_is_begun_at_the_end_for_a_share_of_the_time_of_the_process(monkeypatch) -> None:
+    monkeypatch.setattr(ending, "_began", 100.0)
+    monkeypatch.setattr(ending.cache, "enabled", lambda: True)
+    for now, until in ((101.0, 101.1), (104.0, 104.4), (1000.0, 1000.5)):
+        monkeypatch.setattr(ending.time, "monotonic", lambda now=now: now)
+        assert abs(ending.until() - until) < 1e-9
+    monkeypatch.setattr(ending.cache, "enabled", lambda: False)
+    assert ending.until() == 1000.0

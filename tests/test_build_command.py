@@ -43,6 +43,7 @@ def test_a_function_with_its_derivatives(model: str, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(("words", "message"), [
     (["--args", "f64[2], f64[2]", "--with", "grads"], "--with has 'grads', expected some of value, grad"),
     (["--args", "f64[2]"], "missing a required argument: 'x'"),
+    (["--args", "f64[2], 3"], "got '3'; containers, static and complex arguments are pullback.build's and ir's"),
     (["--args", "f64[2n], f64[2]"], "expected numbers or names as sizes, got 'f64[2n]'"),
     (["--args", "f64[n], f64[m]"], "(n,) and (m,)"),
     (["--args", "f64[2], f64[2]", "--cpu", "z80"], "cpu is 'z80', expected one or several"),
@@ -60,3 +61,21 @@ def test_a_name_that_is_none_is_refused(model: str, tmp_path: Path, capsys: pyte
     with pytest.raises(SystemExit):
         main(["build", model, "--args", "f64[2], f64[2]", "-o", str(tmp_path / "my-kernels")])
     assert "expected a name of letters, digits and _" in capsys.readouterr().err
+
+
+def test_methods_are_built_and_what_is_no_function_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "held.py"
+    held = "class Held:\n    def square(self, x):\n        return x * x\n"
+    file.write_text(f"{held}held, three = Held(), 3\ndef f(x):\n    return x\n", encoding="utf-8")
+    assert main(["build", f"{file}:held.square", "--args", "f64", "-o", str(tmp_path / "squares")]) == 0
+    assert (tmp_path / "squares.abi3.so").exists()
+    for target, said in (("three", "'three' in"), ("four", "no function 'four'"), ("held.cube", "no function 'held.")):
+        with pytest.raises(SystemExit):
+            main(["build", f"{file}:{target}", "--args", "f64", "-o", str(tmp_path / "other")])
+        err = capsys.readouterr().err
+        assert said in err and err.endswith("functions are f\n")
+    with pytest.raises(SystemExit):
+        main(["build", f"{file}:f", "--args", "f64", "-o", f"{tmp_path}/"])
+    assert "expected FOLDER/NAME with the name of the module" in capsys.readouterr().err

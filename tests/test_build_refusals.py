@@ -217,3 +217,30 @@ def test_a_build_inside_a_trace_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="inside a function that is being traced"):
         outer(1.0)
+
+
+def test_complex_numbers_are_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"f: argument z is complex: a module takes and returns real numbers; take"):
+        build({"f": lambda z: np.abs(z)}, {"f": (3 + 4j,)}, name="c", out=tmp_path)
+    with pytest.raises(TypeError, match=r"argument p\['z'\] is complex"):
+        build({"f": lambda p: np.sum(np.abs(p["z"]))}, {"f": ({"z": np.ones(3, complex)},)}, name="c", out=tmp_path)
+    with pytest.raises(TypeError, match="f returns complex numbers: a module takes and returns real ones; take"):
+        build({"f": lambda x: x * 1j}, {"f": (2.0,)}, name="c", out=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FileExistsError, match=r"'k' cannot be written into the folder '.*file': File exists"):
+        build({"f": lambda x: x * x}, {"f": (2.0,)}, name="k", out=tmp_path / "file")
+
+
+def test_what_fixes_sizes_is_told_with_the_line_of_the_function(tmp_path: Path) -> None:
+    def stores(u):
+        u = u.copy()
+        u[1:-1] += u[2:]
+        return np.sum(u)
+
+    line = stores.__code__.co_firstlineno + 2
+    with pytest.raises(TypeError, match=rf"n is fixed by .* at .*test_build_refusals.py:{line}\)"):
+        build(stores, (np.ones(30),), name="k", out=tmp_path, sizes={"u": ("n",)})

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pullback import grad
-from pullback.compiler.backend import cache, private, tiers
+from pullback.compiler.backend import cache, private, store, tiers
 from pullback.compiler.settings import settings
 
 X = np.linspace(-2, 2, 300)
@@ -127,7 +127,7 @@ def test_damaged_files_are_made_anew(folder):
 def test_facts_that_do_not_fit_are_no_facts(folder):
     compiled()
     (path,) = files(folder)
-    cache.write(path.stem, b"no object", {"long": False})
+    store.write(path.stem, b"no object", {"long": False})
     assert compiled()[2].cached == ()
 
 
@@ -276,7 +276,7 @@ def test_reading_runs_nothing_that_it_has_read(folder):
     events: list[str] = []
     sys.addaudithook(lambda event, _: events.append(event) if watching else None)
     watching = True
-    found = cache.read(path.stem)
+    found = store.read(path.stem)
     watching = False
     assert found is not None and found.objects
     assert set(events) <= {"open", "os.utime"}
@@ -289,18 +289,35 @@ def test_half_written_files_go_when_nobody_will_finish_them(folder):
     old.write_bytes(b"")
     new.write_bytes(b"")
     os.utime(old, (1, 1))
-    cache.sweep()
+    store.sweep()
     assert not old.exists() and new.exists()
+
+
+def test_of_processes_that_write_a_little_one_an_hour_looks_at_the_folder(folder, monkeypatch):
+    looks: list[int] = []
+    sweep = store.sweep
+    monkeypatch.setattr(store, "sweep", lambda: looks.append(1) or sweep())
+
+    def process(writes: int) -> int:
+        monkeypatch.setattr(store, "_written", 0)
+        looks.clear()
+        for k in range(writes):
+            store.write(cache.key_of(f"object {k}"), b"")
+        return len(looks)
+
+    assert [process(3), process(3), process(store.WRITES_PER_SWEEP)] == [1, 0, 1]
+    os.utime(folder / store.SWEPT, (1, 1))
+    assert [process(1), process(1)] == [1, 0]
 
 
 def test_the_oldest_files_go_first(folder):
     keys = [cache.key_of(str(k)) for k in range(10)]
     for k, key in enumerate(keys):
-        cache.write(key, bytes(10_000))
+        store.write(key, bytes(10_000))
         os.utime(folder / key[:2] / f"{key}.o", (k, k))
-    assert cache.read(keys[0]) is not None  # used now
-    cache.sweep(55_000)
-    assert [cache.read(key) is not None for key in keys] == [True] + [False] * 5 + [True] * 4
+    assert store.read(keys[0]) is not None  # used now
+    store.sweep(55_000)
+    assert [store.read(key) is not None for key in keys] == [True] + [False] * 5 + [True] * 4
 
 
 PROGRAM = """

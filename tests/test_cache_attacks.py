@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pullback.__main__ import main
-from pullback.compiler.backend import cache
+from pullback.compiler.backend import cache, store
 
 OBJECT = bytes(range(256)) * 40
 
@@ -33,7 +33,7 @@ def python(script: str, *words: str) -> str:
 
 KILLED = """
 import os, random, signal, time
-from pullback.compiler.backend import cache
+from pullback.compiler.backend import cache, store
 
 keys = [cache.key_of(str(k)) for k in range(8)]
 content = {key: (bytes([k]) * (50_000 + 7919 * k), {"k": k}) for k, key in enumerate(keys)}
@@ -43,19 +43,19 @@ for _ in range(200):
     if child == 0:
         while True:
             for key, (objects, facts) in content.items():
-                cache.write(key, objects, facts)
-                os.unlink(cache._path(cache.folder(), key)) if draw.random() < 0.5 else None
+                store.write(key, objects, facts)
+                os.unlink(store._path(store.folder(), key)) if draw.random() < 0.5 else None
     time.sleep(draw.random() * 0.006)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     for key, (objects, facts) in content.items():
-        found = cache.read(key)
+        found = store.read(key)
         assert found is None or (found.objects, found.facts) == (objects, facts), key
         whole += found is not None
-assert cache.verify()[1] == 0, "a half-written file stands in the place of a whole one"
+assert store.verify()[1] == 0, "a half-written file stands in the place of a whole one"
 for key, (objects, facts) in content.items():
-    cache.write(key, objects, facts)
-    assert cache.read(key).objects == objects
+    store.write(key, objects, facts)
+    assert store.read(key).objects == objects
 print(whole)
 """
 
@@ -84,26 +84,26 @@ def spoilt(draw: random.Random, data: bytes, other: bytes) -> bytes:
 
 def test_files_spoilt_in_two_thousand_ways_are_never_read(folder):
     draw, key, others = random.Random(9), cache.key_of("one"), cache.key_of("two")
-    cache.write(key, OBJECT, {"long": False})
-    cache.write(others, OBJECT[::-1], {"long": True})
+    store.write(key, OBJECT, {"long": False})
+    store.write(others, OBJECT[::-1], {"long": True})
     path, second = (folder / each[:2] / f"{each}.o" for each in (key, others))
     whole, other = path.read_bytes(), second.read_bytes()
     for number in range(2000):
         data = spoilt(draw, whole, other)
         path.write_bytes(data)
         path.chmod(0o600)
-        found = cache.read(key)
+        found = store.read(key)
         assert found is None or data == whole, f"number {number} was read"
         assert found is not None or not path.exists(), "it is taken away"
-    cache.write(key, OBJECT, {"long": False})
-    found = cache.read(key)
+    store.write(key, OBJECT, {"long": False})
+    found = store.read(key)
     assert found is not None and found.objects == OBJECT and path.read_bytes() == whole
 
 
 TWO_USERS = """
 import os, sys, warnings
 from pathlib import Path
-from pullback.compiler.backend import cache, private
+from pullback.compiler.backend import cache, private, store
 
 def child(user, work):
     pid = os.fork()
@@ -130,15 +130,15 @@ def use(name):
 
 def i_keep():
     use("mine")
-    cache.write(key, b"good")
-    assert cache.read(key).objects == b"good"
+    store.write(key, b"good")
+    assert store.read(key).objects == b"good"
 
 def they_cannot_touch_it():
     use("mine")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert cache.read(key) is None and cache.contents() == [] and cache.clear() == 0
-        cache.write(key, b"evil")
+        assert store.read(key) is None and store.contents() == [] and store.clear() == 0
+        store.write(key, b"evil")
     for attempt in (lambda: os.listdir(shared / "mine"), lambda: (shared / "mine" / "key").read_bytes(),
                     lambda: os.rename(shared / "mine", shared / "gone")):
         try:
@@ -149,7 +149,7 @@ def they_cannot_touch_it():
 
 def they_wait_for_me():
     use("trap")
-    cache.write(key, b"evil")
+    store.write(key, b"evil")
     for at, _, names in os.walk(shared / "trap"):
         os.chmod(at, 0o777)
         for name in names:
@@ -161,29 +161,29 @@ def i_do_not_walk_in():
         use(name)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            assert cache.read(key) is None
-            cache.write(key, b"good")
+            assert store.read(key) is None
+            store.write(key, b"good")
         assert any("belongs to another user" in str(each.message) for each in told), name
 
 def i_leave_a_door_open():
     use("door")
-    cache.write(key, b"good")
-    cache._path(shared / "door", key).unlink()
+    store.write(key, b"good")
+    store._path(shared / "door", key).unlink()
     os.chmod(shared / "door", 0o755)
-    os.chmod(cache._path(shared / "door", key).parent, 0o777)
+    os.chmod(store._path(shared / "door", key).parent, 0o777)
 
 def they_put_a_file_there():
-    path = cache._path(shared / "door", key)
-    path.write_bytes(cache._path(shared / "trap", key).read_bytes())
+    path = store._path(shared / "door", key)
+    path.write_bytes(store._path(shared / "trap", key).read_bytes())
     path.chmod(0o644)
 
 def i_do_not_take_it():
     use("door")
-    assert cache.read(key) is None
+    assert store.read(key) is None
 
 def mine_is_whole():
     use("mine")
-    assert cache.read(key).objects == b"good" and cache.verify() == (1, 0)
+    assert store.read(key).objects == b"good" and store.verify() == (1, 0)
 
 for user, work in ((MINE, i_keep), (THEIRS, they_cannot_touch_it), (THEIRS, they_wait_for_me), (MINE, i_do_not_walk_in),
                    (MINE, i_leave_a_door_open), (THEIRS, they_put_a_file_there), (MINE, i_do_not_take_it),
@@ -204,10 +204,10 @@ def test_the_command_shows_verifies_and_clears(folder, capsys):
         assert main(["cache", *words]) == 0
         return capsys.readouterr().out.strip()
 
-    assert said() == f"{folder}: 0 files, 0 of {cache.LIMIT:,} bytes"
+    assert said() == f"{folder}: 0 files, 0 of {store.LIMIT:,} bytes"
     keys = [cache.key_of(str(k)) for k in range(3)]
     for k, key in enumerate(keys):
-        cache.write(key, OBJECT)
+        store.write(key, OBJECT)
         os.utime(folder / key[:2] / f"{key}.o", (k, k))
     first, *rows = said("show").splitlines()
     assert "3 files" in first and [row.split()[-1] for row in rows] == keys[::-1], "the latest first"
@@ -220,9 +220,9 @@ def test_the_command_shows_verifies_and_clears(folder, capsys):
     kept.write_text("a file of the user's")
     (folder / keys[0][:2] / ".newhalf").write_bytes(b"half")
     for k in range(30):
-        cache.write(cache.key_of(f"more {k}"), OBJECT)
+        store.write(cache.key_of(f"more {k}"), OBJECT)
     told = said("show").splitlines()
     assert len(told) == 22 and told[-1] == "and 12 that were used before: --all shows them"
     assert len(said("show", "--all").splitlines()) == 33
-    assert said("clear").endswith(f"bytes taken away from {folder}") and cache.contents() == []
+    assert said("clear").endswith(f"bytes taken away from {folder}") and store.contents() == []
     assert kept.exists() and (folder / "key").exists() and not list(folder.glob("??/*"))

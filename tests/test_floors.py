@@ -209,7 +209,8 @@ def what_is_loaded_later_is_imported_for_type_checkers(house: House) -> Iterator
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
                 name = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
                 level = len(str(name)) - len(str(name).lstrip("."))
-                target = ".".join([*parts[: len(parts) + source.package - level], str(name).lstrip(".")])
+                package = parts[: len(parts) + source.package - level] if level else []
+                target = ".".join([*package, str(name).lstrip(".")])
                 if node in source.hidden or not name or target not in seen:
                     yield source.at(node, f"loads {target} later, which is not imported for type checkers")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import gemm, machine, process, threads
+from pullback.compiler.backend import gemm, machine, process, processor, threads
 from pullback.compiler.backend.gemm import modules
 from pullback.compiler.backend.gemm.batch import batched
 from pullback.compiler.backend.gemm.pack import copies
@@ -456,7 +456,7 @@ def test_functions_are_compiled_once_for_each_width():
 
 
 def test_which_products_are_ours_depends_on_sizes_and_processor_only():
-    wide = machine.vector_bits() >= 256 and machine.has_fma()
+    wide = processor.vector_bits() >= 256 and processor.has_fma()
     assert gemm.prefers(128, 128, 128) is wide
     assert not gemm.prefers(1, 128, 128) and not gemm.prefers(128, 1, 128)
     assert gemm.prefers(1, 128, 128, blas=False)

@@ -151,6 +151,11 @@ def test_the_order_in_which_attributes_are_given_does_not_count(keyed) -> None:
 
     one, other = {"type": Type("f64"), "value": 2.0}, {"value": 2.0, "type": Type("f64")}
     assert keyed(graph(one, one)) == keyed(graph(other, one)) == keyed(graph(one, other))
+    assert keyed(graph({"a": 1, "b": 2}, {"b": 1})) == keyed(graph({"b": 2, "a": 1}, {"b": 1}))
+    assert keyed(graph({"a": 1, "b": 2}, {"b": 1})) != keyed(graph({"a": 2, "b": 1}, {"b": 1}))
+    assert keyed(graph({"a": 1}, {"b": 2, "c": 0})) != keyed(graph({"a": 1, "b": 2}, {"c": 0}))
+    copy = "".join(["ty", "pe"])  # the same text in another object
+    assert keyed(graph(one, {copy: Type("f64"), "value": 2.0})) == keyed(graph(one, one))
 
 
 def test_native_code_lists_what_is_listed_here() -> None:
@@ -159,7 +164,9 @@ def test_native_code_lists_what_is_listed_here() -> None:
         graph = pending.pop()
         found, wanted = listing._native(graph), by_list(graph)
         assert found is not None
-        for name, one, other in zip(wanted._fields, found, wanted, strict=True):
+        named = [*zip(wanted._fields, found, wanted, strict=True)]
+        named[-1:] = zip(wanted.attributes._fields, found.attributes, wanted.attributes, strict=True)
+        for name, one, other in named:
             assert len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True)), name
         pending += [region for op in graph.body for region in op.regions]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pullback.compiler.backend import machine, module, process
+from pullback.compiler.backend import engines, machine, process, processor
 from pullback.compiler.backend.machine import CompilerError, assembly, compile_object
 from pullback.compiler.backend.module import Linked, link
 
@@ -55,14 +55,14 @@ def test_every_level_computes_the_same(level: int) -> None:
 
 
 def test_the_processor_is_known() -> None:
-    assert machine.cpu_name()
-    assert machine.vector_bits() in (128, 256, 512)
-    assert (machine.vector_bits() == 128) == ("avx" not in machine.cpu_features())
-    assert machine.has_fma() == ("fma" in machine.cpu_features())
+    assert processor.cpu_name()
+    assert processor.vector_bits() in (128, 256, 512)
+    assert (processor.vector_bits() == 128) == ("avx" not in processor.cpu_features())
+    assert processor.has_fma() == ("fma" in processor.cpu_features())
 
 
 def test_wide_vectors_are_not_split() -> None:
-    width = machine.vector_bits() // 64
+    width = processor.vector_bits() // 64
     text = assembly(f"""
 define void @f(ptr %x) nounwind {{
   %v = load <{width} x double>, ptr %x, align 8
@@ -112,13 +112,18 @@ def test_names_may_repeat_in_other_modules() -> None:
     assert [run(linked, 0) for linked in modules] == list(range(1, 100, 2))
 
 
+def by_llvm(constant: int) -> Linked:
+    return Linked(*engines.link(compile_object(ADD.format(constant=constant), 0), {}, ["k", "k.cell"]))
+
+
 def test_engines_are_closed_with_the_last_of_their_modules() -> None:
-    modules = [kernel(constant) for constant in range(3 * module.KERNELS_PER_ENGINE)]
-    engines = {weakref.ref(linked._unload.peek()[2][0]) for linked in modules}  # type: ignore
-    assert len(engines) in (3, 4)
+    modules = [by_llvm(constant) for constant in range(3 * engines.KERNELS_PER_ENGINE)]
+    assert [run(linked, 1) for linked in modules] == [constant + 1 for constant in range(len(modules))]
+    kept = {weakref.ref(linked._unload.peek()[1].args[0]) for linked in modules}  # type: ignore
+    assert len(kept) in (3, 4)
     modules.clear()
     gc.collect()
-    assert sum(engine() is not None for engine in engines) <= 1
+    assert sum(engine() is not None for engine in kept) <= 1
 
 
 def test_closing_by_hand() -> None:
@@ -177,12 +182,12 @@ def test_eight_threads_link_and_drop_at_once() -> None:
 
 
 def test_dropping_inside_the_linker_does_not_wait_for_itself() -> None:
-    linked = kernel(1)
-    with module._linker.lock:
+    linked = by_llvm(1)
+    with engines._linker.lock:
         del linked
         gc.collect()
-    assert run(kernel(2), 2) == 4
-    assert not module._linker._dropped
+    assert run(by_llvm(2), 2) == 4
+    assert not engines._linker._dropped
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

@@ -15,7 +15,8 @@ from ..lowering.origins import noted
 from ..lowering.program import Program
 from ..lowering.show import show_program
 from .emit import emit
-from .machine import assembly, has_fma
+from .machine import assembly
+from .processor import has_fma
 
 NOTE = re.compile(r"  ; (?P<file>[^:\n]+):(?P<line>\d+)$")
 _REGISTER = re.compile(r"%[\w.]+")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
@@ -29,10 +29,12 @@ def routines() -> dict[str, int]:
 
 
 def _found(names: Mapping[str, str]) -> dict[str, int]:
-    folder = Path(np.__file__).resolve().parent.parent / "numpy.libs"
-    for path in sorted(folder.glob("*openblas64*")):
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(np.__file__))), "numpy.libs")
+    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if "openblas64" not in file:
+            continue
         try:
-            library = open_library(str(path))
+            library = open_library(os.path.join(folder, file))
             return {ours: library_symbol(library, theirs) for ours, theirs in names.items()}
         except (OSError, ValueError):
             continue

@@ -1,58 +1,25 @@
-"""Object code kept on disk for later processes.
-
-    folder/ab/abcd....o     one file for a key: a head of one line, then the object
-    folder/key              the secret with which they are signed
+"""Object code kept on disk for later processes: what it was made of goes in, and the object comes out (`store`).
 
 A key is a hash of what the code was made from: a graph or LLVM text, the settings, the processor, the versions of
-LLVM and of this package, and its sources. The head has facts about the object, as JSON, and the signature of key,
-facts and object: a file under another key, of another user's folder or of which a bit has changed is taken away, and
-what it should have held is made anew. A folder that others can write to is not used at all. Files are written beside
-their place and renamed, so that a reader sees a whole file or none; those unused for longest go when the folder has
-grown too large. Whatever is wrong with the folder, it costs time only; nothing that is read there is run or unpickled
-before its signature is known to be ours.
+LLVM and of this package, and its sources.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import hmac
-import json
 import os
-import stat
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import llvmlite.binding as llvm
+from collections.abc import Callable, Sequence
 
 from ..settings import SETTINGS, settings
-from . import private
-from .machine import compile_object, cpu_features, cpu_name
-
-MAGIC = "pullback object 2"
-LIMIT = 256 * 2**20
-"""Bytes that the folder may hold."""
-
-ABANDONED = 3600
-"""Seconds after which a file that is not in its place will not get there."""
-
-WRITES_PER_SWEEP = 64
-"""How many files are written between two looks at the folder's size."""
+from . import store
+from .machine import compile_object
+from .processor import cpu_features, cpu_name, llvm_version
 
 SILENT = {
     "dump", "dump_to", "time", "check", "reference", "level", "cache", "cache_dir", "progress", "log", "traceback",
 }
 """Settings that change no code; the level is part of a key by itself."""
-
-
-class Stored(NamedTuple):
-    """What the cache has for a key."""
-
-    facts: Mapping[str, Any]
-    objects: bytes
 
 
 def enabled() -> bool:
@@ -70,54 +37,6 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def read(key: str) -> Stored | None:
-    """What was written for a key, if it is there and whole."""
-    where = folder()
-    if where is None or not private.is_safe(where):
-        return None
-    path = _path(where, key)
-    found = _verified(where, path, key)
-    if found is not None:
-        with suppress(OSError):
-            os.utime(path)
-    return found
-
-
-def _verified(where: Path, path: Path, key: str) -> Stored | None:
-    """What is in a file that we have signed for this key; another file is taken away."""
-    data = private.read(path, LIMIT)
-    if data is None:
-        return None
-    head, _, objects = data.partition(b"\n")
-    magic, _, rest = head.partition(b"\t")
-    signature, _, facts = rest.partition(b"\t")
-    ours = private.sign(where, key, facts, objects)
-    if ours is None:
-        return None
-    if magic != MAGIC.encode() or not hmac.compare_digest(signature, ours.encode()):
-        _remove(path)
-        return None
-    return Stored(json.loads(facts), objects)
-
-
-def write(key: str, objects: bytes, facts: Mapping[str, Any] | None = None) -> None:
-    """Keep an object for a key; where that cannot be, nothing happens."""
-    where = folder()
-    if where is None:
-        return
-    path = _path(where, key)
-    with suppress(OSError, ValueError):
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not private.is_safe(where):
-            return
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        told = json.dumps(dict(facts or {})).encode()
-        signature = private.sign(where, key, told, objects)
-        if signature is not None and private.is_safe(path.parent, tell=False):
-            private.write(path, MAGIC.encode(), b"\t", signature.encode(), b"\t", told, b"\n", objects)
-            _count_write()
-
-
 def kept_object(text: str, level: int = 0) -> bytes:
     """The object of LLVM text: from disk if it is there, else made and kept."""
     return kept(lambda: (text, ()), level, "text", text)[0]
@@ -126,34 +45,14 @@ def kept_object(text: str, level: int = 0) -> bytes:
 def kept(make: Callable[[], tuple[str, Sequence[str]]], level: int, *parts: str) -> tuple[bytes, Sequence[str]]:
     """The object of the LLVM text that `make` makes of `parts`, and the names that it tells with it, likewise."""
     key = key_of(*parts, str(level)) if enabled() else ""
-    found = read(key) if key else None
+    found = store.read(key) if key else None
     if found is not None and "names" in found.facts:
         return found.objects, found.facts["names"]
     text, names = make()
     objects = compile_object(text, level)
     if key:
-        write(key, objects, {"names": names})
+        store.write(key, objects, {"names": names})
     return objects, names
-
-
-def folder() -> Path | None:
-    """Where object code is kept; None if this user has no place for it."""
-    return settings.cache_dir or _default_folder()
-
-
-@functools.cache
-def _default_folder() -> Path | None:
-    from platformdirs import user_cache_path
-
-    try:
-        found = user_cache_path("pullback", appauthor=False)
-    except (OSError, RuntimeError):
-        return None
-    return found if found.is_absolute() else None  # without a home it begins with ~
-
-
-def _path(where: Path, key: str) -> Path:
-    return where / key[:2] / f"{key}.o"
 
 
 @functools.cache
@@ -164,78 +63,7 @@ def _surroundings() -> str:
         for path in [os.path.join(folder, name) for name in names if name.endswith(".py")]:
             status = os.stat(path)
             state.append(f"{path} {status.st_size} {status.st_mtime_ns}")
-    version = ".".join(map(str, llvm.llvm_version_info))
-    return "\n".join([MAGIC, version, cpu_name(), " ".join(sorted(cpu_features())), *sorted(state)])
+    return "\n".join([store.MAGIC, llvm_version(), cpu_name(), " ".join(sorted(cpu_features())), *sorted(state)])
 
 
-_written = 0
-
-
-def _count_write() -> None:
-    global _written
-    _written += 1
-    if _written % WRITES_PER_SWEEP == 1:
-        sweep()
-
-
-def sweep(limit: int = LIMIT) -> None:
-    """Take files away, those unused for longest first, until at most `limit` bytes are left; and half-written ones."""
-    found = []
-    where = folder()
-    for path in () if where is None else where.glob("??/*"):
-        with suppress(OSError):
-            status = os.lstat(path)
-            if path.name.startswith(".new") and status.st_mtime < time.time() - ABANDONED:
-                _remove(path)
-            else:
-                found.append((status.st_mtime_ns, status.st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= limit:
-            break
-        _remove(path)
-        total -= size
-
-
-def contents() -> list[tuple[Path, int, float]]:
-    """The files of the folder, how large they are, and when they were used, latest first; none if it is not safe."""
-    where, found = folder(), []
-    for path in where.glob("??/*.o") if where is not None and private.is_safe(where) else ():
-        with suppress(OSError):
-            status = os.lstat(path)
-            if stat.S_ISREG(status.st_mode):
-                found.append((path, status.st_size, status.st_mtime))
-    return sorted(found, key=lambda each: (-each[2], each[0]))
-
-
-def verify() -> tuple[int, int]:
-    """How many files are whole and ours, and how many are not; of these, those of this user have been taken away."""
-    where, whole, files = folder(), 0, contents()
-    for path, _, _ in files:
-        assert where is not None, "a folder has contents"
-        good = path.parent.name == path.name[:2] and _verified(where, path, path.stem) is not None
-        if not good:
-            _remove(path)
-        whole += good
-    return whole, len(files) - whole
-
-
-def clear() -> int:
-    """Take all files away, half-written ones too; how many bytes that were. The secret stays."""
-    where, files = folder(), contents()
-    for path, _, _ in files:
-        _remove(path)
-    for path in where.glob("??/.new*") if where is not None and private.is_safe(where) else ():
-        _remove(path)
-    return sum(size for path, size, _ in files if not os.path.lexists(path))
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        os.unlink(path)
-
-
-__all__ = [
-    "Stored", "clear", "contents", "enabled", "folder", "kept", "kept_object", "key_of", "read", "sweep", "verify",
-    "write",
-]
+__all__ = ["enabled", "kept", "kept_object", "key_of"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import watch
 from ..locks import cached_property, reentrant_lock
 from ..settings import settings
-from . import blas, cache, external, gemm, lapack, process, threads, tiers
+from . import blas, cache, external, gemm, lapack, process, store, threads, tiers
 from .machine import compile_aside, compile_object
 from .module import Linked, link
 
@@ -71,7 +71,7 @@ class Code:
         self._first = _BETTER if settings.level == tiers.BETTER else f"first, of {settings.level}"
         self.cached: list[str] = []
         self.problem = self._next = ""
-        self._stored: cache.Stored | None = None
+        self._stored: store.Stored | None = None
         self._linked: list[Linked] = []
         self._lock = reentrant_lock()
 
@@ -96,8 +96,8 @@ class Code:
         else:
             self.level, self.calls = map(int, self._stored.facts["plan"])
 
-    def _read(self, which: str) -> cache.Stored | None:
-        found = cache.read(self._place(which))
+    def _read(self, which: str) -> store.Stored | None:
+        found = store.read(self._place(which))
         return found if found is not None and {*Facts._fields, "plan"} < set(found.facts) else None
 
     @cached_property
@@ -169,7 +169,7 @@ class Code:
             if which == self._first and self._stored is not None:
                 which = self._apart(beside)
             with self._timed("cache"):
-                cache.write(self._place(which), objects, facts)
+                store.write(self._place(which), objects, facts)
 
     def _link(self, objects: bytes, symbols: Mapping[str, int], exports: Sequence[str]) -> Linked:
         arena = f"{self.name}.arena" if self.facts.arena else ""
@@ -225,7 +225,7 @@ class Code:
             _free_arena(first.address(f"{self.name}.arena"), first)
 
     def _better(self) -> bytes:
-        found = cache.read(self._place(_BETTER)) if self._kept else None
+        found = store.read(self._place(_BETTER)) if self._kept else None
         if found is not None:
             self.cached.append(f"level {tiers.BETTER}")
             return found.objects

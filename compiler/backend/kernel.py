@@ -24,7 +24,7 @@ from . import blas, cache, gemm, listing, pool, process, threads, tiers
 from .code import Code, Facts
 from .entries.calls import launcher
 from .entries.runner import Run, runner
-from .machine import vector_bits
+from .processor import vector_bits
 
 if TYPE_CHECKING:
     from ..lowering.program import Program, Site

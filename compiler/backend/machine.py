@@ -8,47 +8,26 @@ more than 256 products on whether `vector_bits` is 256 (see gemm.least_called); 
 from __future__ import annotations
 
 import functools
-import platform
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import llvmlite.binding as llvm
-
+from ..later import later
 from .process import read_bytes
+from .processor import cpu_features, cpu_name
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+else:
+    llvm = later(None, "llvmlite.binding")
 
 T = TypeVar("T")
 
 
 class CompilerError(RuntimeError):
     """Something inside the compiler is wrong; the user's program is not to blame."""
-
-
-@functools.cache
-def cpu_name() -> str:
-    """LLVM's name of the host's processor."""
-    return llvm.get_host_cpu_name()
-
-
-@functools.cache
-def cpu_features() -> frozenset[str]:
-    """The features the host's processor has, in LLVM's spelling."""
-    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
-
-
-@functools.cache
-def has_fma() -> bool:
-    """Whether a multiplication and an addition can be one instruction with one rounding."""
-    return "fma" in cpu_features() or platform.machine().lower() in ("aarch64", "arm64")
-
-
-@functools.cache
-def vector_bits() -> int:
-    """The width of the widest vector registers that have all the operations kernels use."""
-    features = cpu_features()
-    if {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= features:
-        return 512
-    return 256 if "avx" in features else 128
 
 
 @functools.cache
@@ -170,3 +149,23 @@ def _rejected(error: RuntimeError) -> CompilerError:
         "generated code was rejected by LLVM. This is a bug in pullback, not in your program: "
         "please report it with the function that was compiled, its fn.ir('llvm') and these lines:\n"
         f"{error}")
+
+
+_forking: list[Any] = []
+"""LLVM's library, as often as its lock is held for a fork."""
+
+
+def _before_fork() -> None:
+    """Wait until no thread is inside LLVM: the child would inherit its locks and nobody's key."""
+    library = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    if library is not None:
+        library._lock.__enter__()
+        _forking.append(library)
+
+
+def _after_fork() -> None:
+    if _forking:
+        _forking.pop()._lock.__exit__()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -78,6 +78,37 @@ def memory(address: int, size: int) -> memoryview:
     return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
 
 
+def map_memory(size: int) -> int:
+    """The address of new pages of zeros, to read and to write."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
+    found = _pages().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+    if found in (None, ctypes.c_void_p(-1).value):
+        raise MemoryError(f"there are no pages for {size:,} bytes of compiled code")
+    return found
+
+
+def make_code(address: int, size: int) -> None:
+    """Let pages be read and run, and written no more."""
+    if _pages().mprotect(address, size, mmap.PROT_READ | mmap.PROT_EXEC):
+        raise MemoryError("this system does not let a process run code that it has made in memory")
+
+
+def unmap(address: int, size: int) -> None:
+    """Give pages back."""
+    _pages().munmap(address, size)
+
+
+@functools.cache
+def _pages() -> ctypes.CDLL:
+    """The functions of the C library that deal with pages."""
+    library = ctypes.PyDLL(None)
+    word, number = ctypes.c_void_p, ctypes.c_int
+    library.mmap.restype, library.mmap.argtypes = word, [word, ctypes.c_size_t, number, number, number, ctypes.c_long]
+    library.mprotect.argtypes = [word, ctypes.c_size_t, number]
+    library.munmap.argtypes = [word, ctypes.c_size_t]
+    return library
+
+
 def read_word(address: int) -> int:
     """The 64-bit word at an address."""
     return ctypes.c_uint64.from_address(address).value

@@ -24,8 +24,8 @@ from .code import Beside, Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
 from .kernel import Kernel, Start, layout
-from .machine import has_fma
 from .module import Linked
+from .processor import has_fma
 from .stages import Stages
 
 MAX_PATTERNS = 8

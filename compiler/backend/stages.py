@@ -26,7 +26,7 @@ from . import tiers
 from .code import Facts
 from .emit import EmittedKernel, emit
 from .kernel import Start
-from .machine import has_fma
+from .processor import has_fma
 
 CHECKED = 100_000
 """Nanoseconds up to which a function with loops is run by the reference executor to check a pass."""

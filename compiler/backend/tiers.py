@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
@@ -27,7 +28,7 @@ from ..ops.contract import contract
 from ..ops.control import Carrying, scan
 from ..ops.memory import bump, read, update
 from ..ops.source import const
-from . import process
+from . import ending, process
 
 BETTER = 2
 """The level of the code that is made in the background."""
@@ -186,7 +187,7 @@ class _Worker:
     def __init__(self) -> None:
         self.semaphore = process.semaphore()
         self._kernels: dict[int, weakref.ref[Upgradable]] = {}
-        self._stopping = False
+        self._stopping, self._until = False, 0.0
         self._begin()
 
     def _begin(self) -> None:
@@ -206,7 +207,8 @@ class _Worker:
             return self._done.wait_for(lambda: not self._hot(), timeout)
 
     def stop(self) -> None:
-        """Let the thread end: LLVM may not be at work while the process takes itself apart."""
+        """Let the thread end, soon: LLVM may not be at work while the process takes itself apart."""
+        self._until = ending.until()
         self._stopping = True
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -227,7 +229,7 @@ class _Worker:
 
     def _improve(self) -> None:
         for kernel in self._hot():
-            if self._stopping:
+            if self._stopping and time.monotonic() >= self._until:
                 return
             kernel.upgrade()
             self._kernels.pop(id(kernel), None)

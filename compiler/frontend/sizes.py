@@ -170,11 +170,11 @@ def freeze(length: Length, what: str) -> NoReturn:
     raise FrozenSize(message(f"the size {length.size} is frozen: {what}", why.where))
 
 
-def freeze_all(sizes: Sizes, what: str) -> NoReturn:
+def freeze_all(sizes: Sizes, what: str, where: Where | None) -> NoReturn:
     """Give up all names: the numbers matter."""
     for name in sizes.numbers:
-        sizes.frozen.setdefault(name, Frozen(what, sizes.line()))
-    raise FrozenSize(message(f"the sizes are frozen: {what}", sizes.line()))
+        sizes.frozen.setdefault(name, Frozen(what, where))
+    raise FrozenSize(message(f"the sizes are frozen: {what}", where))
 
 
 def plain(x: Any) -> Any:

@@ -181,7 +181,7 @@ def _with_sizes(given: Given) -> Trace:
     except FrozenSize:
         raise
     except TraceError as error:
-        freeze_all(given.sizes, str(error).partition("\n")[0])
+        freeze_all(given.sizes, str(error).partition("\n")[0], tracing.raised_at(error) or given.where)
 
 
 def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

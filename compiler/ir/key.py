@@ -28,6 +28,23 @@ Numbers: TypeAlias = "array[int] | np.ndarray"
 """32-bit numbers, whose bytes are part of the key."""
 
 
+class Attributes(NamedTuple):
+    """What operations have beside their arguments, of those that have some; numbers count objects as in `Listing`.
+
+    fields       how many each one has
+    of_names     the number of each name
+    floats       whether each value is a float
+    values       its bits if it is one, else its number among the others
+    """
+
+    names: Sequence[str]
+    others: Sequence[Any]
+    fields: Numbers
+    of_names: Numbers
+    floats: Numbers
+    values: Numbers
+
+
 class Listing(NamedTuple):
     """What the operations of a graph refer to; numbers count different objects from 0 in the order they come first.
 
@@ -43,7 +60,6 @@ class Listing(NamedTuple):
 
     prims: Sequence[Primitive]
     types: Sequence[Type]
-    attrs: Sequence[Mapping[str, Any]]
     regions: Sequence[Sequence[Graph]]
     of_prims: Numbers
     arguments: Numbers
@@ -53,6 +69,7 @@ class Listing(NamedTuple):
     of_types: Numbers
     having: Numbers
     branching: Numbers
+    attributes: Attributes
 
 
 def by_list(graph: Graph) -> Listing:
@@ -66,11 +83,24 @@ def by_list(graph: Graph) -> Listing:
     having = [*compress(count(), [op.attrs for op in body])]
     branching = [*compress(count(), [op.regions for op in body])]
     return Listing(
-        prims, types, [body[k].attrs for k in having], [body[k].regions for k in branching],
+        prims, types, [body[k].regions for k in branching],
         of_prims, array("I", map(len, args)), array("I", map(len, results)),
         array("I", map(numbers.__getitem__, chain.from_iterable(args))),
         array("I", map(numbers.__getitem__, graph.results)), of_types, array("I", having), array("I", branching),
+        _attributes_by_list([body[k].attrs for k in having]),
     )
+
+
+def _attributes_by_list(attrs: Sequence[Mapping[str, Any]]) -> Attributes:
+    """The same of attributes."""
+    names, of_names = _numbered([*chain.from_iterable(attrs)])
+    values = [*chain.from_iterable(each.values() for each in attrs)]
+    floats = [value.__class__ is float for value in values]
+    bits = iter(array("q", array("d", compress(values, floats)).tobytes()))
+    others, of_others = _numbered([*compress(values, map(not_, floats))])
+    following = iter(of_others)
+    numbers = array("q", [next(bits) if each else next(following) for each in floats])
+    return Attributes(names, others, array("I", map(len, attrs)), of_names, array("B", floats), numbers)
 
 
 def _numbered(objects: Sequence[Any]) -> tuple[list[Any], array[int]]:
@@ -86,7 +116,7 @@ def graph_key(graph: Graph, listing: Callable[[Graph], Listing] = by_list) -> by
 
     None for one with operations that mean something in this process only.
     """
-    parts: list[bytes | memoryview] = []
+    parts: list[bytes] = []
     pending = [graph]
     while pending:  # regions follow in order: how many each operation has is among its attributes
         inner = pending.pop()
@@ -98,7 +128,7 @@ def graph_key(graph: Graph, listing: Callable[[Graph], Listing] = by_list) -> by
     return b"".join(chain.from_iterable((len(part).to_bytes(8, "little"), part) for part in parts))
 
 
-def _write(graph: Graph, listed: Listing, parts: list[bytes | memoryview]) -> None:
+def _write(graph: Graph, listed: Listing, parts: list[bytes]) -> None:
     """Add what a graph is to the parts, without its regions."""
     counts = len(graph.params), len(graph.body), len(graph.results)
     parts += [graph.name.encode(errors="surrogatepass"), array("I", counts).tobytes()]
@@ -106,35 +136,25 @@ def _write(graph: Graph, listed: Listing, parts: list[bytes | memoryview]) -> No
     _write_texts([*map(str, listed.types)], listed.of_types, parts)
     parts += map(_bytes, (listed.arguments, listed.made, listed.args, listed.results, listed.having, listed.branching))
     parts.append(array("I", map(len, listed.regions)).tobytes())
-    _write_attributes(listed.attrs, parts)
+    _write_attributes(listed.attributes, parts)
 
 
-def _write_attributes(attrs: Sequence[Mapping[str, Any]], parts: list[bytes | memoryview]) -> None:
-    """Add what operations have beside their arguments, of those that have some: which names, and the values of each."""
-    forms = [*map(tuple, attrs)]
-    names = {form: ",".join(sorted(form)) for form in dict.fromkeys(forms)}
-    number = dict(zip(dict.fromkeys(names.values()), count(), strict=False))
-    of_forms = [*map({form: number[each] for form, each in names.items()}.__getitem__, forms)]
-    alike: list[list[Mapping[str, Any]]] = [[] for _ in number]
-    for k, each in zip(of_forms, attrs, strict=True):
-        alike[k].append(each)
-    _write_texts([*number], array("I", of_forms), parts)
-    for group in alike:
-        for name in sorted(group[0]):
-            _write_column([each[name] for each in group], parts)
+def _write_attributes(listed: Attributes, parts: list[bytes]) -> None:
+    """Add what operations have beside their arguments, of each one sorted by name; floats by their bits."""
+    fields, floats, values = np.asarray(listed.fields), np.asarray(listed.floats), np.array(listed.values)
+    names, of_names = _ranked(listed.names, np.asarray(listed.of_names))
+    others = np.flatnonzero(floats == 0)
+    texts, values[others] = _ranked([*map(_text, listed.others)], values[others])
+    order = np.argsort(np.repeat(np.arange(len(fields)) * len(names), fields) + of_names, kind="stable")
+    parts += ["\n".join(each).encode(errors="surrogatepass") for each in (names, texts)]
+    parts += [_bytes(fields), _bytes(of_names[order]), _bytes(floats[order]), values[order].tobytes()]
 
 
-def _write_column(values: Sequence[Any], parts: list[bytes | memoryview]) -> None:
-    """Add the values of an attribute: floats by their bits, others by number, and the texts of these."""
-    kinds = {*map(type, values)}
-    if float in kinds:
-        floats = [value.__class__ is float for value in values] if len(kinds) > 1 else ()
-        chosen = compress(values, floats) if floats else values
-        parts += [b"floats", bytes(floats), array("d", chosen).tobytes()]
-        values = [*compress(values, map(not_, floats))]
-    others, of_others = _numbered(values)
-    parts.append(b"others")
-    _write_texts([*map(_text, others)], of_others, parts)
+def _ranked(texts: Sequence[str], numbers: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Different texts, sorted, and for numbers of texts those of what is the same there."""
+    found = sorted({*texts})
+    rank = dict(zip(found, count(), strict=False))
+    return found, np.array([rank[text] for text in texts], np.int64)[numbers]
 
 
 def _text(value: Any) -> str:
@@ -146,7 +166,7 @@ def _text(value: Any) -> str:
     return show_attr(value)
 
 
-def _write_texts(texts: Sequence[str], numbers: Numbers, parts: list[bytes | memoryview]) -> None:
+def _write_texts(texts: Sequence[str], numbers: Numbers, parts: list[bytes]) -> None:
     """Add the texts that numbers stand for, in the order in which they come first, and the numbers of these."""
     found: dict[str, int] = {}
     merged = [found.setdefault(text, len(found)) for text in texts]
@@ -155,8 +175,11 @@ def _write_texts(texts: Sequence[str], numbers: Numbers, parts: list[bytes | mem
     parts += ["\n".join(found).encode(errors="surrogatepass"), _bytes(numbers)]
 
 
-def _bytes(numbers: Numbers) -> memoryview:
-    return memoryview(numbers).cast("B")  # type: ignore[arg-type]
+def _bytes(numbers: Numbers) -> bytes:
+    """Numbers in one byte each, if all have room there, else in four, and which: a key is hashed."""
+    given = np.asarray(numbers)
+    narrow = not len(given) or given.max() < 256
+    return (b"1" if narrow else b"4") + given.astype(np.uint8 if narrow else np.uint32, copy=False).tobytes()
 
 
-__all__ = ["Listing", "by_list", "graph_key"]
+__all__ = ["Attributes", "Listing", "by_list", "graph_key"]

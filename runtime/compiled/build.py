@@ -31,6 +31,7 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.backend.extension import FIXED, Function, levels_named, target_named, write, write_for
 from ...compiler.frontend import tracing, tree
+from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import LeafResult
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import Structure
@@ -54,6 +55,8 @@ DERIVATIVES = {
     "jacobian": "The Jacobian", "hessian": "The Hessian",
 }  # fmt: skip
 """What is said of derivatives, by the names of their plans."""
+
+_SPLIT = "take and return real and imaginary parts, z = a + 1j * b inside"
 
 _TAKEN = ("graph", "cpu")  # attributes of every module
 
@@ -118,7 +121,17 @@ def build(
     _check_name(name, "name")
     levels = _levels(cpu, target)
     made = _all_described(fn, example_args, {} if sizes is None else checked_rule(sizes), target)
-    return write_for(made, name, Path(out), target) if target else write(made, name, Path(out), levels)
+    return _written(made, name, Path(out), target, levels)
+
+
+def _written(made: list[Function], name: str, out: Path, target: str, levels: Any) -> Path:
+    """Write what is made; an OSError of the folder says which one it is."""
+    try:
+        return write_for(made, name, out, target) if target else write(made, name, out, levels)
+    except OSError as error:
+        if error.errno is None:  # there is no linker
+            raise
+        raise type(error)(f"{name!r} cannot be written into the folder {str(out)!r}: {error.strerror}") from None
 
 
 def _levels(cpu: str, target: str) -> Any:
@@ -260,6 +273,8 @@ def _taken(node: tree.Signature, path: str, shapes: Iterator[tuple[Dim, ...]] | 
             raise TypeError(f"{path} is a dict with the keys {list(node[1])}, expected strings: rename them")
         items = zip(node[1], node[2], strict=True)
         return specs.DictSpec(node[1], tuple([_taken(each, f"{path}[{key!r}]", shapes) for key, each in items]))
+    if kind == "named" and node[1] is Parts:
+        raise TypeError(f"{path} is complex: a module takes and returns real numbers; {_SPLIT}")
     if kind == "named" and not issubclass(getattr(node[1], "kind", tuple), (list, tuple)):
         fix = "a module takes plain dicts, lists and tuples: pass one of these"
         raise TypeError(f"{path} is a {node[1].__name__}; {fix}")
@@ -298,6 +313,8 @@ def _returned(result: Any, graph: Graph, name: str) -> Any:
     if isinstance(result, specs.DictResult):
         return specs.DictResult(result.keys, made)
     if isinstance(result, specs.MadeResult):
+        if result.make is Parts:
+            raise TypeError(f"{name} returns complex numbers: a module takes and returns real ones; {_SPLIT}")
         if not isinstance(result.make, Structure):
             raise TypeError(f"{name} returns a dict whose keys are not strings: rename them")
         if not issubclass(result.make.kind, tuple):

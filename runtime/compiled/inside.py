@@ -65,6 +65,9 @@ class Inside:
         >>> print(jit(np.tanh).ir("optimized", 2.0).splitlines()[1].partition("  #")[0].strip())
         %0: f64[] = tanh %x
         """
+        if not isinstance(stage, str):
+            came = f"stage is of class {type(stage).__name__}, expected one of {', '.join(stages.ALL)}"
+            raise TypeError(f"ir: {came}: pass arguments of the call behind it, as in ir('graph', x)")
         if stage not in stages.ALL:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(stages.ALL)}")
         return stages.text_of(self._shown(f"ir({stage!r}, ...)", args, kwargs), stage)

@@ -45,8 +45,11 @@ class Call:
 def write(path: Path, name: str, form: Any, memory: Any, call: Call | None) -> Path:
     """Write the page of a form, with the numbers of a call if there is one."""
     data = page_data(name, form, memory, call)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(name, data), encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page(name, data), encoding="utf-8")
+    except OSError as error:
+        raise type(error)(f"explore: {str(path)!r} cannot be written: {error.strerror}") from None
     return path
 
 

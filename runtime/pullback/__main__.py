@@ -6,6 +6,7 @@
 """
 
 import argparse
+import functools
 import inspect
 import math
 import os
@@ -22,10 +23,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import binding
 
 import pullback
-from pullback.compiler.backend import cache
+from pullback.compiler.backend import processor, store
 from pullback.compiler.settings import SETTINGS, unknown
 from pullback.runtime.inspect.pages import page_of
 from pullback.runtime.inspect.stages import ALL
@@ -147,18 +147,16 @@ def _torch(words: list[str]) -> None:
 
 
 def _env(_: argparse.Namespace) -> str:
-    features = binding.get_host_cpu_features()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
-    llvm = ".".join(map(str, binding.llvm_version_info))
     rows = {
         "pullback": pullback.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": platform.platform(),
         "numpy": f"{np.__version__} ({blas['name']} {blas['version']})",
-        "llvmlite": f"{_version('llvmlite')} (LLVM {llvm})",
+        "llvmlite": f"{_version('llvmlite')} (LLVM {processor.llvm_version()})",
         **{name: _version(name) for name in ("sympy", "scipy", "torch", "jax")},
-        "processor": f"{binding.get_host_cpu_name()}, {os.cpu_count()} threads",
-        "features": " ".join(sorted(name for name, on in features.items() if on)),
+        "processor": f"{processor.cpu_name()}, {os.cpu_count()} threads",
+        "features": " ".join(sorted(processor.cpu_features())),
         "cc": shutil.which("cc") or "none",
         **{each.variable: each.text for each in SETTINGS if each.text != each.default},
     }
@@ -185,18 +183,18 @@ def _settings(_: argparse.Namespace) -> str:
 
 def _cache(options: argparse.Namespace) -> str:
     """What is kept on disk, and what has become of it."""
-    where = cache.folder()
+    where = store.folder()
     if options.what == "verify":
-        whole, wrong = cache.verify()
+        whole, wrong = store.verify()
         return f"{whole} files are whole, {wrong} are not{' and have been taken away' * (wrong > 0)}"
     if options.what == "clear":
-        return f"{cache.clear():,} bytes taken away from {where}"
-    files = cache.contents()
+        return f"{store.clear():,} bytes taken away from {where}"
+    files = store.contents()
     shown, total = files if options.all else files[:LATEST], sum(size for _, size, _ in files)
     rows = [f"{size:12,}  {datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {path.stem}" for path, size, used in shown]
     if len(shown) < len(files):
         rows.append(f"and {len(files) - len(shown):,} that were used before: --all shows them")
-    return "\n".join([f"{where}: {len(files)} files, {total:,} of {cache.LIMIT:,} bytes", *rows])
+    return "\n".join([f"{where}: {len(files)} files, {total:,} of {store.LIMIT:,} bytes", *rows])
 
 
 def _explain(options: argparse.Namespace) -> str:
@@ -215,7 +213,7 @@ def _build(options: argparse.Namespace) -> str:
     function = _load(options.target)
     given = _bound(function, options.arguments)
     args = tuple([each.example for each in given])
-    name, made, examples = options.target.rpartition(":")[2], {}, {}
+    name, made, examples = re.split("[:.]", options.target)[-1], {}, {}
     names = list(inspect.signature(function).parameters)[: len(args)]
     sizes = {path: each.shape for path, each in zip(names, given, strict=False) if each.shape}
     if given and given[0].shape and "hvp" in options.wanted.split(","):
@@ -229,6 +227,8 @@ def _build(options: argparse.Namespace) -> str:
         made[title] = getattr(pullback, KINDS[kind])(function)
         examples[title] = (*args, args[0]) if kind == "hvp" else args
     out = Path(options.out)
+    if options.out.endswith("/"):
+        raise ValueError(f"-o is the folder {options.out!r}, expected FOLDER/NAME with the name of the module")
     return str(pullback.build(made, examples, name=out.name, out=out.parent, cpu=options.cpu,
                               target=options.machine, sizes=sizes))
 
@@ -259,17 +259,22 @@ def _load(target: str) -> Callable[..., object]:
     module = sys.modules[path.stem] = module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
     spec.loader.exec_module(module)
-    if not callable(getattr(module, name, None)):
-        have = [each for each, value in vars(module).items() if inspect.isfunction(value)]
-        raise ValueError(f"no function {name!r} in {file}; it has {', '.join(have) or 'none'}")
-    return getattr(module, name)
+    found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), module)
+    if not callable(found):
+        own = [(each, value) for each, value in vars(module).items() if not inspect.isclass(value) and callable(value)]
+        have = [each for each, value in own if getattr(value, "__module__", None) == module.__name__]
+        came = f"{name!r} in {file} is of class {type(found).__name__}"
+        what = f"no function {name!r} in {file}" if found is None else came
+        raise ValueError(f"{what}; functions are {', '.join(have) or 'none'}")
+    return found
 
 
 def _argument(text: str) -> Argument:
     """A name, if there is one, and an example of what the spec describes."""
     match = SPEC.fullmatch(text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text!r}")
+        fix = "containers, static and complex arguments are pullback.build's and ir's, in Python"
+        raise argparse.ArgumentTypeError(f"expected NAME=f64[3], i64 or the like, got {text.strip()!r}; {fix}")
     name, dtype, shape = match.groups()
     if shape is None:
         return Argument(name, SCALARS.get(dtype, DTYPES[dtype](1)))
@@ -305,7 +310,13 @@ def _bound(function: Callable[..., object], arguments: Sequence[Argument]) -> li
     """The arguments in the order of the function's parameters."""
     free = [each for each in arguments if each.name is None]
     named = {each.name: each for each in arguments if each.name is not None}
-    bound = inspect.signature(function).bind(*free, **named)
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*free, **named)
+    except TypeError as error:
+        name = getattr(function, "__name__", "the function")
+        raise TypeError(f"{name}{signature} was given {len(arguments)} specs: {error}; write --args \"f64[3], x=f64\", "
+                        "one for each argument") from None
     if bound.kwargs:
         raise TypeError(f"can't pass keyword-only arguments: {', '.join(bound.kwargs)}")
     return list(bound.args)

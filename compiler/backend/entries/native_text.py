@@ -1,15 +1,17 @@
-"""The functions that native entries and their type need, in memory once for the process."""
+"""The functions that native entries and their type need, and those that list graphs, in memory once for the process."""
 
 from __future__ import annotations
 
-from ..cache import kept_object
+from .. import listing_text
+from ..cache import enabled, kept_object
 from ..module import Linked, link
 from ..once import once
 from ..python_abi import symbol
 from . import help_text, type_text
 
-_VARIABLES = ("PyArray_Type", "PyExc_RuntimeError", "_Py_NoneStruct")
+_VARIABLES = ("PyArray_Type", "PyDict_Type", "PyExc_RuntimeError", "PyFloat_Type", "PyTuple_Type", "_Py_NoneStruct")
 _FUNCTIONS = {
+    "PyDict_Next": "i32 (ptr, ptr, ptr, ptr)",
     "PyErr_SetString": "void (ptr, ptr)",
     "PyList_Append": "i32 (ptr, ptr)",
     "PyList_New": "ptr (i64)",
@@ -45,9 +47,11 @@ def _declarations() -> str:
 
 @once
 def _module() -> Linked:
-    text = _declarations() + type_text.TEXT + help_text.TEXT
-    symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)}
-    return link(kept_object(text), symbols, type_text.EXPORTED + help_text.EXPORTED)
+    listing = listing_text.text()
+    text = _declarations() + type_text.TEXT + help_text.TEXT + listing
+    symbols = {name: symbol(name) for name in (*_VARIABLES, *_FUNCTIONS)} | listing_text.symbols()
+    exports = type_text.EXPORTED + help_text.EXPORTED + (listing_text.EXPORTED if listing else ())
+    return link(kept_object(text, 2 if enabled() else 0), symbols, exports)  # once, if it is kept
 
 
 def address(name: str) -> int:

@@ -13,7 +13,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..machine import cpu_features
+from ..processor import cpu_features
 from .names import text_constant
 
 

@@ -21,7 +21,7 @@ from ...later import later
 from ...locks import reentrant_lock
 from ...ops.contract import LARGEST
 from ...settings import settings
-from .. import cache, machine, process, threads
+from .. import cache, process, processor, threads
 from ..module import Linked, link
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def prefers(m: int, n: int, k: int, blas: bool = True) -> bool:
     """
     if not blas:
         return True
-    return min(m, n) > 1 and k > 0 and machine.vector_bits() >= 256 and machine.has_fma()
+    return min(m, n) > 1 and k > 0 and processor.vector_bits() >= 256 and processor.has_fma()
 
 
 def least_called() -> int:
@@ -55,18 +55,18 @@ def least_called() -> int:
     AVX-512) a nest reaches 48 to 80 Gflop/s of f32 from 128 rows and columns on, the packed blocks 74 to 86.
     Like `prefers`, it is the processor's and not the setting's, because bits depend on it.
     """
-    return LARGEST if machine.vector_bits() != 256 else 1 << 17
+    return LARGEST if processor.vector_bits() != 256 else 1 << 17
 
 
 def symbols(*dtypes: str) -> dict[str, int]:
     """The addresses of the functions for some of f32 and f64, both if none is named; compiled when first asked for."""
-    bits = settings.vector_bits or machine.vector_bits()
+    bits = settings.vector_bits or processor.vector_bits()
     found = {}
     for dtype in dtypes or ("f32", "f64"):
         with _lock:
             linked = _linked.get((dtype, bits))
             if linked is None:
-                linked = _linked[dtype, bits] = _load(dtype, bits, machine.has_fma())
+                linked = _linked[dtype, bits] = _load(dtype, bits, processor.has_fma())
         functions = linked[-1]
         found |= {name: functions.address(name) for name in functions.exports}
     return found

@@ -9,10 +9,12 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from queue import SimpleQueue
 
+from ....compiler.backend import ending
 from ....compiler.settings import settings
 
 BEST = 2
@@ -31,7 +33,7 @@ class Maker:
         self.waiting: SimpleQueue[tuple[Context, Callable[[], None]] | None] = SimpleQueue()
         self.thread: threading.Thread | None = None
         self.open, self.done = 0, threading.Condition()
-        self.stopping = False
+        self.stopping, self.until = False, 0.0
 
     def ask(self, make: Callable[[], None]) -> None:
         """Call `make` soon, under the settings that hold here; it must not raise."""
@@ -49,8 +51,9 @@ class Maker:
             return self.done.wait_for(lambda: not self.open, timeout)
 
     def stop(self) -> None:
-        """Let the thread end: LLVM may not be at work while the process takes itself apart."""
+        """Let the thread end, soon: LLVM may not be at work while the process takes itself apart."""
         with self.done:
+            self.until = ending.until()
             self.stopping = True
             thread, self.thread = self.thread, None
         if thread is not None:
@@ -61,7 +64,7 @@ class Maker:
         while (item := self.waiting.get()) is not None:
             context, make = item
             try:
-                if not self.stopping:
+                if not self.stopping or time.monotonic() < self.until:
                     context.run(_at_best, make)
             finally:
                 with self.done:
