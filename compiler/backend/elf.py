@@ -55,7 +55,11 @@ _NEAR = 2**31
 
 
 class Unlinkable(Exception):
-    """An object that cannot be linked, and why."""
+    """An object that this linker does not know, and why."""
+
+
+class Unresolved(Exception):
+    """An object that no linker can link: names that nobody has."""
 
 
 class Loaded(NamedTuple):
@@ -178,7 +182,7 @@ def _values(known: np.ndarray, places: np.ndarray, names: Mapping[str, int], sym
         elif not inside[number] and section != _ABSOLUTE:
             raise Unlinkable(f"{name} is in a section of the kind {section:#x}")
     if missing:
-        raise Unlinkable(f"symbols not found: {', '.join(missing)}")
+        raise Unresolved(f"symbols not found: {', '.join(missing)}")
     return values
 
 
@@ -236,9 +240,9 @@ def _exported(
     found = {}
     for name in exports:
         if name not in names or known["section"][names[name]] == _UNDEFINED:
-            raise Unlinkable(f"symbols not found: {name}")
+            raise Unresolved(f"symbols not found: {name}")
         found[name] = int(values[names[name]])
     return found
 
 
-__all__ = ["Loaded", "Unlinkable", "is_ours", "load"]
+__all__ = ["Loaded", "Unlinkable", "Unresolved", "is_ours", "load"]

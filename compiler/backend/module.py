@@ -42,14 +42,24 @@ class Linked:
 def link(objects: bytes, symbols: Mapping[str, int], exports: Iterable[str]) -> Linked:
     """Load an object file, its undefined names bound to `symbols`, and look up `exports`."""
     try:
-        if not elf.is_ours(objects):
+        loaded = _by_us(objects, symbols, exports)
+        if loaded is None:
             return Linked(*engines.link(objects, symbols, exports))
-        loaded = elf.load(objects, symbols, exports)
-    except (elf.Unlinkable, RuntimeError) as error:
+    except (elf.Unresolved, RuntimeError) as error:
         raise CompilerError(
             "generated code could not be linked. This is a bug in pullback, not in your "
             f"program: please report it with this message: {error}") from None
     return Linked(loaded.addresses, loaded.unload)
+
+
+def _by_us(objects: bytes, symbols: Mapping[str, int], exports: Iterable[str]) -> elf.Loaded | None:
+    """The object in memory, None where it is LLVM's linker that knows what is in it."""
+    if not elf.is_ours(objects):
+        return None
+    try:
+        return elf.load(objects, symbols, exports)
+    except elf.Unlinkable:
+        return None
 
 
 __all__ = ["Linked", "link"]
