@@ -209,7 +209,7 @@ def is_neg(input: Tensor) -> bool:
 
 def numel(input: Tensor) -> int:
     """How many elements there are."""
-    return input._read().kind.size
+    return input._kind_of().size
 
 
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
