@@ -123,7 +123,7 @@ class Recorded:
             check_through(state, reading)
         except Unknown as error:
             self._missed(error, case)
-            return self._plainly(tape, args, kwargs)
+            return self._plainly(tape, args, kwargs) if self.exact else NOT_RECORDED
         if state is not None:
             return follow(tape, state, reading)
         if reading.floats and forest.varied.is_one_of_many(reading.bare(), hash(reading.form)):

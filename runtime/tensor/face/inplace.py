@@ -18,7 +18,7 @@ from ..reverse.nodes import node_class
 from ..trace.fragments import Operation, widen
 from ..trace.tape import tapes
 from ..value.cells import cell_of
-from ..value.core import Core, apply, number_of
+from ..value.core import Core, apply_now, number_of
 from ..value.core import wrap as made
 from ..value.promotion import c_name
 from ..value.writing import check_apart, check_writable, overwrite
@@ -71,7 +71,7 @@ def write(x: Any, new: Core) -> Any:
         raise RuntimeError(
             f"output with shape {list(kind.shape)} doesn't match the broadcast shape {list(made.shape)}"
         )
-    return overwrite(x, apply(CAST, (new,), (kind.dtype,)))
+    return overwrite(x, apply_now(CAST, (new,), (kind.dtype,)))
 
 
 def abs_(input: Any) -> Any:
@@ -143,7 +143,7 @@ COPY = Operation("copy", "CopyBackwards", _copy)
 def zero_(input: Tensor) -> Tensor:
     """Write zeros."""
     start_writing(input)
-    return overwrite(input, apply(ZERO, (input,)))
+    return overwrite(input, apply_now(ZERO, (input,)))
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:
@@ -155,8 +155,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with"
                 f" {len(shape_of(value))} dimensions."
             )
-        return overwrite(input, apply(FILL_TENSOR, (input, value)))
-    return overwrite(input, apply(FILL, (input, value)))
+        return overwrite(input, apply_now(FILL_TENSOR, (input, value)))
+    return overwrite(input, apply_now(FILL, (input, value)))
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -178,7 +178,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             "The expanded size of the tensor must match the existing size: cannot write a tensor of shape"
             f" {list(have)} into one of shape {list(wanted)}"
         )
-    return overwrite(input, apply(COPY, (input, src)))
+    return overwrite(input, apply_now(COPY, (input, src)))
 
 
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

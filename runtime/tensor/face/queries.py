@@ -162,6 +162,16 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return input if code == input._read().kind.dtype else input.to(ALL[code])  # type: ignore[attr-defined]
 
 
+def _with_dtype(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of `type_` with the dtype itself in place of a class of such tensors."""
+    x, given, *rest = args if len(args) > 1 else (None, None)
+    dtype = getattr(given, "kind", None) if isinstance(given, type) else None
+    return args if dtype is None else (x, dtype, *rest)
+
+
+type_.prepared = _with_dtype  # type: ignore[attr-defined]
+
+
 # ---- tensors
 
 
@@ -209,7 +219,7 @@ def is_neg(input: Tensor) -> bool:
 
 def numel(input: Tensor) -> int:
     """How many elements there are."""
-    return input._read().kind.size
+    return input._kind_of().size
 
 
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:

@@ -101,10 +101,10 @@ class Questions(PointwiseInPlace):
     is_pinned = is_shared = is_conj
 
     def ndimension(self) -> int:
-        return len(self._read().kind.shape)
+        return len(self._kind_of().shape)
 
     def dim_order(self) -> tuple[int, ...]:
-        return tuple(range(len(self._read().kind.shape)))
+        return tuple(range(len(self._kind_of().shape)))
 
     def sparse_dim(self) -> int:
         return 0
@@ -116,10 +116,10 @@ class Questions(PointwiseInPlace):
         return self.any()  # type: ignore[attr-defined]
 
     def __reversed__(self) -> object:
-        return self.flip(0) if self._read().kind.shape else self  # type: ignore[attr-defined]
+        return self.flip(0) if self._kind_of().shape else self  # type: ignore[attr-defined]
 
     def dense_dim(self) -> int:
-        return len(self._read().kind.shape)
+        return len(self._kind_of().shape)
 
     to_sparse, to_sparse_csr, to_sparse_coo, sparse_mask = (
         partialmethod(_sparsely, name) for name in ("to_sparse", "to_sparse_csr", "to_sparse", "sparse_mask")

@@ -15,7 +15,6 @@ from ....compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
 from ..calls.recording import wrapped
 from ..ops.arranging.creation import tensor
 from ..ops.arranging.pieces import stack, unbind
-from ..ops.arranging.shapes import whole_of
 from ..ops.elementwise.arithmetic import eq
 from ..ops.folds.extremes import any_
 from ..reverse.called import call_node
@@ -30,6 +29,7 @@ from ..value.core import Core, instances_are
 from ..value.dtypes import ALL, CPU, DType, Size, device, get_default_dtype
 from ..value.exchange import Exchange
 from ..value.formats import lies_in, ordered
+from ..value.located import located
 from ..value.paths import Path, part_of, strided
 from ..value.storage import Storage
 from .printing import text_of
@@ -97,7 +97,7 @@ class Tensor(Exchange):
         return self.dtype.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
-        strides = strided(whole_of(self), self._path).strides
+        strides = strided(*located(self)).strides
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
@@ -172,9 +172,9 @@ class Tensor(Exchange):
         return format(repr(self), spec)
 
     def __len__(self) -> int:
-        if not self._read().kind.shape:
+        if not self._kind_of().shape:
             raise TypeError("len() of a 0-d tensor")
-        return self._read().kind.shape[0]
+        return self._kind_of().shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self._kind_of().shape:

@@ -7,6 +7,7 @@ memory, as `t.data = other` does, is read where it is then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,22 @@ from ..trace.tape import tapes
 from ..trace.watched import THROUGH_VIEWS
 from ..value.cells import Cell
 from ..value.paths import Path
+from ..value.slots import TensorBase
 from ..value.storage import PartHome, Swapped
 from .modes import watch
 
 if TYPE_CHECKING:
     from .nodes import Node
+
+
+def check_saved(node: Node, args: Sequence[Any]) -> None:
+    """No tensor of an inference mode may be read by backward."""
+    for a in args:
+        if isinstance(a, TensorBase) and a._inference and a._cell in node.saved:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. To work around you can make a clone to get a"
+                " normal tensor and use it in autograd."
+            )
 
 
 def is_as_saved(cell: Cell) -> bool:

@@ -14,6 +14,7 @@ from ..value.cells import Kind, number_cell
 from ..value.slots import HISTORY, SPECIAL, TensorBase
 from .plans import count_cold, numbers_in, run_step
 from .sharing import Views
+from .spent import spend
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest
 
 LITTLE = 1_000_000
@@ -186,7 +187,10 @@ def leaves_history(tape: Any) -> bool:
 
 def _needs_nodes(tape: Any, found: Once) -> bool:
     """Whether a late tensor that is wanted has a history that is of use still, or is a view of what others see."""
-    freed = {n for state in found.path if type(state.event) is Call for n in state.event.template.frees}
+    freed: set[int] = set()
+    for state in found.path:
+        if type(state.event) is Call:
+            spend(state.event, freed)
     wanted = [(n, t) for n in found.numbers if isinstance(t := tape.value(n), TensorBase)]
     if any(t._flags & HISTORY and n not in freed for n, t in wanted):
         return True

@@ -34,7 +34,10 @@ TRIED = 16
 """After so many times the time that a value takes is known."""
 
 LONG = 3e-4
-"""Seconds: a value whose kernel takes longer is not computed twice."""
+"""Seconds: a value whose kernel takes longer is not computed twice, but where that is quicker than nodes are."""
+
+NODES = 4e-5
+"""Seconds that it takes to make the nodes of a call and to walk them, which a trace that ends asks for."""
 
 
 idle: set[int] = set()
@@ -108,10 +111,15 @@ def _value(tape: Tape, n: int) -> np.ndarray | None:
         idle.update(keys)
         return None
     plan = plan_for(state, (1 << n).to_bytes(n // 8 + 1, "little"))
-    if plan.looks >= TRIED and plan.seconds > LONG:
+    if plan.looks >= TRIED and plan.seconds > LONG and plan.seconds > NODES * _calls(state):
         return None
     keys.append(key)
     return _computed(plan, tape)
+
+
+def _calls(state: Any) -> int:
+    """How many calls of a trace make nodes."""
+    return sum([type(s.event) is Call and s.event.template.has_nodes for s in events(state)])
 
 
 def _are_others(tape: Tape, n: int) -> bool:

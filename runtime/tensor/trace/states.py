@@ -19,6 +19,7 @@ from ..value.slots import HISTORY, StateBase
 from .fragments import Fragment
 from .misses import Misses, Varied
 from .sharing import Part, Views
+from .spent import spend
 
 TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static", "sequence", "result", "nothing"
 """What the parts of forms are: of arguments, and of what a call returns."""
@@ -293,6 +294,7 @@ class Program:
         self.again: dict[int, int] = {}
         self.steps: list[Step] = []
         self.history: dict[int, bool] = {}
+        self.spent: set[int] = set()
         self.views = Views()
         for at in events(state):
             event = at.event
@@ -342,5 +344,5 @@ class Program:
             self.history[call.number(ref)] = ref in template.renewed
             self.history[call.number(target)] = False
         self.views.add(call, self.again)
-        for n in template.frees:
+        for n in spend(call, self.spent):
             self.history[n] = False

@@ -12,12 +12,13 @@ from weakref import ref
 
 import numpy as np
 
-from ..calls.calls import recordable
+from ..calls.calls import recordable, recorded
 from ..calls.natively import native_operators
 from ..calls.recording import record_methods
 from ..reverse.hooks import Table
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node, emit
+from ..reverse.written import check_saved
 from ..trace.fragments import Operation, fragment_for
 from ..trace.late import Late
 from ..trace.peeking import peek
@@ -139,7 +140,7 @@ class Core(Late):
                 self._origin = LOST
             before, mode.enabled = mode.enabled, told and not self._origin
             try:
-                again = apply(REVIEW, (base,), (self._part,))
+                again = apply_now(REVIEW, (base,), (self._part,))
             finally:
                 mode.enabled = before
             note(tapes.tape, again._cell, self, "_cell", "_seen", "_node", "_index")
@@ -264,17 +265,6 @@ def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Tensor:
     return made  # type: ignore[return-value]
 
 
-def _presented(cell: Cell, edge: Edge | None) -> Core:
-    """A saved value as a tensor: the leaf itself, if it is one."""
-    if edge is None or not isinstance(edge[0], AccumulateGrad):
-        return wrap(cell) if edge is None else wrap(cell, *edge)
-    leaf = edge[0].variable
-    return leaf if leaf._cell is cell else wrap(cell)
-
-
-Node.present = staticmethod(_presented)
-
-
 def apply_all(
     operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()
 ) -> tuple[list[Cell], Node | None]:
@@ -313,24 +303,33 @@ def apply_all(
         return emit(fragment, cells, None)
     made = emit(fragment, cells, edges)
     if watch.inference and made[1] is not None:
-        _check_saved(made[1], args)
+        check_saved(made[1], args)
     return made
 
 
-def _check_saved(node: Node, args: Sequence[Any]) -> None:
-    """No tensor of an inference mode may be read by backward."""
-    for a in args:
-        if isinstance(a, Core) and a._inference and a._cell in node.saved:
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. To work around you can make a clone to get a"
-                " normal tensor and use it in autograd."
-            )
-
-
-def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
+def apply_now(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
     """Record an operation with one result."""
     (cell,), node = apply_all(operation, args, attributes)
     return wrap(cell, node)
+
+
+APPLY = recorded(apply_now)
+
+
+def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
+    """The same, a call by itself where it is part of none: a function that draws, warns or looks at values is none."""
+    if tapes.tape.depth:
+        return apply_now(operation, args, attributes)
+    return APPLY(operation, tuple([_as_read(a) for a in args]), attributes)
+
+
+def _as_read(a: Any) -> Any:
+    """A part of plain data that is not dense, and so no argument of a call, by its value alone."""
+    if not isinstance(a, Core) or a._storage is None or a._is_late or not a._steps or a._is_dense():
+        return a
+    if a._storage.array is not None or a._inference or a._origin or requires(a):
+        return a
+    return wrap(a._read())
 
 
 def requires(tensor: Core) -> bool:
@@ -346,5 +345,5 @@ def requires(tensor: Core) -> bool:
 
 __all__ = [  # with what stands elsewhere
     "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
-    "input_cell", "instances_are", "number_of", "requires", "wrap",
+    "apply_now", "input_cell", "instances_are", "number_of", "requires", "wrap",
 ]  # fmt: skip

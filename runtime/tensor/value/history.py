@@ -15,13 +15,13 @@ from ..reverse.hooks import Hook, RemovableHandle, attach
 from ..reverse.in_parts import back_in_parts, note_hooks, watch_result
 from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
-from ..reverse.nodes import Node
+from ..reverse.nodes import AccumulateGrad, Edge, Node
 from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..trace.locks import visited, wait_for
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
 from .cells import Cell, DualCell, Home
-from .core import LOST, NO_GRAD, OWN, Core, requires
+from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
@@ -35,6 +35,17 @@ UNREAD = (
     " be populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you"
     " access it by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+def _presented(cell: Cell, edge: Edge | None) -> Core:
+    """A saved value as a tensor: the leaf itself, if it is one."""
+    if edge is None or not isinstance(edge[0], AccumulateGrad):
+        return wrap(cell) if edge is None else wrap(cell, *edge)
+    leaf = edge[0].variable
+    return leaf if leaf._cell is cell else wrap(cell)
+
+
+Node.present = staticmethod(_presented)
 
 
 def _still(made: Any) -> Any:

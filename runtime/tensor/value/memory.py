@@ -81,7 +81,7 @@ def layout_of(t: Any, tape: Tape) -> Any:
         return tape.state if t._path and not t._is_dense() else None
     if not t._flags & SPECIAL:
         return None
-    event = _made_by(t._number, tape).event
+    event = made_by(t._number, tape).event
     if type(event) is not Call:
         return tape.state
     ref = t._number - event.base
@@ -143,7 +143,7 @@ def _is_of(v: Any, t: Any, tape: Tape) -> bool:
     """Whether a late view may be one of the memory of this tensor."""
     n = v._number
     while True:
-        event = _made_by(n, tape).event
+        event = made_by(n, tape).event
         part = event.template.parts.get(n - event.base) if type(event) is Call else None
         if part is None or part.of >= 0:
             return part is None
@@ -153,7 +153,7 @@ def _is_of(v: Any, t: Any, tape: Tape) -> bool:
             return owner is t or owner is None
 
 
-def _made_by(n: int, tape: Tape) -> State:
+def made_by(n: int, tape: Tape) -> State:
     """The state in which a value was made."""
     at = tape.state
     while at.parent is not None and at.parent.values > n:

@@ -11,7 +11,7 @@ from ..reverse.modes import mode
 from ..trace.fragments import Operation
 from ..trace.tape import tapes
 from .cells import Cell, cell_of, shown
-from .core import NO_GRAD, OWN, PIECE, Core, apply, apply_all, requires, wrap
+from .core import NO_GRAD, OWN, PIECE, Core, apply_all, apply_now, requires, wrap
 from .paths import Path, part_of
 from .storage import Counter, PartHome
 
@@ -25,7 +25,7 @@ def view(x: Core, path: Path, operation: Operation) -> Tensor:
     if array is not None and _at_once(path):
         made = wrap(cell_of_part(x, part_of(array, path)))
     else:
-        made = apply(operation, (x,), (path,))
+        made = apply_now(operation, (x,), (path,))
     return placed(made, x, path, operation)
 
 

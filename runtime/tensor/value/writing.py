@@ -15,7 +15,7 @@ from ..trace.fragments import Operation
 from ..trace.tape import force, tapes
 from ..trace.undo import note
 from .cells import Cell, Home, levels_of, shown
-from .core import Core, Storage, apply, requires, wrap
+from .core import Core, Storage, apply_now, requires, wrap
 from .memory import viewed_elsewhere
 from .paths import Path, overlap, part_of, put
 from .slots import VIEWED
@@ -155,11 +155,11 @@ def overwrite(x: Any, new: Core) -> Any:
         if mode.enabled:
             _rebase(x, new._node, new._index)
     elif node is not None or not mode.enabled:
-        overwrite(x._base, apply(PUT, (x._base, new), (x._part,)))
+        overwrite(x._base, apply_now(PUT, (x._base, new), (x._part,)))
     else:
         mode.enabled = False
         try:
-            overwrite(x._base, apply(PUT, (x._base, new), (x._part,)))
+            overwrite(x._base, apply_now(PUT, (x._base, new), (x._part,)))
         finally:
             mode.enabled = True
     return x
@@ -216,7 +216,7 @@ def _replaced(x: Core, storage: Storage, cell: Cell) -> bool:
     if array is not None:
         np.copyto(part_of(array, x._path), shown(force(cell)))
         return storage.array is array
-    new = apply(PUT, (wrap(whole), wrap(cell)), (x._path,))._cell if x._path else cell
+    new = apply_now(PUT, (wrap(whole), wrap(cell)), (x._path,))._cell if x._path else cell
     same = storage.cell is whole
     if same:
         storage.cell = new

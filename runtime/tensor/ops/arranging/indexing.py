@@ -13,7 +13,7 @@ from ...face.inplace import copy_, fill_, start_writing
 from ...trace.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
-from ...value.core import Core, apply, number_of, wrap
+from ...value.core import Core, apply, apply_now, number_of, wrap
 from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
@@ -246,9 +246,9 @@ def _scatter(x: Tensor, arrays: dict[int, Core], value: Any) -> None:
     values = _spread_to(value, target, x._read().kind.dtype)
     indices, axes = _checked(x, arrays)
     if not prod(target):
-        overwrite(x, apply(NOTHING_PUT, (x,)))
+        overwrite(x, apply_now(NOTHING_PUT, (x,)))
         return
-    overwrite(x, apply(INDEX_PUT, (x, apply(WRITERS, indices, (shape, axes)), values)))
+    overwrite(x, apply_now(INDEX_PUT, (x, apply(WRITERS, indices, (shape, axes)), values)))
 
 
 def _target(x: Core, arrays: dict[int, Core]) -> tuple[int, ...]:
@@ -287,7 +287,7 @@ def index_put_(input: Tensor, indices: Any, values: Any, accumulate: bool = Fals
     start_writing(part, [values])
     where, axes = _checked(part, arrays)
     spread = _spread_to(_tensor_of(values, part), _target(part, arrays), part._read().kind.dtype)
-    overwrite(part, apply(INDEX_PUT_ADDED, (part, spread, *where), (axes,)))
+    overwrite(part, apply_now(INDEX_PUT_ADDED, (part, spread, *where), (axes,)))
     return input
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...face.inplace import start_writing
 from ...trace.fragments import Operation
 from ...value.cells import cell_of
-from ...value.core import Core, apply, number_of, wrap
+from ...value.core import Core, apply_now, number_of, wrap
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
 from ..elementwise.arithmetic import MASKED_FILL_TENSOR
@@ -46,17 +46,26 @@ def places_of(mask: np.ndarray) -> list[Any]:
 
 
 def with_places(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments (x, key) or (x, key, value), with places in place of masks whose values tell how many there are."""
+    """The arguments (x, key) or (x, key, value), with places in place of masks whose values tell how many there are,
+    and tensors in place of NumPy's arrays."""
     x, key, *rest = args if len(args) > 1 else (None, 0)
     if type(key) is int or type(key) is slice:
         return args
     keys: Any = key if type(key) is tuple else (key,)
+    if any(map(_is_array, keys)):
+        keys = tuple([wrap(cell_of(k.copy())) if _is_array(k) else k for k in keys])
+        key = keys if type(key) is tuple else keys[0]
+        args = (x, key, *rest)
     if not any(map(_is_mask, keys)) or (rest and mask_of_fill(x, key, rest[0]) is not None):
         return args
     made: list[Any] = []
     for k in keys:
         made += places_of(k._array().astype(bool)) if _is_mask(k) else [k]
     return (x, tuple(made), *rest)
+
+
+def _is_array(k: Any) -> bool:
+    return type(k) is np.ndarray and k.ndim > 0 and k.dtype in (np.int64, np.bool_)
 
 
 def _is_mask(k: Any) -> bool:
@@ -83,7 +92,7 @@ def fill_where(x: Tensor, mask: Core, number: Core) -> None:
     shape, held = shape_of(x), mask._read().kind.shape
     if len(shape) > len(held):
         mask = view(mask, (("reshape", (*held, *[1] * (len(shape) - len(held)))),), UNSQUEEZE)
-    overwrite(x, apply(FILL_WHERE, (mask, x, number), (x._read().kind.dtype,)))
+    overwrite(x, apply_now(FILL_WHERE, (mask, x, number), (x._read().kind.dtype,)))
 
 
 FILL_WHERE = Operation("masked_fill", "IndexPutBackward0", MASKED_FILL_TENSOR.emit, "own")

@@ -38,7 +38,7 @@ SLICE, SELECT = viewing("slice", "SliceBackward0"), viewing("select", "SelectBac
 
 
 def shape_of(x: Core) -> tuple[int, ...]:
-    return x._read().kind.shape
+    return x._kind_of().shape
 
 
 def whole_of(x: Core) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from ...transforms.lanes import open_levels
 from ...value.axes import check_sizes, sizes
 from ...value.core import Core
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
+from ...value.located import located
 from ..arranging.creation import finished
 from ..elementwise.complexes import view_as_complex
 from ..elementwise.elementary import cast_to
@@ -62,7 +63,7 @@ def evenly(shape: tuple[int, ...], dtype: str) -> Tensor:
 
 def coins(shape: tuple[int, ...], chance: float, like: Any) -> Tensor:
     """True with that chance, for functions that leave out at random; in the order of `like`, if that has the shape."""
-    if like._path and like._kind_of().shape == shape:
+    if like._kind_of().shape == shape and located(like)[1]:
         return laid_out(default_generator, laws.kept, like, chance)
     return default_generator.draw(laws.kept, shape, chance)
 

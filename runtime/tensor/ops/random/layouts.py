@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from ...value.core import Core
+from ...value.located import located
 from ...value.paths import is_dense, strided
-from ..arranging.shapes import whole_of
 from .generators import Generator, Law
 from .twister import Twister
 
 
 def order_in_memory(x: Any) -> tuple[int, ...] | None:
     """The axes of a tensor from the one with the longest steps on, None where that is the axes' own order."""
-    if not x._path or is_dense(whole := whole_of(x), x._path):
+    whole, path = located(x)
+    if not path or is_dense(whole, path):
         return None
-    steps = strided(whole, x._path).strides
+    steps = strided(whole, path).strides
     axes = tuple(sorted(range(len(steps)), key=lambda k: -abs(steps[k])))
     return None if axes == tuple(range(len(steps))) else axes
 
@@ -43,4 +44,5 @@ def _in_order(
 
 def is_whole(x: Core) -> bool:
     """Whether a tensor's elements lie one after the other, in the order of its axes."""
-    return not x._path or is_dense(whole_of(x), x._path)
+    whole, path = located(x)
+    return not path or is_dense(whole, path)

@@ -1,0 +1,54 @@
+"""Where the elements of a tensor lie: the shape of the memory that it is a part of, and the way from there to the part.
+
+Of a late view the calls that recorded it tell so.  It stays one, for who asks how a tensor lies, as a dropout does or
+`x.contiguous()`, wants neither its value nor its history.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace.states import Call
+from ..trace.tape import Tape, tapes
+from .core import Core
+from .memory import made_by
+from .paths import Path
+from .slots import PART, SPECIAL
+
+Located = tuple[tuple[int, ...], Path]
+
+
+def located(x: Core) -> Located:
+    """The shape of the memory that a tensor is a part of, and the way to the part."""
+    tape: Any = tapes.tape
+    if x._is_late and x._flags & SPECIAL and x._serial == tape.serial and not tape.depth and tape.again is None:
+        found = _as_recorded(x, tape)
+        if found is not None:
+            return found
+    path = x._path
+    storage = x._storage
+    return (x._kind_of().shape if not path or storage is None else storage.shape()), path
+
+
+def _as_recorded(x: Core, tape: Tape) -> Located | None:
+    """The same of a late view, from one call to the one before; None where they do not tell."""
+    n, path, owner = x._number, (), x
+    while owner._is_late and owner._flags & SPECIAL:
+        event = made_by(n, tape).event
+        part = event.template.parts.get(n - event.base) if type(event) is Call else None
+        if part is None:
+            return None
+        path = part.path + path
+        if part.of >= 0:  # memory of the call's own
+            return event.template.kinds[part.of].shape, path  # type: ignore[union-attr]
+        n = event.number(part.of)  # type: ignore[union-attr]
+        owner = tape.value(n)
+        if owner is None or owner._serial != tape.serial or owner._number != n:  # it was written to since, or is gone
+            return None
+    if owner._flags & PART:
+        return None
+    whole = located(owner)
+    return whole[0], whole[1] + path
+
+
+__all__ = ["Located", "located"]
