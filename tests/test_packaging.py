@@ -246,7 +246,7 @@ def test_the_command_line_dumps_every_stage(
     ("words", "said"),
     [
         (["dump", "train.py"], "expected FILE.py:FUNCTION, got 'train.py'"),
-        (["dump", "{file}:lost"], "no function 'lost' in {file}; it has loss"),
+        (["dump", "{file}:lost"], "no function 'lost' in {file}; functions are loss"),
         (["dump", "{file}s:loss"], "expected a Python file, got '{file}s'"),
         (["dump", "no/where.py:loss"], "No such file"),
         (["dump", "{file}:loss", "--arg", "w=f64[3"], "expected NAME=f64[3], i64 or the like"),

@@ -14,10 +14,17 @@ import hmac
 import os
 import secrets
 import stat
-import tempfile
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..later import later
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = later(None, "tempfile")  # which loads three compressors
 
 SECRET = "key"
 LENGTH = 32

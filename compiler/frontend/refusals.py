@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import Type
+from ..later import later
 from .errors import NeedsValues, TraceAttributeError, TraceError, TraceValueError, message
 from .patched.askers import asker, instead
 from .sizes import HOOKS
 from .tracing import Tracing, current, encloses, user_line
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = later(None, "difflib")
 
 
 def _asked(what: str, why: str) -> tuple[str, str, str]:
@@ -140,7 +145,7 @@ class Refusals:
                     value=self.type,
                 )
             )
-        near = get_close_matches(name, dir(np.ndarray), 1)
+        near = difflib.get_close_matches(name, dir(np.ndarray), 1)
         fix = f"did you mean {near[0]}?" if near else "use NumPy's functions: np.tanh(x), not x.tanh()"
         raise AttributeError(message(f"an array has no attribute {name!r}", user_line(), fix))
 
