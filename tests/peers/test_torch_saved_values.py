@@ -199,3 +199,24 @@ def test_swapping_back_and_forth() -> None:
             made.append(w.grad.tolist())
         both.append(made)
     np.testing.assert_allclose(*both, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+@pytest.mark.parametrize("what", ["source", "result"])
+def test_what_is_reduced_into_places(reduce: str, what: str) -> None:
+    """Sums and means read no values in backward; where others would mix those of before and after, there is an error."""
+    given = []
+    for m in (torch, pullback):
+        x = m.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        for _ in range(4):
+            source = x * 2
+            made = m.ones(2).scatter_reduce(0, m.tensor([0, 1, 0]), source, reduce)
+            (source if what == "source" else made).data.mul_(3)
+            x.grad = None
+            if m is pullback and reduce not in ("sum", "mean"):
+                with pytest.raises(RuntimeError, match="Write to a clone"):
+                    made.sum().backward()
+            else:
+                made.sum().backward()
+                given.append(x.grad.tolist())
+    assert all(each == given[0] for each in given)

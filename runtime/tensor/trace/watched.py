@@ -31,7 +31,7 @@ WATCHED: dict[str, tuple[tuple[int, int], ...]] = {
     "linalg_eigh": _RESULT,
     **dict.fromkeys(("amax", "amin", "cumprod", "linalg_det", "logcumsumexp", "norm", "prod", "std"), _BOTH),
     **dict.fromkeys(("aminmax", "linalg_slogdet", "std_mean"), (*_BOTH, (RESULT, 1))),
-    **dict.fromkeys(("cdist", "dist", "hypot"), (*_SECOND, *_RESULT)),
+    **dict.fromkeys(("cdist", "dist", "hypot", "index_reduce", "scatter_reduce"), (*_SECOND, *_RESULT)),
     **dict.fromkeys(("batch_norm", "group_norm", "layer_norm", "rms_norm", "logsigmoid"), _FIRST),
     **dict.fromkeys(("linalg_svdvals", "normalize", "softsign"), _BOTH),
     "linalg_solve": _FIRST,

@@ -196,6 +196,11 @@ def _met(m: Any, x: Any, source: Any, places: Any, counts: Any, reduce: str) -> 
 
 SCATTER_REDUCE = Operation("scatter_reduce", "ScatterReduceBackward0", _met)
 INDEX_REDUCE = Operation("index_reduce", "IndexReduceBackward0", _met)
+SUMMED = {
+    SCATTER_REDUCE: Operation("scatter_sum", SCATTER_REDUCE.node, _met),
+    INDEX_REDUCE: Operation("index_sum", INDEX_REDUCE.node, _met),
+}
+"""The same for sums and means, whose nodes read no values."""
 
 
 def _meeting(
@@ -213,6 +218,7 @@ def _meeting(
     ranks = np.arange(target.size) - np.repeat(np.cumsum(hits) - hits, hits) + int(include_self)
     places[target[order], ranks] = count + order
     many = np.maximum(hits + include_self, 1).reshape(shape).astype(input._read().kind.type.numpy)
+    operation = SUMMED[operation] if reduce in ("sum", "mean") else operation
     return apply(operation, (input, source, constant(places), constant(many)), (reduce,))
 
 
