@@ -164,8 +164,8 @@ def test_native_code_lists_what_is_listed_here() -> None:
         graph = pending.pop()
         found, wanted = listing._native(graph), by_list(graph)
         assert found is not None
-        named = [*zip(wanted._fields, found, wanted, strict=True)]
-        named[-1:] = zip(wanted.attributes._fields, found.attributes, wanted.attributes, strict=True)
+        named: list[tuple[str, Any, Any]] = [*zip(wanted._fields, found, wanted, strict=True)][:-1]
+        named += zip(wanted.attributes._fields, found.attributes, wanted.attributes, strict=True)
         for name, one, other in named:
             assert len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True)), name
         pending += [region for op in graph.body for region in op.regions]

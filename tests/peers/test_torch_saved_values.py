@@ -204,7 +204,7 @@ def test_swapping_back_and_forth() -> None:
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
 @pytest.mark.parametrize("what", ["source", "result"])
 def test_what_is_reduced_into_places(reduce: str, what: str) -> None:
-    """Sums and means read no values in backward; where others would mix those of before and after, there is an error."""
+    """Sums and means read no values in backward; where others would mix those of before and after it is an error."""
     given = []
     for m in (torch, pullback):
         x = m.tensor([1.0, 2.0, 3.0], requires_grad=True)

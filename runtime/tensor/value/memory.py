@@ -37,8 +37,8 @@ def usable(t: Any, tape: Tape) -> bool:
     if t._inference or (end and end.hooks):
         return False
     steps, storage = t._steps, t._storage
-    seen = flags & OPEN and t._serial == tape.serial and storage is not None  # looked at before, for this trace
-    if seen and storage.is_read(t._cell, t._path, t._seen):
+    seen = flags & OPEN and t._serial == tape.serial  # looked at before, for this trace
+    if seen and storage is not None and storage.is_read(t._cell, t._path, t._seen):
         return True
     if not steps and storage is not None:
         del storage
