@@ -183,7 +183,7 @@ def test_native_code_leaves_alone_what_is_no_graph() -> None:
         Op(REGISTRY["sin"], (value,), {}, (), [other]),  # type: ignore[arg-type]
         Op(REGISTRY["sin"], (value,), {}, (), (3,)),  # type: ignore[arg-type]
         Op(REGISTRY["sin"], (value,), {}, (), (value,)), Op(REGISTRY["sin"], (Value(Type("f64")),), {}, (), (other,)),
-        Op(REGISTRY["sin"], (value,), None, (), (other,)), Further(*[getattr(fine, k) for k in Op.__slots__]), None,  # type: ignore[arg-type]
+        Op(REGISTRY["sin"], (value,), None, (), (other,)), Further(*[getattr(fine, k) for k in Op.__slots__[:6]]), None,  # type: ignore[arg-type]
         object.__new__(Op),
     ]
     assert listing._native(Graph("f", (value,), (fine,), (other,))) is not None
