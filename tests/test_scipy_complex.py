@@ -99,7 +99,7 @@ FUNCTIONS = [
 _KNOWN = """
     block_diag cho_factor cho_solve cho_solve_banded cholesky circulant companion coshm cosm det eig eigh eigvals
     eigvalsh expm expm_frechet fractional_matrix_power funm hankel hessenberg inv khatri_rao ldl logm lstsq lu
-    lu_factor lu_solve norm null_space orth pinv polar qr rq schur signm sinhm sinm solve solve_banded
+    lu_factor lu_solve norm null_space orth pinv pinvh polar qr rq schur signm sinhm sinm solve solve_banded
     solve_circulant solve_continuous_are solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov
     solve_lyapunov solve_sylvester solve_toeplitz solve_triangular solveh_banded sqrtm subspace_angles svd svdvals
     tanhm tanm toeplitz"""

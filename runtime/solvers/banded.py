@@ -15,8 +15,10 @@ import numpy as np
 from ...compiler.frontend import region as R
 from ...compiler.frontend.array import unknown
 from ...compiler.frontend.numpy.complex.complexes import ANY
+from ...compiler.frontend.numpy.matrices.linalg import holds
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
+from ..control import scan
 from ..external import External
 from ..rules import custom_vjp
 from .matrices import Parts, matrix, narrowed, parts, whole
@@ -119,6 +121,38 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
     return narrowed(solved(second, 0, width, solved(first, width, 0, b)), cb, b)
 
 
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Any:
+    """Column after column: each is what the columns before it, as many as there are diagonals beside, leave of it.
+
+    What stands at the corners, outside of the matrix, is handed on, as by SciPy.
+    """
+    half = matrix(ab)
+    if half.dtype.kind == "c":
+        raise unknown("scipy.linalg.cholesky_banded", " of complex diagonals")
+    width, n = half.shape[0] - 1, half.shape[1]
+    rows = np.arange(width + 1)[:, None] + np.arange(n)
+    inside = rows < n if lower else rows >= width
+    known = np.where(inside, half, 0.0)
+    if not lower:
+        known = np.stack([moved(known[width - k], k) for k in range(width + 1)])
+
+    def column(before: Any, own: Any) -> Any:
+        """`before` is a row for each earlier column, from the row of the new one down."""
+        left = own - before[:, 0] @ before
+        made = left / np.sqrt(left[0])
+        behind = np.concatenate([made[None, 1:], before[:, 1:]])[:width]
+        return np.concatenate([behind, np.zeros((width, 1))], 1), made
+
+    _, columns = scan(column, np.zeros((width, width + 1)), known.T)
+    holds(columns[:, 0] > 0, "leading minor not positive definite")
+    factor = columns.T
+    if not lower:
+        factor = np.stack([moved(factor[width - r], r - width) for r in range(width + 1)])
+    return narrowed(np.where(inside, factor, half), ab)
+
+
 def eigh_tridiagonal(
     d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None, check_finite: bool = True,
     tol: float = 0.0, lapack_driver: str = "auto",
@@ -147,7 +181,7 @@ def eigvalsh_tridiagonal(
     return eigh_tridiagonal(d, e, True, select, select_range)
 
 
-_MEANINGS = (solve_banded, solveh_banded, cho_solve_banded, eigh_tridiagonal, eigvalsh_tridiagonal)
+_MEANINGS = (solve_banded, solveh_banded, cho_solve_banded, cholesky_banded, eigh_tridiagonal, eigvalsh_tridiagonal)
 recode("scipy.linalg", {each.__name__: each for each in _MEANINGS})
 ANY.update((solve_banded, solveh_banded, cho_solve_banded))
 

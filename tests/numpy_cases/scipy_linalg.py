@@ -200,6 +200,14 @@ CASES = [
            lambda cb, b, lower=lower: L.cho_solve_banded(
                (cb + 7 * (np.arange(3) == (0 if lower else 2))[:, None], lower), b),
            (spread(3, 5), spread(5, seed=2)), f32=False, rtol=1e-11) for lower in (False, True)),
+    *(Case(f"scipy.linalg.cholesky_banded {lower} {width}",
+           lambda ab, lower=lower, width=width: L.cholesky_banded(
+               ab + 9 * (np.arange(width + 1) == (0 if lower else width))[:, None], lower=lower),
+           (spread(width + 1, n),), f32=False, rtol=1e-11)
+      for lower in (False, True) for width, n in ((0, 4), (2, 5), (4, 3))),
+    Case("scipy.linalg.pinvh", lambda a: L.pinvh(a + a.T), (S,), rtol=1e-10, f32=False),
+    Case("scipy.linalg.pinvh upper", lambda a: L.pinvh(a + 9 * np.eye(len(a)), lower=False), (S,), rtol=1e-10,
+         f32=False),
     Case("scipy.linalg.eigh_tridiagonal", lambda d, e: [L.eigh_tridiagonal(d, e)[0], L.eigh_tridiagonal(d, e)[1] ** 2],
          (V * np.arange(1, len(V) + 1), 0.3 + V[1:] ** 2), rtol=1e-10, f32=False),
     Case("scipy.linalg.eigh_tridiagonal of some",

@@ -185,6 +185,13 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
     return (made, BY_PROTOCOL.matrix_rank(x, rtol=bound)) if return_rank else made
 
 
+def pinvh(
+    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False, check_finite: bool = True
+) -> Any:
+    """Of the Hermitian matrix whose lower triangle a has, or upper one."""
+    return pinv(of_triangle(matrices("pinvh", a), not lower), atol=atol, rtol=rtol, return_rank=return_rank)
+
+
 def lstsq(
     a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
     lapack_driver: Any = None,
@@ -299,8 +306,8 @@ def companion(a: Any) -> Array:
 
 
 MEANINGS = (
-    solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, lstsq, norm,
-    block_diag, toeplitz, circulant, hankel, khatri_rao, solve_toeplitz, solve_circulant, companion,
+    solve, inv, det, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, pinv, pinvh, lstsq,
+    norm, block_diag, toeplitz, circulant, hankel, khatri_rao, solve_toeplitz, solve_circulant, companion,
 )  # fmt: skip
 recode("scipy.linalg", {each.__name__: each for each in MEANINGS})
 ANY.update(MEANINGS)
