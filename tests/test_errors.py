@@ -132,7 +132,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("np.bitwise_count", lambda x: np.bitwise_count(np.arange(3) + x.astype(int)), "outside of the function"),
     ("ndarray.tobytes", lambda x: x.tobytes(), "outside of the function"),
     ("assignment into the argument x", lambda x: _increased(x), "x = x.copy()"),
-    ("size that depends on values", lambda x: np.where(x > 0), "np.where(condition, a, b)"),
+    ("size that depends on values", lambda x: np.polydiv(x, x[:2]), "synthetic division"),
     ("shapes (3,) and (2,) do not broadcast", lambda x: x + np.ones(2), "x[:, None]"),
     ("shapes (3,) and (2, 2) do not fit", lambda x: x @ np.ones((2, 2)), "transpose"),
     ("cannot reshape array of size 3 into shape (2,)", lambda x: x.reshape(2), "multiply to the same number"),
