@@ -39,7 +39,13 @@ def test_jit_is_the_compilers_and_has_torchscripts_names() -> None:
         def forward(self, x: int) -> int:
             return 2 * x
 
-    assert Doubled()(3) == 6
+    class Offset(Doubled, nn.Linear):
+        def __init__(self) -> None:
+            super().__init__(1, 1)
+
+    assert Doubled()(3) == 6 and isinstance(Doubled(), nn.Module) and isinstance(Doubled(), jit.ScriptModule)
+    assert Offset()(2) == 4 and len([*Offset().parameters()]) == 2 and issubclass(Offset, jit.ScriptModule)
+    assert not isinstance(model, jit.ScriptModule) and isinstance(jit.ScriptModule(), nn.Module)
     assert plain(2) == 2 and jit.annotate(int, 3) == 3
     assert jit.isinstance([1, 2], list[int]) and not jit.isinstance([1, "a"], list[int])
     assert jit.wait(jit.fork(max, 1, 2)) == 2
@@ -47,6 +53,12 @@ def test_jit_is_the_compilers_and_has_torchscripts_names() -> None:
         jit.freeze(model)
     with pytest.raises(NotImplementedError, match=r"use pullback\.save"):
         jit.save(model, "model.pt")
+
+
+def test_who_compiles_functions_of_numpy_loads_no_modules(tmp_path: Path) -> None:
+    loaded = "[n for n in sys.modules if 'runtime.nn' in n]"
+    text = f"import sys, pullback; pullback.jit(lambda x: x * x)(3.0); print({loaded})"
+    assert python(text, tmp_path) == "[]\n"
 
 
 def test_jit_can_be_imported(tmp_path: Path) -> None:

@@ -52,6 +52,10 @@ def loss(p, x, target):
     return np.mean((block(p, x) - target) ** 2)
 
 
+FUNCTIONS = (layer_norm, softmax, gelu, split, joined, block, loss)
+"""All that the loss consists of."""
+
+
 def _norm_back(x, gain, back):
     """The cotangents of a layer norm's input, gain and shift."""
     centred = x - np.mean(x, axis=-1, keepdims=True)

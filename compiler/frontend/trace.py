@@ -15,16 +15,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..ir.graph import Graph, Value, Where
 from ..ir.types import Dim, Type
+from ..later import later
 from ..ops.require import Warned, untold
 from . import tracing, tree
 from .array import Array
 from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
-from .capture import needs_walk, walk
-from .capture.source import code_of
+from .capture.source import code_of, needs_walk
 from .complexes import as_computed
 from .errors import NeedsValues, TooManyOperations, TraceError
 from .patched.patches import patched
@@ -38,6 +38,11 @@ from .state.frozen import check_unchanged, unless_drawn
 from .state.outside import Outside
 from .state.reading import Hidden
 from .tracing import Tracing, running
+
+if TYPE_CHECKING:
+    from .capture import walk
+else:
+    walk = later(__package__, ".capture.walk")
 
 Values = tuple[Sequence[Any], Execute]
 
@@ -116,7 +121,7 @@ def trace(
 
 def _for_all(given: Given, values: Values | None) -> Trace:
     """The function walked for all calls, or for those that are like the one of these values."""
-    made = _traced(given, walk, values, supposes=True)
+    made = _traced(given, walk.walk, values, supposes=True)
     if made.frozen and values is not None and not holds_for(made.graph, [*values[0], *made.extras], values[1]):
         first = made.frozen[0]
         raise Unlike(f"it is no call with {first.what}" + (f", at {first.where}" if first.where else ""))
@@ -146,7 +151,7 @@ def _run_first(given: Given, values: Values | None, seeks: bool) -> Trace:
 def _on_values(given: Given, values: Values | None, refusal: NeedsValues) -> Trace:
     """What has no regions is walked with the values of the call; what cannot be walked at all is run."""
     errors: list[TraceError] = [refusal]
-    for runs in (walk, run) if values is not None else (run,):
+    for runs in (walk.walk, run) if values is not None else (run,):
         try:
             return _traced(given, runs, values)
         except TooManyOperations:
@@ -209,7 +214,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
         names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
         with impure.replaced(), unasked(), names_of_sizes, numbers:
-            if runs is not walk:
+            if runs in (run, _shortly):
                 impure.refuse_named(outside.reads)
             try:
                 returned = runs(now, function, arguments[:-1], dict(arguments[-1]))
@@ -237,7 +242,7 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
 def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Walk the function if it branches, loops or stores items; else run it, and walk it where that needs numbers."""
     if needs_walk(function):
-        return walk(now, function, args, kwargs)
+        return walk.walk(now, function, args, kwargs)
     mark = len(now.builder.body)
     try:
         return run(now, function, args, kwargs)
@@ -246,7 +251,7 @@ def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: di
             raise
         del now.builder.body[mark:]
         try:
-            return walk(now, function, args, kwargs)
+            return walk.walk(now, function, args, kwargs)
         except NeedsValues:
             raise refusal from None
 

@@ -1,25 +1,56 @@
 """`torch.jit`: what it would compile runs as plain Python, and is recorded, compiled and replayed like everything else.
 
 `pullback.jit` is the compiler's own `jit`, a function; the names of PyTorch's namespace are attributes of it, so that
-programs which write `@torch.jit.script` go on, and `jit(f)` is what it was.
+programs which write `@torch.jit.script` go on, and `jit(f)` is what it was. Who compiles functions of NumPy asks for
+it, too: modules, with all of Tensors below them, are loaded once somebody derives one.
 """
 
 from __future__ import annotations
 
 import functools
+import types
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakSet
 
-from ..nn.module import Module
+from ...compiler.later import later
 from ..transforms import jit
 from .refused import refused
 
+if TYPE_CHECKING:
+    from ..nn import module
+else:
+    module = later(__package__, "..nn.module")
+
 T = TypeVar("T")
 
+_derived: WeakSet[type] = WeakSet()
 
-class ScriptModule(Module):
+
+class _StandsForModule(type):
+    """A class whose place Module takes where somebody derives from it."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, namespace)
+        real = tuple([module.Module if isinstance(each, cls) else each for each in bases])
+        made = types.new_class(name, real, options, lambda empty: empty.update(namespace))
+        _derived.add(made)
+        return made
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return module.Module(*args, **kwargs)
+
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        return subclass is cls or any(each in _derived for each in subclass.__mro__)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return issubclass(type(instance), cls)
+
+
+class ScriptModule(metaclass=_StandsForModule):
     """The base class of modules that were written for TorchScript: a Module. `script` makes none."""
 
 
@@ -79,7 +110,7 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
     """The module itself, which must be in evaluation mode; freezing has no effect here."""
-    if isinstance(mod, Module) and mod.training:
+    if isinstance(mod, module.Module) and mod.training:
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on"
                            " your module before freezing.")
     return mod

@@ -22,8 +22,3 @@ value runs its arms or its body on copies of the state and joins what differs. N
 Where a function has no regions (a list whose length depends on values, a generator) it is walked once more with the
 values of one call at hand: every decision is then taken by them, under a guard.
 """
-
-from .source import needs_walk
-from .walk import walk
-
-__all__ = ["needs_walk", "walk"]

@@ -49,9 +49,11 @@ CALLS: dict[Any, Callable[..., Any]] = {}
 
 
 def meaning_of(*functions: Any) -> Callable[[Any], Any]:
+    """Register what functions mean; this file may be loaded amid a trace, which has replaced some of them."""
+
     def register(meaning: Any) -> Any:
         for each in functions:
-            CALLS[each] = meaning
+            CALLS[unpatched(each)] = meaning
         return meaning
 
     return register

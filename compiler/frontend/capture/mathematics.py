@@ -14,6 +14,7 @@ from ...ops.elementwise import abs_, and_, ceil, eq, floor, le, lt, not_, or_, t
 from ..arithmetic import arithmetic, fitting, needed
 from ..array import Array
 from ..patched.mathematics import LISTS, NUMBERS, hypot, modf
+from ..patched.patches import unpatched
 from . import numbers
 from .calls import lower, meaning_of
 from .listed import has_traced
@@ -26,7 +27,7 @@ _DOMAIN, _RANGE = "math domain error", "math range error"
 
 
 def _math(function: Any, ufunc: Any, wrong: Callable[[Machine, Array], Any] | None, error: Any = ValueError) -> None:
-    text = _DOMAIN if error is ValueError else _RANGE
+    text, function = _DOMAIN if error is ValueError else _RANGE, unpatched(function)
 
     def meaning(m: Machine, *args: Any) -> Any:
         xs = [scalar_of(m, a) for a in args]
@@ -123,7 +124,7 @@ def _modf(m: Machine, x: Any) -> Any:
     return tuple(map(weak, native(m, lambda: modf(x))))
 
 
-for _function in (math.fmod, math.remainder):
+for _function in map(unpatched, (math.fmod, math.remainder)):
     def _divided(m: Machine, x: Any, y: Any, function: Any = _function) -> Any:
         if not traced((x, y)):
             return call_native(m, function, x, y)
