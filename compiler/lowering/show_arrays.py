@@ -80,6 +80,7 @@ class Shower:
         self.names: dict[int, str] = {}
         self.text: dict[int, str] = {}
         self.out: list[str] = []
+        self.given = 0
         self.pad = "  " * (outer + len(nest.axes) + 1)
 
     def lines(self) -> list[str]:
@@ -122,7 +123,7 @@ class Shower:
         if id(e) not in self.text:
             text = self._element(e)
             if len(text) > LONGEST:
-                name = f"e{sum(n.startswith('e') for n in self.names.values())}"
+                name, self.given = f"e{self.given}", self.given + 1
                 self.out.append(f"{self.pad}{name} = {text}{said(e)}")
                 self.names[id(e)] = text = name
             self.text[id(e)] = text
