@@ -138,7 +138,7 @@ before, seen = set(sys.modules), set()
 root = Path(pullback.__file__).resolve().parent.parent.parent
 
 def look(value, path):
-    if hasattr(value, "__wrapped__") and unpatched(value) is not value:
+    if unpatched(value) is not value:
         print(path, unpatched(value))
     if id(value) in seen or isinstance(value, types.ModuleType):
         return

@@ -20,7 +20,7 @@ from typing import Any
 import peers
 from harness import Case
 
-from . import transformer
+from cases import transformer
 
 CHILD = Path(__file__).resolve().parent.parent / "child.py"
 GOALS = {"ten": 8.0, "mixture": 40.0, "transformer": 400.0}
@@ -90,7 +90,7 @@ def second_process(size: str) -> Case:
     kept = {"PULLBACK_CACHE_DIR": str(folder / "code"), "JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
 
     def way(name: str) -> Callable[[], Any]:
-        return told_by(folder / "script.py", name, **kept)
+        return told_by(folder / "script.py", name, limit=120.0, **kept)
 
     ways = {name: way(name) for name in ("pullback", *(["jax"] if peers.jax() else []))}
     for each in ways.values():

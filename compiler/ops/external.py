@@ -135,4 +135,9 @@ def calls_of(graph: Graph) -> Iterator[str]:
             yield from calls_of(region)
 
 
-__all__ = ["Function", "calls_of", "external", "function_of", "numbered", "raised"]
+def calls_python(graph: Graph) -> bool:
+    """Whether a graph calls functions of the process that has made it, and of no other."""
+    return any(op.prim is external or any(map(calls_python, op.regions)) for op in graph.body)
+
+
+__all__ = ["Function", "calls_of", "calls_python", "external", "function_of", "numbered", "raised"]

@@ -14,6 +14,10 @@ Named sizes may be any number from 0 on that the function itself takes: what it 
 x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements,
 cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not
 take are a ValueError, and so are arguments that do not agree in a size of the same name.
+
+Linear algebra (factors, solutions, determinants, eigh, svd, qr, pinv, expm), Fourier transforms, sorts and searches of
+shapes that are numbers are loops of the module's own (`runtime.portable`); eigenvectors and singular vectors may have
+other signs than NumPy's. What else is Python of this process, such as eigenvalues of any matrix, is refused.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from ...compiler.ir.graph import Graph
 from ...compiler.ir.measure import Measure
 from ...compiler.ir.types import CARRIED, Dim
 from ...compiler.ops.external import calls_of
+from ..portable.replacing import without_libraries
 from ..transforms import jit
 from . import function as functions
 from .compiled import warns
@@ -213,11 +218,12 @@ def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
         first = sized.made[0]
         graph, traced, result, shapes, known = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
         cases = tuple([each.case() for each in sized.made])
-    for each in [graph, *(case.graph for case in cases)]:
+    portable = without_libraries(graph)
+    for each in [portable, *(case.portable for case in cases)]:
         _check_graph(each, name)
     taken = tuple([_taken(each, f"{name}: argument {path}", shapes) for each, path in zip(args, names, strict=True)])
     extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in traced.extras])
-    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases)
+    return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases, portable)
 
 
 def _check_roots(rule: Rule, functions: list[Function]) -> None:

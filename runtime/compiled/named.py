@@ -25,6 +25,7 @@ from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim, Size
 from ...compiler.passes.pipeline import optimize
+from ..portable.replacing import without_libraries
 from .function import Function
 
 LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
@@ -72,7 +73,8 @@ class Traced:
 
     def case(self) -> Case:
         """What a module has of it."""
-        return Case(self.graph, dict(self.where), self.guards, dict(self.sizes.quotients))
+        quotients, portable = dict(self.sizes.quotients), without_libraries(self.graph)
+        return Case(self.graph, dict(self.where), self.guards, quotients, portable)
 
 
 class NamedTraces:

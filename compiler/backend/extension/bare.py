@@ -68,7 +68,7 @@ def bare_kernel(function: Function, name: str, target: MachineTarget) -> BareKer
     """The kernel of a function; a NotImplementedError if it calls more than the machine has."""
     if function.sizes:
         return _sized_kernel(function, name, target)
-    program = lower(optimize(function.graph), VECTOR_BITS, called=0)
+    program = lower(optimize(function.portable or function.graph), VECTOR_BITS, called=0)
     emitted = emit(program, name, target.fma, on_stack=0 if target.static else ON_STACK)
     text = alone(emitted)
     static = target.static and not (target.loaded and "@realloc(" in text)

@@ -28,7 +28,7 @@ from ...ir.explained import Explained
 from ...ir.graph import Graph
 from ...ir.text import ParseError, parse, show
 from ...ir.types import Dim, Type
-from ...ops.external import calls_of
+from ...ops.external import calls_python
 from ..entries import specs
 from .array_text import DTYPES
 from .carried_sizes import case_nodes, case_of, cases_of, check_names, dim_of_text, size_name, spelled_shape
@@ -238,7 +238,7 @@ def _check_types(made: Function, case: Case) -> None:
     graph: Graph = case.graph
     check_names(made, case)
     at = case.in_names(made.sizes)
-    if next(calls_of(graph), None) is not None:
+    if calls_python(graph):
         raise ValueError("a graph calls Python of another process")
     taken = [_type(each) for each in specs.input_specs(made.args)]
     taken += [Type(_dtype(each), each.shape) for each in made.extras]

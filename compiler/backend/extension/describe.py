@@ -53,12 +53,14 @@ class Case:
     where      the others: a number, or another name
     guards     what must hold besides
     quotients  of sizes that the graph and the guards name: dividend and divisor, rounded down
+    portable   the graph without calls of libraries, which is compiled in its place
     """
 
     graph: Graph
     where: Mapping[str, Dim] = field(default_factory=lambda: MappingProxyType({}))
     guards: tuple[Guard, ...] = ()
     quotients: Mapping[str, tuple[Size, int]] = field(default_factory=lambda: MappingProxyType({}))
+    portable: Graph | None = None
 
     def conditions(self) -> list[Guard]:
         """All that must hold."""
@@ -78,6 +80,7 @@ class Function:
     doc       what the user wrote about it
     graph     what it computes; `extras` are fixed arrays for its last parameters
     sizes     the names of sizes that arguments have; `cases`, of which `graph` is the first one's, serve them
+    portable  the graph without calls of libraries, which is compiled in its place
     """
 
     name: str
@@ -89,6 +92,7 @@ class Function:
     extras: tuple[np.ndarray, ...] = ()
     sizes: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
+    portable: Graph | None = None
 
     @property
     def signature(self) -> str:

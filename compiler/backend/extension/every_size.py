@@ -54,7 +54,7 @@ def forms_of(function: Function, name: str, level: Level) -> list[Form]:
 def _forms_of_case(function: Function, case: Case, name: str, level: Level, first: int) -> list[Form]:
     """The kernel of a case, and further ones for sizes for which it does not hold."""
     made: list[Form] = []
-    graph = optimize(case.graph)
+    graph = optimize(case.portable or case.graph)
     for numbers in _examples(function, case):
         if any(_serves(form, numbers) for form in made):
             continue

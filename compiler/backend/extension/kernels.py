@@ -50,7 +50,7 @@ def kernels(function: Function, module: str, levels: Sequence[Level]) -> Kernels
     """The kernels of a function of a module."""
     if function.sizes:
         return _sized_kernels(function, f"{module}_{function.name}", levels)
-    graph, name = optimize(function.graph), f"{module}_{function.name}"
+    graph, name = optimize(function.portable or function.graph), f"{module}_{function.name}"
     texts, programs = [], []
     for level in levels:
         programs.append(lower(graph, level.vector_bits, called=0))
@@ -139,7 +139,8 @@ def failures(program: Program) -> tuple[tuple[str, str], ...]:
         error = REGISTRY[site.kind].error(_ANY_NUMBER, *facts)  # type: ignore[attr-defined]
         place = f" (in {site.where})" if site.where else ""
         text = f"{error}{place}".replace("%", "%%").replace(str(_ANY_NUMBER), "%lld")
-        kind = type(error).__name__
-        known = getattr(builtins, kind, None) is type(error)
-        made.append((kind, text) if known else ("RuntimeError", f"{kind}: {text}"))
+        kind = type(error)
+        known = next(each for each in kind.__mro__ if getattr(builtins, each.__name__, None) is each)
+        raised = RuntimeError if known is Exception else known
+        made.append((raised.__name__, text if known is kind else f"{kind.__name__}: {text}"))
     return tuple(made)

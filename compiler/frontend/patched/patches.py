@@ -70,6 +70,9 @@ def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
     return dispatch
 
 
+_STANDS_IN = _dispatcher(len, []).__code__
+
+
 def caller() -> FrameType:
     """From where a replaced function was called, in a meaning of it: other patches may stand between."""
     frame = sys._getframe(2)
@@ -80,7 +83,7 @@ def caller() -> FrameType:
 
 def unpatched(function: Any) -> Any:
     """The original of a function that is replaced; any other as it is."""
-    while isinstance(function, FunctionType) and function.__code__.co_filename == __file__:
+    while isinstance(function, FunctionType) and function.__code__ is _STANDS_IN:
         function = function.__wrapped__  # type: ignore[attr-defined]
     return function
 
