@@ -2,20 +2,24 @@
 
     i64 pullback_external(i64 number, ptr table)
 
-The table has the addresses of the arguments and then of the results. Python gets copies, because the kernel's memory is
-its own; what the function returns is copied to where the results are to lie. Not 0 means that it has raised.
+The table has the addresses of the arguments and then of the results. A user's function gets copies, because the
+kernel's memory is its own; what a function returns is copied to where the results are to lie. Not 0 means that it has
+raised.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
+from typing import Any
 
 import numpy as np
 
 from ..ir.types import Type
 from ..ops.external import function_of, raised
 from .once import once
-from .process import Callback, callback, memory, read_words
+from .process import Callback, callback
 
 
 @once
@@ -31,12 +35,12 @@ def symbols() -> dict[str, int]:
 def _called(number: int, table: int) -> int:
     try:
         function = function_of(number)
-        addresses = read_words(table, len(function.takes) + len(function.gives))
-        args = [_array(at, type) for at, type in zip(addresses, function.takes, strict=False)]
-        results = function.call(args)
-        for at, result in zip(addresses[len(args) :], results, strict=True):
-            if result.size:
-                np.frombuffer(memory(at, result.nbytes), result.dtype)[:] = result.reshape(-1)
+        takes, gives = function.takes, function.gives
+        addresses = _words(len(takes) + len(gives)).from_address(table)
+        args = [_array(at, type) for at, type in zip(addresses, takes, strict=False)]
+        results = function.call(args if function.only_reads else [a.copy() for a in args])
+        for at, type, result in zip(addresses[len(args) :], gives, results, strict=True):
+            _array(at, type)[...] = result
     except BaseException as error:
         raised(error)
         return 1
@@ -44,10 +48,22 @@ def _called(number: int, table: int) -> int:
 
 
 def _array(address: int, type: Type) -> np.ndarray:
-    """A copy of an array in memory."""
+    """The array in memory."""
+    kind, dtype, shape = _layout(type)
+    return np.ndarray(shape, dtype, kind.from_address(address)) if kind else np.empty(shape, dtype)
+
+
+@functools.lru_cache(4096)
+def _layout(type: Type) -> tuple[Any, np.dtype, tuple[int, ...]]:
+    """What ctypes, NumPy and Python call a type; no memory where it has no elements."""
     shape = type.static_shape()
     size = math.prod(shape) * type.numpy.itemsize
-    return np.frombuffer(memory(address, size) if size else b"", type.numpy).reshape(shape).copy()
+    return ctypes.c_ubyte * size if size else None, type.numpy, shape
+
+
+@functools.lru_cache(256)
+def _words(count: int) -> Any:
+    return ctypes.c_uint64 * count
 
 
 __all__ = ["symbols"]

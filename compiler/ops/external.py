@@ -25,12 +25,18 @@ Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 class Function:
-    """A function of arrays of the types `takes`, which gives arrays of the types `gives`."""
+    """A function of arrays of the types `takes`, which gives arrays of the types `gives`.
 
-    __slots__ = ("name", "call", "takes", "gives", "__weakref__")
+    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory.
+    """
 
-    def __init__(self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type]) -> None:
+    __slots__ = ("name", "call", "takes", "gives", "only_reads", "__weakref__")
+
+    def __init__(
+        self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False
+    ) -> None:
         self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
+        self.only_reads = only_reads
 
 
 class Numbered(int):

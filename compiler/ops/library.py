@@ -132,10 +132,15 @@ def positive(rng: np.random.Generator, *shape: int) -> np.ndarray:
 def _computed(
     prim: Library, attrs: Mapping[str, Any], types: Sequence[Type], args: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
+    made = zip(_parts(prim, attrs, args), types, strict=True)
+    return [np.ascontiguousarray(p, t.numpy).reshape(t.static_shape()) for p, t in made]
+
+
+def _parts(prim: Library, attrs: Mapping[str, Any], args: Sequence[np.ndarray]) -> tuple[Any, ...]:
+    """What is computed, one or several arrays, of dtypes of their own."""
     with np.errstate(all="ignore"):
         made = prim.compute(*args, **attrs)
-    parts = made if isinstance(made, tuple) else (made,)
-    return [np.ascontiguousarray(p, t.numpy).reshape(t.static_shape()) for p, t in zip(parts, types, strict=True)]
+    return made if isinstance(made, tuple) else (made,)
 
 
 def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
@@ -168,7 +173,7 @@ def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Numbered:
     """The number of the function that computes it for these types."""
     table = dict(attrs)
-    return numbered(Function(prim.name, lambda args: _computed(prim, table, gives, args), given, gives))
+    return numbered(Function(prim.name, lambda args: _parts(prim, table, args), given, gives, only_reads=True))
 
 
 __all__ = ["Library", "each", "near_one", "positive", "rectangles", "right_side", "square"]

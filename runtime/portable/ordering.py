@@ -1,4 +1,4 @@
-"""NumPy's sorts and searches as loops: one row in, its elements in order or where they stand out.
+"""NumPy's sorts as loops: one row in, its elements in order or where they stand out.
 
 A merge sort from runs of one element upwards (Knuth, "The Art of Computer Programming", volume 3, 5.2.4), which is
 stable; NaN is larger than all numbers.
@@ -44,20 +44,3 @@ def argpartition(x: Any, kth: Any) -> Any:
     """The places of the elements in order, which are partitioned everywhere."""
     return argsort(x)
 
-
-def searchsorted(row: Any, wanted: Any, right: int) -> Any:
-    """Where values belong in a row in order: before equal ones, or behind them."""
-    flat = wanted.reshape(-1)
-    found = np.zeros(len(flat), np.int64)
-    for k in range(len(flat)):
-        value, low, high = flat[k], 0, len(row)
-        while low < high:
-            middle = (low + high) // 2
-            at = row[middle]
-            before = (at <= value or value != value) if right else (at < value or (value != value and at == at))
-            if before:
-                low = middle + 1
-            else:
-                high = middle
-        found[k] = low
-    return found.reshape(wanted.shape)

@@ -45,7 +45,6 @@ DEFINITIONS: dict[Primitive, tuple[Callable[..., Any], int | None]] = {
     sorts.sort: (ordering.sort, 1),
     sorts.argsort: (ordering.argsort, 1),
     sorts.argpartition: (ordering.argpartition, 1),
-    sorts.searchsorted: (ordering.searchsorted, 1),
     transforms.fft: (fourier.fft, WHOLE),
     transforms.rfft: (fourier.rfft, WHOLE),
     transforms.irfft: (fourier.irfft, WHOLE),
