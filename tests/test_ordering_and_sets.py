@@ -189,7 +189,8 @@ def test_two_arrays_are_equal_or_not() -> None:
 def test_a_sort_and_its_gradient_are_one_order(axis: int) -> None:
     """The second call of NumPy is left out where the first says what stands where; without a gradient it is a sort."""
     rng = np.random.default_rng(3)
-    x, w = rng.integers(-3, 3, (4, 7)) + rng.choice([0.0, 0.25], (4, 7)), rng.normal(size=(4, 7))
+    shape = (70, 66)  # longer rows than those whose order is counted
+    x, w = rng.integers(-3, 3, shape) + rng.choice([0.0, 0.25], shape), rng.normal(size=shape)
     f = value_and_grad(lambda x: np.sum(np.sort(x, axis) ** 3 * w))
     value, slope = f(x)
     order = np.argsort(x, axis)
@@ -201,3 +202,28 @@ def test_a_sort_and_its_gradient_are_one_order(axis: int) -> None:
     alone = jit(lambda x: np.sort(x, axis))
     np.testing.assert_array_equal(alone(x), np.sort(x, axis))
     assert 'name="sort"' in alone.ir("optimized")
+
+
+@pytest.mark.parametrize("shape", [(2,), (5,), (3, 7), (2, 3, 16), (64,), (65,), (1,), (0,), (3, 0)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+def test_short_rows_are_in_numpys_order(shape: tuple[int, ...], dtype: str) -> None:
+    """Equal elements, zeros of both signs, infinities and NaN; rows of a few are counted, longer ones sorted."""
+    x = np.random.default_rng(1).integers(-4, 9, size=shape).astype(dtype)
+    if dtype[0] == "f" and x.size > 4:
+        x.flat[:5] = 0.0, np.nan, np.inf, -0.0, np.nan
+    np.testing.assert_array_equal(jit(np.sort)(x), np.sort(x))
+    np.testing.assert_array_equal(jit(lambda x: np.argsort(x, kind="stable"))(x), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 100])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_search_is_numpys(n: int, side: Any) -> None:
+    rng = np.random.default_rng(2)
+    for dtype in ("f8", "f4", "i8"):
+        row, wanted = np.sort(rng.integers(0, 9, n)).astype(dtype), rng.integers(-1, 11, (4, 5)).astype(dtype)
+        if dtype[0] == "f":
+            row[n - n // 4:] = np.nan
+            wanted.flat[:3] = np.nan, np.inf, -np.inf
+        found = jit(lambda a, v: np.searchsorted(a, v, side))
+        np.testing.assert_array_equal(found(row, wanted), np.searchsorted(row, wanted, side))
+        assert "external" not in found.ir("optimized")

@@ -18,6 +18,7 @@ import numpy as np
 from ..ir.types import Type
 from .index import scatter_add, take
 from .library import Library
+from .reduce import spread, sum_
 from .scipy.special import Family
 from .shape import reshape
 from .source import iota
@@ -64,9 +65,50 @@ def _draws(*attributes: dict[str, Any]) -> Any:
     return samples
 
 
+FEW = 64
+"""Elements of a row up to which they are counted instead of sorted: so many comparisons for each take less time than a
+call of NumPy, which is 8 µs (measured for a row: 0.4 µs for 16 elements, 1.5 for 64, 6 for 128)."""
+
+
+def _ranked(m: Any, x: Any) -> Any:
+    """The places of the elements in order, equal ones as they stand: at k is the one that k others stand before."""
+    n, kind = x.value.type.shape[-1], x.value.type
+    if not isinstance(n, int) or not 1 < n <= FEW or not all(isinstance(d, int) for d in kind.shape):
+        return None
+
+    def pairs(v: Any) -> tuple[Any, Any]:
+        """For each element, in rows, the element itself and all."""
+        *lead, _ = v.value.type.shape
+        rank = len(lead)
+        mine, other = (spread(m.b, v.value, shape=(*lead, n, n), axes=(*range(rank), k)) for k in (rank, rank + 1))
+        return m(mine), m(other)
+
+    mine, other = pairs(x)
+    before, same = m.lt(other, mine), m.eq(other, mine)
+    if kind.is_float:  # NaN is larger than all numbers
+        missing, lacks = m.ne(mine, mine), m.ne(other, other)
+        before = m.or_(before, m.and_(missing, m.not_(lacks)))
+        same = m.or_(same, m.and_(missing, lacks))
+    here, there = pairs(m(iota(m.b, axis=kind.rank - 1, type=kind.with_dtype("i64"))))
+    before = m.or_(before, m.and_(same, m.lt(there, here)))
+    rank = _total(m, m.select(before, 1, 0 * there))
+    place, ranks = pairs(rank)[1], here
+    return _total(m, m.select(m.eq(place, ranks), there, 0 * there))
+
+
+def _total(m: Any, x: Any) -> Any:
+    return m(sum_(m.b, x.value, axes=(x.value.type.rank - 1,)))
+
+
+def _sort_written(m: Any, x: Any) -> Any:
+    where = _ranked(m, x)
+    return None if where is None else take_along(m, x, where, x.value.type.rank - 1)
+
+
 argsort = Library(
     "argsort", _places, lambda a, stable: np.argsort(a, -1, stable=True) if stable else np.argsort(a, -1),
     attributes={"stable": "axis"}, samples=_draws({"stable": 0}, {"stable": 1}),
+    written=lambda m, a, stable: _ranked(m, a),
 )  # fmt: skip
 argpartition = Library(
     "argpartition", _places, lambda a, kth: np.argpartition(a, kth, -1),
@@ -85,7 +127,7 @@ def _sort_pull(m: Any, inputs: Any, results: Any, cts: Any) -> list[Any]:
     return [m(reshape(m.b, made, shape=shape))]
 
 
-sort = Library("sort", lambda a: a, lambda a: np.sort(a, -1), _sort_pull, samples=_draws({}))
+sort = Library("sort", lambda a: a, lambda a: np.sort(a, -1), _sort_pull, samples=_draws({}), written=_sort_written)
 
 
 def _by_places(b: Any, args: Any) -> list[Any]:

@@ -13,10 +13,13 @@ import numpy as np
 
 from ...ir.types import Type
 from ..custom import refused
+from ..elementwise import cast
 from ..library import Library, each, positive, rectangles, square
+from ..reduce import min_
+from ..source import iota
 from . import matrices as M
 from . import small
-from .lapack import is_called, lu, order_of, potrf
+from .lapack import getrf, is_called, lu, order_of, potrf
 from .solutions import scalar
 
 
@@ -121,7 +124,21 @@ def _solved_right(m: Any, x: Any, up: Any) -> Any:
     return M.adjoint(m, m.triangular(up, M.adjoint(m, x), upper=1, turned=0))
 
 
-lu_factor = Library("lu_factor", lu_types, lu, lu_pull, samples=rectangles)
+def _lu_written(m: Any, a: Any) -> Any:
+    """Of square matrices, by LAPACK."""
+    kind = a.value.type
+    if not is_called(kind) or kind.shape[-1] != kind.shape[-2]:
+        return None
+    factors, swaps = getrf(m.b, M.turned(m, a).value)
+    packed, n = M.turned(m, m(factors)), kind.shape[-1]
+    places = m(iota(m.b, type=swaps.type, axis=kind.rank - 2)) + 1
+    zeros = m.select(m.eq(M.diagonal(m, packed), 0.0), places, n + 1)
+    first = m(min_(m.b, zeros.value, axes=(kind.rank - 2,)))
+    info = m.select(m.eq(first, n + 1), 0, first)
+    return packed, m(cast(m.b, swaps, dtype="i32")), m(cast(m.b, info.value, dtype="i32"))
+
+
+lu_factor = Library("lu_factor", lu_types, lu, lu_pull, samples=rectangles, written=_lu_written)
 
 
 def qr_types(a: Type, mode: str) -> tuple[Type, Type]:

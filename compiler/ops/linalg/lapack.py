@@ -91,13 +91,13 @@ def _sizes(x: np.ndarray) -> np.ndarray:
 
 def order_of(pivots: np.ndarray, rows: int) -> np.ndarray:
     """Where each row of a matrix came from that was permuted by these swaps."""
-    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-    made = np.tile(np.arange(rows), (len(flat), 1))
-    batch = np.arange(len(flat))
-    for k in range(flat.shape[-1]):
-        at = flat[:, k] - 1
-        made[batch, k], made[batch, at] = made[batch, at], made[batch, k].copy()
-    return made.reshape(*pivots.shape[:-1], rows)
+    made = []
+    for swaps in pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1]).tolist():
+        order = list(range(rows))
+        for k, at in enumerate(swaps):
+            order[k], order[at - 1] = order[at - 1], order[k]
+        made.append(order)
+    return np.array(made, np.int64).reshape(*pivots.shape[:-1], rows)
 
 
 def _getrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
