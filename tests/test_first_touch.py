@@ -130,10 +130,11 @@ from importlib import import_module
 from pathlib import Path
 import pullback
 pullback.grad
+from pullback.compiler.frontend.patched.made import lengths
 from pullback.compiler.frontend.patched.patches import patched
 from pullback.compiler.frontend.state.impure import replaced
 before = set(sys.modules)
-originals = {id(getattr(*place)): place for each in (patched, replaced) for place in each._meanings}
+originals = {id(getattr(*place)): place for each in (patched, lengths, replaced) for place in each._meanings}
 root = Path(pullback.__file__).resolve().parent.parent.parent
 for file in [*root.glob("compiler/**/*.py"), *root.glob("runtime/**/*.py")]:
     package = ".".join(["pullback", *file.relative_to(root).parts[:-1]])
