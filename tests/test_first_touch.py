@@ -131,6 +131,7 @@ from importlib import import_module
 from pathlib import Path
 import pullback
 pullback.grad
+from pullback.compiler.frontend.patched.made import lengths
 from pullback.compiler.frontend.patched.patches import patched, unpatched
 from pullback.compiler.frontend.patched.unasked import unasked
 from pullback.compiler.frontend.state.impure import replaced
@@ -159,7 +160,7 @@ def look(value, path):
         look(each, f"{path}.{key}")
 
 with ExitStack() as stack:
-    for each in (patched, unasked, replaced):
+    for each in (patched, lengths, unasked, replaced):
         stack.enter_context(each())
     assert unpatched(print) is not print
     for file in [*root.glob("compiler/**/*.py"), *root.glob("runtime/**/*.py")]:

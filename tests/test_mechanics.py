@@ -280,3 +280,16 @@ def test_what_is_refused() -> None:
     ]:
         with pytest.raises(ValueError, match=says):
             pullback.equations_of_motion(system)
+
+
+def test_states_may_be_whole_numbers_and_speeds_need_not_follow_their_coordinates() -> None:
+    a, b, u, v = symbols("a b u v")
+    made = pullback.equations_of_motion((sp.eye(2), sp.Matrix([-g * sp.sin(a), -b * u]), [a, b], [u, v]), [g])
+    want, slopes = made.with_jacobian(0.0, np.array([1.0, 2.0, 3.0, 4.0]), [9.81])
+    for state in ([1, 2, 3, 4], (1.0, 2, 3, 4), np.array([1, 2, 3, 4])):
+        got, jacobian = made.with_jacobian(0.0, state, [9.81])
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(jacobian, slopes)
+        np.testing.assert_array_equal(made(0.0, state, [9.81]), want)
+    assert slopes[:2].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1]]
+    np.testing.assert_allclose(slopes[2:], [[-9.81 * np.cos(1.0), 0, 0, 0], [0, -3, -2, 0]], rtol=1e-15)

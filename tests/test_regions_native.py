@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
+import pullback
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, Graph, Where, evaluate
 from pullback.compiler.ir.types import Type
@@ -208,3 +210,29 @@ def test_a_dump_reads_like_the_program() -> None:
         "    x_1 = c[i]",
         "    c_1[i] = (x + x_1)",
     ]
+
+
+def test_an_array_of_many_numbers_is_written_element_by_element_and_each_is_made_once() -> None:
+    def solved(x: Any) -> Any:
+        a = np.stack([np.cos(x[i] * x[j]) + 6.0 * (i == j) for i in range(6) for j in range(6)]).reshape(6, 6)
+        b = np.stack([np.sin(x[i]) * x[0] for i in range(6)])
+        return np.linalg.solve(a, b), np.linalg.solve(a.T, np.cos(x[1] * x[2]) * b)
+
+    at = np.linspace(0.3, 1.1, 6)
+    compiled = pullback.jit(solved)
+    for got, want in zip(compiled(at), solved(at), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+    loops = str(compiled.ir("loops", at))
+    assert loops.count(" in 0..1 ") <= 6, "no element of the matrix looks for the place it stands at"
+    assert loops.count("cos((x") <= 21, "at most one for each pair, also where several nests read it"
+
+    def total(x: Any) -> Any:
+        first, second = solved(x)
+        return (first * second).sum()
+
+    slopes, curvature = pullback.grad(total)(at), pullback.hessian(total)(at)
+    step = 1e-5 * np.eye(6)
+    differences = [(total(at + s) - total(at - s)) / 2e-5 for s in step]
+    np.testing.assert_allclose(slopes, differences, rtol=1e-8, atol=1e-9)
+    second = [(pullback.grad(total)(at + s) - pullback.grad(total)(at - s)) / 2e-5 for s in step]
+    np.testing.assert_allclose(curvature, second, rtol=1e-7, atol=1e-8)

@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from .athand import Execute, Frozen, at_hand, guard_numbers, holds_for
 from .capture.source import code_of, needs_walk
 from .complexes import as_computed
 from .errors import NeedsValues, TooManyOperations, TraceError
+from .patched.made import lengths
 from .patched.patches import patched
 from .patched.recoded import recoded
 from .patched.replaced import replaced
@@ -211,9 +212,8 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
     first = len(now.frozen or ())
     arguments = tree.rebuild(signature, iter(stand_ins))
     with recoded(), running(now), outside.unchanged():
-        names_of_sizes = nullcontext() if sizes is None else patched()
         numbers = replaced(function) if athand is not None and runs is run else nullcontext()
-        with impure.replaced(), unasked(), names_of_sizes, numbers:
+        with impure.replaced(), unasked(), _naming(sizes), numbers:
             if runs in (run, _shortly):
                 impure.refuse_named(outside.reads)
             try:
@@ -237,6 +237,16 @@ def _traced(given: Given, runs: Callable[..., Any], values: Values | None, suppo
         frozen = tuple([each for each in now.frozen[first:] if each.number in numbers])
         del now.frozen[first:]
     return Trace(graph, signature, result, extras, frozen, tuple(now.notes))
+
+
+@contextmanager
+def _naming(sizes: Sizes | None) -> Iterator[None]:
+    """Let functions that ask no protocol know of named sizes."""
+    if sizes is None:
+        yield
+        return
+    with patched(), lengths():
+        yield
 
 
 def call_function(now: Tracing, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

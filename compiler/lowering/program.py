@@ -159,9 +159,10 @@ class Multiply:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Let:
-    """name = value, made where it stands among the stores: an element of an array, or a number that is known better.
+    """name = value, made where it stands among the stores: an element of an array, a number that is known better, or
+    one that array work reads, whose nests may be functions of their own.
 
-    Numbers that are made of others need no statement: they are made where they are read, as far out as they are known.
+    Other numbers need no statement: they are made where they are read, as far out as they are known.
     """
 
     name: Variable

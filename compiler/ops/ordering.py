@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.types import Type
+from .elementwise import cast
 from .index import scatter_add, take
 from .library import Library
 from .reduce import spread, sum_
@@ -75,6 +76,9 @@ def _ranked(m: Any, x: Any) -> Any:
     n, kind = x.value.type.shape[-1], x.value.type
     if not isinstance(n, int) or not 1 < n <= FEW or not all(isinstance(d, int) for d in kind.shape):
         return None
+
+    if kind.dtype == "bool":
+        x = m(cast(m.b, x.value, dtype="i32"))
 
     def pairs(v: Any) -> tuple[Any, Any]:
         """For each element, in rows, the element itself and all."""
@@ -174,6 +178,8 @@ def _search_written(m: Any, a: Any, v: Any, right: int) -> Any:
     Some eight operations of all values for each digit, in one loop: a call of NumPy takes longer whatever their number.
     """
     *lead, n = a.value.type.shape
+    if v.value.type.dtype == "bool":
+        a, v = (m(cast(m.b, each.value, dtype="i32")) for each in (a, v))
     if not isinstance(n, int) or not all(isinstance(d, int) for d in lead) or n == 0:
         return None
     flat = reshape(m.b, a.value, shape=(math.prod(lead) * n,)) if lead else a.value

@@ -6,14 +6,19 @@ The derivative of a function that is the user's is made by forward mode, to any 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ...compiler.frontend.array import here
 from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
 from ..derivatives.products import jvp
+from ..solvers.integrals import quad
 from .library import sympy_module
 from .sums import outer_keys
+
+EXACT: dict[str, Any] = {"epsabs": 1e-14, "epsrel": 1e-12, "limit": 200}
+"""How near a quadrature comes: as near as a formula does."""
 
 
 def rules() -> dict[type, Any]:
@@ -114,9 +119,12 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     """In closed form, or by quadrature where that is asked for."""
     sympy = sympy_module()
 
-    made = e.doit()
+    made = _solved(e)
     if not reader.complex and made.has(sympy.I, sympy.zoo, sympy.nan, sympy.exp_polar) and not e.has(sympy.I):
         made = e  # a form that is none for real numbers
+    left = made.atoms(sympy.Integral)
+    if reader.quadrature and (e in left or (not left and not _is_known(reader, made, env))):
+        made = e  # also where the integral itself is one of the cases of its form
     if not made.has(sympy.Integral):
         return Plan(("done", e), (made,), lambda m, term: term)
     if not reader.quadrature:
@@ -128,6 +136,21 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         inner = made.func(made.func(made.function, *made.limits[:-1]), made.limits[-1])
         return _quadrature(reader, inner, env)
     return _quadrature(reader, made, env)
+
+
+@lru_cache(maxsize=256)
+def _solved(e: Any) -> Any:
+    """An integral as SymPy solves it, which takes it seconds where it finds nothing."""
+    return e.doit()
+
+
+def _is_known(reader: Any, made: Any, env: Mapping[Any, Any]) -> bool:
+    """Whether a closed form consists of functions that are computed."""
+    try:
+        reader.check([made], outer_keys(made, env, ()))
+    except UnknownFunction:
+        return False
+    return True
 
 
 def _quadrature(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
@@ -148,7 +171,8 @@ def _quadrature(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
             found = {k: inner.term(v) if n else v for k, v, n in zip(keys, given, numeric, strict=True)}
             return inner.array(reader.read([e.function], inner, {**found, x: inner.term(at)})[0])
 
-        return m.term(reader.integrate(body, m.array(low), m.array(high), tuple(outside)))
+        low, high = (m.array(end) if isinstance(end, Term) else float(end) for end in (low, high))
+        return m.term(quad(body, low, high, tuple(outside), **EXACT)[0])
 
     return Plan(("quadrature", e), (*ends, *keys), join)
 

@@ -17,7 +17,7 @@ from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
 from ..derivatives.jacobians import jacobian
-from ..transforms import grad
+from ..derivatives.products import vjp
 from ..vmap import vmap
 from .arguments import told
 from .lambdified import lambdify
@@ -42,45 +42,37 @@ class Motion(Function):
         made = _equations(system)
         known = _known(made, parameters, inputs)
         args = [_time(), [*made.q, *made.u], [*known[0], *known[1]]]
-        parts, rates = lambdify(args, [made.mass, made.forcing]), lambdify(args, made.rates)
-
-        def solved(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any, Any]:
-            mass, forcing = parts(t, y, p)
-            return rates(t, y, p)[:, 0], mass, np.linalg.solve(mass, forcing)[:, 0]
-
-        self._set_up(made, parts, rates, solved)
+        self._set_up(made, lambdify(args, [made.mass, made.forcing]), _rates_of(made, args))
         self.states, self.multipliers = (*made.q, *made.u), tuple(made.multipliers)
         self.parameters, self.inputs = (tuple(each) for each in known)
         self._made_of = (system, parameters, inputs)
 
-    def _set_up(self, made: Equations, parts: Any, rates: Any, solved: Callable[..., Any]) -> None:
-        speeds, slope = len(made.u), jacobian(lambda t, y, p: rates(t, y, p)[:, 0], argnums=1)
+    def _set_up(self, made: Equations, parts: Any, rates: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
+        speeds, unknowns = len(made.u), made.mass.shape[0]
+        moving, slope = rates
+
+        def solved(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
+            mass, forcing = parts(t, y, p)
+            found = np.linalg.solve(mass, forcing)[:, 0]
+            return np.concatenate([moving(t, y, p), found[:speeds]]), found[speeds:]
 
         def motion(t: Any, y: Any, p: Any = ()) -> Any:
-            moving, _, found = solved(t, y, p)
-            return np.concatenate([moving, found[:speeds]])
-
-        def with_multipliers(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
-            moving, _, found = solved(t, y, p)
-            return np.concatenate([moving, found[:speeds]]), found[speeds:]
+            return solved(t, y, p)[0]
 
         def with_jacobian(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
             y = np.stack(y) if isinstance(y, (list, tuple)) else y
-            moving, mass, found = solved(t, y, p)
-
-            def left(y: Any, weights: Any) -> Any:
-                mass, forcing = parts(t, y, p)
-                return np.vdot(weights, forcing[:, 0] - mass @ found)
-
+            y = y if y.dtype.kind == "f" else y.astype(float)
+            (mass, forcing), pull = vjp(lambda y: tuple(parts(t, y, p)), y)
+            found = np.linalg.solve(mass, forcing)[:, 0]
             # d(M^-1 f) = M^-1 (df - dM M^-1 f): as many pullbacks as the mass matrix has rows
-            below = vmap(lambda weights: grad(left)(y, weights))(np.eye(len(made.mass.tolist())))
+            below = vmap(lambda row: pull((-np.outer(row, found), row[:, None]))[0])(np.eye(unknowns))
             below = np.linalg.solve(mass, below)[:speeds]
-            value = np.concatenate([moving, found[:speeds]])
+            value = np.concatenate([moving(t, y, p), found[:speeds]])
             return value, np.concatenate([slope(t, y, p), below])
 
         super().__init__(motion, Jit())
         self.with_jacobian = Function(with_jacobian, Jit())
-        self.with_multipliers = Function(with_multipliers, Jit())
+        self.with_multipliers = Function(solved, Jit())
 
 
 @boundary
@@ -142,6 +134,18 @@ def _equations(system: Any) -> Equations:
     t = _time()
     moving = [rates.get(x.diff(t), x.diff(t)) for x in q]
     return _checked(Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers))
+
+
+def _rates_of(made: Equations, args: list[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """dq/dt and its Jacobian by y, as functions of (t, y, p): where they are speeds, nothing is computed."""
+    places = {state: k for k, state in enumerate(args[1])}
+    if all(rate in places for rate in made.rates):
+        found = [places[rate] for rate in made.rates]
+        constant = np.eye(len(places))[found]
+        return lambda t, y, p: np.stack([y[k] for k in found]), lambda t, y, p: constant
+    rates = lambdify(args, made.rates)
+    slope = jacobian(lambda t, y, p: rates(t, y, p)[:, 0], argnums=1)
+    return lambda t, y, p: rates(t, y, p)[:, 0], slope
 
 
 def _checked(made: Equations) -> Equations:

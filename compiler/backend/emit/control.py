@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from ...ir.types import FLOATS
 from ...loops import Affine, Apply, Buffer, Load
 from ...lowering.nests.chunks import LOOK
 from ...lowering.nests.fuse import reachable, work
@@ -104,7 +105,7 @@ class Control(Tapes):
     def _let(self, s: Let) -> None:
         value = self.make(s.value)
         self.bind(s.name, value)
-        if isinstance(s.value, Load):
+        if isinstance(s.value, Load) or s.value.dtype in FLOATS:  # a whole number may have been checked here
             self.bound[s.name] = value, self.level(s.value)
 
     def _store(self, s: Store) -> None:

@@ -1,7 +1,7 @@
 """len() and NumPy's functions that make arrays of a given shape, while a function with named sizes is traced.
 
 `np.zeros(x.shape)` and `np.arange(len(x))` are handed no array, so NumPy's protocols do not reach them; they are
-replaced while such a trace runs (see `patches`).
+replaced while such a trace runs (see `patches`). len() only then: the compiler itself asks for it by the ten thousand.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from ..numpy.shaping import sizes
 from ..numpy.ufuncs import elementwise
 from ..promotion import as_operand, conform, positions
 from ..sizes import Length, freeze
-from .patches import NOT_MINE, register
+from .patches import NOT_MINE, Patches, patched
+
+lengths = Patches()
+"""What means something else only where sizes have names."""
 
 
-def _replaces(module: Any, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _replaces(module: Any, *names: str, among: Patches = patched) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a meaning for calls with named sizes."""
 
     def add(meaning: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +35,7 @@ def _replaces(module: Any, *names: str) -> Callable[[Callable[..., Any]], Callab
             return meaning(*args, **kwargs)
 
         for name in names:
-            register(module, name, either)
+            among.register(module, name, either)
         return meaning
 
     return add
@@ -45,7 +48,7 @@ def _is_named(x: Any) -> bool:
     return isinstance(x, Length) or (type(x) in (tuple, list) and any(isinstance(n, Length) for n in x))
 
 
-@_replaces(builtins, "len")
+@_replaces(builtins, "len", among=lengths)
 def _len(x: Any) -> Any:
     return x.shape[0] if isinstance(x, Array) else x.__len__()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...ir.graph import Builder, Op, Value
-from ...loops import Affine, Buffer, Element, Load, Number
+from ...ir.types import FLOATS
+from ...loops import Affine, Apply, Buffer, Element, Load, Number
 from ...ops.shape import reshape
 from ...ops.source import const
 from ...ops.tape import push
@@ -28,6 +29,8 @@ def write_arrays(body: Body, step: Step, at: int) -> None:
         if isinstance(known, Number):
             ops.insert(0, _constant(a, known))
         else:
+            if isinstance(known, Apply) and known.dtype in FLOATS:  # made once, not in each nest that reads it
+                known = body.env[a] = body.let(known, a.hint)
             given[a] = known
     saved = _on_tape(body, step, at, ops)
     results = [r for r in step.results() if body.takeover.last.get(r, -1) > at]

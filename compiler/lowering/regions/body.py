@@ -199,6 +199,11 @@ class Body:
         offset, gathered = Fusion.place(form.target(index), buffer.type.static_shape())
         self.out.append(Store(buffer, offset, form.value(index), gathered, form.add))
 
+    def _fill(self, op: Op) -> None:
+        numbers = [self.number(a) for a in op.args]
+        buffer = self.room(op.results[0])
+        self.out += [Store(buffer, Affine((), k), number) for k, number in enumerate(numbers)]
+
     def _put(self, op: Op) -> None:
         (form,) = forms(op, [self.reader(a) for a in op.args])
         assert isinstance(form, Scatter)

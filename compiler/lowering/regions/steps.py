@@ -3,6 +3,7 @@
     number   made of numbers and of elements of arrays, in a register
     element  one element of an array is written
     put      a run of elements that lie side by side is written
+    fill     an array is made of numbers, which are written one by one
     view     the same memory under another name: an array reshaped, a row of a matrix
     tape, region, external
     array    all else: it becomes nests
@@ -40,10 +41,17 @@ from ...ops.control import call
 from ...ops.elementwise import Elementwise
 from ...ops.external import external
 from ...ops.linalg.lapack import Routine
+from ...ops.shape import concatenate
 from ...ops.source import const
 from ..nests.fuse import Fusion
 from ..nests.straight import are_small
 from ..origins import made_by
+
+FEW = 4
+"""Numbers up to which an array that is made of them is better made by vectors, where it is read."""
+
+HELD = 16
+"""Numbers of an array up to which small array work may hold them in registers."""
 
 
 @dataclass(eq=False)
@@ -129,6 +137,8 @@ def kind(op: Op) -> str:
         return "external"
     if isinstance(op.prim, Elementwise):
         return "number" if is_number(op.results[0].type) else "array"
+    if op.prim is concatenate and len(op.args) > FEW and all(is_number(a.type) for a in op.args):
+        return "fill"
     made = forms(op, list(map(probe, op.args)))
     first, type = made[0], op.results[0].type
     if all(is_number(r.type) for r in op.results):
@@ -227,6 +237,8 @@ class _Order:
         late = not self.later.isdisjoint(op.args)
         if self.small and kind in ("element", "put") and self.constant.issuperset(op.args[2:]):
             kind = "array"
+        if kind == "fill" and (self._in_registers(op) or late or not self.made.isdisjoint(op.args)):
+            kind = "array"
         if op.prim is const:
             self.constant.update(op.results)
         if kind == "array" or (kind == "view" and op.args[0] in self.made):
@@ -248,6 +260,10 @@ class _Order:
         elif late or not self.made.isdisjoint(op.args):
             self.flush()
         self.steps.append(Step(kind, [op]))
+
+    def _in_registers(self, op: Op) -> bool:
+        """Whether the numbers of an array stay in registers, as it is read by what is written out."""
+        return self.small and len(op.args) <= HELD
 
     def _both_fail(self, op: Op) -> bool:
         """Whether an operation may fail, and one that waits may, which comes first."""

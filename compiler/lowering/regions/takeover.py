@@ -72,7 +72,7 @@ class Takeover:
             self._region(k, op)
         elif step.kind == "view":
             self._view(k, op)
-        elif step.kind == "external":
+        elif step.kind in ("external", "fill"):
             self.owned.update(op.results)
         elif step.kind in ("element", "put"):
             self._take(k, op, op.args[0], op.results[0])

@@ -192,9 +192,9 @@ def _branch(number: int) -> Callable[..., np.ndarray]:
 
 REAL: dict[str, Callable[..., Any]] = {
     "faddeeva": _faddeeva, "hurwitz": lambda s, q: _of_scipy("zeta")(s, q), "lambertw": _branch(0),
-    "lambertw_below": _branch(-1),
+    "lambertw_below": _branch(-1), "expn": lambda n, x: _of_scipy("expn")(np.trunc(n), x),
 }
-"""What is real in SciPy's functions of complex numbers."""
+"""What is real in SciPy's functions of complex numbers, and orders without SciPy's warning that they are truncated."""
 
 
 def _call(*args: np.ndarray, name: str) -> Any:

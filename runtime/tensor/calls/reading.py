@@ -7,11 +7,13 @@ A description holds wherever the call stands in a trace; where its tensors are o
 
 from __future__ import annotations
 
-from math import copysign, inf
+import math
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from ....compiler.frontend.patched.patches import unpatched
 from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
 from ..trace.crowd import crowd
 from ..trace.fragments import Operation
@@ -22,6 +24,8 @@ from ..value.cells import Kind
 from ..value.dtypes import DType, device
 from ..value.memory import has_history, layout_of, leave, tensor_types, usable
 from ..value.slots import HOOKED, LEAF, OPEN, PART, SPECIAL, VIEWED
+
+copysign = unpatched(math.copysign)  # this file may be loaded amid a trace
 
 SHARED = 64
 """Added to the flags of an argument whose memory others may share."""

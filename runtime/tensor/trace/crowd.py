@@ -9,12 +9,15 @@ others might meet.  When only one thread has called for a while, all is as befor
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
-from time import monotonic
 from typing import Any, TypeVar
 
+from ....compiler.frontend.patched.patches import unpatched
 from ....compiler.locks import reentrant_lock
 from .opened import IRREGULAR, others_record, set_irregular
+
+monotonic = unpatched(time.monotonic)  # this file may be loaded amid a trace
 
 T = TypeVar("T")
 
