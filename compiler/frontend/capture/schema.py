@@ -19,6 +19,7 @@ from ..array import Array
 from .arrays import array_type
 from .frames import Place, label
 from .machine import Machine
+from .selections import FIX, Selection
 from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_number, same
 
 INDEX, TRUTH = Type("i64"), Type("bool")
@@ -139,6 +140,8 @@ def schema(m: Machine, x: Any) -> Schema:
         return Bad(x.why, x.fix)
     if isinstance(x, Grown):
         return Growing(x.buffer.type.with_shape(x.buffer.type.shape[1:]), x.weak, x.room, x.managed)
+    if isinstance(x, Selection):
+        return Bad("what a mask selects differs between the ways to this line", FIX)
     return Same(x)
 
 
