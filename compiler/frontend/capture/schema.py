@@ -16,6 +16,7 @@ import numpy as np
 
 from ...ir.types import TRACED, Type
 from ..array import Array
+from ..state.kept import holds_traced
 from .arrays import array_type
 from .frames import Place, label
 from .machine import Machine
@@ -247,6 +248,8 @@ def describe(s: Schema) -> str:
         if s.value is UNDEF:
             return "unbound"
         kind = type(s.value).__name__
+        if s.value is not None and holds_traced(s.value):  # whose repr() may ask for numbers
+            return f"a {kind}"
         return "None" if s.value is None else f"the {kind} {s.value!r:.40}"
     if isinstance(s, Leaf):
         return f"a Python {({'bool': 'bool', 'i64': 'int'}).get(s.type.dtype, 'float')}" if s.weak else str(s.type)
