@@ -59,7 +59,7 @@ for _module, _registering in {
     "scipy.integrate": ("sampled",),
     "scipy.linalg": ("scipy_linalg", "scipy_factors", "scipy_forms"),
     "scipy.ndimage": ("images", "warps"),
-    "scipy.signal": ("filters",),
+    "scipy.signal": ("filters", "estimates"),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations",),
     "scipy.sparse._base": ("sparse",),

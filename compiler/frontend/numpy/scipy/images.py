@@ -210,13 +210,15 @@ def _median(x: Any, axis: int) -> Any:
     return np.sort(x, axis=axis)[x.shape[axis] // 2]
 
 
+median_filter = _of_windows("median_filter", _median)
+
 recode("scipy.ndimage", {
     "correlate1d": correlate1d, "convolve1d": convolve1d, "gaussian_filter1d": gaussian_filter1d,
     "gaussian_filter": gaussian_filter, "uniform_filter1d": uniform_filter1d, "uniform_filter": uniform_filter,
     "sobel": _derivative([1.0, 2.0, 1.0]), "prewitt": _derivative([1.0, 1.0, 1.0]), "laplace": laplace,
     "gaussian_laplace": gaussian_laplace, "correlate": correlate, "convolve": convolve,
     "maximum_filter": _of_windows("maximum_filter", np.max), "minimum_filter": _of_windows("minimum_filter", np.min),
-    "median_filter": _of_windows("median_filter", _median),
+    "median_filter": median_filter,
 })  # fmt: skip
 
-__all__ = ["as_image", "no_output"]
+__all__ = ["as_image", "median_filter", "no_output"]
