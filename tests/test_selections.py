@@ -159,10 +159,23 @@ def in_place(x):
     return np.sum(y**4)
 
 
+def added_at(x):
+    """Forces between pairs that touch, whose number only places tell."""
+    i, j = np.triu_indices(12, 1)
+    apart = x[i] - x[j]
+    touch = np.where(np.abs(apart) < 0.8)[0]
+    push = (0.8 - np.abs(apart[touch])) * np.sign(apart[touch])
+    force = np.zeros(12)
+    np.add.at(force, i[touch], push)
+    np.subtract.at(force, j[touch], push)
+    np.add.at(force, i[touch], 0.5)
+    return np.sum(force**2)
+
+
 PROGRAMS = [
     squares, logarithms, centred, extremes, written_back, recomputed_mask, places, narrowed, regression, fitted,
     columns, normal_equations, of_two_axes, scattered, special, first_and_last, where_inside, if_any, by_a_function,
-    in_a_loop, in_place,
+    in_a_loop, in_place, added_at,
 ]  # fmt: skip
 
 

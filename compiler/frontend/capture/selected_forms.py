@@ -23,7 +23,7 @@ from .library import library_call
 from .machine import Machine
 from .numbers import binary
 from .selected_calls import MEANINGS, again, elementwise, of, of_first, selected_call
-from .selecting import array, count_of, get_selected, places_of, refuse, same_mask, whole
+from .selecting import array, count_of, filled, get_selected, places_of, refuse, same_mask, whole
 from .selections import Selection
 from .values import is_array, is_list, is_scalar
 
@@ -265,6 +265,22 @@ def _places(m: Machine, function: Any, args: Any, kwargs: Any) -> Any:
 @of(np.flatnonzero)
 def _flat_places(m: Machine, function: Any, args: Any, kwargs: Any) -> Any:
     return places_of(m, args[0])[0]
+
+
+@of(np.add.at, np.subtract.at)
+def _added_at(m: Machine, function: Any, args: Any, kwargs: Any) -> Any:
+    """Zeros are added where nothing is selected."""
+    a, key, v = args
+    if not isinstance(key, Selection) or key.rank != 1 or isinstance(a, Selection):
+        return refuse(m, "np.add.at")
+    if not isinstance(v, Selection):
+        shape = shape_of(m, v) if is_array(v) else np.shape(v) if not isinstance(v, Array) else ()
+        if any(n != 1 for n in shape):
+            return refuse(m, "np.add.at")
+        v = Selection(array(m, call(m, np.broadcast_to, [v, key.mask.shape], {})), key.mask, 0)
+    if v.axis or v.rank != len(shape_of(m, a)) or not same_mask(m, v, key):
+        return refuse(m, "np.add.at")
+    return call(m, function, [a, whole(m, key), filled(m, v, 0)], {})
 
 
 @of(np.compress, np.extract)

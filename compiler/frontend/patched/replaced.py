@@ -32,7 +32,7 @@ from ..numpy.shaping import sizes
 from ..numpy.writing import WRITES
 from ..promotion import as_operand, conform
 from ..sizes import HOOKS
-from ..tracing import current, is_foreign, is_library, silent, user_line
+from ..tracing import current, is_foreign, silent, user_line
 from .mathematics import LISTS, NUMBERS, modf
 from .patches import NOT_MINE, Meaning, patched, register
 from .unasked import array
@@ -111,9 +111,8 @@ def _making(value: float) -> Meaning:
 
     def made(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
         now, caller = current(), sys._getframe(CALLER).f_code
-        ours = now is None or not now.stores or is_library(caller.co_filename)
-        # what is compiled has no frame: generators of random numbers keep such arrays, where the user names no maker
-        ours = ours or (np.dtype(dtype) in _WORDS and _MAKERS.isdisjoint(caller.co_names))
+        ours = now is None or not now.stores or is_foreign(caller.co_filename)
+        ours = ours or _MAKERS.isdisjoint(caller.co_names)  # it has been asked by compiled code, which has no frame
         if ours or more or np.dtype(dtype).kind not in "fiu":
             return NOT_MINE
         return Array(here(), conform(here(), as_operand(value), np.dtype(dtype), sizes(shape)))
@@ -142,7 +141,7 @@ def _warn(text: Any, *args: Any, **kwargs: Any) -> None:
         raise Warned(str(text))
 
 
-_WORDS, _MAKERS = (np.uint32, np.uint64), {"zeros", "empty", "ones"}
+_MAKERS = {"zeros", "empty", "ones"}
 
 CALLER = 3
 """Frames from where memory is made to where it was asked for."""

@@ -16,10 +16,14 @@ from ...array import unknown
 from ...patched.patches import NOT_MINE
 from ...patched.recoded import recode
 from ...promotion import as_operand
-from .stats import f64
+from .scipy_functions import as_float
 
 SMALL = 1e-3
 """Angles below are those of series, whose next terms are lost in double precision."""
+
+
+def _floats(x: Any) -> Any:
+    return as_float(as_operand(x)).astype(np.float64)
 
 
 def _made(quaternions: Any, single: bool) -> Any:
@@ -33,14 +37,14 @@ def _made(quaternions: Any, single: bool) -> Any:
 
 def _rows(x: Any, width: int, what: str) -> tuple[Any, bool]:
     """Numbers as rows, and whether there is one row that stands alone."""
-    x = f64(as_operand(x))
+    x = _floats(x)
     if x.ndim not in (1, 2) or x.shape[-1] != width:
         raise ValueError(f"Expected `{what}` to have shape (..., {width}), got {tuple(x.shape)}.")
     return np.reshape(x, (-1, width)), x.ndim == 1
 
 
 def _parts(rotation: Any) -> tuple[Any, Any, Any, Any]:
-    quaternions = f64(as_operand(rotation._quat))
+    quaternions = _floats(rotation._quat)
     if quaternions.ndim != 2:
         raise unknown("scipy.spatial.transform.Rotation", " of more than one axis")
     x, y, z, w = (quaternions[:, k] for k in range(4))
@@ -79,7 +83,7 @@ def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
 
 def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
     """One turn after the other, about fixed axes (small letters) or those that turn along (capitals)."""
-    angles = f64(as_operand(angles))
+    angles = _floats(angles)
     _check(seq, 1)
     single = angles.ndim < 2
     if angles.ndim > 2 or (angles.ndim and angles.shape[-1] != len(seq)) or (not angles.ndim and len(seq) > 1):
@@ -169,7 +173,7 @@ def magnitude(self: Any) -> Any:
 
 
 def apply(self: Any, vectors: Any, inverse: bool = False) -> Any:
-    v = f64(as_operand(vectors))
+    v = _floats(vectors)
     if v.ndim not in (1, 2) or v.shape[-1] != 3:
         raise ValueError(f"Expected input of shape (..., 3), got {tuple(v.shape)}.")
     turns = _matrices(self)
@@ -205,7 +209,7 @@ def inverse(self: Any) -> Any:
 def item(self: Any, key: Any) -> Any:
     if self._single:
         raise TypeError("Single rotation is not subscriptable.")
-    made = f64(as_operand(self._quat))[key]
+    made = _floats(self._quat)[key]
     return _made(np.reshape(made, (-1, 4)), made.ndim == 1)
 
 

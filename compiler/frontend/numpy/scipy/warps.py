@@ -14,6 +14,7 @@ import numpy as np
 from ...array import Array, unknown
 from ...patched.recoded import recode
 from ...promotion import as_operand
+from ..reductions import traced
 from .images import as_image, no_output
 from .scipy_functions import as_float, given
 
@@ -47,8 +48,6 @@ def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: st
 
 def _weights(far: Any, order: int) -> list[Any]:
     """Of the points around a place, which is `far` from the point below it."""
-    if order == 0:
-        return [1.0]
     if order == 1:
         return [1.0 - far, far]
     near = 1.0 - far
@@ -79,21 +78,21 @@ def _at(name: str, x: Any, at: Any, order: int, mode: str, cval: Any, prefilter:
         if mode == "nearest" and prefilter:
             x, margin = np.pad(x, MARGIN, "edge"), MARGIN
         x = _filtered(x, mode) if prefilter else x
-    within, indices, weights = True, [], []
-    for p, n, size in zip(at, x.shape, sizes, strict=True):
+    within, made, rank = True, 1.0, x.ndim
+    indices = []
+    for axis, (p, n, size) in enumerate(zip(at, x.shape, sizes, strict=True)):
         if mode == "constant":
             within = within & (p >= 0) & (p <= size - 1)
         p = np.clip(p + margin, 0.0, n - 1.0) if mode in ("nearest", "constant") else p
         base = np.floor(p + 0.5 if order == 0 else p)
         first = base.astype(int) - (order == 3)
-        indices.append([_inside(first + k, n, mode) for k in range(order + 1)])
-        weights.append(_weights(p - base, order))
-    made: Any = 0.0
-    for corner in np.ndindex((order + 1,) * x.ndim):
-        weight: Any = 1.0
-        for each, k in zip(weights, corner, strict=True):
-            weight = weight * each[k]
-        made = made + weight * x[tuple([each[k] for each, k in zip(indices, corner, strict=True)])]
+        apart = tuple([order + 1 if k == axis else 1 for k in range(rank)])  # the neighbours have axes in front
+        near = np.reshape(np.arange(order + 1), (*apart, *[1] * p.ndim))
+        indices.append(_inside(first + near, n, mode))
+        if order:
+            made = made * np.reshape(np.stack(_weights(p - base, order)), (*apart, *p.shape))
+    held = traced(x)[1]  # known numbers, too: their places are values
+    made = np.sum(made * held[tuple(indices)], axis=tuple(range(rank)))
     return np.where(within, made, cval) if mode == "constant" else made
 
 
