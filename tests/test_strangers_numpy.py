@@ -218,11 +218,31 @@ def least_squares_monte_carlo(w: Any) -> Any:
     return np.mean(v) + np.sum(s[np.ix_(s[:, 0] > 0.5, [0, 1])])
 
 
+class Remembers:
+    """Its list, dict and array change beside an array of the function that calls it."""
+
+    def __init__(self, n: int) -> None:
+        self.list, self.dict, self.array = [0.0] * n, {}, np.zeros(n)
+
+    def run(self, w: Any, out: Any) -> Any:
+        for k in range(len(out)):
+            self.list[k] = w[k] ** 2
+            self.dict[k] = np.sin(w[k])
+            self.array[k] = self.list[k] * self.dict[k]
+            out[k] = self.array[k] + k
+        return sum(self.list) + sum(self.dict.values()) + self.array.sum()
+
+
+def objects_that_remember(w: Any) -> Any:
+    out = np.zeros(6)
+    return Remembers(6).run(w, out) * out.sum()
+
+
 PROGRAMS = [
     *((f, P) for f in (
         stochastic_descent, skip_grams, draws_on_a_condition, draws_until, draws_of_a_helper, other_generators,
         minibatches, episode, noisy, queue_of_the_last, set_of_the_seen, collections_of_all_sorts, lists_of_all_sorts,
-        changed_copy, least_squares_monte_carlo,
+        changed_copy, least_squares_monte_carlo, objects_that_remember,
     )),
     *((f, M) for f in (symmetric, moved_views, turned_in_a_loop, ranges_as_indices)),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from ...compiler.frontend.patched.recoded import recode_later
 
 for _module, _registering in {
     "scipy.integrate": ("integrals", "paths"),
-    "scipy.interpolate": ("splines",),
+    "scipy.interpolate": ("splines", "lattices"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
     "scipy.optimize": ("minima", "roots"),
     "scipy.sparse.linalg": ("sparse_systems",),

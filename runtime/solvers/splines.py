@@ -159,7 +159,7 @@ def _prepared(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, tupl
     return x, rows, np.diff(rows, axis=0) / np.diff(x)[:, None], rest
 
 
-def _holding(spline: Any, x: Any, c: Any, rest: tuple[int, ...], axis: int, extrapolate: Any) -> None:
+def holding(spline: Any, x: Any, c: Any, rest: tuple[int, ...], axis: int, extrapolate: Any) -> None:
     """Let a PPoly of SciPy's have these coefficients."""
     spline._x, spline._c, spline._asarray = x, np.reshape(c, (*c.shape[:2], *rest)), lambda x: x
     spline.axis, spline.extrapolate = axis, extrapolate
@@ -171,7 +171,7 @@ def hermite(spline: Any, name: str, x: Any, y: Any, axis: int, extrapolate: Any,
     s, d = slopes(x, rows, slope), np.diff(x)[:, None]
     bend = (s[:-1] + s[1:] - 2 * slope) / d
     c = np.stack([bend / d, (slope - s[:-1]) / d - bend, s[:-1], rows[:-1]])
-    _holding(spline, x, c, rest, axis % (len(rest) + 1), True if extrapolate is None else extrapolate)
+    holding(spline, x, c, rest, axis % (len(rest) + 1), True if extrapolate is None else extrapolate)
 
 
 def cubic_spline(
@@ -233,7 +233,7 @@ def _piecewise(x: Any, y: Any, axis: int, k: Any, bc_type: Any) -> Any:
         cubic_spline(made, x, y, axis, bc_type or "not-a-knot")
     elif k == 1:
         x, rows, slope, rest = _prepared("an interpolation", x, y, axis)
-        _holding(made, x, np.stack([slope, rows[:-1]]), rest, axis % (len(rest) + 1), True)
+        holding(made, x, np.stack([slope, rows[:-1]]), rest, axis % (len(rest) + 1), True)
     else:
         R.refuse(f"an interpolation of degree {k} on traced values", "use degree 1, or degree 3 of at least 4 values")
     return made
@@ -244,13 +244,6 @@ def make_interp_spline(
 ) -> Any:
     default("make_interp_spline", t=(t, None))
     return _piecewise(x, y, axis, k, bc_type)
-
-
-def b_spline(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    import scipy.interpolate
-
-    made = scipy.interpolate.PPoly.from_spline(self)
-    return evaluated(made, x, nu, self.extrapolate if extrapolate is None else extrapolate)
 
 
 # ---- interp1d
@@ -308,8 +301,8 @@ NAMES = (("_fill", "fill_value"), ("_bounds", "bounds_error"))
 recode("scipy.interpolate", {
     "CubicSpline.__init__": cubic_spline, "CubicHermiteSpline.__init__": hermite_spline,
     "PchipInterpolator.__init__": pchip, "Akima1DInterpolator.__init__": akima, "PPoly.__call__": evaluated,
-    "make_interp_spline": make_interp_spline, "BSpline.__call__": b_spline, "interp1d.__init__": interp1d,
+    "make_interp_spline": make_interp_spline, "interp1d.__init__": interp1d,
     "interp1d.__call__": at_places,
 })  # fmt: skip
 
-__all__ = ["make_interp_spline", "tridiagonal"]
+__all__ = ["evaluated", "holding", "make_interp_spline", "tridiagonal"]

@@ -46,5 +46,20 @@ CASES = [
     case("map_coordinates outside", lambda x: N.map_coordinates(x, AT * 1.7 - 1, order=1, mode="nearest"), IMAGE),
     case("map_coordinates outside constant", lambda x: N.map_coordinates(x, AT * 1.7 - 1, order=1, cval=0.3), IMAGE),
     case("map_coordinates wrap", lambda x: N.map_coordinates(x, AT * 1.7 - 1, order=1, mode="grid-wrap"), IMAGE),
+    *(case(f"map_coordinates cubic {mode}", lambda x, p, m=mode: N.map_coordinates(x, p, mode=m, cval=0.3), IMAGE, AT)
+      for mode in ("constant", "nearest", "mirror", "grid-wrap")),
+    *(case(f"map_coordinates cubic outside {mode}", lambda x, m=mode: N.map_coordinates(x, AT * 1.7 - 1, mode=m), IMAGE)
+      for mode in ("nearest", "mirror", "grid-wrap")),
+    *(case(f"shift {order}", lambda x, by, o=order: N.shift(x, by, order=o), IMAGE, np.array([0.3, -1.2]))
+      for order in (1, 3)),
+    *(case(f"zoom {order}", lambda x, o=order: N.zoom(x, (1.6, 0.7), order=o, mode="nearest"), IMAGE)
+      for order in (1, 3)),
+    *(case(f"rotate {order}", lambda x, o=order: N.rotate(x, 33.0, order=o), IMAGE) for order in (1, 3)),
+    case("rotate by an angle", lambda x, a: N.rotate(x, a[0] * 30, reshape=False), IMAGE, np.array([1.1])),
+    case("affine_transform", lambda x, m: N.affine_transform(x, m, (0.3, 0.2), mode="mirror"), IMAGE,
+         np.array([[0.9, 0.153], [-0.107, 1.07]])),
+    case("affine_transform homogeneous", lambda x, m: N.affine_transform(x, m, order=1), IMAGE,
+         np.array([[0.9, 0.153, 0.223], [-0.107, 0.87, 0.317]])),
+    case("spline_filter", lambda x: N.spline_filter(x), IMAGE),
     case("map_coordinates order 0", lambda x: N.map_coordinates(x, AT, order=0, mode="nearest"), IMAGE),
 ]

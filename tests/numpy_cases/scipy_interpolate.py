@@ -14,6 +14,17 @@ LOOP = np.array([0.3, 1.2, -0.4, 0.8, 0.1])
 WITHIN = np.array([0.2, 2.9, 1.3, 0.7])
 
 
+T = np.array([0.0, 0, 0, 0, 0.3, 0.6, 1, 1, 1, 1])
+ON = np.array([0.13, 0.45, 0.82, 1.07, -0.04])
+GRID, CELLS = (np.array([0.0, 0.2, 0.5, 1.0]), np.array([0.0, 0.3, 0.5, 0.6, 1.2])), spread(4, 5)
+POINTS = np.array([[0.33, 0.41], [0.81, 0.12], [0.07, 1.13]])
+BEYOND = np.array([[0.35, 0.44], [1.23, 0.14], [-0.11, 1.53]])
+
+
+def _grid(points: Any = GRID, **more: Any) -> Any:
+    return lambda v, p: P.RegularGridInterpolator(points, v, **more)(p)
+
+
 def _looped(y: Any, t: Any, n: int = 6) -> Any:
     return P.CubicSpline(KNOTS[:n], np.concatenate([y[: n - 1], y[:1]]), bc_type="periodic")(t)
 
@@ -55,6 +66,20 @@ CASES = [
          (VALUES, PLACES)),
     _case("BSpline", P.make_interp_spline(KNOTS, VALUES, 2), (PLACES + 0.02,)),
     _case("PPoly", P.PPoly(spread(3, 2), [0.0, 1.0, 2.5]), (PLACES,)),
+    *[_case(f"BSpline of coefficients {nu}", lambda c, t, nu=nu: P.BSpline(T, c, 3)(t, nu), (VALUES, ON))
+      for nu in range(3)],
+    _case("BSpline of rows", lambda c, t: P.BSpline(T, c.T, 3, axis=1)(t), (ROWS, ON)),
+    _case("BSpline periodic", lambda c, t: P.BSpline(T, c, 3, "periodic")(t), (VALUES, ON)),
+    _case("CubicSpline derivative", lambda y, t: P.CubicSpline(KNOTS, y).derivative()(t), (VALUES, PLACES)),
+    _case("CubicSpline antiderivative", lambda y, t: P.CubicSpline(KNOTS, y).antiderivative(2)(t), (VALUES, PLACES)),
+    _case("CubicSpline integrate", lambda y, t: P.CubicSpline(KNOTS, y).integrate(t[0], t[1]), (ROWS, WITHIN)),
+    _case("RegularGridInterpolator", _grid(), (CELLS, POINTS)),
+    _case("RegularGridInterpolator rows", _grid(), (spread(4, 5, 2), POINTS)),
+    _case("RegularGridInterpolator nearest", lambda v: _grid(method="nearest")(v, POINTS), (CELLS,)),
+    _case("RegularGridInterpolator filled", _grid(bounds_error=False, fill_value=0.3), (CELLS, BEYOND)),
+    _case("RegularGridInterpolator beyond", _grid(bounds_error=False, fill_value=None), (CELLS, BEYOND)),
+    _case("RegularGridInterpolator at places", P.RegularGridInterpolator(GRID, CELLS), (POINTS,)),
+    _case("interpn", lambda v, p: P.interpn(GRID, v, (p[:, 0], p[:, 1])), (CELLS, POINTS)),
     _case("interp1d", lambda y, t: P.interp1d(KNOTS, y)(t), (VALUES, WITHIN)),
     _case("interp1d at places", P.interp1d(KNOTS, VALUES), (WITHIN,)),
     _case("interp1d unsorted", lambda y, t: P.interp1d(KNOTS[::-1], y)(t), (VALUES, WITHIN)),

@@ -44,4 +44,10 @@ CASES = [
     case("savgol_filter", lambda x: S.savgol_filter(x, 5, 2), ROW),
     case("savgol_filter slopes", lambda x: S.savgol_filter(x, 5, 3, 1, 0.1, 0, "nearest"), WIDE),
     case("savgol_filter mirror", lambda x: S.savgol_filter(x, 5, 3, mode="mirror"), ROW),
+    case("welch", lambda x: S.welch(x, 2.0, nperseg=8)[1], LONG),
+    case("welch spectrum", lambda x: S.welch(x, nperseg=7, noverlap=2, nfft=9, scaling="spectrum", axis=0)[1], LONG),
+    case("welch both sides", lambda x: S.welch(x, nperseg=8, return_onesided=False, detrend=False)[1], LONG),
+    case("periodogram", lambda x: S.periodogram(x, window="hamming")[1], ROW),
+    case("medfilt", lambda x: S.medfilt(x, 5), LONG),
+    case("medfilt2d", lambda x: S.medfilt2d(x, 3), WIDE),
 ]

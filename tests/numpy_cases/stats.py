@@ -123,4 +123,22 @@ CASES = [
     Case("scipy.stats.dirichlet.pdf", lambda p: stats.dirichlet.pdf(p, ALPHA), (PARTS[:2],)),
     Case("scipy.stats.multinomial.logpmf", lambda p: stats.multinomial.logpmf(COUNTS, 6, _share(p)), (PARTS,)),
     Case("scipy.stats.multinomial.pmf", lambda p: stats.multinomial.pmf(COUNTS, np.array([6, 7]), _share(p)), (PARTS,)),
+    Case("scipy.stats.betabinom.logpmf", lambda a, b: stats.betabinom.logpmf([0.0, 2, 5], 7, a, b), (P, P + 1)),
+    Case("scipy.stats.betabinom.pmf", lambda a: stats.betabinom.pmf(np.array([-1.0, 2, 8]), 7, a, 1.3), (P,)),
+    Case(
+        "scipy.stats.multivariate_t.logpdf",
+        lambda x, m, r, n: stats.multivariate_t.logpdf(x, m, r @ r.T, n), (POINTS, MEAN, ROOT, P + 3),
+    ),
+    Case(
+        "scipy.stats.multivariate_t.pdf frozen",
+        lambda x: stats.multivariate_t(MEAN, ROOT @ ROOT.T, df=4).pdf(x), (POINTS,),
+    ),
+    Case(
+        "scipy.stats.wishart.logpdf",
+        lambda r, q, n: stats.wishart.logpdf(r @ r.T, n, q @ q.T + np.eye(2)), (ROOT, ROOT * 1.3, P + 3),
+    ),
+    Case(
+        "scipy.stats.invwishart.logpdf",
+        lambda r, q, n: stats.invwishart.logpdf(r @ r.T, n, q @ q.T + np.eye(2)), (ROOT, ROOT * 1.3, P + 3),
+    ),
 ]

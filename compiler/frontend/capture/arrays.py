@@ -22,6 +22,7 @@ from ..numpy.indexing import get
 from ..promotion import as_operand, check_ints, conform
 from .machine import Machine
 from .parts import compose, native, part_of
+from .selections import Selection
 from .values import At, Grown, Part, Ref, Span, is_array, is_list, is_scalar
 
 ALL = slice(None)
@@ -119,8 +120,13 @@ def _put_in_order(v: Any, part: Part) -> Any:
 def get_array(m: Machine, ref: Ref, key: Any) -> Any:
     """a[key]: a number, a view, or a new array."""
     key = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(k, Selection) for k in key):
+        return SELECTING[1](m, ref, key)
     part = part_of(m, shape_of(m, ref), key)
     if part is None:
+        made = None if m.freezing else SELECTING[0](m, ref, key)
+        if made is not None:
+            return made
         x = read(m, ref)
         key = tuple([_operand(m, k) for k in key])
         if any(isinstance(k, Array) and k.type.dtype == "bool" for k in key):
@@ -134,6 +140,10 @@ def get_array(m: Machine, ref: Ref, key: Any) -> Any:
         return made
     x = read(m, made)
     return x if isinstance(x, Array) else x[()]
+
+
+SELECTING: list[Any] = [None, None]
+"""What a traced mask selects, and places that one has selected: registered by the module that knows selections."""
 
 
 def view(m: Machine, ref: Ref, part: Part) -> Ref:
@@ -169,7 +179,8 @@ def wrap(m: Machine, x: Any) -> Any:
 def set_array(m: Machine, ref: Ref, key: Any, v: Any, ufunc: bool = False) -> None:
     """a[key] = v; with `ufunc` by an in-place operator, whose casts are stricter."""
     key = key if isinstance(key, tuple) else (key,)
-    part = part_of(m, shape_of(m, ref), key)
+    selects = any(isinstance(k, Selection) for k in key)
+    part = None if selects else part_of(m, shape_of(m, ref), key)
     if part is None:
         ADVANCED[0](m, ref, key, v)
         return

@@ -25,6 +25,7 @@ from .frames import Frame
 from .machine import DEPTH, Machine
 from .parts import native
 from .regions import read_name
+from .selections import FIX, Selection
 from .sequences import all_items, new_dict
 from .source import Function, NoSource, Parsed, describe, parsed, plain
 from .values import (
@@ -137,6 +138,8 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
     if isinstance(function, Closure):
         return enter(m, function.tree, args, kwargs, function.defaults, function.named, scope=function.frame)
     if isinstance(function, Method):
+        if m.selects and any(isinstance(x, Selection) for x in (function.owner, *args, *kwargs.values())):
+            return SELECTED[2](m, function.owner, function.name, args, kwargs)
         return METHODS[0](m, function.owner, function.name, args, kwargs)
     if isinstance(function, functools.partial):
         first = [m.adopt(a, outer=True) for a in function.args]
@@ -148,13 +151,15 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         return call(m, function.__func__, [function.__self__, *args], kwargs)
     meaning = _meaning(function)
     if meaning is not None:
-        return meaning(m, *args, **kwargs)
+        known = SELECTED[0](m, function, args, kwargs) if m.selects else None
+        return known[0] if known else meaning(m, *args, **kwargs)
     if isinstance(function, types.FunctionType) and _is_walked(function):
         return _user(m, function, args, kwargs)
     own = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(own, types.FunctionType) and not is_foreign(own.__code__.co_filename):
         return _user(m, own, [function, *args], kwargs)
-    return NATIVE[0](m, function, args, kwargs)
+    known = SELECTED[0](m, function, args, kwargs) if m.selects else None
+    return known[0] if known else NATIVE[0](m, function, args, kwargs)
 
 
 def _is_walked(function: types.FunctionType) -> bool:
@@ -164,8 +169,9 @@ def _is_walked(function: types.FunctionType) -> bool:
 
 
 METHODS: list[Any] = [None]
+SELECTED: list[Any] = [None, None, None]
 NATIVE: list[Any] = [None]
-"""Methods of modelled objects, and functions of libraries: registered by the modules that know them."""
+"""Methods of modelled objects, functions of selections and of libraries: registered by the modules that know them."""
 
 
 def _meaning(function: Any) -> Callable[..., Any] | None:
@@ -283,6 +289,8 @@ def attribute(m: Machine, base: Any, name: str) -> Any:
         table: Table = m.content(base.attributes.box)
         if name in table.keys:
             return table.values[table.keys.index(name)]
+    if isinstance(base, Selection):
+        return SELECTED[1](m, base, name)
     if is_array(base) or is_scalar(base):
         return ARRAY_ATTRIBUTES[0](m, base, name)
     if isinstance(base, Ref) or (type(base) is tuple and traced(base)):
@@ -320,6 +328,8 @@ def lower(m: Machine, x: Any) -> Any:
         return dict(zip(table.keys, [lower(m, v) for v in table.values], strict=True))
     if isinstance(x, tuple):
         return like(x, [lower(m, i) for i in x])
+    if isinstance(x, Selection):
+        m.refuse("the size of x[mask] depends on values", FIX)
     if isinstance(x, slice):
         return slice(lower(m, x.start), lower(m, x.stop), lower(m, x.step))
     return x

@@ -20,6 +20,9 @@ from .iterate import every
 from .machine import EXPRESSIONS, Machine
 from .parts import native
 from .regions import choose, read_name, unbound
+from .selected_calls import elementwise, operate
+from .selecting import get_selected
+from .selections import Selection
 from .texts import text_operator
 from .values import UNDEF, Maybe, Ref, Table, Text, is_array, is_list, is_scalar, same, traced
 
@@ -235,6 +238,8 @@ def binary(m: Machine, fn: Callable[..., Any], a: Any, b: Any) -> Any:
     for x in (a, b):
         if isinstance(x, Ref) and x.box.kind == "dict":
             m.refuse("an operator on dicts", "build a new dict: {**a, **b}")
+    if isinstance(a, Selection) or isinstance(b, Selection):
+        return operate(m, fn, a, b)
     if any(x is None or isinstance(x, str) for x in (a, b)):
         return _odd(m, fn, a, b)
     return numbers.binary(m, fn, a, b)
@@ -264,7 +269,7 @@ def _unary(m: Machine, n: ast.UnaryOp) -> Any:
             low, high = m.ranges.of(v)
             m.ranges.note(made, -high, -low)
         return made
-    return numbers.unary(m, fn, v)
+    return elementwise(m, UFUNCS[fn], [v], {}) if isinstance(v, Selection) else numbers.unary(m, fn, v)
 
 
 # ---- items and attributes
@@ -276,7 +281,12 @@ def _subscript(m: Machine, n: ast.Subscript) -> Any:
     return get_item(m, base, m.eval(n.slice))
 
 
+UFUNCS = {operator.neg: np.negative, operator.pos: np.positive, operator.invert: np.invert}
+
+
 def get_item(m: Machine, base: Any, key: Any) -> Any:
+    if isinstance(base, Selection):
+        return get_selected(m, base, key)
     if is_array(base):
         return get_array(m, base, key)
     if isinstance(base, (Ref, tuple)) or is_scalar(key):

@@ -13,6 +13,8 @@ from . import prelude
 from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, wrap
 from .calls import call, lower, meaning_of
 from .machine import Machine
+from .selecting import store_selected
+from .selections import Selection
 from .values import Ref, is_array, is_scalar
 
 
@@ -20,16 +22,14 @@ def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
     """a[mask] = v as a choice, a[indices] = v element by element, in order."""
     if m.freezing:
         key = tuple([_frozen_mask(m, k) for k in key])
+    if store_selected(m, ref, key, v):
+        return
     low = [lower(m, k) for k in key]
     if len(key) == 1 and getattr(low[0], "dtype", None) == np.dtype(bool) and low[0].ndim > 0:
         if not isinstance(low[0], Array) and is_array(v):
             key = low[0].nonzero()
         else:
             wide = low[0].reshape(low[0].shape + (1,) * (len(shape_of(m, ref)) - low[0].ndim))
-            value = read(m, v) if is_array(v) else v
-            if is_array(v) and np.ndim(value):
-                fix = "use np.where(mask, b, a), which keeps the shape"
-                m.refuse("a[mask] = array: how many elements there are depends on traced values", fix)
             set_array(m, ref, Ellipsis, call(m, np.where, [wrap(m, wide), v, ref], {}))
             return
     scatter(m, ref, key if len(key) > 1 else key[0], v, prelude.put_at)
@@ -51,8 +51,11 @@ def is_mask(m: Machine, key: Any) -> bool:
     return isinstance(held, Array) and held.type.dtype == "bool"
 
 
-def change_where(m: Machine, ref: Ref, mask: Ref, change: Callable[[Ref], Any]) -> None:
+def change_where(m: Machine, ref: Ref, mask: Ref, value: Any, change: Callable[[Any], Any]) -> None:
     """a[mask] op= value: the operation everywhere, stored where the mask holds."""
+    if isinstance(value, Selection):
+        set_array(m, ref, mask, change(get_array(m, ref, mask)), True)
+        return
     made = change(ref)
     if not is_array(made) or shape_of(m, made) != shape_of(m, ref) or shape_of(m, mask) != shape_of(m, ref):
         m.refuse("a[mask] op= value with a mask or value of another shape", "use np.where(mask, b, a)")

@@ -15,6 +15,8 @@ from .arrays import get_array, shape_of
 from .growing import columns
 from .machine import Machine
 from .parts import native
+from .selecting import count_of, get_selected
+from .selections import Selection
 from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, same, traced
 
 SHORT, LONG = 8, 64
@@ -42,6 +44,8 @@ def iterate(m: Machine, v: Any) -> Iter:
         return _over_list(m, v)
     if is_scalar(v):
         m.fail(TypeError(f"'{'int' if v.type.dtype == 'i64' else 'float'}' object is not iterable"))
+    if isinstance(v, Selection):
+        return Iter(count_of(m, v.mask), lambda k: get_selected(m, v, k), True)
     items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(itertools.islice(v, MOST + 1)))
     if len(items) > MOST:
         m.refuse(f"an iterator with more than {MOST} items", "iterate over a range, or an array")

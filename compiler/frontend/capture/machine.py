@@ -52,7 +52,7 @@ class Machine:
         self.outers: dict[int, tuple[Any, Ref]] = {}
         self.report: list[str] = []
         self.at: Where | None = None
-        self.testing = False
+        self.testing = self.selects = False
         self.trying = self.level = 0
         self.telling = 0
         self.site: ast.expr | None = None
@@ -60,6 +60,7 @@ class Machine:
         self.ranges = Ranges()
         self.rolled: dict[Any, Any] = {}
         self.columns: dict[int, Any] = {}
+        self.counts: dict[Value, Array] = {}
         self.names = self.passes = 0
         now.locate = self.where
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from ...ir.types import TRACED, Type
 from ..array import Array
+from ..state.kept import holds_traced
 from .arrays import array_type
 from .frames import Place, label
 from .machine import Machine
+from .selections import FIX, Selection
 from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_number, same
 
 INDEX, TRUTH = Type("i64"), Type("bool")
@@ -139,6 +141,8 @@ def schema(m: Machine, x: Any) -> Schema:
         return Bad(x.why, x.fix)
     if isinstance(x, Grown):
         return Growing(x.buffer.type.with_shape(x.buffer.type.shape[1:]), x.weak, x.room, x.managed)
+    if isinstance(x, Selection):
+        return Bad("what a mask selects differs between the ways to this line", FIX)
     return Same(x)
 
 
@@ -244,6 +248,8 @@ def describe(s: Schema) -> str:
         if s.value is UNDEF:
             return "unbound"
         kind = type(s.value).__name__
+        if s.value is not None and holds_traced(s.value):  # whose repr() may ask for numbers
+            return f"a {kind}"
         return "None" if s.value is None else f"the {kind} {s.value!r:.40}"
     if isinstance(s, Leaf):
         return f"a Python {({'bool': 'bool', 'i64': 'int'}).get(s.type.dtype, 'float')}" if s.weak else str(s.type)

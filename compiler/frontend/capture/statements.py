@@ -24,6 +24,8 @@ from .iterate import every
 from .machine import STATEMENTS, Machine
 from .parts import native
 from .regions import branch, read_name
+from .selecting import refuse_aliases
+from .selections import Selection
 from .values import UNDEF, is_array, is_dict, is_list, is_scalar
 from .views import stored_into
 
@@ -149,7 +151,7 @@ def set_item(m: Machine, base: Any, key: Any, value: Any, ufunc: bool = False) -
         kind = "tuple" if isinstance(base, tuple) else "float"
         m.fail(TypeError(f"'{kind}' object does not support item assignment"))
     else:
-        kind = Uncaptured if id(base) in m.made else TraceError
+        kind = Uncaptured if id(base) in m.made or isinstance(base, Selection) else TraceError
         m.refuse(f"a store into a {type(base).__name__}", "use lists, dicts and NumPy arrays", kind)
 
 
@@ -161,7 +163,8 @@ def _augmented(m: Machine, s: ast.AugAssign) -> None:
         base = m.eval(target.value)
         key = m.eval(target.slice)
         if is_array(base) and is_mask(m, key):
-            change_where(m, base, key, lambda x: binary(m, fn, x, m.eval(s.value)))
+            value = m.eval(s.value)
+            change_where(m, base, key, value, lambda x: binary(m, fn, x, value))
             return
         old = get_item(m, base, key)
         new = in_place(m, fn, old, m.eval(s.value))
@@ -169,12 +172,12 @@ def _augmented(m: Machine, s: ast.AugAssign) -> None:
             set_item(m, base, key, new, is_array(base))
     elif isinstance(target, ast.Name):
         old = load(m, target.id)
+        refuse_aliases(m, old)
         m.bind_name(target.id, in_place(m, fn, old, m.eval(s.value)))
     else:
         assert isinstance(target, ast.Attribute)
         owner = m.eval(target.value)
-        old = attribute(m, owner, target.attr)
-        new = in_place(m, fn, old, m.eval(s.value))
+        new = in_place(m, fn, attribute(m, owner, target.attr), m.eval(s.value))
         _set_attribute(m, owner, target.attr, new)
 
 

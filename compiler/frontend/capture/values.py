@@ -21,6 +21,7 @@ import numpy as np
 from ..array import Array
 from ..errors import Uncaptured, message
 from ..tracing import user_line
+from .selections import Selection
 
 
 class Undefined:
@@ -31,7 +32,6 @@ class Undefined:
 
 
 UNDEF = Undefined()
-
 
 @dataclass(frozen=True, eq=False)
 class Maybe:
@@ -268,7 +268,7 @@ class Picked(Text):
         return self._refuse() if self.said is None else self.said
 
 
-MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter, Text)
+MODELLED = (Array, Ref, Grown, Maybe, Poison, Method, Steps, Iter, Text, Selection)
 
 
 def traced(x: Any) -> bool:

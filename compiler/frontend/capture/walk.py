@@ -16,7 +16,8 @@ from ...ir.primitive import Effect
 from ..array import Array
 from ..errors import TraceError
 from ..tracing import Tracing
-from . import calls, expressions, filling, iterables, library, loops, mathematics, messages, python, statements
+from . import calls, expressions, filling, iterables, library, loops, mathematics, messages, python, selected_forms
+from . import statements as syntax
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
 from .source import code_of
@@ -27,7 +28,7 @@ class Evaluator(Machine):
     """The machine with the meanings that the modules beside this one have registered."""
 
     def block(self, statements_: list[ast.stmt]) -> None:
-        statements.block(self, statements_)
+        syntax.block(self, statements_)
 
     def eval(self, node: ast.expr) -> Any:
         line = getattr(node, "lineno", None)
@@ -112,5 +113,6 @@ def walk(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwar
 
 
 __all__ = [
-    "Evaluator", "expressions", "filling", "iterables", "library", "loops", "mathematics", "messages", "python", "walk",
+    "Evaluator", "expressions", "filling", "iterables", "library", "loops", "mathematics", "messages", "python",
+    "selected_forms", "walk",
 ]

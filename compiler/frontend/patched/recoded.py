@@ -138,12 +138,13 @@ def _with_cells(code: CodeType, names: tuple[str, ...]) -> CodeType:
 
 
 def concrete(x: Any) -> bool:
-    """Whether no traced value is in x, or in what a function or a callable object among nested lists keeps."""
+    """Whether no traced value is in x, or in what a function or an object of SciPy's among nested lists keeps."""
     if find(x) is not None:
         return False
     if isinstance(x, (list, tuple)):
         return all(map(concrete, x))
-    return not callable(x) or current() is None or not holds_traced(x)
+    keeps = callable(x) or type(x).__module__.startswith("scipy.")
+    return not keeps or current() is None or not holds_traced(x)
 
 
 __all__ = ["concrete", "recode", "recode_later", "recoded"]

@@ -15,7 +15,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from ..numpy.shaping import sizes
 from ..numpy.writing import WRITES
 from ..promotion import as_operand, conform
 from ..sizes import HOOKS
-from ..tracing import current, is_foreign, is_library, silent, user_line
+from ..tracing import current, is_foreign, silent, user_line
 from .mathematics import LISTS, NUMBERS, modf
 from .patches import NOT_MINE, Meaning, patched, register
 from .unasked import array
@@ -110,8 +110,9 @@ def _making(value: float) -> Meaning:
         return made(*args, **kwargs)
 
     def made(shape: Any, dtype: Any = float, order: str = "C", **more: Any) -> Any:
-        now = current()
-        ours = now is None or not now.stores or is_library(sys._getframe(CALLER).f_code.co_filename)
+        now, caller = current(), sys._getframe(CALLER).f_code
+        ours = now is None or not now.stores or is_foreign(caller.co_filename)
+        ours = ours or _MAKERS.isdisjoint(caller.co_names)  # it has been asked by compiled code, which has no frame
         if ours or more or np.dtype(dtype).kind not in "fiu":
             return NOT_MINE
         return Array(here(), conform(here(), as_operand(value), np.dtype(dtype), sizes(shape)))
@@ -139,6 +140,8 @@ def _warn(text: Any, *args: Any, **kwargs: Any) -> None:
     if not silent():
         raise Warned(str(text))
 
+
+_MAKERS = {"zeros", "empty", "ones"}
 
 CALLER = 3
 """Frames from where memory is made to where it was asked for."""
@@ -200,21 +203,58 @@ _OPERATOR, _IN_PLACE = dis.opmap["BINARY_OP"], frozenset(range(13, 26))  # NB_IN
 
 
 def _stores(function: Any) -> bool:
-    """Whether a function, or one that is defined in it, puts items into something."""
-    pending = [getattr(function, "__code__", None)]
+    """Whether a function, one defined in it, or one of the user's that it names, puts items into something."""
+    pending: list[tuple[Any, dict[str, Any]]] = [(function, {})]
+    owner = getattr(function, "__self__", None)
+    pending += [(member, {}) for kind in type(owner).__mro__[:-1] for member in vars(kind).values()]
+    seen = set()
     while pending:
-        code = pending.pop()
-        if not isinstance(code, types.CodeType):
+        each, outer = pending.pop()
+        each = each.fget if isinstance(each, property) else getattr(each, "__func__", each) if _is_bound(each) else each
+        code = each if isinstance(each, types.CodeType) else getattr(each, "__code__", None)
+        if not isinstance(code, types.CodeType) or code in seen or is_foreign(code.co_filename):
             continue
-        if not _WRITES.isdisjoint(code.co_names):
+        seen.add(code)
+        if _changes(code):
             return True
-        steps = code.co_code[::2]  # of instructions two bytes long; what is cached between them reads as 0 here
-        if not _STORES.isdisjoint(steps):
-            return True
-        if not _IN_PLACE.isdisjoint([k for op, k in zip(steps, code.co_code[1::2], strict=True) if op == _OPERATOR]):
-            return True
-        pending.extend(code.co_consts)
+        outer = getattr(each, "__globals__", outer)
+        pending += [(x, outer) for x in (*code.co_consts, *_named(each, code, outer))]
     return False
+
+
+def _is_bound(x: Any) -> bool:
+    return isinstance(x, (types.MethodType, staticmethod, classmethod))
+
+
+def _changes(code: types.CodeType) -> bool:
+    if not _WRITES.isdisjoint(code.co_names):
+        return True
+    steps = code.co_code[::2]  # of instructions two bytes long; what is cached between them reads as 0 here
+    if not _STORES.isdisjoint(steps):
+        return True
+    return not _IN_PLACE.isdisjoint([k for op, k in zip(steps, code.co_code[1::2], strict=True) if op == _OPERATOR])
+
+
+def _named(function: Any, code: types.CodeType, outer: dict[str, Any]) -> Iterator[Any]:
+    """The functions that a function's names may stand for, and the methods of classes and objects among these."""
+    known = [*_cells(function), *[outer[name] for name in code.co_names if name in outer]]
+    for each in known:
+        if isinstance(each, types.ModuleType):
+            yield from [vars(each).get(name) for name in code.co_names]
+        elif isinstance(each, types.FunctionType) or _is_bound(each):
+            yield each
+        else:
+            kinds = (each if isinstance(each, type) else type(each)).__mro__[:-1]
+            yield from [member for kind in kinds for member in vars(kind).values()]
+
+
+def _cells(function: Any) -> list[Any]:
+    """What a function's variables of functions around stand for."""
+    found = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # an empty one
+            found.append(cell.cell_contents)
+    return found
 
 
 __all__ = ["replaced"]

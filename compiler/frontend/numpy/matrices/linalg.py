@@ -185,7 +185,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Any, Array]:
     if x.shape[0] != y.shape[0]:
         raise TraceLinAlgError(message(f"Incompatible dimensions: {x.shape} and {y.shape}", user_line()))
     rows, columns = x.shape
-    bound = default_rtol(x) if rcond is None else float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
+    least = not isinstance(rcond, Array) and rcond == -1
+    bound = default_rtol(x) if rcond is None else float(np.finfo(x.dtype).eps) if least else rcond
     made = matmul(np.linalg.pinv(x, rtol=bound), y)  # by its protocol: of complex numbers, too
     s: Any = np.linalg.svdvals(x)
     rank = FUNCTIONS[np.sum](elementwise(np.greater, s, elementwise(np.multiply, s[:1], bound)))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array import unknown
 from ..ufuncs import where
 from .scipy_functions import apply
 
@@ -215,6 +216,14 @@ def _up_to(k: Any, n: Any, p: Any, upper: bool) -> Any:
     return where(inside, part, 0.0 if upper else 1.0)
 
 
+def _log_beta(a: Any, b: Any) -> Any:
+    return gammaln(a) + gammaln(b) - gammaln(a + b)
+
+
+def _no_tail(*_: Any) -> Any:
+    raise unknown("scipy.stats.betabinom", " but for logpmf and pmf")
+
+
 DISCRETE: dict[str, Discrete] = {
     "poisson": Discrete(
         lambda k, mu: xlogy(k, mu) - gammaln(k + 1) - mu, lambda k, mu: gammaincc(k + 1, mu),
@@ -232,6 +241,10 @@ DISCRETE: dict[str, Discrete] = {
         lambda k, n, p: gammaln(n + k) - gammaln(k + 1) - gammaln(n) + n * np.log(p) + xlog1py(k, -p),
         lambda k, n, p: betainc(n, k + 1, p), lambda k, n, p: betaincc(n, k + 1, p),
         lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    ),
+    "betabinom": Discrete(
+        lambda k, n, a, b: _log_beta(k + a, n - k + b) - _log_beta(a, b) - np.log(n + 1) - _log_beta(n - k + 1, k + 1),
+        _no_tail, _no_tail, lambda n, a, b: (n >= 0) & (n == np.floor(n)) & (a > 0) & (b > 0), last=lambda n, a, b: n,
     ),
     "geom": Discrete(
         lambda k, p: xlog1py(k - 1, -p) + np.log(p), lambda k, p: -np.expm1(k * np.log1p(-p)),

@@ -1,4 +1,4 @@
-"""scipy.ndimage on traced arrays: filters along axes and with windows, and values between the grid's points.
+"""scipy.ndimage on traced arrays: filters along axes and with windows.
 
 Outside of an image it goes on as `mode` says, which np.pad has under other names.
 """
@@ -22,7 +22,7 @@ _PADS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _image(x: Any) -> Any:
+def as_image(x: Any) -> Any:
     return as_float(as_operand(x))
 
 
@@ -32,7 +32,7 @@ def _padded(x: Any, around: list[tuple[int, int]], mode: str, cval: Any) -> Any:
     return np.pad(x, around, _PADS[mode], **({"constant_values": cval} if _PADS[mode] == "constant" else {}))
 
 
-def _no_output(name: str, output: Any) -> None:
+def no_output(name: str, output: Any) -> None:
     if output is not None:
         raise unknown(f"scipy.ndimage.{name}", " with output")
 
@@ -56,8 +56,8 @@ def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
-    _no_output("correlate1d", output)
-    x, w = _image(input), as_float(as_operand(weights))
+    no_output("correlate1d", output)
+    x, w = as_image(input), as_float(as_operand(weights))
     size, axis = w.shape[0], axis % x.ndim
     around = [(0, 0)] * x.ndim
     around[axis] = _around(size, origin)
@@ -108,7 +108,7 @@ def gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    x = _image(input)
+    x = as_image(input)
     chosen = _axes(axes, x.ndim)
     options = [_for_each(each, len(chosen)) for each in (sigma, order, mode, radius)]
     for axis, s, o, m, r in zip(chosen, *options, strict=True):
@@ -120,7 +120,7 @@ def uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    x = _image(input)
+    x = as_image(input)
     chosen = _axes(axes, x.ndim)
     for axis, *each in zip(chosen, *(_for_each(o, len(chosen)) for o in (size, mode, origin)), strict=True):
         x = uniform_filter1d(x, each[0], axis, output, each[1], cval, each[2])
@@ -133,7 +133,7 @@ def _derivative(smooth: list[float]) -> Callable[..., Any]:
     def meaning(
         input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
     ) -> Any:
-        x = _image(input)
+        x = as_image(input)
         axis, modes = axis % x.ndim, _for_each(mode, x.ndim)
         made = correlate1d(x, np.array([-1.0, 0.0, 1.0]), axis, output, modes[axis], cval)
         for k in set(range(x.ndim)) - {axis}:
@@ -144,7 +144,7 @@ def _derivative(smooth: list[float]) -> Callable[..., Any]:
 
 
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
-    x = _image(input)
+    x = as_image(input)
     chosen = _axes(axes, x.ndim)
     modes = _for_each(mode, len(chosen))
     weights = np.array([1.0, -2.0, 1.0])
@@ -154,7 +154,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
 def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None, **more: Any
 ) -> Any:  # fmt: skip
-    x = _image(input)
+    x = as_image(input)
     orders = [[2 * (k == axis) for k in range(x.ndim)] for axis in _axes(axes, x.ndim)]
     if axes is not None and len(orders) != x.ndim:
         raise unknown("scipy.ndimage.gaussian_laplace", " with axes")
@@ -168,10 +168,10 @@ def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *,
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    _no_output("correlate", output)
+    no_output("correlate", output)
     if axes is not None:
         raise unknown("scipy.ndimage.correlate", " with axes")
-    x, w = _image(input), as_float(as_operand(weights))
+    x, w = as_image(input), as_float(as_operand(weights))
     if w.ndim != x.ndim:
         raise RuntimeError("filter weights array has incorrect shape.")
     around = [_around(n, o) for n, o in zip(w.shape, _for_each(origin, x.ndim), strict=True)]
@@ -192,10 +192,10 @@ def _of_windows(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
         input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
         origin: Any = 0, **more: Any,
     ) -> Any:  # fmt: skip
-        _no_output(name, output)
+        no_output(name, output)
         if any(each is not None for each in more.values()):
             raise unknown(f"scipy.ndimage.{name}", f" with {', '.join(more)}")
-        x = _image(input)
+        x = as_image(input)
         mask = np.ones(_for_each(size, x.ndim), bool) if footprint is None else np.asarray(footprint, bool)
         around = [_around(n, o) for n, o in zip(mask.shape, _for_each(origin, x.ndim), strict=True)]
         padded = _padded(x, around, mode, cval)
@@ -210,33 +210,7 @@ def _median(x: Any, axis: int) -> Any:
     return np.sort(x, axis=axis)[x.shape[axis] // 2]
 
 
-# ---- between the points
-
-
-def map_coordinates(
-    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:  # fmt: skip
-    _no_output("map_coordinates", output)
-    if order > 1 or mode not in ("constant", "nearest", "grid-wrap"):
-        raise unknown("scipy.ndimage.map_coordinates", f" with order={order}, mode={mode!r} (of order 0 or 1 it is)")
-    x, at = _image(input), as_float(as_operand(coordinates))
-    if at.shape[0] != x.ndim:
-        raise RuntimeError("invalid shape for coordinate array")
-    inside, made = True, 0.0
-    low = [np.floor(p + 0.5 if order == 0 else p) for p in at]
-    for p, n in zip(at, x.shape, strict=True):
-        inside = inside & (p >= 0) & (p <= n - 1)
-    for corner in np.ndindex((order + 1,) * x.ndim):
-        weight, index = 1.0, []
-        for p, base, far, n in zip(at, low, corner, x.shape, strict=True):
-            if order:
-                weight = weight * ((p - base) if far else (1.0 - (p - base)))
-            k = (base + far).astype(int)
-            index.append(k % n if mode == "grid-wrap" else np.clip(k, 0, n - 1))
-        made = made + weight * x[tuple(index)]
-    return np.where(inside, made, cval) if mode == "constant" else made
-
+median_filter = _of_windows("median_filter", _median)
 
 recode("scipy.ndimage", {
     "correlate1d": correlate1d, "convolve1d": convolve1d, "gaussian_filter1d": gaussian_filter1d,
@@ -244,5 +218,7 @@ recode("scipy.ndimage", {
     "sobel": _derivative([1.0, 2.0, 1.0]), "prewitt": _derivative([1.0, 1.0, 1.0]), "laplace": laplace,
     "gaussian_laplace": gaussian_laplace, "correlate": correlate, "convolve": convolve,
     "maximum_filter": _of_windows("maximum_filter", np.max), "minimum_filter": _of_windows("minimum_filter", np.min),
-    "median_filter": _of_windows("median_filter", _median), "map_coordinates": map_coordinates,
+    "median_filter": median_filter,
 })  # fmt: skip
+
+__all__ = ["as_image", "median_filter", "no_output"]

@@ -1,4 +1,4 @@
-"""scipy.stats' distributions of vectors on traced values: multivariate_normal, dirichlet, multinomial.
+"""scipy.stats' distributions of vectors and of covariances on traced values: multivariate_normal, dirichlet, wishart.
 
 Where SciPy looks at values and raises (a point outside of the simplex, a covariance that is none) the result is NaN.
 """
@@ -50,7 +50,8 @@ def _parameters(mean: Any, cov: Any) -> tuple[int, Any, Any]:
     return dim, mean, cov
 
 
-def _normal(x: Any, mean: Any, cov: Any) -> Any:
+def _squares(x: Any, mean: Any, cov: Any) -> tuple[int, Any, Any]:
+    """The dimension, the squared Mahalanobis distances, and half the logarithm of the determinant."""
     dim, mean, cov = _parameters(mean, cov)
     x = f64(x)
     if x.ndim == 0:
@@ -62,9 +63,55 @@ def _normal(x: Any, mean: Any, cov: Any) -> Any:
     columns = np.reshape(apart, (-1, dim)).T
     root = np.linalg.cholesky(cov)
     whitened = _substituted(root, columns)
-    square = np.reshape(np.sum(whitened * whitened, axis=0), lead)
-    made = -0.5 * (dim * LOG_2_PI + square) - np.sum(np.log(np.diagonal(root)))
-    return np.squeeze(made)
+    return dim, np.reshape(np.sum(whitened * whitened, axis=0), lead), np.sum(np.log(np.diagonal(root)))
+
+
+def _normal(x: Any, mean: Any, cov: Any) -> Any:
+    dim, square, spread = _squares(x, mean, cov)
+    return np.squeeze(-0.5 * (dim * LOG_2_PI + square) - spread)
+
+
+def _student(of: Any, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+    """Johnson and Kotz, Distributions in Statistics: Continuous Multivariate Distributions, 1972, chapter 37."""
+    dim, square, spread = _squares(x, loc, shape)
+    df = f64(df)
+    if df.ndim:
+        raise unknown("scipy.stats.multivariate_t", " with several df")
+    made = gammaln(0.5 * (df + dim)) - gammaln(0.5 * df) - 0.5 * dim * np.log(math.pi * df) - spread
+    return np.squeeze(made - 0.5 * (df + dim) * np.log1p(square / df))
+
+
+def _student_frozen(frozen: Any, x: Any) -> Any:
+    return _student(frozen, x, frozen.loc, frozen.shape, frozen.df)
+
+
+# ---- distributions of covariances
+
+
+def _covariances(name: str, x: Any, df: Any, scale: Any) -> tuple[int, Any, Any, Any, Any]:
+    """The dimension, a covariance, the scale, the degrees of freedom, and the logarithm of the gamma function's."""
+    x, scale, df = f64(x), f64(scale), f64(df)
+    if x.ndim != 2 or scale.shape != x.shape or df.ndim:
+        raise unknown(f"scipy.stats.{name}", f" of shapes {tuple(x.shape)} and {tuple(scale.shape)} (one p x p matrix)")
+    p = x.shape[0]
+    steps = gammaln(0.5 * (df - np.arange(p)))
+    return p, x, scale, df, 0.25 * p * (p - 1) * math.log(math.pi) + np.sum(steps)
+
+
+def _log_determinant(x: Any) -> Any:
+    return 2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(x))))
+
+
+def _wishart(of: Any, x: Any, df: Any, scale: Any) -> Any:
+    p, x, scale, df, gamma = _covariances("wishart", x, df, scale)
+    sizes = 0.5 * (df - p - 1) * _log_determinant(x) - 0.5 * df * (p * math.log(2) + _log_determinant(scale))
+    return sizes - 0.5 * np.trace(np.linalg.solve(scale, x)) - gamma
+
+
+def _inverse_wishart(of: Any, x: Any, df: Any, scale: Any) -> Any:
+    p, x, scale, df, gamma = _covariances("invwishart", x, df, scale)
+    sizes = 0.5 * df * (_log_determinant(scale) - p * math.log(2)) - 0.5 * (df + p + 1) * _log_determinant(x)
+    return sizes - 0.5 * np.trace(np.linalg.solve(x, scale)) - gamma
 
 
 def _logpdf(of: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
@@ -135,5 +182,9 @@ recode("scipy.stats._multivariate", {
     "multivariate_normal_gen.logpdf": _logpdf, "multivariate_normal_gen.pdf": _pdf,
     "multivariate_normal_frozen.logpdf": _frozen_logpdf, "multivariate_normal_frozen.pdf": _exponential(_frozen_logpdf),
     "dirichlet_gen.logpdf": _dirichlet, "dirichlet_gen.pdf": _exponential(_dirichlet),
+    "multivariate_t_gen.logpdf": _student, "multivariate_t_gen.pdf": _exponential(_student),
+    "multivariate_t_frozen.logpdf": _student_frozen, "multivariate_t_frozen.pdf": _exponential(_student_frozen),
+    "wishart_gen.logpdf": _wishart, "wishart_gen.pdf": _exponential(_wishart),
+    "invwishart_gen.logpdf": _inverse_wishart, "invwishart_gen.pdf": _exponential(_inverse_wishart),
     "multinomial_gen.logpmf": _multinomial, "multinomial_gen.pmf": _exponential(_multinomial),
 })  # fmt: skip
