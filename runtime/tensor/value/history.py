@@ -20,12 +20,13 @@ from ..trace import records  # noqa: F401  # gives tapes what they remember
 from ..trace.locks import visited, wait_for
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
+from .aliases import may_wait, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
-from .slots import HISTORY, PART
+from .slots import HISTORY, PART, SPECIAL, VIEWED
 from .storage import Swapped
 from .views import alias
 from .writing import check_writable, overwrite_whole
@@ -53,6 +54,14 @@ def _still(made: Any) -> Any:
     while watch.duals and type(made._cell) is DualCell:
         made._cell, made._serial = made._cell.primal, 0
     return made
+
+
+def _uncounted(x: Any) -> Any:
+    return _still(alias(x, counted=False))
+
+
+_unseen = recorded(_uncounted)
+"""The same of what is still to be computed, which makes no nodes where nobody holds the result when the trace ends."""
 
 
 class History(Operators):
@@ -237,15 +246,23 @@ class History(Operators):
     @property
     def data(self) -> Any:
         """The same memory, of which no gradient is known; backward reads what is written to it, and counts no write."""
-        return _still(alias(self, counted=False))
+        if may_wait(self):
+            return waiting(self)
+        return self._late_alias(self) if self._is_late and not self._flags & (SPECIAL | VIEWED) else _uncounted(self)
+
+    def _late_alias(self, owner: Any) -> Any:
+        """The `data` of a tensor that is late, a late view."""
+        return _unseen(owner)
 
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, Core):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         storage = self._storage
-        if value is self or (storage is not None and value._storage is storage and value._path == self._path):
+        if value is self or value._owner is self:
             return  # `p.data -= x` gives it the memory that it has
+        if storage is not None and value._storage is storage and value._path == self._path:
+            return
         if requires(self) and not value._read().kind.is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._be(value)
@@ -269,6 +286,7 @@ class History(Operators):
 
     def _be(self, other: Core) -> None:
         """Have the memory of another tensor; who saved this one reads that."""
+        tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
         self._moved()
         old, count, new = self._read(), self._times_written(), other._read()

@@ -28,6 +28,8 @@ def usable(t: Any, tape: Tape) -> bool:
 
     What it is else, this trace tells where it made the tensor.
     """
+    if t._owner is not None:
+        t._tell()
     if t._is_late:
         return t._serial == tape.serial
     if t._flags & PART:
