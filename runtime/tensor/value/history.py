@@ -17,7 +17,9 @@ from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node
 from ..trace import records  # noqa: F401  # gives tapes what they remember
+from ..trace.crowd import crowd
 from ..trace.locks import visited, wait_for
+from ..trace.opened import tape_of
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
 from .aliases import may_wait, tell_alias, waiting
@@ -26,7 +28,7 @@ from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
-from .slots import HISTORY, PART, SPECIAL, VIEWED
+from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
 from .views import alias
 from .writing import check_writable, overwrite_whole
@@ -82,8 +84,10 @@ class History(Operators):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        if self._is_late:
-            compute(self._serial)  # leaves are known
+        if self._is_late:  # leaves are known
+            if requires_grad and self._flags & HISTORY:
+                return self
+            compute(self._serial)
         if self._flags & PART:
             self._tell()
         self._read()
@@ -108,8 +112,10 @@ class History(Operators):
         return self
 
     def _moved(self) -> None:
-        """From now on the tensor is another one to the tape."""
-        tapes.tape.catch_up()
+        """From now on the tensor is another one to the tape, if it stands there."""
+        tape = tapes.tape
+        if self._is_late or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None or crowd.on:
+            tape.catch_up()
         self._serial = 0
 
     @property
@@ -235,6 +241,8 @@ class History(Operators):
 
     def detach_(self) -> Any:
         """Forget the history: a leaf that requires no gradient."""
+        if not (self._flags & (LEAF | PART | SPECIAL) or has_history(self)) and self._base is None:
+            return self
         self._read()
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
