@@ -171,6 +171,51 @@ def _shapes(torch: Any) -> Any:
     return a, x, b, w
 
 
+@program
+def _other_memory(torch: Any) -> Any:
+    w, k, x, told = _leaf(torch, 3), torch.ones(3), torch.tensor([1.0, 2.0, 3.0]), []
+    for step in range(9):
+        w.grad = None
+        y = (w * w * x).sum() + (torch.tanh(w * k) * k).sum()
+        k.data = k.data * 0.9 + w.data * 0.1
+        z = (w * k).sum()
+        if step % 3 == 2:
+            w.data = w.data * 0.5
+        try:
+            (y + z).backward()
+        except RuntimeError:
+            told.append(torch.zeros(1))
+        told.append(w.grad.clone())
+        w.data = w.data - 0.01 * w.grad
+        k.data, w.data = k.data.clone(), w.data * 1.0
+    return (*told, w, k)
+
+
+@program
+def _one_array_for_all_steps(torch: Any) -> Any:
+    a, told = np.zeros(3, np.float32), []
+    net = torch.nn.Linear(3, 3)
+    with torch.no_grad():
+        net.weight.copy_(torch.arange(9.0).view(3, 3) / 9)
+        net.bias.zero_()
+    descent = torch.optim.SGD(net.parameters(), 0.01)
+    for step in range(8):
+        a[:] = np.arange(3) + step
+        x = torch.from_numpy(a)
+        with torch.no_grad():
+            row = x.unsqueeze(0)
+            told += [net(x), net(row), net(x[None])]
+            a[0] += 1
+            told += [net(x), net(row).clone(), row.view(-1), row.t() * 2]
+        loss = net(x).pow(2).mean() + net(x.unsqueeze(0)).sum() + (row * 2).sum()
+        a[1] -= 0.5
+        told += [loss.detach(), x.clone()]
+        descent.zero_grad()
+        net(x.view(1, 3)).pow(2).sum().backward()
+        descent.step()
+    return (*told, net.weight)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_as_pytorch(name: str) -> None:
     theirs, ours = PROGRAMS[name](reference), PROGRAMS[name](pullback)

@@ -127,7 +127,7 @@ class Core(Late):
     def _refresh(self, storage: Storage) -> Cell:
         """Read the storage again: somebody may have written to it through another tensor, or through NumPy."""
         call = tapes.tape.call
-        if call is not None and self._seen == storage.edition and id(self) in call.reading.seen:
+        if call is not None and self._seen == storage.edition and call.has_read(self):
             return self._cell  # what it was when the call began
         storage.settle()
         array, whole, edition = storage.now()

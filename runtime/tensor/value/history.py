@@ -114,7 +114,9 @@ class History(Operators):
     def _moved(self) -> None:
         """From now on the tensor is another one to the tape, if it stands there."""
         tape = tapes.tape
-        if self._is_late or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None or crowd.on:
+        if tape.caught is not tape.state and (
+            self._is_late or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None or crowd.on
+        ):
             tape.catch_up()
         self._serial = 0
 
@@ -296,7 +298,9 @@ class History(Operators):
         """Have the memory of another tensor; who saved this one reads that."""
         tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
-        self._moved()
+        if hidden or self._flags & (PART | SPECIAL | VIEWED) or other._kind_of() is not self._read().kind or crowd.on:
+            self._moved()
+        self._serial = 0  # calls of before find what it was then on the tape
         old, count, new = self._read(), self._times_written(), other._read()
         if hidden:
             tape.blur()  # what is no leaf, backward does not look at again
