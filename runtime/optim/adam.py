@@ -76,8 +76,9 @@ class Adam(Optimizer):
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
         states = [self.state[p] for p in params]
         age, amsgrad, remembered = states[0].get("step", -1), group["amsgrad"], []
+        mixed = self.is_mixed(group, params)
         for state in states:
-            if age < 0 or state.get("step") != age:
+            if age < 0 or mixed or state.get("step") != age:
                 super()._step(group, params, grads)
                 return
             remembered += self._remembered(group, state) if amsgrad else (state["exp_avg"], state["exp_avg_sq"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -95,6 +95,8 @@ class Optimizer(Stateful):
     formula: Operation
     _undo: list[tuple[dict[str, Any], dict[str, Any]]]
     """The states that the step under way changes, and what they were."""
+    _mixed: Mapping[int, tuple[int, bool]] = {}
+    """Of groups, by their ids, how many parameters had gradients when it was looked, and whether of several dtypes."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Core):
@@ -220,12 +222,22 @@ class Optimizer(Stateful):
         """Change the parameters of a group: those that are treated alike by one recorded call."""
         self._undo += [(state := self.state[p], dict(state)) for p in params]
         plans = [self.plan(group, p) for p in params]
+        kinds = [p._kind_of().dtype for p in params] if self.is_mixed(group, params) else ()
         start = 0
         for k, plan in enumerate(plans):
-            if k + 1 == len(plans) or plans[k + 1][1:] != plan[1:]:
+            last = k + 1 == len(plans)
+            if last or plans[k + 1][1:] != plan[1:] or (kinds and kinds[k + 1] != kinds[k]):
                 remembered = [t for each in plans[start : k + 1] for t in each.remembered]
                 self._move(plan.choices, params[start : k + 1], grads[start : k + 1], remembered, plan.numbers)
                 start = k + 1
+
+    def is_mixed(self, group: dict[str, Any], params: list[Any]) -> bool:
+        """Whether parameters have several dtypes, as they had when there were as many: one call moves those of one."""
+        count, mixed = self._mixed.get(id(group), (0, False))
+        if count != len(params):
+            mixed = len({p._kind_of().dtype for p in params}) > 1
+            self._mixed = {**self._mixed, id(group): (len(params), mixed)}
+        return mixed
 
     def _move(
         self,

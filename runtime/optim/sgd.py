@@ -67,7 +67,7 @@ class SGD(Optimizer):
         p.index_add_(0, g._indices()[0], g._values(), alpha=sign * plain(group["lr"]))
 
     def _step(self, group: dict[str, Any], params: list[Any], grads: list[Any]) -> None:
-        if group["momentum"] != 0:
+        if group["momentum"] != 0 or self.is_mixed(group, params):
             super()._step(group, params, grads)
             return
         rate, decay = group["lr"], group["weight_decay"]

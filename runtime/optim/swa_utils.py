@@ -113,12 +113,11 @@ class AveragedModel(Module):
                 average.copy_(self.avg_fn(average, current, self.n_averaged))
         if not self.use_buffers:
             for buffer, current in zip(self.module.buffers(), model.buffers(), strict=True):
-                buffer.detach().copy_(current.detach())
+                buffer.copy_(current)
         self.n_averaged += 1
 
     def _averaged(self, model: Module) -> list[Any]:
-        held = [*model.parameters(), *(model.buffers() if self.use_buffers else ())]
-        return [x.detach() for x in held]
+        return [*model.parameters(), *(model.buffers() if self.use_buffers else ())]
 
 
 @no_grad()

@@ -208,3 +208,29 @@ p.sum().backward(); optim.Optimizer([p], {}).step()
 def test_errors(text: str) -> None:
     assert error_of(torch, text) != "no error"
     assert error_of(pullback, text) == error_of(torch, text)
+
+
+OPTIMISERS: dict[str, Any] = {
+    "SGD": {"lr": 0.1}, "Adam": {"lr": 0.01}, "RMSprop": {"lr": 0.01, "momentum": 0.5}, "Adagrad": {"lr": 0.1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_parameters_of_several_dtypes(name: str) -> None:
+    def trained(lib: Any) -> list[Any]:
+        data = lib.arange(12.0).reshape(4, 3) / 7
+        parts = [lib.ones(3, 3) / 3, lib.ones(3, dtype=lib.float64) / 5, lib.ones(3), lib.ones(1, dtype=lib.float64)]
+        params = [lib.nn.Parameter(p) for p in parts]
+        descent = getattr(lib.optim, name)(params, **OPTIMISERS[name])
+        average, told = lib.optim.swa_utils.AveragedModel(lib.nn.ParameterList(params)), []
+        for _ in range(8):
+            hidden = lib.tanh(data @ params[0] + params[2])
+            loss = ((hidden.double() * params[1]).sum(1) + params[3]).pow(2).mean()
+            descent.zero_grad()
+            loss.backward()
+            descent.step()
+            average.update_parameters(lib.nn.ParameterList(params))
+            told.append(loss.item())
+        return [told, *[p.flatten().tolist() for p in (*params, *average.parameters())], int(average.n_averaged)]
+
+    assert trained(pullback) == [pytest.approx(x, rel=1e-5) for x in trained(torch)]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
+from ..patched.patches import unpatched
 from .arrays import get_array, shape_of, wrap
 from .calls import call
 from .machine import Machine
@@ -35,7 +36,7 @@ _LAWS = {"pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "pmf", "
 
 def of(*functions: Any) -> Callable[[Meaning], Meaning]:
     def register(meaning: Meaning) -> Meaning:
-        MEANINGS.update(dict.fromkeys(functions, meaning))
+        MEANINGS.update(dict.fromkeys(map(unpatched, functions), meaning))  # amid a trace they are replaced
         return meaning
 
     return register

@@ -16,6 +16,7 @@ from ...ops.elementwise import cast
 from ...ops.reduce import sum_
 from ...ops.shape import reshape
 from ..array import Array
+from ..patched.patches import unpatched
 from . import calls
 from .arrays import ALL, shape_of, wrap
 from .calls import call, meaning_of
@@ -144,7 +145,7 @@ def _created(m: Machine, *args: Any, function: Any, otherwise: Any, **kwargs: An
     return Selection(array(m, made), mask, 0)
 
 
-for _maker in (np.ones, np.zeros, np.empty, np.full, np.arange):
+for _maker in map(unpatched, (np.ones, np.zeros, np.empty, np.full, np.arange)):
     _otherwise = calls.CALLS.get(_maker) or functools.partial(_library, _maker)
     meaning_of(_maker)(functools.partial(_created, function=_maker, otherwise=_otherwise))
 
@@ -221,7 +222,7 @@ def _of_the_second(m: Machine, function: Any, args: Any, kwargs: Any) -> Any:
 for _name in ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre"):
     for _each in vars(getattr(np.polynomial, _name)).values():
         if getattr(_each, "__name__", "").endswith(("val", "vander")):
-            MEANINGS[_each] = MEANINGS[np.interp]
+            of(_each)(MEANINGS[np.interp])
 
 # ---- places
 

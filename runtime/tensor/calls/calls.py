@@ -24,6 +24,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
+from ..value.aliases import through_owners
 from ..value.given import asked
 from ..value.memory import leave, leave_all, tensor_types, usable
 from ..value.numbers import number_of
@@ -48,6 +49,7 @@ class Recorded:
     parts     of one that is exact: (tape, args, kwargs) -> whether it was done in several parts, each `in_parts`
     ends      whether it is a backward as a whole, after which a long trace may be run
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
+    writes    it gives its first argument other values, and does nothing else
     prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
@@ -59,7 +61,8 @@ class Recorded:
         self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead, self.ends = exact, cuts, ahead, exact and not in_parts
-        self.prepared = getattr(function, "prepared", None)
+        self.prepared, self.writes = getattr(function, "prepared", None), getattr(function, "writes", False)
+        self.name = function.__name__.strip("_") if function.__name__[:2] == "__" else function.__name__
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
@@ -78,8 +81,11 @@ class Recorded:
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
         for n, a in enumerate(args):
-            declared = self.parameters[n : n + 1] and self.parameters[n] in self.numbers
-            if type(a) is np.float64 or (declared and isinstance(a, np.generic)):
+            if not isinstance(a, np.generic):
+                if type(a) is tensor_types[0] and a._owner is not None:
+                    return through_owners(self, tape, args, kwargs)
+                continue
+            if type(a) is np.float64 or (self.parameters[n : n + 1] and self.parameters[n] in self.numbers):
                 again = self.native or self.slow
                 return again(*args[:n], number_of(a), *args[n + 1 :], **kwargs)
         if kwargs and (named := renamed(self.function, kwargs)) is not kwargs:

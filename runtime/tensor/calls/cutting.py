@@ -24,7 +24,8 @@ def is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     if which == "many":
         return type(x) in (list, tuple) and len(x) >= MANY and all(_is_known(t, tape) for t in x)
     if which == "written":
-        return not tape.mode & 1 or not any(type(a) in tensor_types and a._flags & LEAF | has_history(a) for a in args)
+        of = [a for a in args if type(a) in tensor_types] if tape.mode & 1 else []
+        return not [a for a in of if a._flags & LEAF or has_history(a)]
     if not _is_known(x, tape):
         return False
     if which == "integers":

@@ -71,6 +71,12 @@ class FirstRun:
 
     # ---- while it runs
 
+    def has_read(self, t: Any) -> bool:
+        """Whether a tensor is an argument, or a view that the call has made of one."""
+        seen, base = self.reading.seen, t._whole
+        made = base is not None and t._cell.array is None and t._cell.number >= self.base
+        return id(t) in seen or (made and id(base) in seen and t._cell.serial == self.tape.serial)
+
     def refuse(self, why: str) -> None:
         """Let the call be no event."""
         self.ok, self.why = False, self.why or why

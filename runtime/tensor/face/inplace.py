@@ -17,6 +17,7 @@ from ..reverse.modes import mode
 from ..reverse.nodes import node_class
 from ..trace.fragments import Operation, widen
 from ..trace.tape import tapes
+from ..value.aliases import tell_alias
 from ..value.cells import cell_of
 from ..value.core import Core, apply_now, number_of
 from ..value.core import wrap as made
@@ -55,7 +56,13 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
         return write(input, function(input, *args, **kwargs))
 
     written.__name__ = written.__qualname__ = function.__name__.rstrip("_") + "_"
-    return written
+    return writer(written)
+
+
+def writer(function: Any) -> Any:
+    """`function`, marked as one that gives its first argument other values, and does nothing else."""
+    function.writes = True
+    return function
 
 
 def write(x: Any, new: Core) -> Any:
@@ -91,6 +98,7 @@ def reshaping(function: Callable[..., Any], node: str, plain: str | None = None)
     @wraps(function)
     def written(input: Any, *args: Any, **options: Any) -> Any:
         start_writing(input)
+        tell_alias(input)
         storage = input._storage
         if not mode.enabled and input._node is not None:
             raise RuntimeError(f"{name}: under no_grad the history of the tensor would not fit its new shape")
@@ -140,12 +148,14 @@ ZERO = Operation("zero", "ZeroBackward0", lambda m, x: m.zeros(x.value.type))
 COPY = Operation("copy", "CopyBackwards", _copy)
 
 
+@writer
 def zero_(input: Tensor) -> Tensor:
     """Write zeros."""
     start_writing(input)
     return overwrite(input, apply_now(ZERO, (input,)))
 
 
+@writer
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one number everywhere."""
     start_writing(input, [value])
@@ -159,6 +169,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return overwrite(input, apply_now(FILL, (input, value)))
 
 
+@writer
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src`, broadcast and converted."""
     number = number_of(src)

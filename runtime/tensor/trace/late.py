@@ -6,6 +6,9 @@ whether there is anything left to make.
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..value.aliases import adopt
 from ..value.slots import HISTORY, SPECIAL, TensorBase
 from .failures import failure
 from .locks import holding
@@ -19,9 +22,14 @@ class Late(TensorBase):
     _index = 0
     #: whether it is no single array, and answers for calls itself
     _apart = False
+    #: whose `data` it is, as long as nobody has looked at it; and of an owner, what waits so: see value/aliases.py
+    _owner: Any = None
+    _waiting: Any = None
 
     def _late_cell(self) -> None:
         """Make the cell of a value that is on a tape.  The trace may end meanwhile, and another begin."""
+        if self._owner is not None:
+            return adopt(self)
         while self._is_late:
             serial = self._serial
             tape = tape_of(serial)

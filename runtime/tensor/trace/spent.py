@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..value.slots import HISTORY
 
 if TYPE_CHECKING:
-    from .states import Call
+    from .states import Call, State
 
 
 def spend(call: Call, spent: set[int]) -> Sequence[int]:
@@ -36,4 +38,32 @@ def _leads_to(call: Call, spent: set[int]) -> bool:
     return leads
 
 
-__all__ = ["spend"]
+def is_useful(tape: Any) -> bool:
+    """Whether somebody holds a value of the trace, still to be computed, with a history that is not used up."""
+    return bool(int.from_bytes(tape.live(), "little") & _useful(tape.state)[0])
+
+
+def _useful(state: State) -> tuple[int, frozenset[int]]:
+    """A bit for each value with a history that is not used up, and those that are; kept at the state."""
+    path, at = [], state
+    while at.useful is None and at.parent is not None:
+        path.append(at)
+        at = at.parent
+    bits, used = at.useful or (0, frozenset())
+    spent = set(used)
+    for at in reversed(path):
+        template = getattr(at.event, "template", None)
+        if template is None:
+            continue
+        call: Any = at.event
+        for ref, _, flags in template.results:
+            bits |= bool(flags & HISTORY) << call.number(ref)
+        for ref in template.renewed:
+            bits |= 1 << call.number(ref)
+        for n in spend(call, spent):
+            bits &= ~(1 << n)
+    state.useful = bits, frozenset(spent)
+    return state.useful
+
+
+__all__ = ["is_useful", "spend"]

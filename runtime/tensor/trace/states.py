@@ -191,9 +191,10 @@ class State(StateBase):
     blurred   something happened on the way that is no event: what depends on all of it must not be recognised
     path      a hash of the keys on the way
     met       how often notes of calls led here before native code was told of it
+    useful    which values on the way have a history that is not used up, see spent.py
     """
 
-    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met")
+    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met", "useful")
 
     call: Any
     names: Any
@@ -212,6 +213,7 @@ class State(StateBase):
         self.plans: dict[bytes, Any] = NONE
         self.blurred = parent is not None and parent.blurred
         self.path = self.met = 0
+        self.useful: Any = None
 
     def add(self, key: Any, state: State, kept: bool = True) -> State:
         """Let `state` follow on this one; if it need not be `kept`, from when it comes for the second time."""

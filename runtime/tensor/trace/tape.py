@@ -93,7 +93,7 @@ class Tape(TapeBase):
     def _begun(self) -> None:
         self.noded = self.goes_on = False
         if self.done or self.journal or self.attached[1]:
-            self.done, self.journal, self.attached = set(), [], (0, {})
+            self.done, self.journal, self.attached, self.holders = set(), [], (0, {}), None
 
     # ---- values
 

@@ -24,6 +24,7 @@ from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
+from .aliases import adopt
 from .cells import Cell, shown
 from .memory import may_change
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
@@ -33,7 +34,6 @@ from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Count
 
 if TYPE_CHECKING:
     from ..face.tensor import Tensor
-
 
 UNTOLD = SPECIAL | PART
 
@@ -99,7 +99,9 @@ class Core(Late):
 
     def _tell(self) -> None:
         """Find out what it is a view of."""
-        if self._is_noted(PART):
+        if self._owner is not None:
+            adopt(self)
+        elif self._is_noted(PART):
             self._flags &= ~PART
             tapes.tape.recall(self._record).restore(self, self._place)
         elif self._is_late:
@@ -111,8 +113,7 @@ class Core(Late):
 
     def _is_dense(self) -> bool:
         """Whether its elements follow each other in the memory that it is a part of; it is known which part."""
-        storage = self._storage
-        return is_dense(storage.shape(), self._steps)  # type: ignore[union-attr]
+        return is_dense(self._storage.shape(), self._steps)  # type: ignore[union-attr]
 
     # ---- the value
 
@@ -126,7 +127,7 @@ class Core(Late):
     def _refresh(self, storage: Storage) -> Cell:
         """Read the storage again: somebody may have written to it through another tensor, or through NumPy."""
         call = tapes.tape.call
-        if call is not None and self._seen == storage.edition and id(self) in call.reading.seen:
+        if call is not None and self._seen == storage.edition and call.has_read(self):
             return self._cell  # what it was when the call began
         storage.settle()
         array, whole, edition = storage.now()

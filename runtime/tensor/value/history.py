@@ -17,15 +17,18 @@ from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node
 from ..trace import records  # noqa: F401  # gives tapes what they remember
+from ..trace.crowd import crowd
 from ..trace.locks import visited, wait_for
+from ..trace.opened import tape_of
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
+from .aliases import may_wait, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
 from .memory import has_history
 from .promotion import c_name
-from .slots import HISTORY, PART
+from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
 from .views import alias
 from .writing import check_writable, overwrite_whole
@@ -55,6 +58,14 @@ def _still(made: Any) -> Any:
     return made
 
 
+def _uncounted(x: Any) -> Any:
+    return _still(alias(x, counted=False))
+
+
+_unseen = recorded(_uncounted)
+"""The same of what is still to be computed, which makes no nodes where nobody holds the result when the trace ends."""
+
+
 class History(Operators):
     """The gradient side of a tensor."""
 
@@ -73,8 +84,10 @@ class History(Operators):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        if self._is_late:
-            compute(self._serial)  # leaves are known
+        if self._is_late:  # leaves are known
+            if requires_grad and self._flags & HISTORY:
+                return self
+            compute(self._serial)
         if self._flags & PART:
             self._tell()
         self._read()
@@ -99,8 +112,12 @@ class History(Operators):
         return self
 
     def _moved(self) -> None:
-        """From now on the tensor is another one to the tape."""
-        tapes.tape.catch_up()
+        """From now on the tensor is another one to the tape, if it stands there."""
+        tape = tapes.tape
+        if tape.caught is not tape.state and (
+            self._is_late or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None or crowd.on
+        ):
+            tape.catch_up()
         self._serial = 0
 
     @property
@@ -226,6 +243,8 @@ class History(Operators):
 
     def detach_(self) -> Any:
         """Forget the history: a leaf that requires no gradient."""
+        if not (self._flags & (LEAF | PART | SPECIAL) or has_history(self)) and self._base is None:
+            return self
         self._read()
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
@@ -237,15 +256,23 @@ class History(Operators):
     @property
     def data(self) -> Any:
         """The same memory, of which no gradient is known; backward reads what is written to it, and counts no write."""
-        return _still(alias(self, counted=False))
+        if may_wait(self):
+            return waiting(self)
+        return self._late_alias(self) if self._is_late and not self._flags & (SPECIAL | VIEWED) else _uncounted(self)
+
+    def _late_alias(self, owner: Any) -> Any:
+        """The `data` of a tensor that is late, a late view."""
+        return _unseen(owner)
 
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, Core):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         storage = self._storage
-        if value is self or (storage is not None and value._storage is storage and value._path == self._path):
+        if value is self or value._owner is self:
             return  # `p.data -= x` gives it the memory that it has
+        if storage is not None and value._storage is storage and value._path == self._path:
+            return
         if requires(self) and not value._read().kind.is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._be(value)
@@ -269,8 +296,11 @@ class History(Operators):
 
     def _be(self, other: Core) -> None:
         """Have the memory of another tensor; who saved this one reads that."""
+        tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
-        self._moved()
+        if hidden or self._flags & (PART | SPECIAL | VIEWED) or other._kind_of() is not self._read().kind or crowd.on:
+            self._moved()
+        self._serial = 0  # calls of before find what it was then on the tape
         old, count, new = self._read(), self._times_written(), other._read()
         if hidden:
             tape.blur()  # what is no leaf, backward does not look at again

@@ -12,7 +12,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
 from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
-from .storage import PIECE
+from .storage import NO_GRAD, PIECE
 
 tensor_types: list[type] = []
 """The classes whose instances a call may be described by; others may have a will of their own."""
@@ -28,6 +28,8 @@ def usable(t: Any, tape: Tape) -> bool:
 
     What it is else, this trace tells where it made the tensor.
     """
+    if t._owner is not None:
+        t._tell()
     if t._is_late:
         return t._serial == tape.serial
     if t._flags & PART:
@@ -61,7 +63,9 @@ def usable(t: Any, tape: Tape) -> bool:
     base = t._whole
     if base is not None and t._node is None and (base._flags & LEAF or has_history(base)):
         return False
-    if t._origin and (t._origin != PIECE or t._node is not None):  # a piece of plain data is read like any other part
+    if t._origin and not (t._origin == PIECE or (t._origin == NO_GRAD and not tape.mode & 1 and not t._flags & LEAF)):
+        return False
+    if t._origin and t._node is not None:  # a part of plain data is read like any other where its views are as it is
         return False
     return not steps or t._is_dense()
 

@@ -21,9 +21,11 @@ PLAIN_BOUNDS = {int, type(None)}
 
 
 def known_part(x: Core, key: Any) -> Tensor | None:
-    """x[key] where key is an int, a slice that goes forward or a tensor of indices, and x is known; else None."""
+    """x[key] where key is a tensor of indices, or of ints and slices that go forward, and x is known; else None."""
     if isinstance(key, Core):
         return _known_rows(x, key)
+    if type(key) is tuple:
+        return _known_cell(x, key)
     if type(key) is not int and not (type(key) is slice and is_forward(key)):
         return None
     array = known(x) if may_cut() else None
@@ -34,6 +36,37 @@ def known_part(x: Core, key: Any) -> Tensor | None:
     part = array[key, ...]
     made = wrap(cell_of_part(x, part))
     return placed(made, x, path, SLICE if isinstance(key, slice) else SELECT)
+
+
+def _known_cell(x: Core, key: tuple[Any, ...]) -> Tensor | None:
+    """x[i, j:k] where x is known; None where it is not, or where that is an error."""
+    for k in key:
+        if type(k) is not int and (type(k) is not slice or (k != ALL and not is_forward(k))):
+            return None
+    array = known(x) if may_cut() else None
+    if array is None or array.ndim < len(key):
+        return None  # or an error, which is found the other way
+    spelled = tuple([k.indices(n) if type(k) is slice else k for k, n in zip(key, array.shape, strict=False)])
+    path = cell_path(array.shape, spelled)
+    return placed(wrap(cell_of_part(x, array[(*key, ...)])), x, path, SELECT) if path else None
+
+
+@lru_cache(maxsize=4096)
+def cell_path(shape: tuple[int, ...], key: tuple[Any, ...]) -> Path:
+    """The path along ints and bounds, axis after axis; empty where that is all there is."""
+    path, axis, now = (), 0, shape
+    for k in key:
+        if type(k) is int:
+            path += row_path(now, k, axis)
+            now = path[-1][1]
+        else:
+            start, stop, step = k
+            count = max(0, -(-(stop - start) // step))
+            if count != now[axis]:
+                path += (slice_step(now, axis, start, step, count),)
+                now = (*now[:axis], count, *now[axis + 1 :])
+            axis += 1
+    return path
 
 
 def _known_rows(x: Core, index: Core) -> Tensor | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
-from ...face.inplace import copy_, fill_, start_writing
+from ...face.inplace import copy_, fill_, start_writing, writer
 from ...trace.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
@@ -22,6 +22,7 @@ from .cuts import ALL, known_elements, known_part, row_path
 from .elements import WRITERS, added, gathered, placed
 from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
+from .stores import store
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -44,6 +45,8 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
     """x[key] = value."""
+    if store(x, key, value):
+        return None
     mask = mask_of_fill(x, key, value)
     if mask is not None:
         return fill_where(x, mask, _tensor_of(value, x))
@@ -60,6 +63,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _scatter(part, arrays, source)
 
 
+writer(setitem)
 getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
 
 
