@@ -258,3 +258,21 @@ def test_a_selection_that_is_returned_has_its_size():
     kept = jit(lambda x: x[x > 0] * 2)
     np.testing.assert_array_equal(kept(np.array([1.0, -1.0, 2.0])), [2.0, 4.0])
     np.testing.assert_array_equal(kept(np.array([1.0, -1.0, -2.0])), [2.0])
+
+
+def test_a_mask_of_nothing_selects_nothing() -> None:
+    def f(x: Any) -> Any:
+        none = x[:0]
+        return np.sum(none[none > 0.5] ** 3) + np.sum(x)
+
+    np.testing.assert_array_equal(grad(f)(np.ones(3)), np.ones(3))
+    assert jit(f)(np.ones(3)) == 3.0
+
+
+def test_a_selection_of_a_selection_may_be_empty() -> None:
+    def f(x: Any) -> Any:
+        above = x[x > 0]
+        return np.sum(above[above > 0.5] ** 3)
+
+    for x in (np.ones(4), -np.ones(4)):
+        np.testing.assert_array_equal(hvp(f)(x, np.ones(4)), np.where(x > 0.5, 6.0 * x, 0.0))

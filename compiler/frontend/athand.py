@@ -161,6 +161,8 @@ class AtHand:
         found = self.of(value) if asked is None else None
         if found is not None:
             asked = self._asked[value, what] = found.copy()
+            if not found.size:  # its type says it all
+                return asked
             b = self.now.builder
             b.where = user_line()
             differs = _any(b, ne(b, value, self.now.array(asked)))
