@@ -1,5 +1,7 @@
 """What a mask selects, x[mask], in functions of NumPy: one compilation for every mask, against differences."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.special
