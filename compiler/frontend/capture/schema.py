@@ -21,7 +21,7 @@ from .arrays import array_type
 from .frames import Place, label
 from .machine import Machine
 from .selections import FIX, Selection
-from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_number, same
+from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_number, same, traced
 
 INDEX, TRUTH = Type("i64"), Type("bool")
 
@@ -248,7 +248,7 @@ def describe(s: Schema) -> str:
         if s.value is UNDEF:
             return "unbound"
         kind = type(s.value).__name__
-        if s.value is not None and holds_traced(s.value):  # whose repr() may ask for numbers
+        if traced(s.value) or (s.value is not None and holds_traced(s.value)):  # whose repr() may ask for numbers
             return f"a {kind}"
         return "None" if s.value is None else f"the {kind} {s.value!r:.40}"
     if isinstance(s, Leaf):

@@ -222,7 +222,7 @@ class State(StateBase):
             forest.states += 1
             if self.children is NONE:
                 self.children = {}
-            self.children.setdefault(key, []).append(state)
+            self.children[key] = [*self.children.get(key, ()), state]  # at once: a signal may come between two steps
         return state
 
     def after_entering(self, kind: Kind, again: int | None = None) -> State:
