@@ -27,7 +27,7 @@ ROUNDINGS |= {"pow": 9, "sqrt": 2}
 #: primitives that jump, so that an error of their argument may be an error of any size
 STEPS = {"sign", "floor", "ceil", "rint", "trunc", "floordiv", "mod"}
 COMPARES = {"eq", "ne", "lt", "le", "gt", "ge"}
-MOVES = {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "take"}
+MOVES = {"spread", "reshape", "transpose", "slice", "pad", "concatenate", "take", "pack"}
 
 
 class Undecided(Exception):
@@ -149,7 +149,8 @@ def _bounds(graph: Graph, args: Any, errors: Any) -> tuple[list[np.ndarray], lis
                     np.asarray(m, r.type.numpy)
                     for m, r in zip(op.prim.evaluate(given, op.attrs, ()), op.results, strict=True)
                 ]
-                wrong = [_error(op, given, e, m) for m in made]
+                apart = op.prim.name == "unpack"
+                wrong = op.prim.evaluate(e, op.attrs, ()) if apart else [_error(op, given, e, m) for m in made]
             values.update(zip(op.results, made, strict=True))
             off.update(zip(op.results, wrong, strict=True))
     return [values[r] for r in graph.results], [off[r] for r in graph.results]

@@ -186,6 +186,24 @@ def _concatenate(d: Draft, prim: Any) -> None:
         d.keep(prim(d.b, a, *(d.like(a.type) for _ in range(d.draw(st.integers(0, 2)))), axis=axis))
 
 
+def _pack(d: Draft, prim: Any) -> None:
+    a = d.value()
+    if a is not None:
+        others = [d.value(lambda t: t.dtype == a.type.dtype) or a for _ in range(d.draw(st.integers(0, 3)))]
+        d.keep(prim(d.b, a, *others))
+
+
+def _unpack(d: Draft, prim: Any) -> None:
+    a = d.value(lambda t: t.rank == 1)
+    if a is not None:
+        parts, left = [], a.type.static_size()
+        while left > 0 or not parts:
+            shape = d.choice([s for s in ((), (1,), (2,), (1, 2), (left,)) if math.prod(s) <= left])
+            parts.append(Type(a.type.dtype, shape))
+            left -= math.prod(shape)
+        d.keep(*d.b.emit(prim, a, types=tuple(parts)))
+
+
 def _fold(d: Draft, prim: Any) -> None:
     a = d.value(lambda t: t.dtype != "bool" and (prim.name == "sum" or 0 not in t.shape))
     if a is not None:
@@ -250,9 +268,8 @@ def _take(d: Draft, prim: Any) -> None:
 
 
 def _check(d: Draft, prim: Any) -> None:
-    m, i = Terms(d.b), d.value(lambda t: t.dtype == "i64")
-    if i is not None:
-        d.keep(prim(d.b, m.mod(m(i), 4).value, axis=0, size=4))
+    m, i = Terms(d.b), d.value(lambda t: t.dtype == "i64") or number(d.b, 3, Type("i64", d.choice(SHAPES)))
+    d.keep(prim(d.b, m.mod(m(i), 4).value, axis=0, size=4))
 
 
 def _source(d: Draft, prim: Any) -> None:
@@ -281,6 +298,8 @@ SPECIAL: dict[str, Callable[[Draft, Any], None]] = {
     "slice": _slice,
     "pad": _pad,
     "concatenate": _concatenate,
+    "pack": _pack,
+    "unpack": _unpack,
     "sum": _fold,
     "max": _fold,
     "min": _fold,

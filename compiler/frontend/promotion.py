@@ -16,6 +16,7 @@ from ..ir.graph import Value
 from ..ir.types import KNOWN, PARTS, TRACED
 from ..ops import elementwise, reduce, shape, source
 from ..ops.complex.complexes import imag, real
+from ..ops.packs import MANY, pack
 from ..ops.require import UNTOLD, require
 from .array import Array, find, here, value_of
 from .errors import TraceError, TraceValueError, message
@@ -133,6 +134,9 @@ def stacked(items: Any) -> Any:
     dtype, now = result_dtype(*parts), here(*parts)
     values = [conform(now, p, dtype, shape_of(parts[0])) for p in parts]
     wide = (1, *shape_of(parts[0]))
+    if len(values) >= MANY and dtype.kind != "c" and all(isinstance(n, int) for n in wide):
+        packed = now.emit(pack, *values)
+        return Array(now, packed if wide == (1,) else now.emit(shape.reshape, packed, shape=(len(values), *wide[1:])))
     rows = [now.emit(shape.reshape, v, shape=wide) for v in values]
     return Array(now, now.emit(shape.concatenate, *rows, axis=0))
 

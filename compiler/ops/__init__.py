@@ -19,6 +19,7 @@ from . import (
     index,
     memory,
     ordering,
+    packs,
     reduce,
     require,
     shape,
@@ -49,6 +50,6 @@ __all__ = [
     "complexes",
     "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
     "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma",
-    "matrix_formulas", "memory", "ordering", "polynomials", "reduce", "require", "shape", "similarities",
+    "matrix_formulas", "memory", "ordering", "packs", "polynomials", "reduce", "require", "shape", "similarities",
     "similarity", "slopes", "solutions", "source", "special", "spectra", "symmetric", "tape",
 ]

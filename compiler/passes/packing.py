@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 from ..ir.graph import Builder, Graph, Op, Value
 from ..ir.types import Type
 from ..ops.memory import update
+from ..ops.packs import MANY, pack, unpack
 from ..ops.shape import concatenate, reshape, slice_
 from ..ops.source import const, number
-from .cleanup import dead
-
-MANY = 64
-"""Values of one dtype from which they are put together: fewer are as fast as they are."""
+from .cleanup import dead, expand
 
 SMALL = 64
 """Elements of a value up to which it is copied into the vector."""
@@ -82,12 +80,16 @@ def apart(graph: Graph, layout: PackedLayout, params: Sequence[Value]) -> Graph:
     env = {p: params[k] for p, k in zip(graph.params[len(layout.groups) :], layout.rest, strict=False)}
     for vector, group in zip(graph.params, layout.groups, strict=False):
         if vector in used:
-            parts = [_shaped(b, params[k], (params[k].type.size,)) for k in group.numbers]
-            env[vector] = concatenate(b, *parts, axis=0)
+            env[vector] = pack(b, *[params[k] for k in group.numbers])
     for op in graph.body:
         args = tuple([env.get(a, a) for a in op.args])
         b.append(op if args == op.args else Op(op.prim, args, op.attrs, op.regions, op.results, op.where))
     return b.finish([env.get(r, r) for r in graph.results])
+
+
+def unpacked(graph: Graph) -> Graph:
+    """The graph with slices, reshapes and concatenations for what is packed and unpacked."""
+    return expand(graph, keep=lambda prim: prim is not pack and prim is not unpack)
 
 
 def _shaped(b: Builder, value: Value, shape: Sequence[Any]) -> Value:
@@ -134,9 +136,16 @@ class _Packing:
         b = self.b
         for op in self.graph.body:
             b.where = op.where
+            if op.prim is unpack:
+                self._unpack(op)
+                continue
             run = self._run_of(op)
             if run is not None:
                 self.runs[op.results[0]] = run
+                continue
+            if op.prim is pack:
+                parts = self._parts(op.args)
+                self.env[op.results[0]] = pack(b, *[self._part(part, op.results[0].type.dtype) for part in parts])
                 continue
             args = tuple([self.find(a) for a in op.args])
             b.append(op if args == op.args else Op(op.prim, args, op.attrs, op.regions, op.results, op.where))
@@ -157,10 +166,19 @@ class _Packing:
             if whole is None:
                 return _Run(self._flat(self.find(op.args[0])), start, size)
             return _Run(whole.base, whole.start + start if whole.base else whole.start, size)
-        if op.prim is concatenate and all(a in self.runs for a in op.args) and _consecutive(op):
+        joins = op.prim is pack or (op.prim is concatenate and _consecutive(op))
+        if joins and all(a in self.runs for a in op.args):
             parts = _merged([self.runs[a] for a in op.args])
             return parts[0] if len(parts) == 1 else None
         return None
+
+    def _unpack(self, op: Op) -> None:
+        """The results of an operation that takes a vector apart are parts of it, or of what it is a part of."""
+        whole, at = self.runs.get(op.args[0]) or _Run(self._flat(self.find(op.args[0])), 0, 0), 0
+        for value in op.results:
+            size = value.type.static_size()
+            self.runs[value] = _Run(whole.base, whole.start + at if whole.base else whole.start, size)
+            at += size
 
     def _flat(self, value: Value) -> Value:
         """A value as a vector."""
@@ -188,9 +206,13 @@ class _Packing:
             self.made[key] = run.base if whole else slice_(self.b, run.base, **at)
         return _shaped(self.b, self.made[key], type.shape)
 
+    def _parts(self, values: Iterable[Value]) -> list[_Run]:
+        """Values one after the other, consecutive parts of a vector as one."""
+        return _merged([self.runs.get(v) or _Run(v, None, v.type.static_size()) for v in values])
+
     def _joined(self, values: Iterable[Value], dtype: str) -> Value:
         """Values one after the other as a vector; consecutive parts of one are one part."""
-        parts = _merged([self.runs.get(v) or _Run(v, None, math.prod(v.type.static_shape())) for v in values])
+        parts = self._parts(values)
         b, total = self.b, sum(part.size for part in parts)
         if len(parts) <= CHOSEN:
             made = [self._part(part, dtype) for part in parts]
@@ -241,4 +263,4 @@ def _merged(runs: Sequence[_Run]) -> list[_Run]:
     return made
 
 
-__all__ = ["PackedGroup", "PackedLayout", "apart", "packed", "together"]
+__all__ = ["PackedGroup", "PackedLayout", "apart", "packed", "together", "unpacked"]

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
+from ..ops.packs import pack
 from ..ops.shape import concatenate, pad, slice_
 from ..ops.source import number
 from .cleanup import dead
+from .packing import unpacked
 
 
 def pieces(graph: Graph) -> Graph:
@@ -24,6 +26,9 @@ def pieces(graph: Graph) -> Graph:
 
     It runs before functions of libraries become calls that may fail. Loops and branches are left alone.
     """
+    packed = {op.results[0] for op in graph.body if op.prim is pack}
+    if packed and any(op.prim is slice_ and op.args[0] in packed for op in graph.body):
+        graph = unpacked(graph)
     if not any(op.prim is concatenate for op in graph.body):
         return graph
     made: dict[Value, Op] = {}

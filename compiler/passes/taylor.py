@@ -27,6 +27,7 @@ from ..ops.reduce import spread, sum_
 from ..ops.source import number
 from .adjoint import adjoint
 from .cleanup import dead
+from .packing import unpacked
 
 LINEAR: frozenset[Primitive] = frozenset((
     E.add, E.sub, E.neg, E.select, E.cast, S.reshape, S.transpose, S.slice_, S.pad, S.concatenate, sum_, spread, take,
@@ -43,7 +44,7 @@ Coefficient = Value | None
 def taylor(b: Builder, graph: Graph, inputs: Sequence[Sequence[Coefficient]], order: int) -> list[list[Coefficient]]:
     """Emit the coefficients of the results, up to `order`, from those of the parameters, lowest first."""
     walk = _Walk(b)
-    results = walk.graph(graph, [Given(each) for each in inputs])
+    results = walk.graph(unpacked(graph), [Given(each) for each in inputs])
     return [[y.at(k) for k in range(order + 1)] for y in results]
 
 

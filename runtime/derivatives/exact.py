@@ -21,6 +21,7 @@ from ...compiler.ops.contract import contract
 from ...compiler.ops.custom import checkpoint
 from ...compiler.ops.elementwise import Elementwise
 from ...compiler.ops.index import scatter_add, take
+from ...compiler.ops.packs import pack, unpack
 from ...compiler.ops.reduce import argmax, max_, min_, spread, sum_
 from ...compiler.ops.scipy.special import Special
 from ...compiler.ops.tape import new_tape, pop, push
@@ -29,7 +30,7 @@ DIGITS, STEP = 60, "1e-20"
 
 _ARRANGED = {
     contract, sum_, spread, max_, min_, argmax, take, scatter_add, S.reshape, S.transpose, S.slice_, S.pad,
-    S.concatenate, E.select,
+    S.concatenate, E.select, pack, unpack,
 }
 """What NumPy does with numbers of any kind as it does with floats."""
 

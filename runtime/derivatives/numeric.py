@@ -18,6 +18,7 @@ from ...compiler.ops import shape as S
 from ...compiler.ops.contract import contract
 from ...compiler.ops.convolve import correlate
 from ...compiler.ops.index import check_indices, scatter_add, take
+from ...compiler.ops.packs import pack, unpack
 from ...compiler.ops.reduce import argmax, max_, min_, spread, sum_
 from ..compiled.kernels import Reference
 
@@ -69,6 +70,7 @@ def complex_step(graph: Graph, inputs: list[np.ndarray], tangents: Tangents) -> 
 _HOLOMORPHIC = {
     E.add, E.sub, E.mul, E.div, E.neg, F.exp, F.exp2, F.expm1, F.log1p, F.sin, F.cos, F.tan, F.arctan, F.sinh, F.cosh,
     F.tanh, contract, correlate, sum_, spread, S.reshape, S.transpose, S.slice_, S.pad, S.concatenate, scatter_add,
+    pack, unpack,
 }
 _REAL = {
     E.eq, E.ne, E.lt, E.le, E.gt, E.ge, E.floor, E.ceil, E.rint, E.trunc, E.sign, E.floordiv, argmax, check_indices,

@@ -28,6 +28,7 @@ from .regions import read_name
 from .selections import FIX, Selection
 from .sequences import all_items, new_dict
 from .source import Function, NoSource, Parsed, describe, parsed, plain
+from .tables import Table
 from .values import (
     UNDEF,
     Grown,
@@ -35,7 +36,6 @@ from .values import (
     Method,
     Poison,
     Ref,
-    Table,
     is_array,
     is_dict,
     is_list,

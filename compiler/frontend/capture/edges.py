@@ -18,7 +18,8 @@ from .arrays import lift, stacked
 from .frames import Place
 from .machine import Machine
 from .schema import INDEX, TRUTH, Bad, Container, Growing, Held, Items, Leaf, Opt, Pairs, Same, Schema
-from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, related
+from .tables import Table
+from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, related
 
 
 def types_of(s: Schema) -> list[Type]:
@@ -127,7 +128,7 @@ def boxes_in(m: Machine, place: Place, s: Schema, x: Any) -> Leaves:
         elif isinstance(s, (Held, Container)) and isinstance(x, Ref):
             found[place, at] = x.box
             if isinstance(s, Container):
-                walk(s.content, m.heap[x.box], (*at, 0))
+                walk(s.content, m.look(x.box), (*at, 0))
 
     walk(s, x, ())
     return found

@@ -23,8 +23,9 @@ from .regions import choose, read_name, unbound
 from .selected_calls import elementwise, operate
 from .selecting import get_selected
 from .selections import Selection
+from .tables import Table
 from .texts import text_operator
-from .values import UNDEF, Maybe, Ref, Table, Text, is_array, is_list, is_scalar, same, traced
+from .values import UNDEF, Maybe, Ref, Text, is_array, is_list, is_scalar, same, traced
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

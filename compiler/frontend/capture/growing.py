@@ -124,9 +124,9 @@ def _row(m: Machine, buffer: Array, at: Any) -> Array:
 
 
 def append(m: Machine, ref: Ref, v: Any) -> None:
-    held = m.content(ref.box)
+    held = m.heap[ref.box]
     if not isinstance(held, Grown):
-        m.store(ref.box, (*held, v))
+        m.edited(ref.box).append(v)
         return
     item = schema(m, v)
     row = held.buffer.type.with_shape(held.buffer.type.shape[1:])

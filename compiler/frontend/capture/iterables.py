@@ -18,7 +18,8 @@ from .machine import Machine
 from .parts import native
 from .python import as_int, minimum, scalar_of
 from .sequences import dict_method, new_dict, new_list
-from .values import Grown, Iter, Ref, Steps, is_array, is_dict, is_list, is_scalar, traced
+from .tables import Table
+from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, traced
 
 
 @meaning_of(range)
@@ -44,8 +45,8 @@ def _len(m: Machine, x: Any) -> Any:
         shape = shape_of(m, x)
         return shape[0] if shape else m.fail(TypeError("len() of unsized object"))
     if isinstance(x, Ref):
-        held = m.content(x.box)
-        return held.count if isinstance(held, Grown) else len(held.keys if is_dict(x) else held)
+        held = m.items(x.box)
+        return held.count if isinstance(held, (Grown, Table)) else len(held)
     if isinstance(x, (Steps, Iter)):
         return iterate(m, x).trip
     if is_scalar(x):

@@ -46,9 +46,7 @@ def iterate(m: Machine, v: Any) -> Iter:
         m.fail(TypeError(f"'{'int' if v.type.dtype == 'i64' else 'float'}' object is not iterable"))
     if isinstance(v, Selection):
         return Iter(count_of(m, v.mask), lambda k: get_selected(m, v, k), True)
-    items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(itertools.islice(v, MOST + 1)))
-    if len(items) > MOST:
-        m.refuse(f"an iterator with more than {MOST} items", "iterate over a range, or an array")
+    items = _items(m, v)
     if len(items) > LONG and len({type(i) for i in items}) == 1 and type(items[0]) in (int, float):
         table = m.adopt(np.array(items))
         return Iter(len(items), lambda k: items[k] if type(k) is int else _python(get_array(m, table, k)), True)
@@ -57,6 +55,14 @@ def iterate(m: Machine, v: Any) -> Iter:
     if column is None:
         return Iter(len(items), lambda k: m.adopt(items[k]), False)
     return Iter(len(items), lambda k: m.adopt(items[k]) if type(k) is int else column(k), True)
+
+
+def _items(m: Machine, v: Any) -> tuple[Any, ...]:
+    """The items of a tuple or dict, or of what is no value of the trace."""
+    items = sequences.all_items(m, v) if traced(v) else native(m, lambda: tuple(itertools.islice(v, MOST + 1)))
+    if len(items) > MOST:
+        m.refuse(f"an iterator with more than {MOST} items", "iterate over a range, or an array")
+    return items
 
 
 def _python(x: Any) -> Any:
@@ -70,13 +76,13 @@ def _over_list(m: Machine, v: Ref) -> Iter:
     table = columns(m, held) if not isinstance(held, Grown) and len(held) > SHORT else None
 
     def check() -> None:
-        now = m.heap[v.box]
+        now = m.look(v.box)
         if not same(trip, now.count if isinstance(now, Grown) else len(now) if isinstance(now, tuple) else None):
             m.refuse("a list grows or shrinks while it is iterated over", "iterate over a copy: list(items)")
 
     def item(k: Any) -> Any:
         check()
-        if table is not None and isinstance(k, Array) and m.heap[v.box] is held:
+        if table is not None and isinstance(k, Array) and m.look(v.box) is held:
             return table(k)
         return sequences.get_item(m, v, k)
 
@@ -119,6 +125,8 @@ def every(m: Machine, v: Any) -> list[Any]:
     """All items of an iterable of known length."""
     if is_list(v) and not isinstance(held := m.content(v.box), Grown):
         return list(held)
+    if isinstance(v, tuple):
+        return [m.adopt(i) for i in v]
     it = iterate(m, v)
     if isinstance(it.trip, Array):
         m.refuse("something whose length depends on traced values is unpacked", "use an array and a count")

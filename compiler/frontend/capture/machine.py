@@ -25,7 +25,8 @@ from ..errors import TraceError, Uncaptured, message
 from ..tracing import Tracing, is_library, resumed
 from .frames import Frame, Place, Raised, State
 from .ranges import Ranges
-from .values import UNDEF, Box, Poison, Ref, Table, like
+from .tables import Table
+from .values import UNDEF, Box, Poison, Ref, like
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Machine, Any], None]] = {}
 EXPRESSIONS: dict[type[ast.expr], Callable[[Machine, Any], Any]] = {}
@@ -48,6 +49,7 @@ class Machine:
         self.made: dict[int, tuple[Any, Tracing]] = {}
         self.changed: list[tuple[Any, Any]] = []
         self.heap: dict[Box, Any] = {}
+        self.edits: set[Box] = set()
         self.initial: dict[Box, Any] = {}
         self.outers: dict[int, tuple[Any, Ref]] = {}
         self.report: list[str] = []
@@ -172,6 +174,8 @@ class Machine:
     # ---- the state
 
     def snapshot(self) -> State:
+        for box in tuple(self.edits):
+            self.look(box)
         return {f: dict(f.vars) for f in dict.fromkeys((*self.frames, *self.kept))}, dict(self.heap)
 
     def restore(self, state: State) -> None:
@@ -180,6 +184,7 @@ class Machine:
             frame.vars = dict(names)
         self.kept = WeakSet(f for f in self.kept if f in state[0])
         self.heap = {**self.initial, **state[1]}
+        self.edits.clear()
 
     def before(self, place: Place, found: dict[Place, Any]) -> Any:
         """What a place held in some state; outer objects that were met later held their content all along."""
@@ -196,6 +201,7 @@ class Machine:
             place[1].vars[place[2]] = value
         else:
             self.heap[place[1]] = value
+            self.edits.discard(place[1])
 
     # ---- the heap
 
@@ -206,8 +212,30 @@ class Machine:
         self._freeze(content)
         return Ref(box)
 
-    def content(self, box: Box) -> Any:
+    def look(self, box: Box) -> Any:
+        """What an object holds, or why it cannot be read."""
         found = self.heap[box]
+        if box in self.edits:
+            self.edits.discard(box)
+            if isinstance(found, list):
+                found = self.heap[box] = tuple(found)
+        return found
+
+    def edited(self, box: Box, item: str = "") -> Any:
+        """The items of a list, or a table, to be changed in place: a change copies all only after somebody looked."""
+        held = self.heap[box] if box in self.edits else self.content(box)
+        if box not in self.edits:
+            held = held.copied() if isinstance(held, Table) else list(held)
+        self.store(box, held, item)
+        self.edits.add(box)
+        return held
+
+    def items(self, box: Box) -> Any:
+        """The content of an object to read one item of, or their number, also while it is edited."""
+        return self.heap[box] if box in self.edits else self.content(box)
+
+    def content(self, box: Box) -> Any:
+        found = self.look(box)
         if isinstance(found, Poison):
             self.refuse(found.why, found.fix)
         return found
@@ -221,7 +249,7 @@ class Machine:
 
     def store(self, box: Box, content: Any, item: str = "") -> None:
         """Change what an object holds, at `item`; what may share its memory cannot be read any more."""
-        if self.heap.get(box) is content:
+        if self.heap.get(box) is content and box not in self.edits:
             return
         for each in self.relatives(box):
             if each.held:
@@ -241,8 +269,10 @@ class Machine:
                 verdict = f"assignment into an array, list or dict that {each.kept!r} may keep"
                 self.refuse(verdict, "work on a copy", TraceError)
         self.heap[box] = content
+        self.edits.discard(box)
         line = self.where()
         for other in self.relatives(box) - {box}:
+            self.edits.discard(other)
             why = f"an {other.kind} that may or may not be the same as one that was changed at {line} is read"
             self.heap[other] = Poison(why.replace("an list", "a list").replace("an dict", "a dict"), FIX)
 

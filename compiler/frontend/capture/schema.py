@@ -21,7 +21,8 @@ from .arrays import array_type
 from .frames import Place, label
 from .machine import Machine
 from .selections import FIX, Selection
-from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, Table, is_array, is_number, same, traced
+from .tables import Table
+from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, is_array, is_number, same, traced
 
 INDEX, TRUTH = Type("i64"), Type("bool")
 
@@ -126,7 +127,7 @@ def schema(m: Machine, x: Any) -> Schema:
         kind = array_type(m, x)
         return Held(kind, frozenset(m.relatives(x.box))) if kind else Same(x)
     if isinstance(x, Ref):
-        held = m.heap[x.box]
+        held = m.look(x.box)
         if isinstance(held, Poison):
             return Bad(held.why, held.fix)
         content = schema(m, held.copied() if isinstance(held, Grown) else held)

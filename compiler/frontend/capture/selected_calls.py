@@ -59,8 +59,9 @@ def selected_call(m: Machine, function: Any, args: Any, kwargs: dict[str, Any]) 
 
 def _holds(m: Machine, x: Any) -> bool:
     """Whether an argument is, or lists, what a mask selects, or how many these are."""
-    if isinstance(x, tuple) or (is_list(x) and isinstance(m.heap[x.box], tuple)):
-        return any(_holds(m, i) for i in (x if isinstance(x, tuple) else m.heap[x.box]))
+    held = m.heap[x.box] if is_list(x) else x
+    if isinstance(held, (tuple, list)):
+        return any(_holds(m, i) for i in held)
     return isinstance(x, Selection)
 
 

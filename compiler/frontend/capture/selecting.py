@@ -22,7 +22,8 @@ from .calls import call
 from .machine import Machine
 from .numbers import binary
 from .selections import FIX, Selection
-from .values import Ref, Table, is_array, is_scalar
+from .tables import Table
+from .values import Ref, is_array, is_scalar
 
 _NOT_BASIC = (tuple, list, dict, str, np.ndarray)
 
@@ -80,7 +81,8 @@ def refuse_aliases(m: Machine, x: Any) -> None:
     if not isinstance(x, Selection):
         return
     names = sum(v is x for frame in {*m.frames, *m.kept} for v in frame.vars.values())
-    contents = [v.values if isinstance(v, Table) else v for v in m.heap.values() if isinstance(v, (tuple, Table))]
+    contents = [v.values if isinstance(v, Table) else v for v in m.heap.values()
+                if isinstance(v, (tuple, list, Table))]
     if names > 1 or any(i is x for v in contents for i in v):
         m.refuse("an in-place operator on what a mask selects, which other names may see", "write x = x + y")
 

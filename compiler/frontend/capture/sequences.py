@@ -16,13 +16,13 @@ from .machine import Machine
 from .parts import checked, native
 from .ranges import LEAST, MOST
 from .schema import Held, Leaf, join_types, schema
+from .tables import Table
 from .values import (
     Grown,
     Iter,
     Picked,
     Ref,
     Steps,
-    Table,
     is_array,
     is_dict,
     is_list,
@@ -60,8 +60,8 @@ def get_item(m: Machine, base: Any, key: Any) -> Any:
     """An item of a list, tuple, dict, or of any Python object."""
     key = frozen_key(m, key)
     if is_dict(base):
-        return lookup(m, m.content(base.box), key)
-    held = m.content(base.box) if is_list(base) else base
+        return lookup(m, m.items(base.box), key)
+    held = m.items(base.box) if is_list(base) else base
     if isinstance(held, Grown):
         if not isinstance(key, slice):
             return item_of(m, held, key)
@@ -100,7 +100,7 @@ def lookup(m: Machine, table: Table, key: Any) -> Any:
     at = place_of(m, table, key)
     if at is None:
         m.fail(KeyError(key))
-    return table.values[at]
+    return table.value(at)
 
 
 def _found(m: Machine, table: Table, key: Array) -> Any:
@@ -141,19 +141,18 @@ def place_of(m: Machine, table: Table, key: Any) -> int | None:
 
 def set_item(m: Machine, ref: Ref, key: Any, v: Any) -> None:
     key = frozen_key(m, key)
-    held = m.content(ref.box)
+    held = m.items(ref.box)
     if isinstance(held, Table):
         at = place_of(m, held, key)
-        made = held.extended(key, v) if at is None else held.replaced(at, v)
-        m.store(ref.box, made, "" if at is None else f"[{key!r}]")
-        return
-    if isinstance(held, tuple) and not is_scalar(key):
-        items = list(held)
-        if isinstance(key, slice):
-            native(m, lambda: operator.setitem(items, key, list(all_items(m, v))))
+        if at is None and ref.box not in m.edits:
+            m.store(ref.box, held.extended(key, v))
         else:
-            native(m, lambda: operator.setitem(items, key, v))
-        m.store(ref.box, tuple(items), f"[{key!r}]")
+            m.edited(ref.box, "" if at is None else f"[{key!r}]").put(at, key, v)
+        return
+    if isinstance(held, (tuple, list)) and not is_scalar(key):
+        given = list(all_items(m, v)) if isinstance(key, slice) else v
+        items = m.edited(ref.box, f"[{key!r}]")
+        native(m, lambda: operator.setitem(items, key, given))
         return
     if isinstance(key, slice):
         m.refuse("a store into a slice of a list that grows", "use an array")
@@ -245,11 +244,11 @@ def sequence_operator(m: Machine, fn: Any, a: Any, b: Any) -> Any:
 
 
 def list_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name == "append" and not kwargs:
+        return append(m, ref, *args)
     held = m.content(ref.box)
     if kwargs and name != "sort":
         m.fail(TypeError(f"list.{name}() takes no keyword arguments"))
-    if name == "append":
-        return append(m, ref, *args)
     if name == "extend":
         for i in ITERATE[0](m, args[0]):
             append(m, ref, i)
@@ -260,9 +259,8 @@ def list_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
         m.refuse(f"list.{name} of a list that grows in a loop", "use an array and a count")
     items = list(held)
     if name in ("pop", "insert", "clear", "reverse") and not any(is_scalar(a) for a in args[:1]):
-        out = native(m, lambda: getattr(items, name)(*args))
-        m.store(ref.box, tuple(items))
-        return out
+        items = m.edited(ref.box)
+        return native(m, lambda: getattr(items, name)(*args))
     if name in ("index", "count", "remove", "sort") and not traced(tuple(items)) and not traced(tuple(args)):
         out = native(m, lambda: getattr(items, name)(*args, **kwargs))
         m.store(ref.box, tuple(items))
@@ -271,7 +269,7 @@ def list_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
 
 
 def dict_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    held: Table = m.content(ref.box)
+    held: Table = m.items(ref.box) if name in ("get", "setdefault") else m.content(ref.box)
     if name in ("keys", "values", "items", "copy"):
         if name == "copy":
             return m.new("dict", held)
@@ -281,7 +279,7 @@ def dict_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
         at = place_of(m, held, args[0])
         found = args[1] if len(args) > 1 else None
         if at is not None:
-            found = held.values[at]
+            found = held.value(at)
             if name == "pop":
                 m.store(ref.box, held.without(at))
         elif name == "pop" and len(args) == 1:

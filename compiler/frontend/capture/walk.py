@@ -21,7 +21,8 @@ from . import statements as syntax
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
 from .source import code_of
-from .values import Iter, Table, like
+from .tables import Table
+from .values import Iter, like
 
 
 class Evaluator(Machine):

@@ -20,6 +20,7 @@ import numpy as np
 from ...ir.graph import Builder, Graph, Op, Value
 from ...ops.shape import concatenate, reshape, slice_
 from ..cleanup import dead
+from ..packing import unpacked
 from .evening import evened
 from .lengths import LEAST, length
 from .repeats import Stretch, Tape, stretches
@@ -35,6 +36,7 @@ AGAIN = 8
 def reroll(graph: Graph, least: int = LEAST) -> tuple[Graph, list[np.ndarray]]:
     """The graph with scans for its repeated stretches, and the values of its new last parameters."""
     tables: list[Any] = []
+    graph = unpacked(graph)
     made = _rolled(graph, least, tables)
     even = evened(made) if length(made) >= least else None
     if even is not None:

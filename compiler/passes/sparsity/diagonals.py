@@ -21,6 +21,7 @@ from ...ir.graph import Builder, Graph, Op, Value, replay
 from ...ops import elementwise as E
 from ...ops.control import call
 from ...ops.source import const, number
+from ..packing import unpacked
 from .diagonal import Diagonal, Diagonals, Irregular
 from .moves import MOVES
 
@@ -30,6 +31,7 @@ def diagonals(b: Builder, graph: Graph, args: Sequence[Value], wrt: Sequence[int
 
     Irregular where there is no such thing.
     """
+    graph = unpacked(graph)
     walk, at = _Walk(b), 0
     for k in wrt:
         t = graph.params[k].type

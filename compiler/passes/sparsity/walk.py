@@ -25,6 +25,7 @@ from ...ops import control
 from ...ops.custom import Custom
 from ...ops.elementwise import Elementwise
 from ...ops.tape import new_tape, pop, push
+from ..packing import unpacked
 from .forms import MOST, Dense, FormWalk, Pattern, Read
 
 SETTLING = 50
@@ -58,7 +59,7 @@ def sparsity(graph: Graph, wrt: Sequence[int], known: Mapping[int, np.ndarray]) 
         entries = (np.ones(size, bool), np.arange(at, at + size), np.arange(size + 1))
         given[k], at = sp.csr_array(entries, shape=(size, total)), at + size
     numbers = [known.get(k) for k in range(len(graph.params))]
-    made = Walk(total).graph(graph, given, numbers)[0]
+    made = Walk(total).graph(unpacked(graph), given, numbers)[0]
     rows = [_empty(r.type.static_size(), total) if p is None else p for p, r in zip(made, graph.results, strict=True)]
     pattern = sp.csr_array(sp.vstack(rows)) if rows else _empty(0, total)
     pattern.sum_duplicates()
