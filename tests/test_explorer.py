@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 import time
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,10 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, parse
+from pullback.compiler.backend import annotated
+from pullback.compiler.backend import stages as passed
+from pullback.runtime.inspect import stages as shown
+from pullback.runtime.inspect.explorer import TEMPLATE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
@@ -59,7 +65,7 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> dict[str, Any]:
-        return json.loads(self.scripts["application/json"])
+        return json.loads(zlib.decompress(base64.b64decode(self.scripts["application/octet-stream"])))
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +194,63 @@ def test_the_script_is_javascript(page: Page, tmp_path: Path) -> None:
     (tmp_path / "page.js").write_text(page.scripts[""], encoding="utf-8")
     done = subprocess.run(["node", "--check", tmp_path / "page.js"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run JavaScript")
+def test_the_script_makes_what_is_seen_and_unpacks_what_was_packed(tmp_path: Path) -> None:
+    function = grad(long_program(tmp_path, 500))
+    function(np.ones(20))
+    made = function.explore(tmp_path / "long.html")
+    assert made.stat().st_size < 1_500_000
+    words = ["node", str(Path(__file__).with_name("page_dom.js")), str(made)]
+    told = [json.loads(subprocess.check_output([*words, str(width)], timeout=60)) for width in (1800, 500)]
+    wide, narrow = told
+    data = Page(made.read_text(encoding="utf-8")).data
+    assert wide["data"] == narrow["data"] == data and len(data["stages"][1]["lines"]) > 3000
+    assert {"source", "graph", "adjoint", "llvm", "picture", "costs"} <= set(wide["opened"]) != set(wide["panes"])
+    assert narrow["opened"] == ["source"] and narrow["elements"] < 1000
+    assert wide["elements"] < 3000 and wide["all"] < 5000, "rows are made where they are looked at"
+    assert wide["after"] > wide["all"] + 300, "those of a table when one asks for them"
+    assert min(each["ms"] for each in told) < 1000
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run JavaScript")
+def test_blocks_of_every_kind_are_unpacked(tmp_path: Path) -> None:
+    rng, cases = np.random.default_rng(0), []
+    for size in (0, 1, 300, 70_000):
+        for numbers in (rng.integers(0, 256, size), rng.integers(0, 4, size) ** 3, np.zeros(size)):
+            for level, strategy in ((0, 0), (1, 0), (9, 0), (6, zlib.Z_FIXED), (6, zlib.Z_HUFFMAN_ONLY)):
+                packer = zlib.compressobj(level, strategy=strategy)
+                raw = numbers.astype(np.uint8).tobytes()
+                cases.append([base64.b64encode(each).decode() for each in (packer.compress(raw) + packer.flush(), raw)])
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    script = TEMPLATE.read_text(encoding="utf-8")
+    unpack = script[script.index("function inflated") : script.index("const box = ")]
+    ask = """
+      for (const pair of JSON.parse(require("fs").readFileSync("cases.json"))) {
+        const [packed, raw] = pair.map(text => Buffer.from(text, "base64"));
+        process.stdout.write(raw.equals(inflated(packed, new Uint8Array(raw.length))) ? "." : "F");
+      }"""
+    done = subprocess.check_output(["node", "-e", unpack + ask], cwd=tmp_path, timeout=60, text=True)
+    assert done == "." * len(cases)
+
+
+def test_a_page_makes_each_stage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slope = grad(dense)
+    counts: dict[str, int] = dict.fromkeys(("optimize", "lower", "show_program"), 0)
+    slope(np.ones((4, 3)), np.ones(4))
+    for name in counts:
+        for place in (shown, passed, annotated):
+            if hasattr(place, name):
+                plain = getattr(place, name)
+
+                def counted(*args: Any, plain: Any = plain, name: str = name, **more: Any) -> Any:
+                    counts[name] += 1
+                    return plain(*args, **more)
+
+                monkeypatch.setattr(place, name, counted)
+    slope.explore(tmp_path / "a.html")
+    assert counts["optimize"] <= 2 and counts["lower"] == 1 and counts["show_program"] <= 2, counts
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")

@@ -9,14 +9,13 @@ instruction that no element was made by comes from what first reads it, or else 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ..lowering.origins import noted
-from ..lowering.program import Program
 from ..lowering.show import show_program
 from .emit import emit
 from .machine import assembly
 from .processor import has_fma
+from .stages import Stages
 
 NOTE = re.compile(r"  ; (?P<file>[^:\n]+):(?P<line>\d+)$")
 _REGISTER = re.compile(r"%[\w.]+")
@@ -25,19 +24,26 @@ _FIRST = 900_000
 """The first number of the metadata that is added: no other has so high a one."""
 
 
-def annotated(lowered: Callable[[], Program], name: str, made: Program, llvm: str) -> tuple[str, str]:
-    """The text of a loop program and its LLVM text, with lines; `lowered` makes the same program once more."""
-    loops = show_program(made)
+def annotated(stages: Stages) -> tuple[str, str]:
+    """The text of a kernel's loops and its LLVM text, with lines.
+
+    The loops are lowered and written once more; where nobody has asked for them yet, as of a kernel whose code was on
+    disk, that is the first time.
+    """
+    program, text = stages.known
+    loops = show_program(program) if program is not None else None
     with noted():
-        program = lowered()
-        shown, emitted = show_program(program), emit(program, name, has_fma()).text
+        made = stages.lowered()
+        shown, emitted = show_program(made), emit(made, stages.name, has_fma()).text
     bare = "\n".join(line.partition("  # ")[0] for line in shown.splitlines())
-    return shown if bare == loops.rstrip("\n") else loops, _annotated_llvm(emitted, llvm)
+    if loops is not None and bare != loops.rstrip("\n"):
+        shown = loops
+    return shown, _annotated_llvm(emitted, text)
 
 
-def _annotated_llvm(made: str, plain: str) -> str:
-    """LLVM text whose elements are noted, with lines everywhere."""
-    if "\n".join(NOTE.sub("", line) for line in made.splitlines()) != plain.rstrip("\n"):
+def _annotated_llvm(made: str, plain: str | None) -> str:
+    """LLVM text whose elements are noted, with lines everywhere, unless it is not the plain one."""
+    if plain is not None and "\n".join(NOTE.sub("", line) for line in made.splitlines()) != plain.rstrip("\n"):
         return plain
     lines = made.splitlines()
     start = None

@@ -109,7 +109,7 @@ class Kernel:
     @cached_property
     def _annotated(self) -> tuple[str, str]:
         """The loops and the LLVM text, with the user's lines."""
-        return annotated.annotated(self.stages.lowered, self.name, self.program, self.emitted.text)
+        return annotated.annotated(self.stages)
 
     @property
     def outputs(self) -> list[tuple[tuple[int, ...], np.dtype, int]]:

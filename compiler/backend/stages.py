@@ -52,11 +52,19 @@ class Stages:
         """Its loops."""
         graph = self.graph
         with watch.timed("lowering", self.title, self.times):
-            return self.lowered(graph)
+            return lower(graph, self._start.bits, called=self._start.called)
 
-    def lowered(self, graph: Graph | None = None) -> Program:
-        """The loops once more, made anew."""
-        return lower(graph or self.graph, self._start.bits, called=self._start.called)
+    @property
+    def known(self) -> tuple[Program | None, str | None]:
+        """Its loops and its text, as far as they have been made."""
+        emitted = self.__dict__.get("emitted")
+        return self.__dict__.get("program"), emitted and emitted.text
+
+    def lowered(self) -> Program:
+        """The loops made anew, which are its own if there were none."""
+        made = lower(self.graph, self._start.bits, called=self._start.called)
+        self.__dict__.setdefault("program", made)
+        return made
 
     @cached_property
     def emitted(self) -> EmittedKernel:

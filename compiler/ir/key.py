@@ -21,7 +21,7 @@ import numpy as np
 
 from .graph import Graph
 from .primitive import Primitive
-from .text import show_attr
+from .rows import show_attr
 from .types import Type
 
 Numbers: TypeAlias = "array[int] | np.ndarray"

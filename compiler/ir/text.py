@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .explained import Explained
 from .graph import Graph, Op, Value, Where
 from .primitive import REGISTRY, Primitive
-from .types import Size, Type, parse_dim, parse_type, sizes_in
+from .rows import show_rows
+from .types import parse_dim, parse_type, sizes_in
 
-COMMENT_COLUMN = 72
 MAX_DEPTH = 64
 MAX_DIGITS = 40
 """Digits of a whole number: those of a 128-bit integer, and no more, which take time that grows with their square."""
@@ -49,94 +48,6 @@ class ParseError(Explained, ValueError, page="ParseError"):
 def show(graph: Graph, bare: bool = False) -> str:
     """The text of `graph`; `bare` leaves out hints and source lines, so that equal graphs print equal."""
     return "\n".join(row.text for row in show_rows(graph, bare))
-
-
-class Row(NamedTuple):
-    """One line of a printed graph, its operation (none for heads and ends), and how deep the graph around it lies."""
-
-    text: str
-    op: Op | None = None
-    depth: int = 0
-
-
-def show_rows(graph: Graph, bare: bool = False, names: dict[Value, str] | None = None) -> list[Row]:
-    """The lines of the text with what they are about; `names` that earlier graphs gave to values are kept and added to.
-    """
-    rows: list[tuple[str, Op | None, int]] = []
-    _show(graph, rows, 0, "graph ", bare, names)
-    notes = ["" if bare or op is None or op.where is None else str(op.where) for _, op, _ in rows]
-    noted = [len(left) for (left, _, _), note in zip(rows, notes, strict=True) if note]
-    column = min(max(noted, default=0), COMMENT_COLUMN)
-    return [
-        Row(f"{left:<{column}}  # {note}" if note else left, op, depth)
-        for (left, op, depth), note in zip(rows, notes, strict=True)
-    ]
-
-
-def _show(
-    graph: Graph, rows: list[tuple[str, Op | None, int]], depth: int, head: str, bare: bool,
-    kept: dict[Value, str] | None,
-) -> None:
-    names, pad = _names(graph, bare) if kept is None else _named_once(graph, kept), "  " * depth
-    params = ", ".join(f"%{names[p]}: {p.type}" for p in graph.params)
-    rows.append((f"{pad}{head}@{graph.name}({params}) {{", None, depth))
-    for op in graph.body:
-        left = ", ".join(f"%{names[r]}: {r.type}" for r in op.results)
-        args = ", ".join(f"%{names[a]}" for a in op.args)
-        attrs = ", ".join(f"{k}={show_attr(v)}" for k, v in sorted(op.attrs.items()))
-        text = f"{pad}  {left} = {op.prim.name}" if left else f"{pad}  {op.prim.name}"
-        text += (f" {args}" if args else "")
-        text += f" {{{attrs}}}" if attrs else ""
-        rows.append((text, op, depth))
-        for region in op.regions:
-            _show(region, rows, depth + 2, "| ", bare, kept)
-    results = ", ".join(f"%{names[r]}" for r in graph.results)
-    rows.append((f"{pad}  return {results}".rstrip(), None, depth))
-    rows.append((pad + "}", None, depth))
-
-
-def _named_once(graph: Graph, kept: dict[Value, str]) -> dict[Value, str]:
-    """Names that stay with values from graph to graph, so that two graphs differ in lines that say something else."""
-    for value in [*graph.params, *(r for op in graph.body for r in op.results)]:
-        if value not in kept:
-            kept[value] = f"{value.hint}.{len(kept)}" if value.hint else str(len(kept))
-    return kept
-
-
-def _names(graph: Graph, bare: bool) -> dict[Value, str]:
-    """A name for every value: its hint made unique, or its number among the unnamed ones."""
-    names: dict[Value, str] = {}
-    taken: set[str] = set()
-    latest: dict[str, int] = {}
-    number = 0
-    for value in [*graph.params, *(r for op in graph.body for r in op.results)]:
-        hint = "" if bare else value.hint
-        name = hint or str(number)
-        if not hint:
-            number += 1
-        extra = latest.get(hint, 1)
-        while name in taken:
-            extra += 1
-            name = f"{hint}.{extra}"
-        latest[hint] = extra
-        taken.add(name)
-        names[value] = name
-    return names
-
-
-def show_attr(value: Any) -> str:
-    """One attribute value as text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return "nan" if math.isnan(value) else repr(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(show_attr, value)) + ("," if len(value) == 1 else "") + ")"
-    if isinstance(value, str):
-        return json.dumps(value).replace("{", "\\u007b").replace("}", "\\u007d")
-    if isinstance(value, (int, Type, Size)):
-        return str(value)
-    raise TypeError(f"an attribute cannot be a {type(value).__name__}: {value!r}")
 
 
 # ---- parsing

@@ -22,20 +22,22 @@ def profile(
 ) -> Profile:
     """What a call costs, of which `value` is the graph of the function and `derived` that which is compiled."""
     graphs = [("value", value)] + ([("gradient", derived)] if derived is not value else [])
-    sweeps = tuple([_sweep(each, graph, inputs) for each, graph in graphs])
-    left = list(dict.fromkeys(name for _, graph in graphs for name in uncounted(optimize(graph))))
+    sweeps, counted = zip(*(_sweep(each, graph, inputs) for each, graph in graphs), strict=True)
+    left = list(dict.fromkeys(name for graph in counted for name in uncounted(graph)))
     notes = [f"flops of {', '.join(left)} are not counted"] if left else []
     notes += [f"{s.name}: only the first {MOST:,} operations are counted" for s in sweeps if not s.whole]
     return Profile(name, measured(call), sweeps, tuple(notes))
 
 
-def _sweep(name: str, graph: Graph, inputs: Sequence[np.ndarray]) -> Sweep:
+def _sweep(name: str, graph: Graph, inputs: Sequence[np.ndarray]) -> tuple[Sweep, Graph]:
+    """A sweep as it is measured, and the graph that is counted: the optimised one."""
     with settings.override(level=BETTER) if settings.level is None else nullcontext():  # as after many calls
         kernel = kernels.make(graph, graph.name)
     given = [np.ascontiguousarray(x).reshape(np.shape(x)) for x in inputs]
     seconds = measured(lambda: kernel.run(given))
     machine = kernels.native(kernel)
-    return sweep_of(name, optimize(graph), inputs, seconds, machine and machine.code.level)
+    counted = machine.graph if machine is not None and machine is kernel else optimize(graph)
+    return sweep_of(name, counted, inputs, seconds, machine and machine.code.level), counted
 
 
 __all__ = ["profile"]

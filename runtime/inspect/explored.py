@@ -25,8 +25,8 @@ def explored(function: Any, path: Any, args: tuple[Any, ...], kwargs: dict[str, 
         traced, derived, inputs, _ = function._followed(args, kwargs)
         costs = profile(function.__name__, traced.graph, derived, inputs, lambda: function(*args, **kwargs))
         call = Call(traced.graph, derived, inputs, costs)
-    (memory,) = memory_of(function.__name__, function.argument_names, [form]).forms
-    return write(to, function.__name__, form, memory, call)
+    names = function.argument_names
+    return write(to, function.__name__, form, lambda: memory_of(function.__name__, names, [form]).forms[0], call)
 
 
 def _path(name: str, path: Any) -> Path:

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from ...compiler.ir.graph import Graph, Value, Where
-from ...compiler.ir.text import show_rows
+from ...compiler.ir.graph import Graph, Where
+from ...compiler.ir.rows import LineNames, Row, show_rows
 from ...compiler.passes import adjoint
 from ...compiler.passes.pipeline import optimize
 from ...compiler.settings import STAGES
@@ -75,13 +75,18 @@ _NOTE = re.compile(r"  [;#] ([^;#\n]+:\d+)$")
 def diff_of(form: Any) -> Text:
     """What the passes change, one after the other, in the graph that is compiled."""
     first = "graph" if form.graph is form.traced.graph else "adjoint"
-    names: dict[Value, str] = {}
+    kept = LineNames()
     rows: list[tuple[str, Where | None]] = []
     title = first
+    latest: list[Row] = []
 
     def note(name: str, before: Graph, after: Graph) -> None:
-        nonlocal title
-        made = list(_changes(before, after, names))
+        nonlocal title, latest
+        if (before.params, before.body, before.results) == (after.params, after.body, after.results):
+            return  # most passes find nothing to do, and their operations are the same ones
+        old = latest or show_rows(before, True, kept)
+        latest = show_rows(after, True, kept)
+        made = list(_changes(old, latest))
         if made:
             new = f"{first}, after {name}"
             rows.extend([(f"--- {title}", None), (f"+++ {new}", None), *made])
@@ -92,9 +97,8 @@ def diff_of(form: Any) -> Text:
     return Text("\n".join(line for line, _ in rows), "diff", [place for _, place in rows])
 
 
-def _changes(before: Graph, after: Graph, names: dict[Value, str]) -> Iterator[tuple[str, Where | None]]:
+def _changes(old: Sequence[Row], new: Sequence[Row]) -> Iterator[tuple[str, Where | None]]:
     """The lines of a unified diff; a value has the same name in both graphs."""
-    old, new = show_rows(before, True, names), show_rows(after, True, names)
     left, right = [r.text for r in old], [r.text for r in new]
     for group in SequenceMatcher(None, left, right, autojunk=False).get_grouped_opcodes(AROUND):
         a, b, c, d = group[0][1], group[-1][2], group[0][3], group[-1][4]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from ...compiler.ir.graph import Graph, Where
-from ...compiler.ir.text import show_rows
+from ...compiler.ir.rows import Row, show_rows
 from ...compiler.settings import settings
 
 WIDEST = 100
@@ -158,7 +158,11 @@ def wants_colour(file: Any) -> bool:
 
 def graph_text(graph: Graph, stage: str) -> Text:
     """The text of a graph."""
-    rows = show_rows(graph)
+    return rows_text(show_rows(graph), stage)
+
+
+def rows_text(rows: Sequence[Row], stage: str) -> Text:
+    """The text that rows of a graph make."""
     return Text("\n".join(r.text for r in rows), stage, [r.op.where if r.op is not None else None for r in rows])
 
 
@@ -192,4 +196,4 @@ def escaped(text: str) -> str:
     return text
 
 
-__all__ = ["Text", "escaped", "graph_text", "wants_colour"]
+__all__ = ["Text", "escaped", "graph_text", "rows_text", "wants_colour"]

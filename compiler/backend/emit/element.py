@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...ir.measure import Extent
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
-from ...lowering.nests.fuse import reachable
+from ...lowering.nests.fuse import children, reachable
 from ...lowering.origins import stamp
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
@@ -25,22 +25,9 @@ def known(w: LevelWriter, variable: Variable) -> Reg:
     return held
 
 
-def _without_guards(top: Element) -> set[int]:
-    """The elements that `top` needs wherever its guards stand, by identity."""
-    free: set[int] = set()
-    stack = [top]
-    while stack:
-        e = stack.pop()
-        if id(e) in free:
-            continue
-        free.add(id(e))
-        if isinstance(e, Apply):
-            stack.extend(e.args)
-        elif isinstance(e, Load):
-            stack.extend(g for g, _ in e.gathered)
-        elif isinstance(e, Guarded):
-            stack.append(e.outside)
-    return free
+def _needed(e: Element) -> tuple[Element, ...]:
+    """What an element is made of wherever guards stand: what only its own guard needs is made when the guard is."""
+    return (e.outside,) if isinstance(e, Guarded) else children(e)
 
 
 class Elements(Memory):
@@ -64,7 +51,6 @@ class Elements(Memory):
             self.axes_of[id(e)] = each_axes.setdefault(axes, axes)
             if isinstance(e, Apply):
                 self.counts[e.spelling] += 1
-        self.orders: dict[int, list[Element]] = {}
         self._wheres: dict[tuple[int, Cell], tuple[object, ...]] = {}
         self.guard_level = 0
         self.rows: Sequence[int] = (0,)
@@ -116,14 +102,6 @@ class Elements(Memory):
     def _level(self, axes: frozenset[Axis]) -> int:
         return max((self.index[a][1] for a in axes), default=self.row.base)
 
-    def _order(self, e: Element) -> list[Element]:
-        """What `e` is made of, children first, but what only a guard needs: that is made when the guard is."""
-        found = self.orders.get(id(e))
-        if found is None:
-            free = _without_guards(e)
-            found = self.orders[id(e)] = [each for each in reachable([e]) if id(each) in free and each is not e]
-        return found
-
     # ---- making elements
 
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
@@ -132,9 +110,21 @@ class Elements(Memory):
         if found is not None:
             return found
         if guard is None:
-            for each in self._order(e):
-                self._once(each, cell, None)
+            self._make_below(e, cell)
         return self._once(e, cell, guard)
+
+    def _make_below(self, top: Element, cell: Cell) -> None:
+        """Make what an element is made of, children first; below what is made already there is nothing to make."""
+        get, seen = self.w.numbered.get, {id(top)}
+        stack: list[Element | None] = [*reversed(_needed(top))]
+        while stack:
+            e = stack.pop()
+            if e is None:
+                self._once(stack.pop(), cell, None)  # type: ignore[arg-type]  # an element stands below each None
+            elif id(e) not in seen:
+                seen.add(id(e))
+                if get(self._key(e, cell, None)) is None:
+                    stack += (e, None, *reversed(_needed(e)))
 
     def _key(self, e: Element, cell: Cell, guard: Reg | None) -> tuple[object, ...]:
         """A name for an element in a cell, which is another one in nests that walk the same axes in other ways."""
