@@ -133,7 +133,9 @@ def pad_packed_sequence(
     x, lengths = padded(sequence, padding_value, total_length)
     if sequence.unsorted_indices is not None:
         back = sequence.unsorted_indices
-        x, lengths = x.index_select(1, back), lengths[back._array()]
+        # In the order of the result: what draws from it, as a dropout does, goes through memory.
+        x = x.transpose(0, 1).index_select(0, back) if batch_first else x.index_select(1, back)
+        return x, lengths_of(lengths[back._array()])
     return (x.transpose(0, 1) if batch_first else x), lengths_of(lengths)
 
 

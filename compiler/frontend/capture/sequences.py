@@ -156,7 +156,7 @@ def set_item(m: Machine, ref: Ref, key: Any, v: Any) -> None:
         return
     if isinstance(key, slice):
         m.refuse("a store into a slice of a list that grows", "use an array")
-    held = held if isinstance(held, Grown) else grown(m, held)
+    held = held if isinstance(held, Grown) else grown(m, tuple(held))
     if not isinstance(held.count, int):
         m.refuse("a store into a list whose length is not known", "use an array and a count")
     item, row = schema(m, v), held.buffer.type.with_shape(held.buffer.type.shape[1:])

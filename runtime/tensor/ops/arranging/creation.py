@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import reduce
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +21,9 @@ from ...value.dtypes import set_default_dtype as _set_default
 from ...value.foreign import array_behind
 from ...value.numbers import number_of
 from ...value.paths import part_of
-from ...value.promotion import common_dtype, number_dtype, wider
+from ...value.promotion import common_dtype
 from ..elementwise.elementary import cast_to
+from .nesting import dtype_within, holds_dtypes, kind_within, plain_numbers
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -77,93 +76,24 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
     data = data if behind is None else behind
     if isinstance(data, (np.ndarray, np.generic)):
         return _converted(np.asarray(data), dtype_of(dtype if dtype is not None else data.dtype))
-    plain = _plain(data, 0)
-    _check_nesting(plain, 0)
+    plain = plain_numbers(data)
     array = np.array(plain)
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"new(): invalid data type {_odd(plain)!r}; expected numbers or sequences of them")
+        raise TypeError(f"new(): invalid data type {kind_within(plain)!r}; expected numbers or sequences of them")
     if dtype is not None:
         if array.dtype.kind == "c" and not dtype_of(dtype).is_complex:
             raise TypeError(f"new(): a complex number cannot become {dtype_of(dtype)}")
         return _converted(array, dtype_of(dtype))
-    if _holds_dtypes(data):
-        return _converted(array, ALL[_dtype_within(data) or get_default_dtype().code])
+    if holds_dtypes(data):
+        return _converted(array, ALL[dtype_within(data) or get_default_dtype().code])
     if array.dtype.kind in "fc":
         return _converted(array, get_default_dtype() if array.dtype.kind == "f" else default_complex())
     return _converted(array, int64 if array.dtype.kind in "iu" else bool_)
 
 
-TYPED = (Core, np.ndarray, np.generic)
-"""What brings a dtype of its own into a list of numbers."""
-
-
-def _holds_dtypes(data: Any) -> bool:
-    if type(data) in (list, tuple):
-        return any(map(_holds_dtypes, data))
-    return isinstance(data, TYPED)
-
-
-def _dtype_within(data: Any) -> str | None:
-    """The smallest dtype for all that nested sequences hold; None if that is nothing."""
-    if isinstance(data, Core):
-        return data._read().kind.dtype
-    if isinstance(data, (np.ndarray, np.generic)):
-        return dtype_of(data.dtype).code
-    if not isinstance(data, (list, tuple)):
-        return number_dtype(type(data))
-    found = [code for d in data if (code := _dtype_within(d)) is not None]
-    return reduce(wider, found) if found else None
-
-
 def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
     with np.errstate(over="ignore"):
         return np.array(array, dtype.numpy, order="C", copy=True)
-
-
-def _plain(data: Any, depth: int) -> Any:
-    """Nested sequences with the tensors in them replaced by numbers and lists."""
-    if isinstance(data, Core):
-        return data._array().tolist()
-    if isinstance(data, (np.ndarray, np.generic)):
-        return data.tolist()
-    if isinstance(data, (list, tuple)):
-        if depth > 32:
-            raise ValueError("the sequences given to tensor() nest deeper than 32")
-        if data and isinstance(data[0], Core):
-            return [_single(d) if isinstance(d, Core) else _plain(d, depth + 1) for d in data]
-        return [_plain(d, depth + 1) for d in data]
-    if isinstance(data, range):
-        return list(data)
-    if not isinstance(data, Number):
-        raise TypeError(f"new(): invalid data type {type(data).__name__!r}; expected numbers or sequences")
-    return data
-
-
-def _single(x: Core) -> Any:
-    """The number of a tensor that stands where a number does: sizes of one are no dimensions there."""
-    array = x._array()
-    if array.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
-    return array.item()
-
-
-def _check_nesting(data: Any, depth: int) -> None:
-    if not isinstance(data, list) or not data:
-        return
-    first = len(data[0]) if isinstance(data[0], list) else None
-    for d in data:
-        n = len(d) if isinstance(d, list) else None
-        if n != first:
-            if first is None or n is None:
-                raise TypeError("a sequence given to tensor() mixes numbers and sequences")
-            raise ValueError(f"expected sequence of length {first} at dim {depth + 1} (got {n})")
-        _check_nesting(d, depth + 1)
-
-
-def _odd(data: Any) -> str:
-    while isinstance(data, list) and data:
-        data = data[0]
-    return type(data).__name__
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
