@@ -189,7 +189,8 @@ def _concatenate(d: Draft, prim: Any) -> None:
 def _pack(d: Draft, prim: Any) -> None:
     a = d.value()
     if a is not None:
-        others = [d.value(lambda t: t.dtype == a.type.dtype) or a for _ in range(d.draw(st.integers(0, 3)))]
+        dtype = a.type.dtype
+        others = [d.value(lambda t: t.dtype == dtype) or a for _ in range(d.draw(st.integers(0, 3)))]
         d.keep(prim(d.b, a, *others))
 
 
