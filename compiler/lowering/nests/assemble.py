@@ -296,7 +296,7 @@ class Assembly:
         made = form.value(index)
         if not all(e.offset == offset and same_gathered(e.gathered, gathered) for e in loads_of(buffer, [made])):
             made = self._stored_apart(form, made)
-        gathered = tuple((self._set_aside(e, buffer), stride) for e, stride in gathered)
+        gathered = tuple((self._set_aside(form, value, k, e), stride) for k, (e, stride) in enumerate(gathered))
         if form.distinct and form.add:
             made = Apply("add", (Load(buffer, offset, gathered), made), made.dtype)
         store = Store(buffer, offset, made, gathered, add=not form.distinct, over=form.distinct)
@@ -311,13 +311,18 @@ class Assembly:
         self.groups.reads(group, loaded(needed))
         self.groups.made_in[buffer] = group
 
-    def _set_aside(self, e: Element, buffer: Buffer) -> Element:
-        """An element that every turn reads, stored if it is read from a buffer that the turns change."""
-        if not loads_of(buffer, [e]):
+    def _set_aside(self, form: Scatter, value: Value, k: int, e: Element) -> Element:
+        """The k-th traced index of a scatter, stored if it is read from a buffer that the turns change.
+
+        Places that are distinct begin at one number, which every turn reads; others have one for each turn.
+        """
+        if not loads_of(self._buffer(value), [e]):
             return e
-        apart = self._scratch(Type(e.dtype))
-        self._store(apart, (), lambda index: e)
-        return Load(apart, Affine())
+        fusion, extents = self.fusion, () if form.distinct else form.extents
+        apart, shape = self._scratch(Type(e.dtype, extents)), value.type.static_shape()
+        self._store(apart, extents, lambda index: fusion.place(form.target(index), shape)[1][k][0] if index else e)
+        offset, _ = fusion.place([along(a) for a in fusion.axes(extents)], extents)
+        return Load(apart, offset)
 
     def _stored_apart(self, form: Scatter, made: Element) -> Element:
         """The value of a scatter from a buffer of its own."""
