@@ -213,16 +213,15 @@ def _described(name: str, fn: Any, example: Any, sizes: Rule) -> Function:
     sized = NamedTraces(owner, name, signature, given) if given else None
     if sized is None:
         made = owner.compiled(signature)
-        graph, traced, result, shapes, known, cases = made.graph, made.traced, made.result, None, (), ()
+        graph, result, shapes, known, cases = made.graph, made.result, None, (), ()
+        extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in made.traced.extras])
     else:
-        first = sized.made[0]
-        graph, traced, result, shapes, known = first.graph, first.trace, first.result, iter(sized.shapes), sized.names
-        cases = tuple([each.case() for each in sized.made])
+        result, shapes, known, cases = sized.made[0].result, iter(sized.shapes), sized.names, sized.cases()
+        graph, extras = cases[0].graph, sized.arrays
     portable = without_libraries(graph)
     for each in [portable, *(case.portable for case in cases)]:
         _check_graph(each, name)
     taken = tuple([_taken(each, f"{name}: argument {path}", shapes) for each, path in zip(args, names, strict=True)])
-    extras = tuple([np.asarray(tree.canonical(np.asarray(each))) for each in traced.extras])
     return Function(name, names, taken, _returned(result, graph, name), _doc(fn), graph, extras, known, cases, portable)
 
 

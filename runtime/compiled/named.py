@@ -2,7 +2,8 @@
 
 The function is traced with names for numbers from 0 on, so whatever it does with a size is noted as a guard. Sizes for
 which a guard does not hold are traced for themselves: a number in place of a name (n = 1), or a name in that of another
-(m = n). Where that gives what the general graph is there, the guard is not needed; else it is a case of its own.
+(m = n). Where that gives what the general graph is there, the guard is not needed; else it is a case of its own. A
+size, other than 0 and 1, at which the function returns something of another form is refused when a module is built.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ...compiler.ir.types import Dim, Size
 from ...compiler.passes.pipeline import optimize
 from ..portable.replacing import without_libraries
 from .function import Function
+from .regular import as_reached, content, made_inside, with_arrays
 
 LARGE = (1000, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 """Numbers for sizes while they are traced."""
@@ -46,11 +48,12 @@ MOST_TRACES = 32
 
 @dataclass(eq=False)
 class Traced:
-    """The function traced with `where` in place of some names."""
+    """The function traced with `where` in place of some names; `arrays` are those that the graph takes last."""
 
     where: dict[str, Dim]
     trace: Trace
     graph: Graph
+    arrays: tuple[np.ndarray, ...]
     result: Any
     sizes: Sizes
     dropped: set[Guard] = field(default_factory=set)
@@ -63,7 +66,7 @@ class Traced:
     def text(self) -> str:
         """What it is, for comparisons."""
         where = sorted((name, str(value)) for name, value in self.where.items())
-        return f"{where} {sorted(map(str, self.sizes.guards))} {show(self.graph)}"
+        return f"{where} {sorted(map(str, self.sizes.guards))} {show(self.graph)} {[*map(content, self.arrays)]}"
 
     def serves(self, numbers: Mapping[str, int]) -> bool:
         """Whether it is for these numbers of all sizes."""
@@ -71,16 +74,17 @@ class Traced:
         found = self.sizes.complete(numbers)
         return all(numbers[name] == n for name, n in at.items()) and all(guard.holds(found) for guard in self.guards)
 
-    def case(self) -> Case:
-        """What a module has of it."""
-        quotients, portable = dict(self.sizes.quotients), without_libraries(self.graph)
-        return Case(self.graph, dict(self.where), self.guards, quotients, portable)
+    def case(self, arrays: Sequence[np.ndarray]) -> Case:
+        """What a module has of it; the graph takes `arrays`, which its own are among."""
+        graph = with_arrays(self.graph, self.arrays, arrays)
+        return Case(graph, dict(self.where), self.guards, dict(self.sizes.quotients), without_libraries(graph))
 
 
 class NamedTraces:
     """The traces of a function for a signature, the general one first; `shapes` are of its traced leaves.
 
     given    names by the labels of dimensions, at least one
+    arrays   what the graphs of all cases take after the arguments
     """
 
     def __init__(self, owner: Function, name: str, signature: tree.Signature, given: Mapping[str, str]) -> None:
@@ -93,10 +97,16 @@ class NamedTraces:
             self.shapes.append(tuple([n if label is None else Size.named(label) for label, n in labels]))
         self.names = tuple(dict.fromkeys([str(n) for shape in self.shapes for n in shape if isinstance(n, Size)]))
         self._seen: dict[str, Traced | None] = {}
+        self._unlike = set[str]()
         self.made = [self._traced({})]
         self._seen["[]"] = self.made[0]
         self._add_others()
         self._check_all()
+        self.arrays = tuple({content(x): x for each in self.made for x in each.arrays}.values())
+
+    def cases(self) -> tuple[Case, ...]:
+        """What a module has of them."""
+        return tuple([each.case(self.arrays) for each in self.made])
 
     def _traced(self, where: dict[str, Dim], at: Mapping[str, int] = MappingProxyType({})) -> Traced:
         """The function with `where` in place of names, and decided by the numbers `at` of others."""
@@ -106,7 +116,9 @@ class NamedTraces:
         sizes.least = dict.fromkeys(sizes.numbers, 0)
         shapes = [tuple([where.get(str(n), n) if isinstance(n, Size) else n for n in shape]) for shape in self.shapes]
         try:
-            return Traced(where, *self._owner.with_names(self._signature, sizes, shapes), sizes)
+            traced, graph, result = self._owner.with_names(self._signature, sizes, shapes)
+            made, arrays = made_inside(graph, [np.asarray(tree.canonical(np.asarray(x))) for x in traced.extras])
+            return Traced(where, traced, graph if made is graph else optimize(made), arrays, result, sizes)
         except Exception:
             if where or not sizes.frozen:
                 raise
@@ -139,8 +151,8 @@ class NamedTraces:
         for name in self.names:
             for n in reversed(PROBES):
                 if not any(each.serves(large | {name: n}) for each in self.made):
-                    where = {} if len(self._seen) < MOST_TRACES else None
-                    if where is None or self._other(where, {name: n}) is not None:
+                    many = len(self._seen) >= MOST_TRACES
+                    if many or self._other({}, {name: n}) is not None or _key({}, {name: n}) in self._unlike:
                         raise TypeError(self._unserved(name, n, large | {name: n}))
 
     def _unserved(self, name: str, n: int, numbers: Mapping[str, int]) -> str:
@@ -154,7 +166,7 @@ class NamedTraces:
 
     def _other(self, where: dict[str, Dim], at: Mapping[str, int]) -> Traced | None:
         """The function traced there; None if it takes no such sizes, or returns something of another form."""
-        key = str(sorted((name, str(value)) for name, value in {**where, **at}.items()))
+        key = _key(where, at)
         if key not in self._seen and len(self._seen) < MOST_TRACES:
             found = self._like_first(where, at)
             known = [each for each in self._seen.values() if each is not None and found and each.text == found.text]
@@ -166,10 +178,15 @@ class NamedTraces:
             other = self._traced(where, at)
         except Exception:
             return None
-        first = self.made[0].trace.extras
-        alike = len(first) == len(other.trace.extras) and all(map(np.array_equal, first, other.trace.extras))
         ranks = [[(r.type.dtype, r.type.rank) for r in each.graph.results] for each in (self.made[0], other)]
-        return other if alike and ranks[0] == ranks[1] and _form(self.made[0].result) == _form(other.result) else None
+        if ranks[0] == ranks[1] and _form(self.made[0].result) == _form(other.result):
+            return other
+        self._unlike.add(_key(where, at))
+        return None
+
+
+def _key(where: Mapping[str, Dim], at: Mapping[str, int]) -> str:
+    return str(sorted((name, str(value)) for name, value in {**where, **at}.items()))
 
 
 def _violations(guard: Guard, names: Sequence[str], sizes: Sizes) -> list[dict[str, Dim]]:
@@ -226,12 +243,15 @@ def _is_same(general: Traced, other: Traced) -> bool:
     """Whether the general graph is the other one there, and the other one has no guards that it has not."""
     if general.sizes.quotients or other.sizes.quotients:
         return False
+    if [*map(content, general.arrays)] != [*map(content, other.arrays)]:
+        return False
     names = {*general.sizes.numbers, *other.sizes.numbers}
     at: Mapping[str, Any] = {name: other.where.get(name, Size.named(name)) for name in names}
     if not {Guard(g.size, g.relation) for g in other.sizes.guards} <= set(general.sizes.guards):
         return False
     try:
-        return show(optimize(at_sizes(general.graph, at))) == show(other.graph)
+        there = optimize(at_sizes(general.graph, at))
+        return show(as_reached(there), bare=True) == show(as_reached(other.graph), bare=True)
     except TypeError:  # the general graph is none there: an array would have a negative size
         return False
 
