@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import tracing
 from ..array import Array, here
+from ..numpy.creation import linspace
 from ..numpy.shaping import sizes
 from ..numpy.ufuncs import elementwise
 from ..promotion import as_operand, conform, positions
@@ -84,3 +85,30 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
     made = elementwise(np.add, made, low) if isinstance(low, Length) or low else made
     return made if dtype is None else made.astype(dtype)
 
+
+@_replaces(np, "linspace")
+def _linspace(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+    return linspace(start, stop, num, *args, **kwargs)
+
+
+@_replaces(np, "eye")
+def _eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C") -> Array:
+    rows, columns = _places(N, M, k)
+    return elementwise(np.equal, rows, columns).astype(dtype)
+
+
+@_replaces(np, "identity")
+def _identity(n: Any, dtype: Any = None) -> Array:
+    return _eye(n, dtype=float if dtype is None else dtype)
+
+
+@_replaces(np, "tri")
+def _tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Array:
+    rows, columns = _places(N, M, k)
+    return elementwise(np.greater_equal, rows, columns).astype(dtype)
+
+
+def _places(rows: Any, columns: Any, above: Any) -> tuple[Array, Array]:
+    """The row number plus `above`, and the column number, of every element of a matrix."""
+    shape = (rows, rows if columns is None else columns)
+    return elementwise(np.add, positions(here(), shape, 0), above), positions(here(), shape, 1)
