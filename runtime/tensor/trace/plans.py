@@ -263,8 +263,8 @@ class Plan:
         return made if self.places is None else [made[k] for k in self.places]
 
     def is_worth_compiling(self) -> bool:
-        """Whether there is more than one step, and a kernel can have so many arrays."""
-        return len(self.steps) > 1 and len(self.sources) + len(self.numbers) <= ARGUMENTS
+        """Whether a kernel can have so many arrays."""
+        return len(self.sources) + len(self.numbers) <= ARGUMENTS
 
     def compile(self) -> None:
         """Make one kernel, or if there is an error in the compiler go on op by op."""
