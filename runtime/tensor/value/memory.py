@@ -198,15 +198,15 @@ def _behind(t: Any, storage: Any, tape: Tape, holders: Holders) -> int:
     homes = holders.homes.get(id(storage), ())
     cells = {id(c) for n in homes if (c := tape.cell(n)) is not None and c.home is storage}
     places = holders.values.get(id(storage), ())
+    times = Counter([id(tape.value(n)) for n in places])  # by id, for a reference would be one more of them
     seen = {id(t)}
     for n in places:
         v = tape.value(n)
         if v is None or id(v) in seen or v._storage is not storage:
             continue
         seen.add(id(v))
-        times = sum([tape.value(m) is v for m in places])
         # The references are: the tape's, those of its notes, the variable's and the call's.
-        if getrefcount(v) <= times + noted[id(v)] + 2:
+        if getrefcount(v) <= times[id(v)] + noted[id(v)] + 2:
             if v._flags & VIEWED and _has_views(v, tape):
                 return -1
             found += 1
