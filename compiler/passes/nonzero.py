@@ -73,16 +73,25 @@ class Nonzero:
 
     def _constant(self, value: Value) -> np.ndarray | None:
         """The elements of a small value that depends on no parameter."""
-        if value not in self.known:
-            self.known[value] = None
-            op = self.made.get(value)
-            small = all(isinstance(n, int) for n in value.type.shape) and value.type.static_size() <= SMALL
-            if op is not None and small and not op.regions and op.effect is Effect.PURE and len(op.results) == 1:
-                given = [made for a in op.args if (made := self._constant(a)) is not None]
-                if len(given) == len(op.args):
-                    with np.errstate(all="ignore"):
-                        (made,) = op.prim.evaluate(given, op.attrs, ())
-                    self.known[value] = np.asarray(made, value.type.numpy)
+        waiting = [value]  # a chain of operations can be longer than Python's stack
+        while waiting:
+            top = waiting[-1]
+            op = self.made.get(top)
+            small = all(isinstance(n, int) for n in top.type.shape) and top.type.static_size() <= SMALL
+            if op is None or not small or op.regions or op.effect is not Effect.PURE or len(op.results) != 1:
+                self.known[top] = None
+            elif top not in self.known and all(self.known.get(a, True) is not None for a in op.args):
+                left = [a for a in op.args if a not in self.known]
+                if left:
+                    waiting.append(left[0])
+                    continue
+                given = [made for a in op.args if (made := self.known[a]) is not None]
+                with np.errstate(all="ignore"):
+                    (made,) = op.prim.evaluate(given, op.attrs, ())
+                self.known[top] = np.asarray(made, top.type.numpy)
+            else:
+                self.known.setdefault(top, None)
+            waiting.pop()
         return self.known[value]
 
     def _of_selection(self, op: Op, axis: int, b: Builder) -> list[Occupied] | None:

@@ -38,9 +38,10 @@ from .kernels import Reference
 
 if TYPE_CHECKING:
     from ...compiler.frontend.athand import Frozen
-    from ...compiler.passes.loops import reroll
+    from ...compiler.passes.loops import known, reroll
     from .compiled import Compiled
 else:
+    known = later(__package__, "...compiler.passes.loops.known")
     reroll = later(__package__, "...compiler.passes.loops.reroll")
 
 EAGER = 8
@@ -229,7 +230,13 @@ def rerolled(traced: Trace) -> Trace:
     if lost or any(not isinstance(n, int) for p in traced.graph.params for n in p.type.shape):
         return traced
     graph, tables = _rolled(traced.graph)
-    return replace(traced, graph=graph, extras=(*traced.extras, *tables))
+    rolled = replace(traced, graph=graph, extras=(*traced.extras, *tables))
+    joined = known.put_together(traced.graph, traced.extras) if length(graph) >= LEAST else None
+    if joined is not None:
+        graph, tables = _rolled(joined[0])
+        if reroll.SHORTER * length(graph) <= length(rolled.graph):
+            return replace(traced, graph=graph, extras=(*joined[1], *tables))
+    return rolled
 
 
 def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
