@@ -116,8 +116,8 @@ class Need:
                                            a number; it becomes value a
     SEQUENCE  a = address of a type, b = length
                                            a tuple, list or slice; descriptors of the items follow
-    GRAD      a, b = HOOKED or 0           the gradient that value a holds is what the next descriptor says, and
-                                           whether hooks wait for it
+    GRAD      a, b = LEAF and HOOKED of it the gradient that value a holds is what the next descriptor says, and
+                                           whether it requires one still, and hooks wait for it
     ALIAS     a, b, c = class              another tensor with the cell of value b; it becomes value a
     CHECK     a, b = address of an object  the cell of value a has been checked for this
     STILL     a                            the tensor that is value a has the same memory still, and NumPy wrote nothing

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..python_abi import BYTES_DATA, FLOAT_VALUE, SIZE, TYPE
 from .layout import (
     HOOKED,
+    LEAF,
     OPEN,
     Cell,
     Give,
@@ -230,9 +231,9 @@ owner:
   br i1 %there, label %hooks, label %no
 hooks:
 {get("flags", "%tensor", Tensor.FLAGS, "i64")}
-  %hooked = and i64 %flags, {HOOKED}
-  %free = icmp eq i64 %hooked, %b
-  br i1 %free, label %gradient, label %no
+  %said = and i64 %flags, {LEAF | HOOKED}
+  %as_said = icmp eq i64 %said, %b
+  br i1 %as_said, label %gradient, label %no
 gradient:
 {get("set", "%tensor", Tensor.GRAD)}
   %unset = icmp eq ptr %set, null

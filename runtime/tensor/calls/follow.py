@@ -9,7 +9,7 @@ from ..trace.states import NOTHING, RESULT, TENSOR, Call, State, Template, event
 from ..trace.tape import Tape
 from ..value.cells import Cell, Kind
 from ..value.memory import has_history, leave, tensor_types, usable
-from ..value.slots import HISTORY, OPEN, SPECIAL, VIEWED
+from ..value.slots import HISTORY, LEAF, OPEN, SPECIAL, VIEWED
 from .places import place_for
 from .reading import Reading, Unknown, enter, is_simple, place_of
 
@@ -44,7 +44,7 @@ def grads_fit(tape: Tape, state: State, reading: Reading) -> bool:
         leaf = given[at] if at in given else tape.value(at)
         have = leaf._grad
         hooks = (leaf._hooks or leaf._posts) and not call.template.call.in_parts
-        if hooks or (have is None) != (before is None):
+        if hooks or not (leaf._flags & LEAF or has_history(leaf)) or (have is None) != (before is None):
             return False
         if have is not None:
             leave(have, tape)

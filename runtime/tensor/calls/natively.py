@@ -163,8 +163,8 @@ class Needs:
         call = self.call
         for leaf, before, _ in call.template.grads:
             n = call.number(leaf)
-            hooked = self.reading.tape.value(n)._flags & HOOKED if call.template.call.in_parts else 0
-            self.words.append((Need.GRAD, n, hooked))
+            said = LEAF | HOOKED if call.template.call.in_parts else LEAF
+            self.words.append((Need.GRAD, n, self.reading.tape.value(n)._flags & said))
             if before is None:
                 self.words.append((Need.STATIC, id(None)))
             else:

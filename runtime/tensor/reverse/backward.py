@@ -150,13 +150,22 @@ def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
     return useful
 
 
+def _passed_by() -> None:
+    """Note that a leaf required a gradient in forward and does no more: what is said of leaves by then tells nobody."""
+    call = tapes.tape.call
+    if call is not None:
+        call.refuse("comes to a leaf that requires no gradient any more")
+
+
 def _run(node: Node, flows: Flows, create: bool) -> list[tuple[Edge, Flow]]:
     """Run one node between its own hooks: the cotangents of its inputs, and where they go."""
     hooks = node.hooks
     if hooks is not None and hooks.before:
         flows = before_node(hooks, flows)
     if isinstance(node, AccumulateGrad):
-        if flows[0] is not None and node.variable._requires:
+        if flows[0] is not None and not node.variable._requires:
+            _passed_by()
+        elif flows[0] is not None:
             accumulate(node.variable, flows[0], create)
             if hooks is not None:  # after which there may be hooks of the node
                 call_posts(node.variable)
