@@ -9,7 +9,8 @@ from pullback import nn
 
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: torch.set_default_dtype(torch.bfloat16), NotImplementedError, "bfloat16"),  # type: ignore[arg-type]
-    (lambda: torch.amp.GradScaler("cpu"), NotImplementedError, "pass enabled=False"),
+    (lambda: torch.amp.GradScaler("cpu").scale(1), ValueError, "an iterable of Tensors, got int"),
+    (lambda: torch.amp.GradScaler("cpu").update(), AssertionError, "scaler.scale"),
     (lambda: torch.ones(2).to("cuda"), RuntimeError, "expected 'cpu'"),
     (lambda: torch.ones(2, device="cuda:0"), RuntimeError, "expected 'cpu'"),
     (lambda: torch.set_default_device("cuda"), RuntimeError, "expected 'cpu'"),

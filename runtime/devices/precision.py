@@ -1,7 +1,7 @@
 """Automatic mixed precision, switched off: a warning says so.
 
 PyTorch without CUDA switches off what is asked for CUDA, and so does this; on the processor it would compute
-products in bfloat16, which takes longer here than float32 and is less exact. Scaled gradients are refused.
+products in bfloat16, which takes longer here than float32 and is less exact. `GradScaler` is in scaling.py.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tensor.value.dtypes import bfloat16, float16
+from .scaling import older
 
 TYPES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone", "meta")
 
@@ -67,66 +68,8 @@ class cuda_autocast(autocast):
     """The older `cuda.amp.autocast`."""
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
-        _older("torch.cuda.amp.autocast(args...)", "torch.amp.autocast('cuda', args...)")
+        older("torch.cuda.amp.autocast(args...)", "torch.amp.autocast('cuda', args...)")
         super().__init__("cuda", dtype, enabled, cache_enabled)
-
-
-class GradScaler:
-    """Scale losses so that small gradients of half precision survive. It is off: `step` is the optimiser's own."""
-
-    def __init__(
-        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
-        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
-        if enabled and device == "cpu":
-            raise NotImplementedError("GradScaler on the processor is not supported: gradients are as exact as their"
-                                      " dtype; pass enabled=False")
-        if enabled:
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
-
-    def scale(self, outputs: Any) -> Any:
-        """The same."""
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        """Nothing: gradients are not scaled."""
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimiser's step."""
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Any = None) -> None:
-        """Nothing: there is no scale."""
-
-    def get_scale(self) -> float:
-        """One."""
-        return 1.0
-
-    def is_enabled(self) -> bool:
-        """No."""
-        return False
-
-    def state_dict(self) -> dict[str, Any]:
-        """Empty, as PyTorch's is when it is off."""
-        return {}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Nothing: it is off."""
-
-
-class CudaGradScaler(GradScaler):
-    """The older `cuda.amp.GradScaler`."""
-
-    def __init__(
-        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
-        _older("torch.cuda.amp.GradScaler(args...)", "torch.amp.GradScaler('cuda', args...)")
-        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
-
-
-def _older(name: str, instead: str) -> None:
-    warnings.warn(f"`{name}` is deprecated. Please use `{instead}` instead.", FutureWarning, stacklevel=3)
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None, device_type: str = "cuda") -> Any:
@@ -150,6 +93,5 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 __all__ = [
-    "CudaGradScaler", "GradScaler", "autocast", "cuda_autocast", "custom_bwd", "custom_fwd", "is_autocast_available",
-    "is_autocast_enabled",
+    "autocast", "cuda_autocast", "custom_bwd", "custom_fwd", "is_autocast_available", "is_autocast_enabled",
 ]  # fmt: skip

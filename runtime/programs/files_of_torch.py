@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .reasons import DEVICE, EXPORT, FETCHED, GRAPHS, INSIDE, MANY, MEASURED, QUANTISED, SCRIPT, SPARSE
+from .reasons import DEVICE, EXPORT, FETCHED, GRAPHS, INSIDE, MANY, MASKED, MEASURED, QUANTISED, SCRIPT, SPARSE
 
 HANDED_ON = {
     "": "_tensor functional futures return_types torch_version",
@@ -31,7 +31,6 @@ SOURCES = {
 """The few whose names are not their package's."""
 
 NESTED = "tensors have one shape each; nn.utils.rnn.pad_sequence and masks serve sequences of several lengths"
-MASKED = "tensors have no mask of their own; masked_fill, where and sums of products with a mask do this work"
 COMPILED = "nothing in C++ or CUDA is compiled or loaded; pullback.external takes functions of other libraries"
 
 REFUSED: dict[str, str] = {
@@ -39,7 +38,7 @@ REFUSED: dict[str, str] = {
     EXPORT: "export package utils.mobile_optimizer utils.bundled_inputs utils.model_dump",
     FETCHED: "utils.model_zoo",
     NESTED: "nested",
-    MASKED: "masked",
+    MASKED: "masked.maskedtensor",
     COMPILED: "utils.cpp_extension utils.hipify",
     GRAPHS: "fx.passes fx.traceback _inductor",
     DEVICE: "mtia backends.miopen backends.xnnpack backends.quantized",

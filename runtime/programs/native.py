@@ -46,6 +46,22 @@ def instance_norm(
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """See `nn.functional.layer_norm`; `cudnn_enable` is for other devices."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """See `nn.functional.group_norm`; `cudnn_enabled` is for other devices."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
@@ -89,6 +105,24 @@ def grid_sampler(
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """See `nn.functional.affine_grid`."""
     return F.affine_grid(theta, list(size), align_corners)
+
+
+# ---- noise
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """See `nn.functional.dropout`."""
+    return F.dropout(input, p, train)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """See `nn.functional.alpha_dropout`."""
+    return F.alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """See `nn.functional.feature_alpha_dropout`."""
+    return F.feature_alpha_dropout(input, p, train)
 
 
 # ---- activations and noise in place, on request

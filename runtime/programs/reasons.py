@@ -14,6 +14,7 @@ HALF = "there are no elements of this kind; float16, bfloat16, float32, float64 
 SHAPES = "sizes are Python's ints and never symbols"
 EXPORT = "programs are not exported to files for other runtimes; pullback.build makes an extension module of a function"
 MANY = "there is one process; collectives of one are there, others need another package"
+MASKED = "tensors have no mask of their own; the functions of pullback.masked take one beside a tensor, as mask="
 FETCHED = "nothing is fetched from the net or run from there; load a state_dict from a file"
 PROCESSES = "tensors are not shared with other processes; threads share them, and pickles copy them"
 INSIDE = "it belongs to PyTorch's own machinery"
@@ -37,6 +38,7 @@ CALLED: Table = {
             Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect map_arg replace_pattern
             symbolic_trace""",
     },
+    "torch.masked": {MASKED: "MaskedTensor as_masked_tensor masked_tensor"},
     "torch.multiprocessing": {PROCESSES: "spawn start_processes"},
     "torch": {SHAPES: "SymBool SymFloat SymInt"},
 }

@@ -91,5 +91,5 @@ sparse, fx, serialization, multiprocessing = map(
 utils, data, checkpoint, autograd_profiler = map(
     _of, ("torch.utils", "torch.utils.data", "torch.utils.checkpoint", "torch.autograd.profiler")
 )
-library = _of("torch.library")
+library, masked = _of("torch.library"), _of("torch.masked")
 """`__getattr__` of modules of the face."""

@@ -12,17 +12,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = _distributions = None
-    _fft = _func = _fx = _hub = _jit = _library = _linalg = _mps = _multiprocessing = _nn = _onnx = _optim = None
-    _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = _special = None
-    _testing = _types = _utils = _version = _xpu = None
+    _fft = _func = _fx = _hub = _jit = _library = _linalg = _masked = _mps = _multiprocessing = _nn = _onnx = None
+    _optim = _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = None
+    _special = _testing = _types = _utils = _version = _xpu = None
     # isort: off
     from pullback.runtime.tensor.reverse.anomaly import (
         is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
     )
     from pullback import (
         accelerator, amp, array_api, autograd, backends, compiler, cpu, cuda, distributed, distributions, fft, func,
-        fx, hub, library, linalg, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom, random,
-        scipy, serialization, signal, sparse, special, testing, types, utils, version, xpu,
+        fx, hub, library, linalg, masked, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom,
+        random, scipy, serialization, signal, sparse, special, testing, types, utils, version, xpu,
     )
     # isort: on
     from pullback.compiler.backend.extension.carried import KernelError
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pullback.runtime.branches import cond, switch
     from pullback.runtime.compiled.build import build
     from pullback.runtime.control import checkpoint, fori_loop, scan, while_loop
-    from pullback.runtime.devices.precision import GradScaler, autocast, is_autocast_enabled
+    from pullback.runtime.devices.precision import autocast, is_autocast_enabled
+    from pullback.runtime.devices.scaling import GradScaler
     # isort: off
     from pullback.runtime.devices.switches import (
         get_deterministic_debug_mode, get_num_interop_threads, is_warn_always_enabled,
@@ -65,9 +66,10 @@ if TYPE_CHECKING:
     from pullback.runtime.symbolic.primitive import primitive
     # isort: off
     from pullback.runtime.programs.native import (
-        affine_grid_generator, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, celu_,
-        constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout_, embedding,
-        feature_alpha_dropout_, frobenius_norm, grid_sampler, hinge_embedding_loss, instance_norm, kl_div,
+        affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, celu_,
+        constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout, dropout_, embedding,
+        feature_alpha_dropout, feature_alpha_dropout_, frobenius_norm, grid_sampler, group_norm,
+        hinge_embedding_loss, instance_norm, kl_div, layer_norm,
         margin_ranking_loss, nuclear_norm, poisson_nll_loss, rrelu_, selu_, threshold_, triplet_margin_loss,
     )
     from pullback.runtime.tensor.face.complex_functions import (
@@ -103,9 +105,9 @@ if TYPE_CHECKING:
     from pullback.runtime.vmap import vmap
     # isort: off
     from pullback.runtime.nn.functional import (
-        adaptive_avg_pool1d, adaptive_max_pool1d, alpha_dropout, avg_pool1d, bilinear, celu, channel_shuffle,
-        conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, cosine_similarity, dropout,
-        feature_alpha_dropout, group_norm, hardshrink, layer_norm, max_pool1d, max_pool2d, max_pool3d,
+        adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, bilinear, celu, channel_shuffle,
+        conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, cosine_similarity,
+        hardshrink, max_pool1d, max_pool2d, max_pool3d,
         pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, selu, threshold,
     )
     from pullback.runtime.tensor.face.functions import (
@@ -211,7 +213,7 @@ __all__ = [
     "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2",
     "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_",
     "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss",
-    "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max_pool1d",
+    "masked", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max_pool1d",
     "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "minimum", "mm", "mode",
     "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "multiprocessing", "mv", "mvlgamma",
     "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy",

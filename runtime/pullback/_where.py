@@ -3,8 +3,8 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
-    " hub library linalg mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy serialization"
-    " signal sparse special testing types utils version xpu",
+    " hub library linalg masked mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy"
+    " serialization signal sparse special testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.check": "check",
@@ -20,7 +20,8 @@ NAMES_OF = {
     "runtime.rules": "custom_formula custom_jvp custom_vjp stop_gradient",
     "runtime.branches": "cond switch",
     "runtime.control": "checkpoint fori_loop scan while_loop",
-    "runtime.devices.precision": "GradScaler autocast is_autocast_enabled",
+    "runtime.devices.precision": "autocast is_autocast_enabled",
+    "runtime.devices.scaling": "GradScaler",
     "runtime.devices.switches": "are_deterministic_algorithms_enabled get_default_device"
     " get_deterministic_debug_mode get_num_interop_threads is_warn_always_enabled"
     " set_deterministic_debug_mode set_flush_denormal set_num_interop_threads set_warn_always"
@@ -84,10 +85,10 @@ NAMES_OF = {
     " index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_"
     " negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_"
     " sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_",
-    "runtime.nn.functional": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear"
+    "runtime.nn.functional": "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear"
     " celu channel_shuffle conv3d conv_transpose1d conv_transpose2d"
-    " conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm"
-    " hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance"
+    " conv_transpose3d cosine_similarity"
+    " hardshrink max_pool1d max_pool2d max_pool3d pairwise_distance"
     " pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu selu threshold",
     "runtime.tensor.reverse.anomaly": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "runtime.tensor.reverse.modes": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad"
@@ -115,11 +116,11 @@ NAMES_OF = {
     "runtime.compiled.threads": "get_num_threads set_num_threads",
     "runtime.sparse.operations": "spmm",
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
-    "runtime.programs.native": "affine_grid_generator alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_"
-    " constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout_ embedding"
-    " feature_alpha_dropout_ frobenius_norm grid_sampler hinge_embedding_loss instance_norm"
-    " kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_ selu_ threshold_"
-    " triplet_margin_loss",
+    "runtime.programs.native": "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm"
+    " binary_cross_entropy_with_logits celu_ constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout"
+    " dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ frobenius_norm grid_sampler group_norm"
+    " hinge_embedding_loss instance_norm layer_norm kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_"
+    " selu_ threshold_ triplet_margin_loss",
     "runtime.programs.scripting": "jit",
     "runtime.programs.standing_in": "as_torch",
     "runtime.transforms": "grad value_and_grad",
@@ -154,6 +155,7 @@ PARTS = {
     "_library": "runtime.operators.checking runtime.operators.custom runtime.operators.inferring"
     " runtime.operators.library runtime.programs.refused",
     "_linalg": "runtime.tensor.face.linalg_functions",
+    "_masked": "runtime.tensor.face.masked_functions runtime.programs.refused",
     "_mps": "runtime.devices.accelerators",
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.convolution_gradients runtime.nn.fusion runtime.nn.older_norms"

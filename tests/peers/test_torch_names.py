@@ -22,7 +22,7 @@ PARTS = [
     "utils.checkpoint", "utils._pytree", "linalg", "fft", "special", "distributions", "amp", "random", "backends",
     "cuda", "mps", "accelerator", "jit", "distributed", "onnx", "profiler", "testing", "overrides", "hub",
     "version", "sparse", "compiler", "fx", "serialization", "multiprocessing", "types", "quasirandom",
-    "library",
+    "library", "masked",
 ]  # fmt: skip
 MODULES = [f"torch.{part}".removesuffix(".") for part in PARTS]
 

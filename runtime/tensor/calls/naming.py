@@ -12,6 +12,13 @@ import numpy as np
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of arguments, which PyTorch takes in every function that has its own name for them."""
 
+ALIASES |= {
+    "split_size": "split_size_or_sections", "sections": "indices_or_sections", "indices": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections", "axis0": "dim0", "axis1": "dim1", "element": "elements",
+    "test_element": "test_elements", "tensor": "input",
+}  # fmt: skip
+"""Names that an argument has in one of several forms of a function of PyTorch's, where it has one name here."""
+
 
 def renamed(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a call of `function`; the same object where there is nothing to change."""

@@ -16,7 +16,7 @@ from .results import written
 inverse, pinverse, det, logdet, slogdet = written(S.inv, S.pinverse, S.det, S.logdet, S.torch_slogdet)
 cholesky, cholesky_solve, cholesky_inverse = written(F.old_cholesky, D.cholesky_solve, D.cholesky_inverse)
 qr, svd, lu_solve, lu_unpack = written(F.old_qr, V.old_svd, D.old_lu_solve, F.lu_unpack)
-triangular_solve, orgqr, matrix_power = written(D.triangular_solve, F.householder_product, X.matrix_power)
+triangular_solve, orgqr, matrix_power = written(D.triangular_solve, Q.orgqr, X.matrix_power)
 cross, trace = written(X.old_cross, X.trace)
 geqrf, ormqr, lu = written(Q.geqrf, Q.ormqr, Q.lu)
 matrix_exp, svd_lowrank, pca_lowrank = X.matrix_exp, Q.svd_lowrank, Q.pca_lowrank

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..calls.recording import record_functions
 from ..ops.elementwise import elementary as E
+from ..ops.elementwise import pointwise as P
 from ..ops.elementwise import softmax as M
 from ..ops.elementwise import special as F
 from .results import written
@@ -29,7 +30,7 @@ modified_bessel_k0, modified_bessel_k1 = written(F.modified_bessel_k0, F.modifie
 (shifted_chebyshev_polynomial_w,) = written(F.shifted_chebyshev_polynomial_w)
 hermite_polynomial_h, hermite_polynomial_he = written(F.hermite_polynomial_h, F.hermite_polynomial_he)
 laguerre_polynomial_l, legendre_polynomial_p = written(F.laguerre_polynomial_l, F.legendre_polynomial_p)
-(round,) = written(E.round_)
+(round,) = written(P.round_)
 softmax, log_softmax = M.softmax, M.log_softmax
 (logsumexp,) = written(M.logsumexp)
 

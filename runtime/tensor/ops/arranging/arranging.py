@@ -196,9 +196,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(common_shape(given))
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """Copies side by side; dimensions that are not named are the last, and are not repeated."""
-    counts, rank = sizes(dims), len(shape_of(input))
+    counts, rank = sizes(args if dims is None else (dims,)), len(shape_of(input))
     return repeat(input, (1,) * max(rank - len(counts), 0) + counts)
 
 

@@ -271,7 +271,10 @@ def full_like(
     return like(input, fill_value, dtype, requires_grad, device)
 
 
-def result_type(*tensors: Any) -> DType:
+def result_type(*tensors: Any, **named: Any) -> DType:
     """The dtype that an operation on these tensors and numbers has."""
+    if not named.keys() <= {"tensor", "other", "scalar", "scalar1", "scalar2"}:
+        raise TypeError(f"result_type(): expected tensor and other, or scalar and tensor, got {sorted(named)}")
+    tensors = (*tensors, *named.values())
     arguments = [x._read().kind if isinstance(x, Core) else type(x) for x in tensors]
     return ALL[common_dtype(arguments)]

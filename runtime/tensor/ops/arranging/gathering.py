@@ -69,8 +69,11 @@ def elements_along(m: Any, x: Any, index: Any, axis: int) -> Any:
     return elements(m, x, indices, tuple(range(len(indices))))
 
 
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """At each place, the element of `input` there but for `dim`, where `index` says which."""
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """At each place, the element of `input` there but for `dim`, where `index` says which.
+
+    The gradient has all elements, also where `sparse_grad` asks for those that are not zero alone.
+    """
     if index._read().kind.dtype not in ("i64", "i32") and index._read().kind.size:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     vector, places, flat = _not_flat(input, index)

@@ -66,10 +66,10 @@ def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def view_as_shape(input: Tensor, *shape: Any) -> Tensor:
+def view_as_shape(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape."""
     have = input._read().kind
-    step = ("reshape", inferred(sizes(shape), have.size))
+    step = ("reshape", inferred(sizes(shape if size is None else (size,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans"

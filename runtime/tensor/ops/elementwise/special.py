@@ -122,7 +122,14 @@ def _polynomials(family: str, shifted: bool = False) -> Callable[[Any, Any], Ten
     def formula(m: Any, x: Any, n: Any) -> Any:
         return Family(m.b).polynomial(2.0 * x - 1.0 if shifted else x, n, family=family)
 
-    return _pair(name, f"Special{name.title().replace('_', '')}", formula)
+    both = _pair(name, f"Special{name.title().replace('_', '')}", formula)
+
+    def polynomial(x: Any, n: Any) -> Tensor:
+        return both(x, n)
+
+    polynomial.__name__ = polynomial.__qualname__ = name
+    polynomial.__doc__ = f"`{name}` of degree n at x, element by element; one of them may be a number."
+    return polynomial
 
 
 chebyshev_polynomial_t, chebyshev_polynomial_u = _polynomials("chebyshev_t"), _polynomials("chebyshev_u")

@@ -33,8 +33,9 @@ def triangular_solve(
     return triangular_solve_result(made, A.clone())
 
 
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with A X = B, where L is the Cholesky factor of A."""
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X with A X = B, the first input, where the second, L, is the Cholesky factor of A."""
+    B, L = input, input2
     for name, given in (("B", B), ("L", L)):
         if len(shape_of(given)) < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {len(shape_of(given))}")
@@ -125,15 +126,15 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return reshape(inv(reshape(A, rows, columns)), (*shape[ind:], *shape[:ind]))
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B; the dimensions `dims` of A are moved to its end first."""
+def tensorsolve(A: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+    """X with tensordot(A, X, X.ndim) = other; the dimensions `dims` of A are moved to its end first."""
     if dims is not None:
         A = movedim(A, tuple(dims), tuple(range(len(shape_of(A)) - len(dims), len(shape_of(A)))))
-    wanted = shape_of(A)[len(shape_of(B)) :]
-    n, have = prod(wanted), prod(shape_of(B))
+    wanted = shape_of(A)[len(shape_of(other)) :]
+    n, have = prod(wanted), prod(shape_of(other))
     if n != have:
         raise RuntimeError(
             "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) =="
             f" prod(self.shape[:other.ndim]), but got {n} != {have}"
         )
-    return reshape(solve(reshape(A, have, n), reshape(B, have)), wanted)
+    return reshape(solve(reshape(A, have, n), reshape(other, have)), wanted)

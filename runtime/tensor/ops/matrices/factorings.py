@@ -230,28 +230,28 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 lstsq_result = returned("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """The X of least size among those that make |A X - B| least, by the pseudoinverse."""
-    name = "torch.linalg.lstsq"
-    a, b = check_rank(name, A), shape_of(B)
-    if not b:
+def lstsq(A: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X of least size among those that make |A X - b| least, by the pseudoinverse."""
+    B, name = b, "torch.linalg.lstsq"
+    a, right = check_rank(name, A), shape_of(B)
+    if not right:
         raise RuntimeError(f"{name}: input other must have at least 1 dimension")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver!r}")
-    is_vector = len(a) - 1 == len(b) and a[:-1] == b
-    if not is_vector and (len(b) < 2 or b[-2] != a[-2]):
-        raise RuntimeError(f"{name}: the sizes of A and B in the rows are not the same: {list(a)} and {list(b)}")
+    is_vector = len(a) - 1 == len(right) and a[:-1] == right
+    if not is_vector and (len(right) < 2 or right[-2] != a[-2]):
+        raise RuntimeError(f"{name}: the sizes of A and B in the rows are not the same: {list(a)} and {list(right)}")
     check_alike(name, A, B)
     check_matrices(name, A)
     rtol = tolerances(A, None, None)[1] if rcond is None else rcond
-    right = unsqueeze(B, -1) if is_vector else B
-    made = matmul(pinv(A, rtol=rtol), right)
+    B = unsqueeze(B, -1) if is_vector else B
+    made = matmul(pinv(A, rtol=rtol), B)
     rank = matrix_rank(A, rtol=rtol)
     real = ALL[A._read().kind.type.dtype]
     values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty(0, dtype=real)
     residuals = empty(0, dtype=real)
     if a[-2] > a[-1] and driver != "gelsy" and driver is not None and (rank._array() == a[-1]).all():
-        residuals = sum_(abs_(matmul(A, made) - right) ** 2, -2)
+        residuals = sum_(abs_(matmul(A, made) - B) ** 2, -2)
     if driver == "gels":
         rank = empty(0, dtype=ALL["i64"])
     return lstsq_result(reshape(made, shape_of(made)[:-1]) if is_vector else made, residuals, rank, values)

@@ -19,7 +19,7 @@ from ..elementwise.arithmetic import sub
 from ..elementwise.complexes import adjoint
 from ..folds.reductions import mean
 from ..random.draws import randn
-from .factorings import HOUSEHOLDER, lu_factor_ex, qr
+from .factorings import HOUSEHOLDER, householder_product, lu_factor_ex, qr
 from .products import matmul
 from .solving import check_matrices, check_rank, fail
 from .spectra import results_of, several, svd
@@ -37,6 +37,11 @@ def geqrf(input: Tensor) -> Any:
     return results_of(geqrf_result, GEQRF, check_matrices("torch.geqrf", input))
 
 
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """The first columns of a product of reflections: `linalg.householder_product` by its older name."""
+    return householder_product(input, input2)
+
+
 def _times(m: Any, v: Any, tau: Any, other: Any, left: bool, turned: bool) -> Any:
     """The whole product of reflections times other matrices, or these times it."""
     *lead, rows, _ = M.shape_of(v)
@@ -52,8 +57,9 @@ def _times(m: Any, v: Any, tau: Any, other: Any, left: bool, turned: bool) -> An
 ORMQR = Operation("ormqr", "OrmqrBackward0", _times)
 
 
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of the orthogonal matrix that `geqrf` gave, or its transpose, with other matrices."""
+    tau, other = input2, input3
     a, c = check_rank("torch.ormqr", input), check_rank("torch.ormqr", other)
     if c[-2 if left else -1] != a[-2]:
         word = "other.shape[-2]" if left else "other.shape[-1]"

@@ -86,18 +86,18 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return apply(MV, (input, vec))
 
 
-def dot(input: Tensor, other: Tensor) -> Tensor:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
-    a, b = shape_of(input), shape_of(other)
+    a, b = shape_of(input), shape_of(tensor)
     if len(a) != 1 or len(b) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
-    same_dtype(input, other, "both vectors")
+    same_dtype(input, tensor, "both vectors")
     if a != b:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number"
             f" of elements, but got {a[0]} and {b[0]} elements respectively"
         )
-    return apply(DOT, (input, other))
+    return apply(DOT, (input, tensor))
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:

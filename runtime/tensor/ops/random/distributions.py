@@ -119,8 +119,13 @@ WHOLE = {"f32": 2**24 + 1, "f64": 2**53 + 1}
 """So many integers from 0 on does a float have."""
 
 
-def random_(input: Any, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Any:
-    """Write integers from low (0) to high - 1, or all that the dtype has exactly."""
+def random_(input: Any, *ends: int | None, generator: Generator | None = None, **named: int | None) -> Any:
+    """Write integers from `from` (0) to `to` - 1, or all that the dtype has exactly."""
+    if len(ends) > 2 or not named.keys() <= {"from", "to"} or len(ends) + len(named) > 2 or (ends and "from" in named):
+        raise TypeError(f"random_(): expected from and to, got {ends} and {named}")
+    low, high = (*ends, None, None)[:2] if ends else (named.get("from"), None)
+    if "to" in named:
+        low, high = low or 0, named["to"]
     check_writable(input)
     kind = ALL[input._kind_of().dtype]
     start, end = (low or 0, high) if high is not None else (0, low)
