@@ -45,7 +45,8 @@ CAREFUL = {
 ELEMENTS = PLAIN | CAREFUL
 
 LONG = 96
-"""From how many elements on an array that has become half of the one length begins a loop of a shorter one."""
+"""From how many elements on an array that has become half of the one length begins a loop of a shorter one, and what
+meets an array or is stored is given its length: the straight code of 60 levels is three times faster than the loop."""
 
 WASTE = 4
 """How many times the work of the arrays' own lengths that of one length may be."""
@@ -185,7 +186,7 @@ class _Evening:
             return False
         args = []
         for a in op.args:
-            value = self._widened(a, axis, shape)
+            value = self._widened(a, axis, shape, short=True)
             if value is None:
                 return False
             known = self.wide.get(a)
@@ -201,7 +202,7 @@ class _Evening:
         root, part, start = op.args
         maker = self.makers.get(start)
         count, length = op.attrs["widths"][0], root.type.static_shape()[0]
-        if maker is None or maker.prim is not const or part.type.shape != (count,) or not 1 < count < length:
+        if maker is None or maker.prim is not const or part.type.shape != (count,) or not 1 < count < length or length < LONG:
             return False
         at = maker.attrs["value"]
         if not 0 <= at <= length - count or self.deepest.get(op.results[0], 0) < ROUNDS:
@@ -216,8 +217,8 @@ class _Evening:
         self.b.append(Op(E.select, (inside, value, self._narrow(root)), {}, (), op.results, op.where))
         return True
 
-    def _widened(self, x: Value, axis: int, shape: tuple[int, ...]) -> Value | None:
-        """An operand in the one length, if that can be made of it."""
+    def _widened(self, x: Value, axis: int, shape: tuple[int, ...], short: bool = False) -> Value | None:
+        """An operand in the one length, if that can be made of it and is worth while; a sum's is where it is `short`."""
         made = self.wide.get(x)
         if made is not None:
             return made.value if made.axis == axis and made.value.type.shape == shape else None
@@ -231,7 +232,7 @@ class _Evening:
             return number(self.b, op.attrs["value"], x.type.with_shape(shape))
         if op.prim is spread and axis not in op.attrs["axes"]:
             return spread(self.b, self._narrow(op.args[0]), shape=shape, axes=op.attrs["axes"])
-        made = self._afterwards(op, Wide(x, axis), shape)
+        made = self._afterwards(op, Wide(x, axis), shape) if short or shape[axis] >= LONG else None
         if made is None:
             return None
         self.own_length[x] = x  # it is there in its own length
