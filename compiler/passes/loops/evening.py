@@ -202,10 +202,10 @@ class _Evening:
         root, part, start = op.args
         maker = self.makers.get(start)
         count, length = op.attrs["widths"][0], root.type.static_shape()[0]
-        if maker is None or maker.prim is not const or part.type.shape != (count,) or not 1 < count < length or length < LONG:
+        if maker is None or maker.prim is not const or part.type.shape != (count,) or not 1 < count < length:
             return False
         at = maker.attrs["value"]
-        if not 0 <= at <= length - count or self.deepest.get(op.results[0], 0) < ROUNDS:
+        if length < LONG or not 0 <= at <= length - count or self.deepest.get(op.results[0], 0) < ROUNDS:
             return False
         value = self._widened(part, 0, (length,))
         if value is None:
@@ -218,7 +218,7 @@ class _Evening:
         return True
 
     def _widened(self, x: Value, axis: int, shape: tuple[int, ...], short: bool = False) -> Value | None:
-        """An operand in the one length, if that can be made of it and is worth while; a sum's is where it is `short`."""
+        """An operand in the one length, if that can be made of it; with `short` also where there are few elements."""
         made = self.wide.get(x)
         if made is not None:
             return made.value if made.axis == axis and made.value.type.shape == shape else None
