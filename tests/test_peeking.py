@@ -159,3 +159,35 @@ def test_a_value_that_is_one_operation_away_is_read_natively_too() -> None:
         assert step() == first
     assert explain()["cold"] == before
     np.testing.assert_allclose(first, [float(p.grad.numpy().sum()) for p in model.parameters()], rtol=1e-5)
+
+
+def test_what_nobody_holds_is_read_without_nodes() -> None:
+    """The largest weight of every layer, read after the optimiser's step: a value with a history that ends there."""
+    model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
+    optimiser, x = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(7, 6)
+
+    def step() -> list[float]:
+        optimiser.zero_grad()
+        (model(x) ** 2).mean().backward()
+        optimiser.step()
+        return [p.abs().max().item() for p in model.parameters()]
+
+    for _ in range(12):
+        step()
+    before, seen = explain()["cold"], list[float]()
+    for _ in range(5):
+        seen = step()
+    assert explain()["cold"] == before
+    assert seen == [float(abs(p.detach().numpy()).max()) for p in model.parameters()]
+
+
+def test_what_a_name_holds_goes_on_after_it_was_read() -> None:
+    p = torch.nn.Parameter(torch.arange(1.0, 4.0))
+    for k in range(6):
+        p.grad = None
+        kept = (p * p).sum()
+        both = [(p * k).sum(), None]
+        assert (kept.item(), both[0].item()) == (14.0, 6.0 * k)
+        assert list(map(torch.Tensor.item, [(p * 2).sum()])) == [12.0]
+        (kept + both[0]).backward()
+        assert p.grad.tolist() == [2.0 + k, 4.0 + k, 6.0 + k]

@@ -182,7 +182,7 @@ class Stateful(Hookable):
                 f'While copying the parameter named "{key}", expected a Tensor from checkpoint but received'
                 f" {type(given)}"
             ]
-        have, wanted = given._read().kind.shape, mine._read().kind.shape
+        have, wanted = given._kind_of().shape, mine._kind_of().shape
         if not wanted and have == (1,):
             given, have = given[0], ()  # type: ignore[index]
         if have != wanted:

@@ -93,7 +93,7 @@ class Adafactor(Optimizer):
         super().__init__(params, settings)
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
-        kind, state = p._read().kind, self.state[p]
+        kind, state = p._kind_of(), self.state[p]
         if kind.is_complex:
             raise RuntimeError("Adafactor does not support complex parameters")
         shape, dtype = kind.shape, ALL[kind.dtype]
@@ -207,7 +207,7 @@ class Muon(Optimizer):
                     raise ValueError(f"Muon only supports 2D parameters whereas we found one of size {p.size()}")
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
-        kind, state = p._read().kind, self.state[p]
+        kind, state = p._kind_of(), self.state[p]
         if kind.is_complex:
             raise RuntimeError("Muon does not support complex parameters")
         if group["ns_steps"] >= 100:

@@ -278,8 +278,8 @@ def not_negative(*, nan: bool = False, **settings: Any) -> None:
     """Raise PyTorch's error for a tensor of several numbers, and for one below zero or, unless `nan`, no number."""
     names = {"lr": "learning rate", "momentum": "momentum value", "eps": "epsilon value"}
     for name, value in settings.items():
-        if isinstance(value, Core) and value._read().kind.size != 1:
-            raise ValueError(f"Tensor {name} must be 1-element, got shape {list(value._read().kind.shape)}")
+        if isinstance(value, Core) and value._kind_of().size != 1:
+            raise ValueError(f"Tensor {name} must be 1-element, got shape {list(value._kind_of().shape)}")
         if plain(value) < 0 or (plain(value) != plain(value) and not nan):
             what = names.get(name, f"{name} value")
             raise ValueError(f"Invalid {what}: {value}")
@@ -288,8 +288,8 @@ def not_negative(*, nan: bool = False, **settings: Any) -> None:
 def fractions(betas: Sequence[Any]) -> None:
     """Raise PyTorch's error for a share of an average that is not in [0, 1)."""
     for k, beta in enumerate(betas):
-        if isinstance(beta, Core) and beta._read().kind.size != 1:
-            raise ValueError(f"Tensor betas[{k}] must be 1-element, got shape {list(beta._read().kind.shape)}")
+        if isinstance(beta, Core) and beta._kind_of().size != 1:
+            raise ValueError(f"Tensor betas[{k}] must be 1-element, got shape {list(beta._kind_of().shape)}")
         if not 0 <= plain(beta) < 1:
             raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
 

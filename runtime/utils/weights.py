@@ -161,7 +161,7 @@ class Weights:
             made = self.part(stored, shape, path_of(limit, offset, shape, strides))
         made = self.turned(made, metadata)
         if requires_grad:
-            if not made._read().kind.is_float:
+            if not made._kind_of().is_float:
                 raise Damaged(f"it has a tensor of {made.dtype} that requires a gradient")
             made.requires_grad_()
         return made
@@ -244,7 +244,7 @@ def size_of(numbers: Any) -> Size:
 
 
 def parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
-    if not isinstance(data, Tensor) or (requires_grad and not data._read().kind.is_float):
+    if not isinstance(data, Tensor) or (requires_grad and not data._kind_of().is_float):
         raise Damaged("it has a parameter that is no tensor of floating point numbers")
     return hung(Parameter(data.detach() if data.requires_grad else data, bool(requires_grad)), state)
 

@@ -107,7 +107,7 @@ IN_PLACE = {
 
 def _float(name: str, input: Any) -> Tensor:
     need_tensor(name, "input", input)
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; convert the tensor to a float first")
     return input
 
@@ -115,7 +115,7 @@ def _float(name: str, input: Any) -> Tensor:
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """0 where x is not positive, else x."""
     need_tensor("relu", "input", input)
-    if input._read().kind.dtype == "bool":
+    if input._kind_of().dtype == "bool":
         raise RuntimeError("relu: boolean inputs are not supported")
     return _maybe(inplace, _relu, input)
 
@@ -151,7 +151,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 def _bounded(input: Tensor, low: float, high: float) -> Tensor:
     need_tensor("hardtanh", "input", input)
-    kind = input._read().kind
+    kind = input._kind_of()
     if kind.dtype == "bool":
         raise NotImplementedError("hardtanh: bool inputs are not supported")
     if not kind.is_float:
@@ -253,7 +253,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def _apply_threshold(input: Tensor, operation: Operation, threshold: float, value: float) -> Tensor:
     need_tensor("threshold", "input", input)
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         threshold, value = math.floor(threshold), int(value)
     return apply(operation, (input, threshold, value))
 

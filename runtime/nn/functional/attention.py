@@ -156,9 +156,9 @@ def _repeated(x: Tensor, wanted: Shape) -> Tensor:
 
 def _added(mask: Tensor | None, like: Tensor) -> Tensor | None:
     """A mask as numbers that are added; True means that a key is not looked at."""
-    if mask is None or mask._read().kind.is_float:
+    if mask is None or mask._kind_of().is_float:
         return mask
-    if mask._read().kind.dtype != "bool":
+    if mask._kind_of().dtype != "bool":
         raise AssertionError(f"only bool and floating types of masks are supported, got {mask.dtype}")
     return zeros(size_of(mask), dtype=like.dtype).masked_fill(mask, -math.inf)
 

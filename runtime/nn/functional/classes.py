@@ -51,7 +51,7 @@ def binary_cross_entropy(
     """Cross entropy of two classes, from probabilities."""
     reduction = chosen(reduction, size_average, reduce)
     _two_classes("binary_cross_entropy", input, target)
-    if not input._read().kind.is_float or input._read().kind.dtype != target._read().kind.dtype:
+    if not input._kind_of().is_float or input._kind_of().dtype != target._kind_of().dtype:
         raise RuntimeError(f"binary_cross_entropy: expected floats of one dtype, got {input.dtype} and {target.dtype}")
     check_values(input, _check_probabilities)
     if weight is not None:
@@ -149,7 +149,7 @@ def nll_loss(
     reduction = chosen(reduction, size_average, reduce)
     need_tensor("nll_loss", "input", input)
     need_tensor("nll_loss", "target", target)
-    have, wanted = size_of(input), target._read().kind
+    have, wanted = size_of(input), target._kind_of()
     _check_sizes(have, wanted.shape)
     axis = min(1, len(have) - 1)
     if weight is not None and size_of(weight) != (have[axis],):

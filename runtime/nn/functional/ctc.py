@@ -128,7 +128,7 @@ def ctc_loss(
     skips[:, 3::2] = wide[:, 3::2] != wide[:, 1:-2:2]
     at = np.arange(wide.shape[1])
     ends = (at == 2 * wanted[:, None]) | (at == 2 * wanted[:, None] - 1)
-    kind = logs._read().kind.type.numpy
+    kind = logs._kind_of().type.numpy
     held = [_held(a) for a in (wide, skips, ends, given, np.maximum(wanted, 1).astype(kind))]
     made = apply(CTC[reduction], (logs, *held), (bool(zero_infinity), reduction))
     return made if batched or reduction != "none" else made.reshape(())

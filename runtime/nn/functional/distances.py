@@ -85,7 +85,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     need_tensor("cosine_similarity", "x2", x2)
     rank = len(common_shape([size_of(x1), size_of(x2)]))
     for x in (x1, x2):
-        if not x._read().kind.is_float:
+        if not x._kind_of().is_float:
             raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype}")
     return apply(COSINE, (x1, x2), (axis_of(dim, rank), real(eps)))
 

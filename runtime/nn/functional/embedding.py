@@ -48,7 +48,7 @@ EMBEDDING = Operation("embedding", "EmbeddingBackward0", _rows, pull=_rows_pull)
 def _checked(name: str, index: Any, rows: int) -> Tensor:
     """The indices as int64, if all are rows of the table; they are asked for now for this."""
     need_tensor(name, "indices", index)
-    if index._read().kind.dtype not in ("i32", "i64"):
+    if index._kind_of().dtype not in ("i32", "i64"):
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got"
             f" {index.dtype} instead ({name})"
@@ -243,9 +243,9 @@ ONE_HOT = Operation("one_hot", "", _one_hot)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 where the class is the one named, else 0; num_classes=-1 stands for the largest one named, and one more."""
     need_tensor("one_hot", "tensor", tensor)
-    if tensor._read().kind.dtype != "i64":
+    if tensor._kind_of().dtype != "i64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}")
-    if num_classes <= 0 and not tensor._read().kind.size:
+    if num_classes <= 0 and not tensor._kind_of().size:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
 
     def test(array: Any) -> None:

@@ -180,12 +180,12 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {listed(weight)}")
     shape, wanted = size_of(input), size_of(target)
     rows = shape[0] if len(shape) == 2 else 1
-    if len(shape) > 2 or not input._read().kind.size or wanted != ((rows,) if len(shape) == 2 else wanted):
+    if len(shape) > 2 or not input._kind_of().size or wanted != ((rows,) if len(shape) == 2 else wanted):
         raise RuntimeError(
             f"multi_margin_loss: expected non-empty vector or matrix and one target for each row, got {list(shape)}"
             f" and {list(wanted)}"
         )
-    if target._read().kind.dtype != "i64":
+    if target._kind_of().dtype != "i64":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype}")
     if weight is not None and size_of(weight) != (shape[-1] if shape else 1,):
         raise RuntimeError(f"inconsistent weight size: expected {shape[-1] if shape else 1} but got {listed(weight)}")
@@ -236,7 +236,7 @@ def multilabel_margin_loss(
     """Margins between each right class and each wrong one; the right ones stand before the first -1."""
     reduction = chosen(reduction, size_average, reduce)
     shape = size_of(input)
-    if size_of(target) != shape or len(shape) > 2 or not input._read().kind.size:
+    if size_of(target) != shape or len(shape) > 2 or not input._kind_of().size:
         raise RuntimeError(
             f"multilabel_margin_loss: expected a non-empty vector or matrix and a target of its size, got {list(shape)}"
             f" and {listed(target)}"

@@ -94,7 +94,7 @@ def _apply_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     given = [w for w in (weight, bias) if w is not None]
     for w in given:
-        if w._read().kind.dtype != input._read().kind.dtype:
+        if w._kind_of().dtype != input._kind_of().dtype:
             raise RuntimeError(f"{operation.name}: expected scalar type {input.dtype} but found {w.dtype}")
     has = weight is not None, bias is not None
     (y, mu, var), node = apply_all(operation, (input, *given), (view, axes, channels, has, real(eps)))
@@ -141,7 +141,7 @@ def batch_norm(
     names = ("running_mean", "running_var", "weight", "bias")
     for name, x in zip(names, (running_mean, running_var, weight, bias), strict=True):
         if x is not None and size_of(x) != (shape[1],):
-            raise RuntimeError(f"{name} should contain {shape[1]} elements not {x._read().kind.size}")
+            raise RuntimeError(f"{name} should contain {shape[1]} elements not {x._kind_of().size}")
     axes = tuple(a for a in range(len(shape)) if a != 1)
     if training:
         y, mu, var = _apply_norm(BATCH, input, weight, bias, shape, axes, (1,), eps)

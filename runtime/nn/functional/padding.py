@@ -131,7 +131,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: complex | None =
 
 
 def _number(input: Tensor, value: complex | None) -> Any:
-    kind = input._read().kind
+    kind = input._kind_of()
     if not value:
         return 0
     if isinstance(value, complex):

@@ -170,7 +170,7 @@ def _unpool_function(rank: int) -> Callable[..., Tensor]:
         if size_of(indices) != shape:
             raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but"
                                f" got indices tensor with shape: {listed(indices)}")
-        if indices._read().kind.dtype != "i64":
+        if indices._kind_of().dtype != "i64":
             raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
         around = numbers(padding, rank, name, "padding")
         usual = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(shape[-rank:], steps, around, kernel, strict=True)]

@@ -140,7 +140,7 @@ def interpolate(
                            f" {list(sizes)}")
     if mode == "area":
         return AREAS[rank](input, sizes)
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise NotImplementedError(f"interpolate: not implemented for {input.dtype}; convert the tensor to a float")
     aligned = bool(align_corners)
     scales = tuple([_scale(o, n, f, aligned) for o, n, f in zip(old, sizes, factors, strict=True)])

@@ -148,7 +148,7 @@ def grid_sample(
         raise RuntimeError(f"grid_sampler(): expected input with non-empty spatial dimensions, but got {list(shape)}")
     if rank == 3 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input._read().kind.dtype != grid._read().kind.dtype:
+    if input._kind_of().dtype != grid._kind_of().dtype:
         raise RuntimeError(f"grid_sampler(): expected input and grid of one dtype, got {input.dtype} and {grid.dtype}")
     return apply(SAMPLED[rank], (input, grid), (mode, padding_mode, bool(align_corners)))
 
@@ -177,7 +177,7 @@ GRID = Operation("affine_grid", "AffineGridGeneratorBackward0", _grid)
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The grid of an affine map [n, 2, 3] (or [n, 3, 4]) for results of `size`: [n, rows, columns, 2]."""
     need_tensor("affine_grid", "theta", theta)
-    if not theta._read().kind.is_float:
+    if not theta._kind_of().is_float:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if align_corners is None:
         unrepeatable()

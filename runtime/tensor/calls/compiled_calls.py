@@ -38,7 +38,7 @@ def call_followed(function: Function, args: tuple[Any, ...], kwargs: dict[str, A
     def stand_in(x: Any) -> Any:
         if not isinstance(x, Core):
             return x
-        kind = x._read().kind
+        kind = x._kind_of()
         array = np.empty(kind.shape, kind.type.numpy)
         kept.append(array)
         given[id(array)] = x

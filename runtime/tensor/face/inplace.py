@@ -67,7 +67,7 @@ def writer(function: Any) -> Any:
 
 def write(x: Any, new: Core) -> Any:
     """Write `new` into `x`, if its dtype and shape allow it."""
-    kind, made = x._read().kind, new._read().kind
+    kind, made = x._kind_of(), new._kind_of()
     if kind is made:
         return overwrite(x, new)
     if LEVELS[made.dtype] > LEVELS[kind.dtype]:
@@ -83,7 +83,7 @@ def write(x: Any, new: Core) -> Any:
 
 def abs_(input: Any) -> Any:
     """Write the absolute values, which of complex numbers are none."""
-    if input._read().kind.is_complex:
+    if input._kind_of().is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return in_place(absolute)(input)
 
@@ -174,10 +174,10 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src`, broadcast and converted."""
     number = number_of(src)
     if number is not None:
-        src = made(cell_of(np.array(number, input._read().kind.numpy)))
+        src = made(cell_of(np.array(number, input._kind_of().numpy)))
     if not isinstance(src, Core):
         raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
-    if src._read().kind.is_complex and not input._read().kind.is_complex:
+    if src._kind_of().is_complex and not input._kind_of().is_complex:
         src = src.to(input.dtype)  # type: ignore[attr-defined]
     have, wanted = shape_of(src), shape_of(input)
     start_writing(input, [src], apart=have == wanted)

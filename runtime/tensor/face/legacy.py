@@ -36,7 +36,7 @@ class _OfDtype(type):
     kind: DType
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Core) and instance._read().kind.dtype == cls.kind.code
+        return isinstance(instance, Core) and instance._kind_of().dtype == cls.kind.code
 
 
 def _class(name: str, dtype: DType) -> Any:

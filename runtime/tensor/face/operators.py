@@ -59,7 +59,7 @@ def operator(function: Callable[..., Any], ufunc: np.ufunc | None = None) -> Cal
 
 def _with_array(function: Callable[..., Any], ufunc: np.ufunc, self: Any, other: np.ndarray) -> Any:
     """The function in the dtypes of NumPy, to which PyTorch leaves it; NumPy's truths become uint8 there."""
-    first, second, result = ufunc.resolve_dtypes((ALL[self._read().kind.dtype].numpy, other.dtype, None))
+    first, second, result = ufunc.resolve_dtypes((ALL[self._kind_of().dtype].numpy, other.dtype, None))
     made = function(self.to(dtype_of(first)), tensor(other).to(dtype_of(second)))
     return made.to(dtype_of(result) if result != np.bool_ else ALL["u8"])
 
@@ -242,7 +242,7 @@ class Operators(Further, Arrangements, Layout):
         flags = 0  # non_blocking, copy
         for a in args:
             if isinstance(a, Core):
-                dtype = ALL[a._read().kind.dtype]
+                dtype = ALL[a._kind_of().dtype]
             elif isinstance(a, (str, Device)):
                 Device(a)
             elif a is True or a is False:
@@ -251,11 +251,11 @@ class Operators(Further, Arrangements, Layout):
                 dtype = a
         if device is not None:
             Device(device)
-        have = self._read().kind.dtype
+        have = self._kind_of().dtype
         code = dtype_of(dtype).code if dtype is not None else have
         if code == have:
             return E.clone(self) if copy else self  # type: ignore[arg-type,return-value]
-        if self._read().kind.is_complex and code not in COMPLEX and code != "bool":
+        if self._kind_of().is_complex and code not in COMPLEX and code != "bool":
             warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
             return real(self).to(dtype)  # type: ignore[arg-type]
         return E.cast_to(self, code)

@@ -144,7 +144,7 @@ LEGACY = {
 
 def type_of(x: Core) -> str:
     """What PyTorch calls the class of tensors with this dtype: `torch.FloatTensor`."""
-    return f"torch.{LEGACY[ALL[x._read().kind.dtype].name]}Tensor"
+    return f"torch.{LEGACY[ALL[x._kind_of().dtype].name]}Tensor"
 
 
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -159,7 +159,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     elif isinstance(dtype, type):  # torch.LongTensor
         dtype = getattr(dtype, "kind", dtype)
     code = dtype_of(dtype).code
-    return input if code == input._read().kind.dtype else input.to(ALL[code])  # type: ignore[attr-defined]
+    return input if code == input._kind_of().dtype else input.to(ALL[code])  # type: ignore[attr-defined]
 
 
 def _with_dtype(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -178,18 +178,18 @@ type_.prepared = _with_dtype  # type: ignore[attr-defined]
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating-point numbers."""
     check_tensors("is_floating_point", input=input)
-    return ALL[input._read().kind.dtype].is_floating_point
+    return ALL[input._kind_of().dtype].is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex numbers."""
     check_tensors("is_complex", input=input)
-    return ALL[input._read().kind.dtype].is_complex
+    return ALL[input._kind_of().dtype].is_complex
 
 
 def is_signed(input: Tensor) -> bool:
     """Whether the elements can be negative."""
-    return ALL[input._read().kind.dtype].name not in ("bool", "uint8")
+    return ALL[input._kind_of().dtype].name not in ("bool", "uint8")
 
 
 def is_nonzero(input: Tensor) -> bool:
@@ -238,7 +238,7 @@ def storage_offset(input: Tensor) -> int:
     input._read()
     if not input._path:
         return 0
-    if not input._read().kind.size:
+    if not input._kind_of().size:
         return 0
     whole = whole_of(input)
     return int(part_of(np.arange(prod(whole)).reshape(whole), input._path).ravel()[0])
@@ -260,7 +260,7 @@ def address(storage: Storage, path: Path) -> int:
 
 def nbytes(input: Tensor) -> int:
     """How many bytes the elements take."""
-    return input._read().kind.size * input._read().kind.type.numpy.itemsize
+    return input._kind_of().size * input._kind_of().type.numpy.itemsize
 
 
 # ---- Python functions of elements
@@ -287,7 +287,7 @@ def _replaced(name: str, input: Any, function: Callable[..., Any], others: list[
     if not callable(function):
         raise TypeError(f"{name}(): {type(function).__name__!r} object is not callable")
     check_writable(input)
-    kind = input._read().kind
+    kind = input._kind_of()
     wide = [np.broadcast_to(x._array(), kind.shape).ravel().tolist() for x in (input, *others)]
     values = [function(*each) for each in zip(*wide, strict=True)]
     assign(input, cell_of(np.array(values, kind.type.numpy).reshape(kind.shape)))

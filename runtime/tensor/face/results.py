@@ -32,7 +32,7 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None:
             return function(*args, **kwargs)
         if name in MADE and isinstance(out, Core):
-            kwargs.setdefault("dtype", ALL[out._read().kind.dtype])
+            kwargs.setdefault("dtype", ALL[out._kind_of().dtype])
         if isinstance(out, (tuple, list)) and name != "nonzero":
             made = function(*args, **kwargs)
             for wanted in out:
@@ -46,7 +46,7 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
         if mode.enabled:
             _check_history(name, [*args, *kwargs.values()], out)
         made = function(*args, **kwargs)
-        _check_apart(args, out, made._read().kind is out._read().kind)
+        _check_apart(args, out, made._kind_of() is out._kind_of())
         if name in EXACT:
             _check_same(made, out)
         return deliver(made, out)
@@ -75,7 +75,7 @@ def _check_apart(args: Any, out: Any, same: bool) -> None:
 
 
 def _check_same(made: Any, out: Any) -> None:
-    have, wanted = made._read().kind.dtype, out._read().kind.dtype
+    have, wanted = made._kind_of().dtype, out._kind_of().dtype
     if have != wanted:
         raise RuntimeError(f"Expected out tensor to have dtype {c_name(have)}, but got {c_name(wanted)} instead")
 
@@ -92,7 +92,7 @@ def _check_history(name: str, args: list[Any], out: Core) -> None:
 def deliver(made: Any, out: Any) -> Any:
     """Write a result into `out`, which takes its shape."""
     check_normal(out)
-    have, kind = out._read().kind, made._read().kind
+    have, kind = out._kind_of(), made._kind_of()
     if LEVELS[kind.dtype] > LEVELS[have.dtype]:
         raise RuntimeError(
             f"result type {c_name(kind.dtype)} can't be cast to the desired output type {c_name(have.dtype)}"

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ from .printing import text_of
 from .queries import contiguous_format
 
 _rows = wrapped(unbind)
+
+
+class _Passing:
+    def references(self) -> int:
+        return getrefcount(self)
+
+
+PASSING = _Passing().references() + 1
+"""References that a method finds to a tensor, `p.norm().item()`, that nobody holds but the tape: it depends on Python's
+version how many are the caller's."""
 
 
 @instances_are
@@ -116,14 +127,16 @@ class Tensor(Exchange):
         if number is not NotImplemented:
             return number
         check_one(self)
-        array = self._array()
+        passing = getrefcount(self) == PASSING
+        array = self._array(passing)
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
         return array.item()
 
     def tolist(self) -> Any:
         check_one(self)
-        return self._array().tolist()
+        passing = getrefcount(self) == PASSING
+        return self._array(passing).tolist()
 
     def __float__(self) -> float:
         return float(self._real_number())

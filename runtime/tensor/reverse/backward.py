@@ -241,7 +241,7 @@ def gradients(
         if flow is not None:
             made.append(tensor_of(flow))
         elif materialize:
-            made.append(wrap(zeros(tensor._read().kind if isinstance(tensor, Core) else _result_kind(tensor))))
+            made.append(wrap(zeros(tensor._kind_of() if isinstance(tensor, Core) else _result_kind(tensor))))
         elif allow_unused:
             made.append(None)
         else:
@@ -287,13 +287,13 @@ def _result_kind(edge: Edge) -> Kind:
     """The kind of the result that an edge stands for."""
     node, index = edge
     if isinstance(node, AccumulateGrad):
-        return node.variable._read().kind
+        return node.variable._kind_of()
     kinds = node.fragment.results if node.fragment is not None else node.results  # type: ignore[attr-defined]
     return kinds[index]
 
 
 def _seed(k: int, tensor: Core, weight: Any, create: bool) -> Flow:
-    kind = tensor._read().kind if isinstance(tensor, Core) else _result_kind(tensor)
+    kind = tensor._kind_of() if isinstance(tensor, Core) else _result_kind(tensor)
     if weight is None:
         if kind.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}")
@@ -307,7 +307,7 @@ def _seed(k: int, tensor: Core, weight: Any, create: bool) -> Flow:
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(weight).__name__}"
         )
-    given = weight._read().kind
+    given = weight._kind_of()
     if given.shape != kind.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{k}] has a shape of torch.Size({list(given.shape)})"

@@ -301,7 +301,7 @@ def _marked(node: FunctionNode, k: int, result: Any, inputs: Sequence[Core]) -> 
     if not isinstance(result, Core):
         return result
     dirty = any(result is d for d in node.ctx._dirty)
-    constant = any(result is c for c in node.ctx._constant) or not result._read().kind.is_float
+    constant = any(result is c for c in node.ctx._constant) or not result._kind_of().is_float
     if dirty:
         if result._requires and result._node is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

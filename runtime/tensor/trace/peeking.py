@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ....compiler.frontend.patched.patches import unpatched
-from ..value.slots import PART, SPECIAL, VIEWED
+from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
 from .overwritten import Overwritten
 from .plans import Plan, needs_nodes, plan_for
 from .states import Call, events, forest
@@ -59,11 +59,13 @@ def went_on(nodes: Iterable[Any]) -> None:
         lone.add(key)
 
 
-def peek(t: Any, call: Any = None, checked: bool = False) -> np.ndarray | None:
+def peek(t: Any, call: Any = None, checked: bool = False, passing: bool = False) -> np.ndarray | None:
     """The value, still to be computed, of a tensor that shares memory with nobody; None if its trace is to be run.
 
     call     the one that is being recorded, if the tensor was there before it
     checked  whether a call only looks if the value will do, so that a trace is under way also where it outlasts a step
+    passing  whether only the caller and one more hold the tensor: if that is the tape, nothing can go on from it, and
+             the nodes that it would get when its trace ends are made for nobody
     """
     tape = tapes.tape
     with tape.lock:  # another thread may run the trace, and holds it meanwhile
@@ -78,7 +80,7 @@ def peek(t: Any, call: Any = None, checked: bool = False) -> np.ndarray | None:
             return None
         tape.depth += 1  # so that whoever records meanwhile waits for the lock
         try:
-            return _value(tape, n)
+            return _value(tape, n, passing and t._flags & HISTORY != 0 and tape.value(n) is t)
         finally:
             tape.depth -= 1
 
@@ -99,12 +101,12 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
     return not over.has(t._number)
 
 
-def _value(tape: Tape, n: int) -> np.ndarray | None:
+def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:
     state = tape.state
     key = hash((state.path, n, "peek"))
     if key in idle or forest.is_new(key):
         return None
-    if not _are_others(tape, n) and key not in lone:
+    if not passing and not _are_others(tape, n) and key not in lone:
         tape.alone = tape.serial, key
         return None
     serial, keys = tape.peeked

@@ -163,7 +163,7 @@ class Mapped:
                     f"{what}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over"
                     " non-Tensor arguments, please use None as the respective in_dim"
                 )
-            rank = len(x._read().kind.shape)
+            rank = len(x._kind_of().shape)
             if not -rank <= d < rank:
                 raise ValueError(
                     f"{what}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {rank} so"
@@ -193,7 +193,7 @@ def _spread(dims: Any, given: Any, what: str, of: str) -> list[Any]:
 
 
 def _size(flat: Sequence[Any], dims: Sequence[Any]) -> int:
-    sizes = [x._read().kind.shape[d] for x, d in zip(flat, dims, strict=True) if d is not None]
+    sizes = [x._kind_of().shape[d] for x, d in zip(flat, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:

@@ -34,7 +34,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def attached(x: Any, tangent: Any, level: DualLevel) -> Any:
     """The value of `x` with a tangent."""
-    have, given = x._read().kind, tangent._read().kind
+    have, given = x._kind_of(), tangent._kind_of()
     if have.shape != given.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not"
@@ -90,7 +90,7 @@ class UnknownTangent(Node):
 
 def _unknown(y: Core) -> Node:
     node = UnknownTangent([y._edge()], None)
-    node.results = [y._read().kind]
+    node.results = [y._kind_of()]
     return node
 
 
@@ -151,8 +151,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, x in (("primal", tensor), ("tangent", tangent)):
-        if not x._read().kind.is_float:
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {ALL[x._read().kind.dtype]}")
+        if not x._kind_of().is_float:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {ALL[x._kind_of().dtype]}")
     if taken(tensor, current).tangent is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not"
@@ -181,7 +181,7 @@ def with_rule(rule: Any, ctx: Any, args: Sequence[Any], results: Sequence[Any]) 
     given = [taken(a, level).tangent if isinstance(a, Core) else None for a in args]
     if ctx._materialize:
         given = [
-            zeros_like(without(a, level)) if t is None and isinstance(a, Core) and a._read().kind.is_float else t
+            zeros_like(without(a, level)) if t is None and isinstance(a, Core) and a._kind_of().is_float else t
             for t, a in zip(given, args, strict=True)
         ]
     made = rule(ctx, *given)

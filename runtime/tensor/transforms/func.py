@@ -116,9 +116,9 @@ def grad_and_value(
 def _check_scalar(value: Any) -> None:
     if not isinstance(value, Core):
         raise RuntimeError(f"Expected f(*args) to return a scalar tensor, got {type(value).__name__}")
-    if value._read().kind.shape:
+    if value._kind_of().shape:
         raise RuntimeError(
-            f"Expected f(*args) to return a scalar tensor, got tensor with {len(value._read().kind.shape)} dims."
+            f"Expected f(*args) to return a scalar tensor, got tensor with {len(value._kind_of().shape)} dims."
             " Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
 

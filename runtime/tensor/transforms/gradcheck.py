@@ -105,7 +105,7 @@ def gradgradcheck(
 
 def _of_parts(func: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The same as a function of real numbers: complex tensors, those that come out too, as pairs of parts."""
-    pairs = {k for k, x in enumerate(given) if isinstance(x, Core) and x._read().kind.is_complex}
+    pairs = {k for k, x in enumerate(given) if isinstance(x, Core) and x._kind_of().is_complex}
 
     def of_real(*args: Any) -> Any:
         made = func(*[view_as_complex(a) if k in pairs else a for k, a in enumerate(args)])
@@ -115,19 +115,19 @@ def _of_parts(func: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Callabl
 
 
 def _real_view(y: Any) -> Any:
-    return view_as_real(y) if isinstance(y, Core) and y._read().kind.is_complex else y  # type: ignore[arg-type]
+    return view_as_real(y) if isinstance(y, Core) and y._kind_of().is_complex else y  # type: ignore[arg-type]
 
 
 def _as_parts(x: Any) -> Any:
     """A complex tensor's parts as a leaf that requires a gradient if the tensor does."""
-    if not isinstance(x, Core) or not x._read().kind.is_complex:
+    if not isinstance(x, Core) or not x._kind_of().is_complex:
         return x
     made: Any = _real_view(x.detach()).clone()  # type: ignore[attr-defined]
     return made.requires_grad_(requires(x))
 
 
 def _random_like(y: Core) -> Any:
-    kind = y._read().kind
+    kind = y._kind_of()
     rng = np.random.default_rng(abs(default_generator.initial_seed()))
     made: Any = wrap(cell_of(np.asarray(rng.standard_normal(kind.shape), kind.type.numpy)))
     return made.requires_grad_()
@@ -137,7 +137,7 @@ def _random_like(y: Core) -> Any:
 
 
 def _moves(x: Any) -> bool:
-    return isinstance(x, Core) and requires(x) and x._read().kind.is_float
+    return isinstance(x, Core) and requires(x) and x._kind_of().is_float
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
@@ -149,7 +149,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
     for k, x in enumerate(inputs):
         if not _moves(x):
             continue
-        if x._read().kind.dtype not in ("f64", "c128"):
+        if x._kind_of().dtype not in ("f64", "c128"):
             warnings.warn(
                 f"Input #{k} requires gradient and is not a double precision floating point or complex. This check"
                 " will likely fail if all the inputs are not of double precision floating point or complex. ",
@@ -186,7 +186,7 @@ def _compare(func: Callable[..., Any], inputs: Sequence[Any], eps: float, atol: 
         expected = _differences(func, inputs, k, eps)
         for j, y in enumerate(results):
             if not requires(y):
-                if constant and y._read().kind.is_float and np.abs(expected[j]).max(initial=0.0) > atol:
+                if constant and y._kind_of().is_float and np.abs(expected[j]).max(initial=0.0) > atol:
                     raise GradcheckError("Numerical gradient for function expected to be zero")
                 continue
             got = _analytical(y, inputs[k])
@@ -228,14 +228,14 @@ def _values(func: Callable[..., Any], inputs: Sequence[Any], k: int, moved: np.n
 
 def _analytical(y: Any, x: Any) -> Jacobian:
     """The Jacobian by one backward for each element of the result."""
-    kind, rows = y._read().kind, []
+    kind, rows = y._kind_of(), []
     for n in range(kind.size):
         weight = np.zeros(kind.size, kind.type.numpy)
         weight[n] = 1
         seed = wrap(cell_of(weight.reshape(kind.shape)))
         (g,) = autograd.grad(y, x, seed, retain_graph=True, allow_unused=True)
-        rows.append(np.zeros(x._read().kind.size) if g is None else np.array(g._array(), np.float64).ravel())
-    return np.stack(rows, 1) if rows else np.zeros((x._read().kind.size, 0))
+        rows.append(np.zeros(x._kind_of().size) if g is None else np.array(g._array(), np.float64).ravel())
+    return np.stack(rows, 1) if rows else np.zeros((x._kind_of().size, 0))
 
 
 # ---- what else may be wrong
@@ -263,13 +263,13 @@ def _check_zeros(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
     results = _differentiable(func(*inputs))
     if not results:
         return
-    zeros = [wrap(cell_of(np.zeros(y._read().kind.shape, y._read().kind.type.numpy))) for y in results]
+    zeros = [wrap(cell_of(np.zeros(y._kind_of().shape, y._kind_of().type.numpy))) for y in results]
     made = autograd.grad(results, asked, zeros, allow_unused=True)
     for g, x in zip(made, asked, strict=True):
         if g is None:
             continue
-        if g._read().kind is not x._read().kind:
-            raise GradcheckError(f"grad is {g._read().kind}, but the input is {x._read().kind}")
+        if g._kind_of() is not x._kind_of():
+            raise GradcheckError(f"grad is {g._kind_of()}, but the input is {x._kind_of()}")
         if (g._array() != 0).any():
             raise GradcheckError("backward not multiplied by grad_output")
 

@@ -24,7 +24,7 @@ from .lanes import Level as Lanes
 def _check_real(name: str, what: str, values: Any) -> None:
     """Refuse complex tensors, of which a Jacobian has two parts."""
     for k, x in enumerate(leaves(values)):
-        if isinstance(x, Core) and x._read().kind.is_complex:
+        if isinstance(x, Core) and x._kind_of().is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {k}."
                 " Write the function as one of torch.view_as_real(z), whose last dimension has both parts."

@@ -167,12 +167,12 @@ class Core(Late):
             self._seen, self._serial = edition, 0
         return storage.lodge(self._cell, self._path)
 
-    def _array(self) -> np.ndarray:
-        """The value as an array that must not be written to."""
+    def _array(self, passing: bool = False) -> np.ndarray:
+        """The value as an array that must not be written to; `passing`: see `peek`."""
         call, late = tapes.tape.call, self._is_late
         if call is not None:
             call.refuse("reads the values of a tensor")
-        if (late or self._cell.array is None) and (made := peek(self, call)) is not None:
+        if (late or self._cell.array is None) and (made := peek(self, call, passing=passing)) is not None:
             return made
         if late:
             compute(self._serial)

@@ -99,7 +99,7 @@ class History(Operators):
                 " variable in a subgraph that doesn't require differentiation use"
                 " var_no_grad = var.detach()."
             )
-        if requires_grad and not self._read().kind.is_float:
+        if requires_grad and not self._kind_of().is_float:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
@@ -151,7 +151,7 @@ class History(Operators):
                 raise RuntimeError("can't assign Variable as its own grad")
             if not isinstance(value, Core):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-            mine, given = self._read().kind, value._read().kind
+            mine, given = self._kind_of(), value._kind_of()
             if given.shape != mine.shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size"
@@ -273,7 +273,7 @@ class History(Operators):
             return  # `p.data -= x` gives it the memory that it has
         if storage is not None and value._storage is storage and value._path == self._path:
             return
-        if requires(self) and not value._read().kind.is_float:
+        if requires(self) and not value._kind_of().is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._be(value)
 
@@ -282,7 +282,7 @@ class History(Operators):
         if not isinstance(source, Core):
             raise TypeError(f"set_(): argument 'source' must be Tensor, not {type(source).__name__}")
         check_writable(self)
-        have, kind = self._read().kind, source._read().kind
+        have, kind = self._kind_of(), source._kind_of()
         if have.dtype != kind.dtype:
             raise RuntimeError(f"Could not set tensor of type {c_name(kind.dtype)} to a tensor of type"
                                f" {c_name(have.dtype)}")
@@ -298,7 +298,7 @@ class History(Operators):
         """Have the memory of another tensor; who saved this one reads that."""
         tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
-        if hidden or self._flags & (PART | SPECIAL | VIEWED) or other._kind_of() is not self._read().kind or crowd.on:
+        if hidden or self._flags & (PART | SPECIAL | VIEWED) or other._kind_of() is not self._kind_of() or crowd.on:
             self._moved()
         self._serial = 0  # calls of before find what it was then on the tape
         old, count, new = self._read(), self._times_written(), other._read()

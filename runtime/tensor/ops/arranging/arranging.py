@@ -111,7 +111,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         raise RuntimeError("tensor_split received a 0-dimensional tensor, but expected at least one dimension")
     axis = axis_of(dim, len(shape))
     if isinstance(where, Core):
-        if where._read().kind.dtype != "i64" or len(shape_of(where)) > 1:
+        if where._kind_of().dtype != "i64" or len(shape_of(where)) > 1:
             raise RuntimeError("tensor_split expected the tensor of indices to be a long one of 0 or 1 dimensions")
         where = where._array().tolist()
     n = shape[axis]
@@ -219,7 +219,7 @@ def repeat_interleave(
     axis = axis_of(dim, len(shape_of(input)))
     n = shape_of(input)[axis]
     if isinstance(repeats, Core):
-        if repeats._read().kind.dtype not in ("i32", "i64"):
+        if repeats._kind_of().dtype not in ("i32", "i64"):
             raise RuntimeError("repeats has to be Long or Int tensor")
         if len(shape_of(repeats)) > 1:
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")

@@ -100,7 +100,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing its memory where that is possible."""
     if isinstance(data, Core):
         wanted = dtype_of(dtype).code if dtype is not None else None
-        same = wanted is None or wanted == data._read().kind.dtype
+        same = wanted is None or wanted == data._kind_of().dtype
         return data if same else cast_to(data, str(wanted))  # type: ignore[return-value]
     behind = array_behind(data)
     data = data if behind is None else behind
@@ -211,7 +211,7 @@ def full(
 
 def like(x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None) -> Tensor:
     """One number in a tensor of the shape of `x`."""
-    kind = x._read().kind
+    kind = x._kind_of()
     wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy
     return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
 
@@ -276,5 +276,5 @@ def result_type(*tensors: Any, **named: Any) -> DType:
     if not named.keys() <= {"tensor", "other", "scalar", "scalar1", "scalar2"}:
         raise TypeError(f"result_type(): expected tensor and other, or scalar and tensor, got {sorted(named)}")
     tensors = (*tensors, *named.values())
-    arguments = [x._read().kind if isinstance(x, Core) else type(x) for x in tensors]
+    arguments = [x._kind_of() if isinstance(x, Core) else type(x) for x in tensors]
     return ALL[common_dtype(arguments)]

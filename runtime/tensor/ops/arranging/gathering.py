@@ -27,15 +27,15 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The rows of `dim` that `index` names."""
     axis = axis_of(dim, len(shape_of(input)))
     if not shape_of(input):
-        if index._read().kind.size != 1:
+        if index._kind_of().size != 1:
             raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {index._read().kind.size} value(s)"
+                f"index_select(): Index to scalar can have only 1 value, got {index._kind_of().size} value(s)"
             )
         check_indices(index, 1, 0, 0)
         return as_scalar(apply(INDEX_SELECT, (reshape(input, 1), index), (0,)))
     if len(shape_of(index)) > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if index._read().kind.dtype not in ("i64", "i32"):
+    if index._kind_of().dtype not in ("i64", "i32"):
         raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index but got: {index.dtype}")
     check_indices(index, shape_of(input)[axis], axis, 0)
     known = known_elements(input, {axis: index}) if shape_of(index) else None
@@ -74,7 +74,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
     The gradient has all elements, also where `sparse_grad` asks for those that are not zero alone.
     """
-    if index._read().kind.dtype not in ("i64", "i32") and index._read().kind.size:
+    if index._kind_of().dtype not in ("i64", "i32") and index._kind_of().size:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     vector, places, flat = _not_flat(input, index)
     made = gather_along(vector, dim, places, index)
@@ -119,7 +119,7 @@ GATHER = Operation("gather", "GatherBackward0", elements_along)
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds."""
-    if mask._read().kind.dtype != "bool":
+    if mask._kind_of().dtype != "bool":
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.dtype}")
     wide = [reshape(x, 1) if not shape_of(x) else x for x in broadcast_tensors(input, mask)]
     rows = [wrap(cell_of(np.ascontiguousarray(i))) for i in wide[1]._array().nonzero()]

@@ -71,8 +71,8 @@ def _tensor_of(value: Any, like: Tensor) -> Any:
     if isinstance(value, Core):
         return value
     if number_of(value) is None:
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor {like._read().kind}")
-    return wrap(cell_of(np.array(value, like._read().kind.numpy)))
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor {like._kind_of()}")
+    return wrap(cell_of(np.array(value, like._kind_of().numpy)))
 
 
 # ---- the part that is a view
@@ -138,7 +138,7 @@ def _spelled(k: Any) -> list[Any]:
     if isinstance(k, (list, np.ndarray, range)):
         k = wrap(cell_of(_index_array(np.asarray(k))))
     if isinstance(k, Core):
-        kind = k._read().kind
+        kind = k._kind_of()
         if kind.dtype in ("bool", "u8"):
             return places_of(k._array().astype(bool))
         if kind.is_float:
@@ -247,7 +247,7 @@ def _scatter(x: Tensor, arrays: dict[int, Core], value: Any) -> None:
     start_writing(x, [value], apart=False)
     check_apart(x, value)
     shape, target = shape_of(x), _target(x, arrays)
-    values = _spread_to(value, target, x._read().kind.dtype)
+    values = _spread_to(value, target, x._kind_of().dtype)
     indices, axes = _checked(x, arrays)
     if not prod(target):
         overwrite(x, apply_now(NOTHING_PUT, (x,)))
@@ -290,7 +290,7 @@ def index_put_(input: Tensor, indices: Any, values: Any, accumulate: bool = Fals
     part, arrays = _basic(input, key)
     start_writing(part, [values])
     where, axes = _checked(part, arrays)
-    spread = _spread_to(_tensor_of(values, part), _target(part, arrays), part._read().kind.dtype)
+    spread = _spread_to(_tensor_of(values, part), _target(part, arrays), part._kind_of().dtype)
     overwrite(part, apply_now(INDEX_PUT_ADDED, (part, spread, *where), (axes,)))
     return input
 

@@ -89,10 +89,10 @@ def fill_where(x: Tensor, mask: Core, number: Core) -> None:
     """Write one number wherever a mask of leading axes holds."""
     start_writing(x, [number], apart=False)
     check_apart(x, number)
-    shape, held = shape_of(x), mask._read().kind.shape
+    shape, held = shape_of(x), mask._kind_of().shape
     if len(shape) > len(held):
         mask = view(mask, (("reshape", (*held, *[1] * (len(shape) - len(held)))),), UNSQUEEZE)
-    overwrite(x, apply_now(FILL_WHERE, (mask, x, number), (x._read().kind.dtype,)))
+    overwrite(x, apply_now(FILL_WHERE, (mask, x, number), (x._kind_of().dtype,)))
 
 
 FILL_WHERE = Operation("masked_fill", "IndexPutBackward0", MASKED_FILL_TENSOR.emit, "own")

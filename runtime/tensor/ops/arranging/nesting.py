@@ -27,7 +27,7 @@ def holds_dtypes(data: Any) -> bool:
 def dtype_within(data: Any) -> str | None:
     """The smallest dtype for all that nested sequences hold; None if that is nothing."""
     if isinstance(data, Core):
-        return data._read().kind.dtype
+        return data._kind_of().dtype
     if isinstance(data, (np.ndarray, np.generic)):
         return dtype_of(data.dtype).code
     data = _listed(data)

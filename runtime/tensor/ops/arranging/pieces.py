@@ -42,7 +42,7 @@ STACK = Operation("stack", "StackBackward0", _stack, "common")
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """The tensors one after the other along `dim`."""
     given = check_list("cat", tensors)
-    kinds = {p._read().kind for p in given}
+    kinds = {p._kind_of() for p in given}
     parts = given
     if any(k.shape == (0,) for k in kinds):
         parts = [p for p in given if shape_of(p) != (0,)] or given
@@ -92,7 +92,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def _joined_at_once(parts: Sequence[Core], join: Any, axis: int) -> Tensor | None:
     """Many tensors of one dtype whose values are there and of which no gradient is kept, joined now; else None."""
-    if len(parts) < MANY or not may_cut() or len({p._read().kind.dtype for p in parts}) > 1:
+    if len(parts) < MANY or not may_cut() or len({p._kind_of().dtype for p in parts}) > 1:
         return None
     arrays = [known(p) for p in parts]
     if any(a is None for a in arrays):

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 def _check_places(name: str, input: Any, where: Any) -> None:
     """Raise IndexError unless all are places of elements."""
-    if where._read().kind.dtype != "i64":
+    if where._kind_of().dtype != "i64":
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {where.dtype}")
-    n = input._read().kind.size
+    n = input._kind_of().size
 
     def test(array: np.ndarray) -> None:
         if array.size and not n:
@@ -85,31 +85,31 @@ PUT_ADDED = Operation("put", "PutBackward0", _flat(added))
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with elements of `source` written at, or added to, places among all."""
-    if sizes_of(index) != sizes_of(source) and index._read().kind.size != source._read().kind.size:
+    if sizes_of(index) != sizes_of(source) and index._kind_of().size != source._kind_of().size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() ="
-            f" {source._read().kind.size}, index.numel() = {index._read().kind.size}"
+            f" {source._kind_of().size}, index.numel() = {index._kind_of().size}"
         )
-    if input._read().kind.dtype != source._read().kind.dtype:
+    if input._kind_of().dtype != source._kind_of().dtype:
         raise RuntimeError(f"put_(): source must have the dtype of self, got {input.dtype} and {source.dtype}")
     _check_places("put", input, index)
     values = reshaped(source, -1)
-    if not index._read().kind.size:
+    if not index._kind_of().size:
         return apply(NOTHING_PUT, (input,))
     if accumulate:
         return apply(PUT_ADDED, (input, values, reshaped(index, -1)), ((0,),))
     places = index._array().reshape(-1)
-    last = np.full(input._read().kind.size, -1, np.int64)
+    last = np.full(input._kind_of().size, -1, np.int64)
     last[places] = np.arange(places.size)
     return apply(PUT, (input, constant(last), values))
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """At each place, the element of `input` there but for `dim`, where `indices` says which; both broadcast."""
-    if indices._read().kind.dtype not in ("i64", "i32"):
+    if indices._kind_of().dtype not in ("i64", "i32"):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
-        check_elements(indices, input._read().kind.size, 0)
+        check_elements(indices, input._kind_of().size, 0)
         return gather_along(reshaped(input, -1), 0, reshaped(indices, -1), None)
     a, b = sizes_of(input), sizes_of(indices)
     if len(a) != len(b):
@@ -207,7 +207,7 @@ def _meeting(
     operation: Operation, input: Any, source: Any, key: tuple[Any, ...], reduce: str, include_self: bool
 ) -> Tensor:
     """Reduce `source`, whose elements go where the key says, into `input`."""
-    shape, count = sizes_of(input), input._read().kind.size
+    shape, count = sizes_of(input), input._kind_of().size
     target = np.broadcast_to(np.arange(count).reshape(shape)[key], sizes_of(source)).reshape(-1)
     order = np.argsort(target, stable=True)
     hits = np.bincount(target, minlength=count)
@@ -217,7 +217,7 @@ def _meeting(
     places[own, 0] = np.arange(count)[own]
     ranks = np.arange(target.size) - np.repeat(np.cumsum(hits) - hits, hits) + int(include_self)
     places[target[order], ranks] = count + order
-    many = np.maximum(hits + include_self, 1).reshape(shape).astype(input._read().kind.type.numpy)
+    many = np.maximum(hits + include_self, 1).reshape(shape).astype(input._kind_of().type.numpy)
     operation = SUMMED[operation] if reduce in ("sum", "mean") else operation
     return apply(operation, (input, source, constant(places), constant(many)), (reduce,))
 
@@ -238,7 +238,7 @@ def scatter(
         raise RuntimeError("reduce argument must be either add or multiply.")
     given = src if value is None else value
     if number_of(given) is not None:
-        given = full(sizes_of(index), given, dtype=ALL[input._read().kind.dtype])
+        given = full(sizes_of(index), given, dtype=ALL[input._kind_of().dtype])
     return scatter_reduce(input, dim, index, given, "sum" if reduce == "add" else "prod")
 
 
@@ -248,7 +248,7 @@ def scatter_reduce(
     """input with the elements of `src` reduced into the places that `index` says along `dim`."""
     if reduce not in REDUCES:
         raise RuntimeError(f"reduce argument must be one of {', '.join(REDUCES)}, got {reduce}")
-    if input._read().kind.dtype != src._read().kind.dtype:
+    if input._kind_of().dtype != src._kind_of().dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not sizes_of(input):
         made = scatter_reduce(*_wide(input, index, src, dim), reduce, include_self=include_self)
@@ -280,7 +280,7 @@ def index_reduce(
     wanted = (*sizes_of(input)[:axis], rows.size, *sizes_of(input)[axis + 1 :])
     if sizes_of(source) != wanted:
         raise RuntimeError(f"index_reduce(): source must have the shape {list(wanted)}, got {list(sizes_of(source))}")
-    if not source._read().kind.size:
+    if not source._kind_of().size:
         return clone(input)
     key = (slice(None),) * axis + (rows.reshape(-1),)
     return _meeting(INDEX_REDUCE, input, source, key, reduce, include_self)

@@ -187,7 +187,7 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
 
 
 def _dtype(x: Core, dtype: Any) -> Any:
-    return ALL[x._read().kind.dtype] if dtype is None else dtype
+    return ALL[x._kind_of().dtype] if dtype is None else dtype
 
 
 def new_zeros(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:

@@ -88,7 +88,7 @@ TRIL, TRIU = Operation("tril", "TrilBackward0", _kept), Operation("triu", "TriuB
 
 
 def _same_dtype(name: str, input: Core, source: Core) -> None:
-    if input._read().kind.dtype != source._read().kind.dtype:
+    if input._kind_of().dtype != source._kind_of().dtype:
         raise RuntimeError(f"{name}(): self and source expected to have the same dtype")
 
 
@@ -121,7 +121,7 @@ def _scalar(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _rows(name: str, input: Any, dim: int, index: Any, first: int | None = 0) -> tuple[int, Core]:
     """The axis, and the checked indices along it: from `first` on, or counted from the end as well."""
-    if index._read().kind.dtype not in ("i64", "i32"):
+    if index._kind_of().dtype not in ("i64", "i32"):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype}")
     axis = axis_of(dim, len(shape_of(input)))
     if len(shape_of(index)) > 1:
@@ -172,7 +172,7 @@ def fill_rows(input: Core, axis: int, rows: Core, value: Any) -> Tensor:
     """input with the rows that `rows`, which are some, name filled with one number."""
     operation = INDEX_FILL_TENSOR if isinstance(value, Core) else INDEX_FILL
     hits = apply(ROW_HITS, (rows,), (shape_of(input), axis))
-    return apply(operation, (hits, input, value), (input._read().kind.dtype,))
+    return apply(operation, (hits, input, value), (input._kind_of().dtype,))
 
 
 # ---- elements
@@ -216,7 +216,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     number = number_of(given)
     if number is not None:
         axis = _checked_grid(input, dim, index)
-        one = wrap(cell_of(np.array(number, input._read().kind.numpy)))
+        one = wrap(cell_of(np.array(number, input._kind_of().numpy)))
         return apply(SCATTER_NUMBER, (input, apply(HITS_ALONG, (index,), (shape_of(input), axis)), one))
     axis = _checked_grid(input, dim, index, given)
     _same_dtype("scatter", input, given)
@@ -234,7 +234,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the elements of `source`, in order, written where the mask holds."""
     _same_dtype("masked_scatter", input, source)
-    if mask._read().kind.dtype != "bool":
+    if mask._kind_of().dtype != "bool":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     shape = common_shape([shape_of(input), shape_of(mask)])
     chosen = np.broadcast_to(mask._array(), shape)

@@ -68,7 +68,7 @@ def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
 
 def view_as_shape(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape."""
-    have = input._read().kind
+    have = input._kind_of()
     step = ("reshape", inferred(sizes(shape if size is None else (size,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
         raise RuntimeError(
@@ -80,7 +80,7 @@ def view_as_shape(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
 
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The elements in another shape; the same memory where that is possible."""
-    have = input._read().kind
+    have = input._kind_of()
     step = ("reshape", inferred(sizes(args if shape is None else (shape,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
         return apply(UNSAFE_VIEW, (clone(input),), ((step,),))
@@ -261,7 +261,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = axis_of(dim, len(shape))
     if isinstance(start, Core):
-        if start._read().kind.is_float or shape_of(start) or start._read().kind.dtype == "bool":
+        if start._kind_of().is_float or shape_of(start) or start._kind_of().dtype == "bool":
             raise RuntimeError("start must be an 0-dim integral Tensor.")
         start = start._array().item()
     start, length = index(start), index(length)

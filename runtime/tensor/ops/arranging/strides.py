@@ -72,7 +72,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    size_of_memory = input._read().kind.size
+    size_of_memory = input._kind_of().size
     if input._path:
         whole = strided(whole_of(input))
         part = part_of(whole, input._path)
@@ -117,7 +117,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if lead < 0 or any(n not in (1, m) for n, m in zip(wanted, have[lead:], strict=True)):
         raise RuntimeError(f"size {list(wanted)} is not expandable to size {list(have)}.")
     axes = [a for a in range(len(have)) if a < lead or (wanted[a - lead] == 1 and have[a] != 1)]
-    whole = not input._read().kind.is_float and not wanted  # which PyTorch sums all the same
+    whole = not input._kind_of().is_float and not wanted  # which PyTorch sums all the same
     made = sum_(input, axes, True) if axes or whole else input
     return view_as_shape(made, wanted) if lead else made
 
@@ -141,7 +141,7 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 def _resized(input: Any, wanted: tuple[int, ...]) -> Cell:
-    have, count = input._read().kind.size, 1
+    have, count = input._kind_of().size, 1
     for n in wanted:
         count *= n
     flat = view_as_shape(alias(input), -1) if have else input.new_zeros(0)

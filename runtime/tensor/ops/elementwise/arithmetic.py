@@ -124,7 +124,7 @@ REMAINDER, REMAINDER_TENSOR = (
 
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The largest whole number not above input / other."""
-    if not isinstance(input, Core) or not input._read().kind.is_float:
+    if not isinstance(input, Core) or not input._kind_of().is_float:
         _check_divisor(other)
     return apply(FLOOR_DIV, (input, other))
 
@@ -132,7 +132,7 @@ def floor_divide(input: Operand, other: Operand) -> Tensor:
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input - floor(input / other) * other, as Python's `%`."""
     check_one_tensor("remainder", input, other)
-    if not isinstance(input, Core) or not input._read().kind.is_float:
+    if not isinstance(input, Core) or not input._kind_of().is_float:
         _check_divisor(other)
     return apply(REMAINDER_TENSOR if isinstance(other, Core) else REMAINDER, (input, other))
 
@@ -211,24 +211,24 @@ WHERE = Operation("where", "WhereBackward0", _where, "own", edges=True)
 
 def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
     """input where the condition holds, else other."""
-    kinds = [a._read().kind if isinstance(a, Core) else type(number_of(a)) for a in (input, other)]
+    kinds = [a._kind_of() if isinstance(a, Core) else type(number_of(a)) for a in (input, other)]
     return apply(WHERE, (condition, input, other), (common_dtype(kinds),))
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """value where the mask holds, else input, in the dtype of input."""
-    if isinstance(value, Core) and value._read().kind.shape:
+    if isinstance(value, Core) and value._kind_of().shape:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
-            f" {len(value._read().kind.shape)} dimension(s)."
+            f" {len(value._kind_of().shape)} dimension(s)."
         )
-    came = value._read().kind.is_complex if isinstance(value, Core) else isinstance(value, complex)
-    if came and not input._read().kind.is_complex:
+    came = value._kind_of().is_complex if isinstance(value, Core) else isinstance(value, complex)
+    if came and not input._kind_of().is_complex:
         raise RuntimeError(f"value cannot be converted to {input.dtype} without overflow")
-    if mask._read().kind.dtype != "bool":
+    if mask._kind_of().dtype != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     operation = MASKED_FILL_TENSOR if isinstance(value, Core) else MASKED_FILL
-    return apply(operation, (mask, input, value), (input._read().kind.dtype,))
+    return apply(operation, (mask, input, value), (input._kind_of().dtype,))
 
 
 MASKED_FILL, MASKED_FILL_TENSOR = (

@@ -28,7 +28,7 @@ PRELU = Operation("prelu", "PreluKernelBackward0", _prelu)
 
 def _float(name: str, input: Any) -> Tensor:
     check_tensors(name, input=input)
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; convert the tensor to a float first")
     return input
 
@@ -43,20 +43,20 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     _float("prelu", input)
     check_tensors("prelu", input=input, weight=weight)
     shape, slopes = shape_of(input), shape_of(weight)
-    if input._read().kind.dtype != weight._read().kind.dtype:
+    if input._kind_of().dtype != weight._kind_of().dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
-    if weight._read().kind.size != 1:
+    if weight._kind_of().size != 1:
         channels = shape[1] if len(shape) > 1 else 1
         if not shape:
             raise RuntimeError("Not allow zero-dim input tensor.")
-        if weight._read().kind.size != channels:
+        if weight._kind_of().size != channels:
             raise RuntimeError(
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers ="
-                f" {weight._read().kind.size} and channel size = {channels}."
+                f" {weight._kind_of().size} and channel size = {channels}."
             )
     if len(slopes) > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(slopes)}")
-    layout = tuple(weight._read().kind.size if a == 1 else 1 for a in range(len(shape)))
+    layout = tuple(weight._kind_of().size if a == 1 else 1 for a in range(len(shape)))
     if len(slopes) != len(shape) and len(shape) != 1:
         weight = reshape(weight, layout)
     return apply(PRELU, (input, weight))

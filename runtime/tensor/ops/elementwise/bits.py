@@ -98,7 +98,7 @@ frexp_values = returned("frexp", "mantissa", "exponent")
 
 def frexp(input: Tensor) -> Any:
     """Numbers of size 0.5 .. 1 and the powers of two with which they give `input`."""
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise RuntimeError(f"frexp: expected a floating point tensor, got {input.dtype}")
     (mantissa, exponent), node = apply_all(FREXP, (input,))
     return frexp_values(wrap(mantissa, node), wrap(exponent))

@@ -24,9 +24,9 @@ LERP, LERP_TENSOR = (Operation("lerp", f"LerpBackward{k}", _lerp, "common", True
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight * (end - input)."""
     check_tensors("lerp", input=input, end=end)
-    wanted = input._read().kind.dtype
+    wanted = input._kind_of().dtype
     for name, other in (("end", end), ("weight", weight)):
-        if isinstance(other, Core) and (came := other._read().kind.dtype) != wanted:
+        if isinstance(other, Core) and (came := other._kind_of().dtype) != wanted:
             names = [c_name(d).lower() for d in (wanted, came)]
             raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
     return apply(LERP_TENSOR if isinstance(weight, Core) else LERP, (input, end, weight))
@@ -48,7 +48,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value:
     if older:
         return older_order(addcdiv, 3, ("value",), input, tensor1, tensor2, *older)
     check_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
-    if not any(x._read().kind.is_float for x in (tensor1, tensor2)):
+    if not any(x._kind_of().is_float for x in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported; for a true division write"
             " (input + value * tensor1 / tensor2), and for integers"

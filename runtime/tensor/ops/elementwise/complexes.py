@@ -28,7 +28,7 @@ REVIEW.emit.by_parts = True  # type: ignore[attr-defined]
 def _is_complex(x: Any, name: str) -> bool:
     if not isinstance(x, Core):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
-    return x._read().kind.is_complex
+    return x._kind_of().is_complex
 
 
 COMPLEX = Operation("complex", "ComplexBackward0", lambda m, x, y: Pair(m, x, y), "common", True, of_complex=True)
@@ -56,7 +56,7 @@ def _both_floats(name: str, words: tuple[str, str], first: Any, second: Any) -> 
     for k, (word, x) in enumerate(zip(words, (first, second), strict=True), 1):
         if not isinstance(x, Core):
             raise TypeError(f"{name}(): argument '{word}' (position {k}) must be Tensor, not {type(x).__name__}")
-    kinds = [x._read().kind.dtype for x in (first, second)]
+    kinds = [x._kind_of().dtype for x in (first, second)]
     if not all(k in ("f32", "f64") for k in kinds):
         raise RuntimeError(f"{name}: expected float32 or float64 tensors, got {' and '.join(map(c_name, kinds))}")
     if kinds[0] != kinds[1]:
@@ -67,7 +67,7 @@ def complex_(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
     """real + i imag."""
     _both_floats("complex", ("real", "imag"), real, imag)
     made = apply(COMPLEX, (real, imag))
-    if out is not None and out._read().kind.dtype != made._read().kind.dtype:
+    if out is not None and out._kind_of().dtype != made._kind_of().dtype:
         raise RuntimeError(f"complex: expected out of dtype {made.dtype}, got {out.dtype}")
     return made if out is None else deliver(made, out)
 
@@ -129,7 +129,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 def view_as_complex(input: Tensor) -> Tensor:
     """Complex numbers of a last dimension that holds real and imaginary parts."""
-    kind = input._read().kind
+    kind = input._kind_of()
     if kind.dtype not in ("f32", "f64"):
         raise RuntimeError(f"view_as_complex is only supported for float tensors, but got {c_name(kind.dtype)}")
     if not kind.shape or kind.shape[-1] != 2:

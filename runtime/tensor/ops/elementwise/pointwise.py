@@ -72,7 +72,7 @@ def _signbit(m: Any, x: Any) -> Any:
 
 def positive(input: Tensor) -> Tensor:
     """The tensor itself, which must not hold bools."""
-    if input._read().kind.dtype == "bool":
+    if input._kind_of().dtype == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -93,7 +93,7 @@ def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """NaN and infinities replaced: by 0, the largest and the smallest number, if not said otherwise."""
-    top = LARGEST.get(input._read().kind.dtype)
+    top = LARGEST.get(input._kind_of().dtype)
     if top is not None:
         posinf, neginf = top if posinf is None else posinf, -top if neginf is None else neginf
     return apply(NAN_TO_NUM, (input,), (0.0 if nan is None else nan, posinf, neginf))
@@ -112,14 +112,14 @@ ROUND_AT = Operation("round", "RoundBackward1", _rounded)
 
 def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """The nearest whole number, or number of so many decimals; halves go to the even one."""
-    if decimals is None or not input._read().kind.is_float:
+    if decimals is None or not input._kind_of().is_float:
         return ROUND(input)
     return apply(ROUND_AT, (input,), (decimals,))
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
     """One number in the shape and dtype of `input`."""
-    if isinstance(value, Core) and value._read().kind.shape:
+    if isinstance(value, Core) and value._kind_of().shape:
         raise RuntimeError("fill only supports 0-dimension value tensor")
     return apply(FILL_TENSOR if isinstance(value, Core) else FILL, (input, value))
 
@@ -195,7 +195,7 @@ def _fmod(m: Any, x: Any, y: Any) -> Any:
 def fmod(input: Operand, other: Operand) -> Tensor:
     """The remainder that has the sign of `input`, as C's."""
     check_tensors("fmod", input=input)
-    if type(other) is int and other == 0 and not input._read().kind.is_float:
+    if type(other) is int and other == 0 and not input._kind_of().is_float:
         raise RuntimeError("ZeroDivisionError")
     return apply(FMOD_TENSOR if isinstance(other, Core) else FMOD, (input, other))
 
@@ -217,7 +217,7 @@ HEAVISIDE = Operation("heaviside", "HeavisideBackward0", _heaviside, "common", T
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below zero, 1 above, and `values` at zero."""
     check_tensors("heaviside", input=input, values=values)
-    a, b = input._read().kind.dtype, values._read().kind.dtype
+    a, b = input._kind_of().dtype, values._kind_of().dtype
     if a != b:
         raise RuntimeError(f"heaviside is not yet implemented for tensors with different dtypes: {a} and {b}")
     return apply(HEAVISIDE, (input, values))
@@ -267,7 +267,7 @@ logaddexp2 = between_tensors(
 def float_power(input: Operand, exponent: Operand) -> Tensor:
     """input ** exponent in float64."""
     check_tensors("float_power", input=input if isinstance(input, Core) else exponent)
-    kinds = [v._read().kind.is_complex if isinstance(v, Core) else isinstance(v, complex) for v in (input, exponent)]
+    kinds = [v._kind_of().is_complex if isinstance(v, Core) else isinstance(v, complex) for v in (input, exponent)]
     code, number = ("c128", complex) if any(kinds) else ("f64", float)
     base, power = (_as_dtype(v, code) if isinstance(v, Core) else number(v) for v in (input, exponent))
     return pow_(base, power)
@@ -275,12 +275,12 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 
 def _as_dtype(x: Any, code: str) -> Tensor:
     """The tensor itself where it has the dtype."""
-    return x if x._read().kind.dtype == code else cast_to(x, code)
+    return x if x._kind_of().dtype == code else cast_to(x, code)
 
 
 def float_power_(input: Tensor, exponent: Operand) -> Tensor:
     """`float_power`, written into a float64 tensor."""
-    if input._read().kind.dtype not in ("f64", "c128"):
+    if input._kind_of().dtype not in ("f64", "c128"):
         raise RuntimeError(
             f"the base given to float_power_ has dtype {input.dtype} but the operation's result requires float64"
         )

@@ -62,9 +62,9 @@ def pow_(input: Operand, exponent: Operand) -> Tensor:
             return apply(INTEGER_POWS, (input, exponent))
         operation = POW if base is None else POW_OF_NUMBER
         return apply(operation, (input, exponent))
-    is_float = isinstance(input, Core) and input._read().kind.is_float
+    is_float = isinstance(input, Core) and input._kind_of().is_float
     if not is_float and not isinstance(power, (float, complex)):
-        if type(power) is int and isinstance(input, Core) and input._read().kind.dtype == "bool":
+        if type(power) is int and isinstance(input, Core) and input._kind_of().dtype == "bool":
             input = cast_to(input, "i64")
         return _integer_power(input, int(power))
     for n, whole in WHOLE.items():
@@ -87,7 +87,7 @@ def _integer_power(input: Operand, n: int) -> Tensor:
 def _is_whole(x: Operand) -> bool:
     if not isinstance(x, Core):
         return isinstance(number_of(x), int)
-    kind = x._read().kind
+    kind = x._kind_of()
     return not (kind.is_float or kind.is_complex)
 
 

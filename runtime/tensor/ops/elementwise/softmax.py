@@ -102,16 +102,16 @@ LOGSUMEXP = Operation("logsumexp", "LogsumexpBackward0", _logsumexp, pull=_logsu
 
 
 def _as_float(input: Tensor, dtype: Any = None) -> Tensor:
-    have = input._read().kind.dtype
+    have = input._kind_of().dtype
     code = dtype_of(dtype).code if dtype is not None else float_dtype(have)
-    if input._read().kind.is_complex and code not in PARTS:
+    if input._kind_of().is_complex and code not in PARTS:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=3)
         input = real(input)
-    return input if code == input._read().kind.dtype else cast_to(input, code)
+    return input if code == input._kind_of().dtype else cast_to(input, code)
 
 
 def _axes(input: Tensor, dim: int) -> tuple[int, ...]:
-    rank = len(input._read().kind.shape)
+    rank = len(input._kind_of().shape)
     axis = axis_of(dim, rank)
     return (axis,) if rank else ()
 
@@ -128,5 +128,5 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over `dim`."""
-    axes = axes_of(dim, len(input._read().kind.shape))
+    axes = axes_of(dim, len(input._kind_of().shape))
     return apply(LOGSUMEXP, (_as_float(input),), (axes, keepdim and bool(axes)))

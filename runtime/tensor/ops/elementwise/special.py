@@ -189,4 +189,4 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 def as_float(input: Tensor) -> Tensor:
     """The tensor, integers as floats."""
-    return input if input._read().kind.is_float else mul(input, 1.0)
+    return input if input._kind_of().is_float else mul(input, 1.0)

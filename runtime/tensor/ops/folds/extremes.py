@@ -100,7 +100,7 @@ def _extreme(
         other = dim if isinstance(dim, Core) else other
         if other is not None:
             return pairwise(input, other)
-        shape = input._read().kind.shape
+        shape = input._kind_of().shape
         dim = one(dim, axis, "dim and axis")
         if dim is None:
             if 0 in shape:
@@ -131,13 +131,13 @@ def _whole(name: str) -> Callable[..., Tensor]:
 
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         """The extreme over `dim`; elements that tie share the gradient."""
-        shape = input._read().kind.shape
+        shape = input._kind_of().shape
         for axis in axes_of(dim, len(shape)):
             if shape[axis] == 0:
                 what = f"dim {axis} to have non-zero size" if dim not in ((), None) else "dim to be specified"
                 kind = IndexError if dim not in ((), None) else RuntimeError
                 raise kind(f"a{name}(): Expected reduction {what} for input.numel() == 0.")
-        return apply(operation, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
+        return apply(operation, (input,), (axes_of(dim, len(input._kind_of().shape)), keepdim))
 
     function.__name__ = function.__qualname__ = f"a{name}"
     return function
@@ -172,7 +172,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """Where the extreme is first found, over `dim` or among all elements."""
-        shape = input._read().kind.shape
+        shape = input._kind_of().shape
         if dim is None:
             _check_not_empty(f"arg{name}", (product(shape),), 0)
             return apply(operation, (input,), (None, False))
@@ -203,8 +203,8 @@ def _count(wanted: bool) -> Callable[..., Any]:
 def _quantifier(operation: Operation) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         """Whether elements are true (not zero), over `dim` or among all; of uint8 as 0 and 1."""
-        made = apply(operation, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
-        return cast_to(made, "u8") if input._read().kind.dtype == "u8" else made
+        made = apply(operation, (input,), (axes_of(dim, len(input._kind_of().shape)), keepdim))
+        return cast_to(made, "u8") if input._kind_of().dtype == "u8" else made
 
     function.__name__ = function.__qualname__ = operation.name
     return function
@@ -236,7 +236,7 @@ def isclose(
 ) -> Tensor:
     """Whether elements differ by at most atol + rtol * |other|."""
     check_tensors("isclose", input=input, other=other)
-    a, b = input._read().kind.dtype, other._read().kind.dtype
+    a, b = input._kind_of().dtype, other._kind_of().dtype
     if a != b:
         raise RuntimeError(f"{c_name(a)} did not match {c_name(b)}")
     for name, bound in (("rtol", rtol), ("atol", atol)):
@@ -257,6 +257,6 @@ def allclose(
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
-    if input._read().kind.shape != other._read().kind.shape:
+    if input._kind_of().shape != other._kind_of().shape:
         return False
     return bool(all_(eq(input, other))._array().item())

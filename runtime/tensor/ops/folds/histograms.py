@@ -33,7 +33,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         return constant(np.bincount(array, minlength=minlength).astype(np.int64))
     if shape_of(weights) != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    kind = np.float32 if weights._read().kind.dtype == "f32" else np.float64
+    kind = np.float32 if weights._kind_of().dtype == "f32" else np.float64
     return constant(np.bincount(array, weights._array(), minlength).astype(kind))
 
 
@@ -67,7 +67,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many elements lie in each of `bins` equal parts of min .. max, or of all the elements' range."""
     if index(bins) <= 0:
         raise RuntimeError("bins must be > 0")
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise NotImplementedError(f"histc: expected a floating point tensor, got {input.dtype}")
     if max < min:
         raise RuntimeError("max must be larger than min")
@@ -162,7 +162,7 @@ def _above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _edges(name: str, bins: Any, array: np.ndarray, low: float, high: float) -> np.ndarray:
     if isinstance(bins, Core):
-        if len(shape_of(bins)) != 1 or bins._read().kind.dtype != ("f32" if array.dtype == np.float32 else "f64"):
+        if len(shape_of(bins)) != 1 or bins._kind_of().dtype != ("f32" if array.dtype == np.float32 else "f64"):
             raise RuntimeError(f"{name}(): bins tensors must be vectors of the dtype of the input")
         return bins._array()
     if index(bins) <= 0:

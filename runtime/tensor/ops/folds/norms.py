@@ -64,14 +64,14 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The norm of order `ord` over `dim`, or of all elements."""
-    kind = x._read().kind
+    kind = x._kind_of()
     if not kind.is_float:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.dtype}"
         )
     if kind.is_complex:
         x = abs_(x)
-        kind, dtype = x._read().kind, None if dtype is None else dtype_of(dtype).to_real()
+        kind, dtype = x._kind_of(), None if dtype is None else dtype_of(dtype).to_real()
     axes = axes_of(dim, len(kind.shape))
     empty = not prod(kind.shape[a] for a in axes)
     if empty and (ord < 0 or ord == inf):
@@ -147,8 +147,8 @@ def cdist(
     if a[-1] != b[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
     for name, x in (("X1", x1), ("X2", x2)):
-        if not x._read().kind.is_float:
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x._read().kind.dtype}")
+        if not x._kind_of().is_float:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x._kind_of().dtype}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")

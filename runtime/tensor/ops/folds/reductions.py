@@ -82,7 +82,7 @@ def sum_(
     keepdims: bool = False,
 ) -> Tensor:
     """The sum over `dim`, or of all elements; integers are added in 64 bits."""
-    dim, kind = one(dim, axis, "dim and axis"), input._read().kind
+    dim, kind = one(dim, axis, "dim and axis"), input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
     axes = axes_of(dim, len(kind.shape))
     return apply(SUM if dim is None else SUM_DIM, (input,), (axes, keepdim or keepdims, code))
@@ -98,7 +98,7 @@ def mean(
     keepdims: bool = False,
 ) -> Tensor:
     """The mean over `dim`, or of all elements."""
-    dim, kind = one(dim, axis, "dim and axis"), input._read().kind
+    dim, kind = one(dim, axis, "dim and axis"), input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype
     if not ALL[code].is_floating_point and not ALL[code].is_complex:
         raise RuntimeError(
@@ -165,7 +165,7 @@ PROD_DIM = Operation("prod", "ProdBackward1", _prod)
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product over `dim`, or of all elements."""
-    kind = input._read().kind
+    kind = input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
     if dim is None or not kind.shape:
         return apply(PROD, (input,), (None, False, code))
@@ -189,7 +189,7 @@ CUMSUM = Operation("cumsum", "CumsumBackward0", _cumsum)
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of all elements up to each along `dim`."""
-    kind = input._read().kind
+    kind = input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
     return apply(CUMSUM, (input,), (axis_of(dim, len(kind.shape)), code))
 
@@ -244,7 +244,7 @@ def spread_arguments(
     """The axes and what is subtracted from the count; `unbiased` may stand where `dim` does."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"{name}: only floating point tensors are supported, got {kind}")
     if correction is None:
@@ -279,4 +279,4 @@ def norm(input: Tensor, p: float = 2, dim: Any = None, keepdim: bool = False) ->
     """The Euclidean norm over `dim`, or of all elements."""
     if p not in (2, 2.0, "fro"):
         raise NotImplementedError(f"norm: expected p=2, got {p!r}; write it with abs, pow and sum")
-    return apply(NORM, (input,), (axes_of(dim, len(input._read().kind.shape)), keepdim))
+    return apply(NORM, (input,), (axes_of(dim, len(input._kind_of().shape)), keepdim))

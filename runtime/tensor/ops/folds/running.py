@@ -55,14 +55,14 @@ LOGCUMSUMEXP = Operation("logcumsumexp", "LogcumsumexpBackward0", _logcumsumexp)
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of all elements up to each along `dim`."""
-    kind = input._read().kind
+    kind = input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
     return apply(CUMPROD, (input,), (axis_of(dim, len(kind.shape)), code))
 
 
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the sums of the exponentials up to each element along `dim`."""
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_float:
         raise NotImplementedError(f"logcumsumexp: expected a floating point tensor, got {kind}")
     return apply(LOGCUMSUMEXP, (input,), (axis_of(dim, len(kind.shape)),))
@@ -91,7 +91,7 @@ def diff(
     for _ in range(min(n, sizes_of(made)[axis])):
         count = sizes_of(made)[axis]
         later, earlier = narrow(made, axis, 1, count - 1), narrow(made, axis, 0, count - 1)
-        made = logical_xor(later, earlier) if made._read().kind.dtype == "bool" else sub(later, earlier)
+        made = logical_xor(later, earlier) if made._kind_of().dtype == "bool" else sub(later, earlier)
     return made
 
 
@@ -197,7 +197,7 @@ def _slope(x: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
     else:
         step = float(spacing._array()) if isinstance(spacing, Core) else float(spacing)
         at = step * np.arange(n, dtype=np.float64)
-    if not x._read().kind.is_float:
+    if not x._kind_of().is_float:
         x = cast_to(x, "f32")
     h = np.diff(at)
     before, after = h[:-1], h[1:]

@@ -80,8 +80,8 @@ def _check_search(edges: Tensor, values: Tensor, right: bool, side: str | None, 
     if shape_of(sorter) != a:
         have = list(shape_of(sorter))
         raise RuntimeError(f"boundary and sorter must have the same size, but got {list(a)} and {have}")
-    if sorter._read().kind.dtype != "i64":
-        raise RuntimeError(f"sorter must be a tensor of long dtype but got dtype {ALL[sorter._read().kind.dtype]}")
+    if sorter._kind_of().dtype != "i64":
+        raise RuntimeError(f"sorter must be a tensor of long dtype but got dtype {ALL[sorter._kind_of().dtype]}")
     order = sorter._array()
     if order.size and not (order.min() >= 0 and order.max() < a[-1]):
         raise RuntimeError("sorter index out of range")
@@ -203,7 +203,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     check_tensors("where", condition=condition)
-    dtype = condition._read().kind.dtype
+    dtype = condition._kind_of().dtype
     if dtype not in ("bool", "u8"):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {c_name(dtype)}"
@@ -220,7 +220,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`, filled up with `fill_value`."""
     if index(size) < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    if input._read().kind.is_complex:
+    if input._kind_of().is_complex:
         input = ne(input, 0)
     return apply(NONZERO, (input,), (index(size), index(fill_value)))
 

@@ -41,14 +41,14 @@ NANSUM = Operation("nansum", "NansumBackward0", _nansum)
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of what is not NaN."""
-    kind = input._read().kind
+    kind = input._kind_of()
     code = dtype_of(dtype).code if dtype is not None else kind.dtype if kind.is_float else "i64"
     return apply(NANSUM, (input,), (axes_of(dim, len(kind.shape)), keepdim, code))
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of what is not NaN."""
-    if not input._read().kind.is_float:
+    if not input._kind_of().is_float:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
     count = sum_(logical_not(isnan(input)), dim, keepdim)
     return div(nansum(input, dim, keepdim, dtype=dtype), count)
@@ -136,13 +136,13 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _checked_shares(name: str, input: Tensor, q: Any, interpolation: str) -> Any:
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if isinstance(q, Core):
         if len(sizes_of(q)) > 1:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-        if q._read().kind.dtype != kind.dtype:
+        if q._kind_of().dtype != kind.dtype:
             raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
         values = q._array()
         if values.size and not ((values >= 0) & (values <= 1)).all():
@@ -157,7 +157,7 @@ def _checked_shares(name: str, input: Tensor, q: Any, interpolation: str) -> Any
 
 
 def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    if not input._read().kind.size:
+    if not input._kind_of().size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     q = _checked_shares(name, input, q, interpolation)
     shape, rank = sizes_of(input), len(sizes_of(input))
@@ -213,7 +213,7 @@ def cov(
     shape = sizes_of(input)
     if len(shape) > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {len(shape)}")
-    if input._read().kind.dtype == "bool":
+    if input._kind_of().dtype == "bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = reshape(input, 1, -1) if len(shape) < 2 else input
     weights = _weights(sizes_of(rows)[1], fweights, aweights)
@@ -238,7 +238,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> An
     for name, w, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
         if w is None:
             continue
-        kind = w._read().kind
+        kind = w._kind_of()
         if len(kind.shape) > 1:
             raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {len(kind.shape)}")
         if kind.is_float == whole or kind.dtype == "bool":
@@ -263,6 +263,6 @@ def corrcoef(input: Tensor) -> Tensor:
         return div(c, c)
     deviation = sqrt(c.diagonal())
     c = div(div(c, unsqueeze(deviation, 1)), unsqueeze(deviation, 0))
-    if c._read().kind.is_complex:
+    if c._kind_of().is_complex:
         return complex_(real(c).clamp(-1, 1), imag(c).clamp(-1, 1))
     return c.clamp(-1, 1)

@@ -126,7 +126,7 @@ def _adding(name: str, combine: Combine, check: Callable[..., tuple[int, ...]]) 
             raise RuntimeError(
                 f"{name}: The expanded size of the tensor ({list(made)}) must match the existing size ({list(have)})"
             )
-        if not first._read().kind.is_float:
+        if not first._kind_of().is_float:
             beta, alpha = int(beta), int(alpha)
         return apply(operation, (input, first, second), (beta, alpha))
 
@@ -137,12 +137,12 @@ def _check_dtypes(name: str, input: Any, first: Any, second: Any, beta: Any, alp
     for each in (input, first, second):
         if not isinstance(each, Core):
             raise TypeError(f"{name}(): expected Tensors, got {type(each).__name__}")
-    a, b, c = (x._read().kind.dtype for x in (first, second, input))
+    a, b, c = (x._kind_of().dtype for x in (first, second, input))
     if a != b:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[a]} != {C_NAMES[b]}")
     if a != c:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {ALL[c]} and {ALL[b]}")
-    if name == "addr" and not first._read().kind.is_float and (isinstance(beta, float) or isinstance(alpha, float)):
+    if name == "addr" and not first._kind_of().is_float and (isinstance(beta, float) or isinstance(alpha, float)):
         raise RuntimeError(f"{name}: For integral input tensors, alpha and beta must not be floating point numbers.")
 
 

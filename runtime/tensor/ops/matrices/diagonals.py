@@ -190,7 +190,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     for x in parts:
         if len(shape_of(x)) > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
-        if x._read().kind.dtype != parts[0]._read().kind.dtype:
+        if x._kind_of().dtype != parts[0]._kind_of().dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing not in ("xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -228,7 +228,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return finished(np.zeros(0, input._read().kind.type.numpy))
+        return finished(np.zeros(0, input._kind_of().type.numpy))
     rows = list((_choices_again if with_replacement else _choices)(range(shape_of(input)[0]), r))
     places = np.array(rows, np.int64).reshape(len(rows), r)
     return stack([index_select(input, 0, constant(np.ascontiguousarray(p))) for p in places.T], 1)
@@ -242,6 +242,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if n < 0:
         raise RuntimeError(f"N must be non-negative, got {n}")
     if n == 0:
-        return finished(np.zeros((shape_of(x)[0], 0), x._read().kind.type.numpy))
+        return finished(np.zeros((shape_of(x)[0], 0), x._kind_of().type.numpy))
     powers = [x**k for k in range(n)]
     return stack(powers if increasing else powers[::-1], 1)

@@ -118,7 +118,7 @@ def _check_sizes(equation: str, terms: list[str], tensors: list[Any]) -> None:
             if len({n for d, n in zip(term, shape, strict=True) if d == c}) > 1:
                 raise RuntimeError(f"einsum(): subscript {c} is repeated for operand {k} but the sizes don't match")
     for x in tensors[1:]:
-        a, b = tensors[0]._read().kind.dtype, x._read().kind.dtype
+        a, b = tensors[0]._kind_of().dtype, x._kind_of().dtype
         if a != b:
             raise RuntimeError(f"expected scalar type {C_NAMES[a].capitalize()} but found {C_NAMES[b].capitalize()}")
 

@@ -77,7 +77,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     check_square("linalg.lu_solve", LU)
     check_alike("linalg.lu_solve", LU, B)
     check_rank("linalg.lu_solve", B)
-    if pivots._read().kind.dtype != "i32":
+    if pivots._kind_of().dtype != "i32":
         raise RuntimeError(f"linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
     if shape_of(pivots) != shape_of(LU)[:-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
@@ -86,12 +86,12 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     if not adjoint:
-        turned = matmul(apply(PERMUTATION, (pivots,), (LU._read().kind.dtype,)).mT, B)
+        turned = matmul(apply(PERMUTATION, (pivots,), (LU._kind_of().dtype,)).mT, B)
         made = solve_triangular(LU, turned, upper=False, unitriangular=True)
         return solve_triangular(LU, made, upper=True)
     made = solve_triangular(LU.mH, B, upper=False)
     made = solve_triangular(LU.mH, made, upper=True, unitriangular=True)
-    return matmul(apply(PERMUTATION, (pivots,), (LU._read().kind.dtype,)), made)
+    return matmul(apply(PERMUTATION, (pivots,), (LU._kind_of().dtype,)), made)
 
 
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:

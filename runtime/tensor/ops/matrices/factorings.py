@@ -86,8 +86,8 @@ lu_result, lu_unpack_result = returned("linalg_lu", "P", "L", "U"), returned("lu
 def _check_lu(name: str, A: Any, pivot: bool) -> None:
     if not pivot:
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU, expected pivot=True")
-    if len(check_rank(name, A)) and not A._read().kind.is_float:
-        raise NotImplementedError(f"{name}: expected a floating-point tensor, got {A._read().kind}")
+    if len(check_rank(name, A)) and not A._kind_of().is_float:
+        raise NotImplementedError(f"{name}: expected a floating-point tensor, got {A._kind_of()}")
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -140,17 +140,17 @@ def _three(kind: Any, operation: Operation, args: Any, attributes: Any) -> Any:
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """P, L and U with A = P L U."""
     _check_lu("linalg.lu", A, pivot)
-    return _three(lu_result, LU, (A,), (A._read().kind.dtype,))
+    return _three(lu_result, LU, (A,), (A._kind_of().dtype,))
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what `lu_factor` gave; those not asked for are empty."""
-    if unpack_pivots and LU_pivots._read().kind.dtype != "i32":
+    if unpack_pivots and LU_pivots._kind_of().dtype != "i32":
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got"
-            f" {LU_pivots._read().kind}"
+            f" {LU_pivots._kind_of()}"
         )
-    dtype = LU_data._read().kind.dtype
+    dtype = LU_data._kind_of().dtype
     p, low, up = _three(lu_unpack_result, UNPACK, (LU_data, LU_pivots), (dtype,))
     none = empty(0, dtype=ALL[dtype])
     return lu_unpack_result(p if unpack_pivots else none, *((low, up) if unpack_data else (none, none)))
@@ -168,7 +168,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         raise RuntimeError(f"qr: expected the mode 'reduced' (default), 'complete' or 'r', got {mode!r}")
     check_matrices("linalg.qr", A)
     made = results_of(qr_result, QR, A, "reduced" if mode == "r" else mode)
-    return made if mode != "r" else qr_result(empty(0, dtype=ALL[A._read().kind.dtype]), made.R)
+    return made if mode != "r" else qr_result(empty(0, dtype=ALL[A._kind_of().dtype]), made.R)
 
 
 def old_qr(input: Tensor, some: bool = True) -> Any:
@@ -205,7 +205,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if a[:-2] != t[:-1]:
         raise RuntimeError(f"{name}: expected batch dimensions {list(a[:-2])} of tau, got {list(t[:-1])}")
-    if A._read().kind.dtype != tau._read().kind.dtype:
+    if A._kind_of().dtype != tau._kind_of().dtype:
         raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
     return apply(HOUSEHOLDER, (check_matrices(name, A), tau))
 
@@ -247,7 +247,7 @@ def lstsq(A: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None)
     B = unsqueeze(B, -1) if is_vector else B
     made = matmul(pinv(A, rtol=rtol), B)
     rank = matrix_rank(A, rtol=rtol)
-    real = ALL[A._read().kind.type.dtype]
+    real = ALL[A._kind_of().type.dtype]
     values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty(0, dtype=real)
     residuals = empty(0, dtype=real)
     if a[-2] > a[-1] and driver != "gelsy" and driver is not None and (rank._array() == a[-1]).all():

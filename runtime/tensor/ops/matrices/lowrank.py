@@ -83,7 +83,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 def _basis(A: Any, q: int, niter: int) -> Any:
     *_, n = shape_of(A)
-    from_left = matmul(A, randn(n, q, dtype=ALL[A._read().kind.dtype]))
+    from_left = matmul(A, randn(n, q, dtype=ALL[A._kind_of().dtype]))
     for _ in range(niter):
         from_left = matmul(A, _orthonormal(matmul(adjoint(A), _orthonormal(from_left))))
     return _orthonormal(from_left)

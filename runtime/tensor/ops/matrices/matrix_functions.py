@@ -48,7 +48,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     n = index(n)
     if n == 0:
         shape = shape_of(A)
-        one = np.broadcast_to(np.eye(shape[-1], dtype=A._read().kind.numpy), shape).copy()
+        one = np.broadcast_to(np.eye(shape[-1], dtype=A._kind_of().numpy), shape).copy()
         return mul(A, 0) + finished(one) if A.requires_grad else finished(one)
     if n < 0:
         A, n = inv(A), -n
@@ -71,7 +71,7 @@ def multi_dot(tensors: Any) -> Tensor:
     for k, rank in enumerate(ends):
         if rank not in ((1, 2) if k in (0, len(ends) - 1) else (2,)):
             raise RuntimeError(f"multi_dot(): tensor {k} must be 2D (or 1D at an end) but got {rank}D")
-    if len({t._read().kind.dtype for t in tensors}) > 1:
+    if len({t._kind_of().dtype for t in tensors}) > 1:
         raise RuntimeError("multi_dot(): all tensors must have be the same dtype")
     first, last = ends[0] == 1, ends[-1] == 1
     if first:
@@ -180,7 +180,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     try:
         return mul(matrix_norm(A, p), matrix_norm(inv(A), p))
     except LinAlgError:
-        return finished(np.full(shape_of(A)[:-2], math.inf, A._read().kind.type.numpy))
+        return finished(np.full(shape_of(A)[:-2], math.inf, A._kind_of().type.numpy))
 
 
 # ---- products of vectors
@@ -239,7 +239,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`."""
     for v in (x, y):
         check_float("linalg.vecdot", v)
-    if x._read().kind.dtype != y._read().kind.dtype:
+    if x._kind_of().dtype != y._kind_of().dtype:
         raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, got {x.dtype} and {y.dtype}")
     return sum_(mul(conj(x), y), dim)
 
@@ -269,7 +269,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if not isinstance(input, Core) or len(shape_of(input)) != 2:
         raise RuntimeError("trace: expected a matrix")
-    kind = input._read().kind
+    kind = input._kind_of()
     if kind.is_float:
         return apply(TRACE, (input,))
     return sum_(_diagonal(input))

@@ -50,7 +50,7 @@ BMM = Operation("bmm", "BmmBackward0", _product(2, 1, 1))
 
 
 def same_dtype(x: Tensor, y: Tensor, names: str = "m1 and m2") -> None:
-    a, b = x._read().kind.dtype, y._read().kind.dtype
+    a, b = x._kind_of().dtype, y._kind_of().dtype
     if a != b:
         raise RuntimeError(
             f"expected {names} to have the same dtype, but got: {C_NAMES[a]} != {C_NAMES[b]}"

@@ -47,7 +47,7 @@ def check_float(name: str, A: Any) -> Any:
     """The matrices, if they are floats; PyTorch's errors otherwise."""
     if not isinstance(A, Core):
         raise TypeError(f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
-    kind = A._read().kind
+    kind = A._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {c_name(kind.dtype)}")
     if kind.dtype in LARGEST and name not in ("linalg.norm", "linalg.matrix_norm", "linalg.vecdot"):
@@ -81,7 +81,7 @@ def check_square(name: str, A: Any) -> Any:
 
 def check_alike(name: str, A: Any, B: Any) -> None:
     """Raise PyTorch's error unless the dtypes are the same."""
-    a, b = A._read().kind.dtype, B._read().kind.dtype
+    a, b = A._kind_of().dtype, B._kind_of().dtype
     if a != b:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {c_name(a)} and B of type"
@@ -164,7 +164,7 @@ def _pinv(m: Any, x: Any, atol: Any, rtol: Any) -> Any:
 
 def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Both bounds; where none is given, rtol is the larger size times the distance of 1 to the next float."""
-    kind = A._read().kind
+    kind = A._kind_of()
     eps = float(np.finfo(ALL[kind.dtype].numpy).eps) * max(kind.shape[-2:])
     if rtol is None:
         is_free = atol is None or (not isinstance(atol, Core) and atol <= 0)
@@ -178,8 +178,8 @@ def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 def pinv(A: Tensor, atol: Any = None, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Tensor:
     """The Moore-Penrose inverses; singular values up to max(atol, rtol * the largest) count as zero."""
-    if len(shape_of(A)) < 2 or not A._read().kind.is_float:
-        raise RuntimeError(f"linalg.pinv: expected floats of 2 or more dimensions, got {A._read().kind}")
+    if len(shape_of(A)) < 2 or not A._kind_of().is_float:
+        raise RuntimeError(f"linalg.pinv: expected floats of 2 or more dimensions, got {A._kind_of()}")
     if hermitian:
         A = mirrored(check_square("linalg.pinv", A))
     atol, rtol = tolerances(A, atol, rtol if rcond is None else rcond)
@@ -203,7 +203,7 @@ MIRRORED = Operation(
 
 def mirrored(A: Tensor) -> Tensor:
     """One triangle on both sides, conjugated on the other."""
-    return apply(HERMITIAN if A._read().kind.is_complex else MIRRORED, (A,))
+    return apply(HERMITIAN if A._kind_of().is_complex else MIRRORED, (A,))
 
 
 def _hermitian(m: Any, x: Any) -> Any:
@@ -338,6 +338,6 @@ torch_slogdet.__name__ = torch_slogdet.__qualname__ = "slogdet"
 def logdet(input: Tensor) -> Tensor:
     """The logarithms of the determinants: NaN where one is negative; of complex ones with the angle."""
     sign, value = _sign_and_log(slogdet_result, input)
-    if sign._read().kind.is_complex:
+    if sign._kind_of().is_complex:
         return value + log(sign)
     return where(sign == -1, float("nan"), value)

@@ -50,8 +50,8 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"linalg.eigh: UPLO must be either 'L' or 'U', got {UPLO!r}")
     check_rank("linalg.eigh", A)
-    if not A._read().kind.is_float:
-        raise NotImplementedError(f"linalg.eigh: expected a floating-point tensor, got {A._read().kind}")
+    if not A._kind_of().is_float:
+        raise NotImplementedError(f"linalg.eigh: expected a floating-point tensor, got {A._kind_of()}")
     return results_of(eigh_result, EIGH, check_square("linalg.eigh", A), int(UPLO.upper() == "U"))
 
 
@@ -123,7 +123,7 @@ def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     u, s, vh = svd(input, not some)
     if not compute_uv:
         *lead, rows, columns = shape_of(input)
-        dtype = ALL[input._read().kind.dtype]
+        dtype = ALL[input._kind_of().dtype]
         u, v = (tensor(np.zeros((*lead, n, n)), dtype=dtype) for n in (rows, columns))
         return old_svd_result(u, s, v)
     return old_svd_result(u, s, adjoint(vh))

@@ -33,7 +33,7 @@ def multinomial(
         raise RuntimeError(
             f"multinomial: cannot draw {num_samples} of {kind.shape[-1]} without replacement; draw fewer or with it"
         )
-    if out is not None and out._read().kind.dtype != "i64":
+    if out is not None and out._kind_of().dtype != "i64":
         raise RuntimeError(f"multinomial expects out of dtype torch.int64, got {out.dtype}")
     weights = input._array()
     if not (np.isfinite(weights) & (weights >= 0)).all():

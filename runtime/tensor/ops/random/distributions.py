@@ -226,7 +226,7 @@ def normal(
 def _normal(drawn: Any, mean: Any, std: Any) -> Any:
     made = drawn * _constant(std) + _constant(mean)
     first = mean if isinstance(mean, Core) else std
-    return made if first._read().kind is not made._read().kind else apply(NORMAL_OF, (first, made))
+    return made if first._kind_of() is not made._kind_of() else apply(NORMAL_OF, (first, made))
 
 
 NORMAL_OF = _writes("normal", "NormalBackward1")
@@ -280,7 +280,7 @@ def poisson(input: Any, generator: Generator | None = None) -> Tensor:
 
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
     """How many of `count` trials of probability `prob` succeed."""
-    kind = count._read().kind
+    kind = count._kind_of()
     check_float("binomial", ALL[kind.dtype])
     shape = common_shape([kind.shape, shape_of(prob)])
     count, prob = expand(count, shape), expand(prob, shape)

@@ -43,7 +43,7 @@ def _drawn(
 ) -> Tensor:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     if isinstance(out, Core) and dtype is None:
-        kind = ALL[out._read().kind.dtype]
+        kind = ALL[out._kind_of().dtype]
     shape = check_sizes(sizes(size))
     if kind.is_complex:  # of variance 1, half in each part
         if law is laws.normal:
@@ -167,7 +167,7 @@ def randint(
     if size is None or isinstance(size, int):
         raise TypeError(f"randint(low=0, high, size): size must be a sequence of ints, got {size!r}")
     if out is not None and dtype is None:
-        dtype = ALL[out._read().kind.dtype]
+        dtype = ALL[out._kind_of().dtype]
     kind = dtype_of(dtype) if dtype is not None else int64
     made = integers("randint", check_sizes(sizes((size,))), low, high, kind, generator)
     return finish(made, requires_grad, out)
@@ -189,7 +189,7 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
     source, shape = generator_of(generator, "randperm"), check_sizes((index(n),))
-    kind = dtype_of(dtype) if dtype is not None else ALL[out._read().kind.dtype] if out is not None else int64
+    kind = dtype_of(dtype) if dtype is not None else ALL[out._kind_of().dtype] if out is not None else int64
     made = source.draw(_orders, shape, shape[0]) if open_levels() else finished(_order(source, shape[0]))
     return finish(made if kind is int64 else cast_to(made, kind.code), requires_grad, out)
 

@@ -90,7 +90,7 @@ class Generator:
         """Go on from what `get_state` gave, here or in PyTorch."""
         if not isinstance(new_state, Core):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        kind = new_state._read().kind
+        kind = new_state._kind_of()
         if kind.dtype != "u8":
             raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}; {WAY}")
         if kind.shape != (BYTES,):

@@ -109,7 +109,7 @@ def avg_pool2d(
 def _avg_pool(
     input: Tensor, shape: tuple[int, ...], window: Window, ceil: bool, padded: bool, divisor: int | None
 ) -> Tensor:
-    if input._read().kind.dtype == "bool":
+    if input._kind_of().dtype == "bool":
         raise RuntimeError('"avg_pool2d" not implemented for \'Bool\': convert the tensor first')
     places = places_of(shape, window, ceil)
     return apply(AVERAGE[len(places)], (input,), (window, places, bool(padded), divisor))
@@ -210,7 +210,7 @@ def wanted_sizes(name: str, input: Tensor, given: Any, rank: int) -> tuple[int, 
 
 
 def _adaptive(name: str, input: Tensor, wanted: tuple[int, ...]) -> Tensor:
-    kind = input._read().kind
+    kind = input._kind_of()
     rank = len(wanted)
     if 0 in kind.shape[-rank - 1 :]:
         raise RuntimeError(

@@ -121,9 +121,9 @@ def _window(name: str, kernel: tuple[int, ...], stride: Any, padding: Any, dilat
 
 
 def check_dtypes(tensors: tuple[Core, ...]) -> None:
-    first = tensors[0]._read().kind.dtype
+    first = tensors[0]._kind_of().dtype
     for word, x in zip(("input", "weight", "bias"), tensors, strict=False):
-        have = x._read().kind.dtype
+        have = x._kind_of().dtype
         if have != first:
             raise RuntimeError(
                 f"Input type ({c_name(first).lower()}) and {word} type ({c_name(have).lower()}) should be the same"

@@ -55,13 +55,13 @@ def _check_sizes(sizes: Sequence[int]) -> Axes:
 def _given(name: str, input: Any) -> tuple[int, ...]:
     if not isinstance(input, Core):
         raise TypeError(f"fft_{name}(): argument 'self' (position 1) must be Tensor, not {type(input).__name__}")
-    if input._read().kind.dtype in LARGEST:
-        raise RuntimeError(f"Unsupported dtype {c_name(input._read().kind.dtype)}: use .float()")
+    if input._kind_of().dtype in LARGEST:
+        raise RuntimeError(f"Unsupported dtype {c_name(input._kind_of().dtype)}: use .float()")
     return shape_of(input)
 
 
 def _check_real(name: str, input: Any) -> None:
-    kind = input._read().kind
+    kind = input._kind_of()
     if kind.is_complex:
         raise RuntimeError(f"{name} expects a real input tensor, but got {c_name(kind.dtype)}")
 
@@ -83,7 +83,7 @@ def _in_one(
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         axis = axis_of(dim, len(shape))
         size = n if n is not None else 2 * (shape[axis] - 1) if to_real else shape[axis]
-        chosen = OF_REAL if operation is OF_COMPLEX and not input._read().kind.is_complex else operation
+        chosen = OF_REAL if operation is OF_COMPLEX and not input._kind_of().is_complex else operation
         return _run(chosen, input, (axis,), _check_sizes([size]), norm, inverse)
 
     return _named(function, name, "along one dimension")

@@ -106,7 +106,7 @@ def max_pool2d(
 def _max_pool(
     input: Tensor, shape: tuple[int, ...], window: Window, ceil: bool, indices: bool
 ) -> Any:
-    if input._read().kind.dtype == "bool":
+    if input._kind_of().dtype == "bool":
         raise RuntimeError('"max_pool2d" not implemented for \'Bool\': convert the tensor first')
     places = places_of(shape, window, ceil)
     (values, *where), node = apply_all(MAX[len(places)], (input,), (window, places, indices))

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def _window(name: str, window: Any, win_length: int, n_fft: int, like: Any) -> Any:
     """The window, in the middle of n_fft values that are zero."""
     if window is None:
-        window = ones(win_length, dtype=ALL[like._read().kind.dtype].to_real())
+        window = ones(win_length, dtype=ALL[like._kind_of().dtype].to_real())
     if shape_of(window) != (win_length,):
         raise RuntimeError(
             f"{name}: expected a 1D window of size equal to win_length={win_length}, got size {list(shape_of(window))}"
         )
     left = (n_fft - win_length) // 2
-    kind = ALL[window._read().kind.dtype]
+    kind = ALL[window._kind_of().dtype]
     sides = [zeros(n, dtype=kind) for n in (left, n_fft - win_length - left)]
     return window if win_length == n_fft else cat([sides[0], window, sides[1]])
 
@@ -75,11 +75,11 @@ def stft(
 
     With `center` the k-th piece has the value number k * hop_length in its middle.
     """
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_float or len(kind.shape) not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor of floats or complex numbers, got {kind}")
     hop, width = _lengths("stft", n_fft, hop_length, win_length)
-    is_complex = kind.is_complex or (window is not None and window._read().kind.is_complex)
+    is_complex = kind.is_complex or (window is not None and window._kind_of().is_complex)
     if return_complex is None:
         if not is_complex:
             raise RuntimeError("stft requires the return_complex parameter be given for real inputs")
@@ -103,7 +103,7 @@ def istft(
     return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
     """The signal whose `stft` comes nearest, by the pieces added up and divided by what their windows add up to."""
-    kind = input._read().kind
+    kind = input._kind_of()
     if not kind.is_complex:
         raise RuntimeError(f"istft requires a complex tensor, as stft gives with return_complex=True, got {kind}")
     if len(kind.shape) not in (2, 3) or not kind.size:
@@ -140,7 +140,7 @@ def _overlapped(pieces: Any, whole: int, hop: int) -> Any:
     """Pieces (batch, count, size) added up at places `hop` apart."""
     batch, count, size = shape_of(pieces)
     places = (np.arange(count)[:, None] * hop + np.arange(size)).reshape(-1)
-    ground = zeros(batch, whole, dtype=ALL[pieces._read().kind.dtype])
+    ground = zeros(batch, whole, dtype=ALL[pieces._kind_of().dtype])
     return index_add(ground, 1, wrap(cell_of(places)), reshape(pieces, batch, count * size))
 
 
