@@ -102,6 +102,12 @@ def _doubled(w: Loop) -> None:
     w.kept = Twice
 
 
+def _counted(w: Loop) -> None:
+    table = w.torch.zeros(4, 4)
+    for k in range(8):
+        table[w.whole(0, 4), k % 4] += 1
+
+
 def _clip_by_hand(w: Loop) -> None:
     norm = sum((p.grad**2).sum() for p in w.model.parameters()) ** 0.5
     for p in w.model.parameters():
@@ -408,6 +414,17 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
         "setup": lambda w: setattr(w, "kept", w.torch.zeros(ROWS)),
         "end": lambda w: w.kept.__setitem__(w.k % ROWS, w.now.detach()),
     },
+    # what is read of the state after a step
+    "sums of gradients read": {"then": lambda w: [p.grad.sum().item() for p in w.model.parameters()]},
+    "norms of gradients read": {"then": lambda w: [p.grad.norm().item() for p in w.model.parameters()]},
+    "gradients that must be finite": {
+        "then": lambda w: all(bool(w.torch.isfinite(p.grad).all()) for p in w.model.parameters()),
+    },
+    "the largest weights read": {"end": lambda w: [p.abs().max().item() for p in w.model.parameters()]},
+    "weights as NumPy arrays": {"end": lambda w: [p.detach().numpy().mean() for p in w.model.parameters()]},
+    "one vector of all weights": {"end": lambda w: w.nn.utils.parameters_to_vector(w.model.parameters()).norm().item()},
+    "a list of a bias": {"end": lambda w: w.second.bias.tolist()},
+    "a table counted cell by cell": {"end": _counted},
     # derivatives and several backwards
     "a gradient penalty": {"loss": _penalty},
     "an adversarial example": {"loss": _adversarial},
