@@ -414,9 +414,9 @@ def test_tensors_that_are_read_without_being_given_have_their_memory_still(bench
 
 def test_gradients_are_put_where_what_they_hold_is_as_before(bench):
     leaf = bench.event([bench.input(0, LEAF)], [bench.result(1, HISTORY)], 2)
-    first = bench.event([(Need.VALUE, 1, 0, HISTORY), (Need.GRAD, 0), (Need.STATIC, id(None))],
+    first = bench.event([(Need.VALUE, 1, 0, HISTORY), (Need.GRAD, 0, LEAF), (Need.STATIC, id(None))],
                         [(Give.NONE,), (Give.PUT_GRAD, 0, 2, id(bench.kind))], 1, bench.g, leaf)
-    again = bench.event([(Need.VALUE, 1, 0, HISTORY), (Need.GRAD, 0), bench.input(2)],
+    again = bench.event([(Need.VALUE, 1, 0, HISTORY), (Need.GRAD, 0, LEAF), bench.input(2)],
                         [(Give.NONE,), (Give.PUT_GRAD, 0, 3, id(bench.kind))], 2, bench.g, leaf)
     w = bench.tensor()
     w._flags = LEAF
@@ -429,6 +429,11 @@ def test_gradients_are_put_where_what_they_hold_is_as_before(bench):
     w._flags = LEAF | HOOKED
     bench.restart()
     assert bench.g(bench.f(w)) == ("g", "slow")
+    w._flags = LEAF
+    bench.restart()
+    y = bench.f(w)
+    w._flags = 0  # it requires no gradient any more
+    assert bench.g(y) == ("g", "slow")
 
 
 def test_a_call_may_leave_views_of_its_arguments(bench):
@@ -709,7 +714,7 @@ def test_nothing_is_leaked_or_given_back_twice(bench):
              (Need.SEQUENCE, id(tuple), 2), (Need.VALUE, 0), (Need.STATIC, id(None))]
     gives = [(Give.TUPLE, id(tuple), 3), bench.result(3), bench.result(4), (Give.VALUE, 0)]
     first = bench.event(needs, gives, 5, count=5, names=("dim",), keep=text)
-    second = bench.event([(Need.VALUE, 3), (Need.GRAD, 1), (Need.STATIC, id(None))],
+    second = bench.event([(Need.VALUE, 3), (Need.GRAD, 1, LEAF), (Need.STATIC, id(None))],
                          [(Give.NONE,), (Give.PUT_GRAD, 1, 5, id(bench.kind))], 1, bench.g, first)
     third = bench.event([(Need.VALUE, 1, 0, LEAF)], [(Give.VALUE, 1), (Give.ASSIGN, 1, 6, id(bench.kind))], 1, bench.g,
                         second)
