@@ -102,7 +102,7 @@ def _doubled(w: Loop) -> None:
     w.kept = Twice
 
 
-def _counted(w: Loop) -> None:
+def _counted_cell_by_cell(w: Loop) -> None:
     table = w.torch.zeros(4, 4)
     for k in range(8):
         table[w.whole(0, 4), k % 4] += 1
@@ -424,7 +424,7 @@ INGREDIENTS: dict[str, dict[str, Part]] = {
     "weights as NumPy arrays": {"end": lambda w: [p.detach().numpy().mean() for p in w.model.parameters()]},
     "one vector of all weights": {"end": lambda w: w.nn.utils.parameters_to_vector(w.model.parameters()).norm().item()},
     "a list of a bias": {"end": lambda w: w.second.bias.tolist()},
-    "a table counted cell by cell": {"end": _counted},
+    "a table counted cell by cell": {"end": _counted_cell_by_cell},
     # derivatives and several backwards
     "a gradient penalty": {"loss": _penalty},
     "an adversarial example": {"loss": _adversarial},

@@ -190,4 +190,4 @@ def test_what_a_name_holds_goes_on_after_it_was_read() -> None:
         assert (kept.item(), both[0].item()) == (14.0, 6.0 * k)
         assert list(map(torch.Tensor.item, [(p * 2).sum()])) == [12.0]
         (kept + both[0]).backward()
-        assert p.grad.tolist() == [2.0 + k, 4.0 + k, 6.0 + k]
+        assert p.grad is not None and p.grad.tolist() == [2.0 + k, 4.0 + k, 6.0 + k]
