@@ -194,3 +194,51 @@ def test_few_known_arrays_stay() -> None:
     made(1.0)
     traced = made._latest.traced
     assert known.put_together(traced.graph, traced.extras) is None
+
+
+def _random_program(seed: int) -> Callable[..., Any]:
+    """Rounds over arrays that shorten by one or two, and meet what is known, made, summed, stored or reversed."""
+    rng = np.random.default_rng(seed)
+    n, rounds, step = int(rng.integers(98, 125)), int(rng.integers(20, 60)), int(rng.integers(1, 3))
+    kinds, c, stores = rng.integers(0, 6, size=4), rng.normal(size=3) * 0.4, rng.integers(0, 3)
+    base, known_ones, signs = rng.normal(size=(3, n + 1))
+
+    def program(x: Any) -> Any:
+        v, s, total = np.tanh(x[0] * base) + x[1], np.exp(-x[2] * base * 0.2), 0.0
+        w = np.sin(base * x[1])
+        for k in range(rounds):
+            m = len(v) - step
+            t = c[0] * v[step:] + c[1] * v[:-step]
+            for kind in kinds:
+                if kind == 0:
+                    t = np.maximum(t, c[2] * s[:m])
+                elif kind == 1:
+                    t = t + 0.1 * np.log(1.5 + np.abs(known_ones[:m]) * x[2] ** 2)
+                elif kind == 2:
+                    total = total + 0.1 * t.sum()
+                elif kind == 3:
+                    total = total + 0.05 * np.dot(t, w[k : k + m] if k + m <= n + 1 else w[:m])
+                elif kind == 4 and k % 5 + m <= n + 1:
+                    t = t * np.where(signs[k % 5 : k % 5 + m] > 0, 1.0, 0.7)
+                elif kind == 5:
+                    t = t / (1.2 + s[-m:] ** 2) - 0.1 * x[0] * known_ones[:m][::-1]
+            if stores == 1:
+                v = v.copy()
+                v[:m] = t
+                v = v[:m]
+            elif stores == 2:
+                t[: m - 1] = t[: m - 1] * 0.9
+            v = t
+        return total + v.sum() + v[0] * x[0]
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed: int) -> None:
+    function, x = _random_program(seed), np.array([0.6, 0.3, 0.8])
+    value, slope = value_and_grad(function)(x)
+    assert value == pytest.approx(function(x), rel=1e-10)
+    for k in range(3):
+        step = np.eye(3)[k] * 1e-6
+        assert slope[k] == pytest.approx((function(x + step) - function(x - step)) / 2e-6, rel=2e-5, abs=1e-6)
