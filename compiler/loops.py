@@ -219,57 +219,6 @@ def element(index: Component) -> Element:
     return Position(index) if isinstance(index, Affine) else index
 
 
-def clipped(index: Element, size: int) -> Element:
-    """The index moved into 0 .. size-1, so that reading there is safe whatever it was; itself if it is there anyway."""
-    low, high = interval(index)
-    if low < 0:
-        index = Apply("maximum", (index, Number(0, "i64")), "i64")
-    if high >= max(size, 1):
-        index = Apply("minimum", (index, Number(max(size - 1, 0), "i64")), "i64")
-    return index
-
-
-UNKNOWN = (-(2**63), 2**63 - 1)
-DEPTH = 12  # operations that an index may be made of
-
-
-def interval(e: Element, depth: int = DEPTH) -> tuple[int, int]:
-    """The least and the greatest value that an i64 element can have, as far as that is seen."""
-    if isinstance(e, Number) and e.dtype == "i64":
-        return int(e.value), int(e.value)
-    if isinstance(e, Variable):
-        return UNKNOWN[0] if e.low is None else e.low, UNKNOWN[1] if e.high is None else e.high
-    if isinstance(e, Position) and all(type(a.extent) is int for a, _ in e.index.terms):
-        return e.index.range()
-    if not isinstance(e, Apply) or e.dtype != "i64" or depth == 0 or e.spelling not in _INTERVALS:
-        return UNKNOWN
-    args = [a for a in e.args if a.dtype == "i64"]
-    low, high = _INTERVALS[e.spelling](*(interval(a, depth - 1) for a in args))
-    return (low, high) if UNKNOWN[0] <= low and high <= UNKNOWN[1] else UNKNOWN
-
-
-_Range = tuple[int, int]
-
-
-def _reach(ends: list[int]) -> _Range:
-    return min(ends), max(ends)
-
-
-#: what is known of the value of integer operations from the intervals of their i64 arguments
-_INTERVALS: dict[str, Callable[..., _Range]] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "neg": lambda a: (-a[1], -a[0]),
-    "mul": lambda a, b: _reach([x * y for x in a for y in b]),
-    "floordiv": lambda a, b: UNKNOWN if b[0] < 1 else _reach([x // y for x in a for y in b]),
-    "mod": lambda a, b: UNKNOWN if b[0] < 1 else a if a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1),
-    "minimum": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "maximum": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    "select": lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
-    "cast": lambda *a: a[0] if a else UNKNOWN,
-}
-
-
 def linear(index: Index, shape: Sequence[int]) -> list[tuple[Component, int]]:
     """The components with their distances in a row-major array of this shape."""
     stride, out = 1, []

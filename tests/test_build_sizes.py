@@ -254,28 +254,12 @@ def test_a_loaded_kernel_is_a_function_of_every_size(folder: Path) -> None:
     np.testing.assert_allclose(twice(x), hvp(smooth)(x, np.ones(6)), 1e-9)
 
 
-def loops(x):
-    total = 0.0
-    for k in range(x.shape[0]):
-        total = total + x[k] * k
-    return total
-
-
-def scanned(x, y):
-    total, k = y * 0.0, 0
-    while np.sum(total) < 10.0:
-        total, k = total + np.abs(x) + 1.0, k + 1
-    return total
-
-
-def rounds(x):
-    return pullback.fori_loop(0, 10, lambda k, c: np.sin(c) + x, x * 0.0)
+def kept(x):
+    return np.zeros(int(x.shape[0])) + x
 
 
 REFUSED = {
-    "loops": (loops, {"x": N}, (np.ones(4),), r"n is fixed by range\(\).* at .*test_build_sizes.py"),
-    "scanned": (scanned, {"x": N, "y": N}, (np.ones(4), np.ones(4)), r"n is fixed by bool\(\) .*test_build_sizes.py"),
-    "rounds": (rounds, {"x": N}, (np.ones(4),), "a loop or branch .*test_build_sizes.py"),
+    "number": (kept, {"x": N}, (np.ones(4),), r"n is fixed by int\(\) of it at .*test_build_sizes.py"),
     "sums": (lambda x: np.cumsum(x), {"x": N}, (np.ones(4),), "n = .* takes another form than where"),
     "size": (lambda x: (x, x.shape[0]), {"x": N}, (np.ones(4),), "returns the size n"),
 }

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
@@ -43,11 +44,32 @@ class Sizes(measure.Sizes):
     frozen   those whose numbers matter, and why
     units    those that must be multiples of a number, as far as it is known
     line     tells the user's line
+    walked   whether loops may count them, and stores may fill them: what compiles the graph serves every size
     """
 
     frozen: dict[str, Frozen] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     line: Callable[[], Where | None] = lambda: None
+    walked: bool = False
+
+    @contextmanager
+    def unasked(self) -> Iterator[list[measure.Guard]]:
+        """Guards that are noted inside are taken back, and told."""
+        asked: list[measure.Guard] = []
+        before = len(self.guards)
+        try:
+            yield asked
+        finally:
+            asked += list(self.guards)[before:]
+            for guard in asked:
+                del self.guards[guard]
+
+    def forget(self) -> None:
+        """What has been asked, by a trace that was given up."""
+        for name in self.quotients:
+            del self.numbers[name], self.least[name]
+        for asked in (self.guards, self.quotients, self.frozen, self.units):
+            asked.clear()
 
     def _note(self, dim: Dim, relation: str) -> None:
         assert isinstance(dim, Size)
@@ -189,6 +211,18 @@ def plain(x: Any) -> Any:
 def typed(dtype: str, shape: Iterable[Any]) -> Type:
     """The type of arrays of a shape that may hold lengths."""
     return Type(dtype, tuple([n.size if isinstance(n, Length) else n for n in shape]))
+
+
+def greatest(sizes: Iterable[Any]) -> Any:
+    """The greatest of some sizes; where it is not the same one for all numbers of the names, that is asked."""
+    most, *others = sizes
+    for n in others:
+        gap = dim_of(n - most)
+        if isinstance(gap, int):
+            most = n if gap > 0 else most
+        elif dim_of(n) != dim_of(most):
+            most = n if n > most else most
+    return most
 
 
 def product(numbers: Iterable[Any]) -> Any:

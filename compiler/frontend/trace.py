@@ -180,14 +180,18 @@ class Given(NamedTuple):
 
 
 def _with_sizes(given: Given) -> Trace:
-    """Sizes keep their names in short functions that no traced value decides in; loops count with numbers."""
-    assert given.sizes is not None
-    try:
-        return _traced(given, _shortly, None)
-    except FrozenSize:
-        raise
-    except TraceError as error:
-        freeze_all(given.sizes, str(error).partition("\n")[0], tracing.raised_at(error) or given.where)
+    """Sizes keep their names in short functions that no traced value decides in, or where loops may count them."""
+    sizes = given.sizes
+    assert sizes is not None
+    for runs in (_shortly, walk.walk) if sizes.walked else (_shortly,):
+        sizes.forget()
+        try:
+            return _traced(given, runs, None)
+        except TraceError as error:
+            refusal = error
+    if isinstance(refusal, FrozenSize):
+        raise refusal
+    freeze_all(sizes, str(refusal).partition("\n")[0], tracing.raised_at(refusal) or given.where)
 
 
 def _shortly(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..bounds import whole
 from ..loops import Affine, Apply, Element, Number, Position
 
 
@@ -21,11 +22,11 @@ def parted(index: Element) -> tuple[Affine, list[tuple[Element, int]]]:
         if isinstance(e, Position):
             known = known + e.index * factor
         elif isinstance(e, Number):
-            known = known + int(e.value) * factor
+            known = known + whole(e) * factor
         elif isinstance(e, Apply) and e.spelling == "add":
             pending += [(a, factor) for a in reversed(e.args)]
         elif isinstance(e, Apply) and e.spelling == "mul" and isinstance(e.args[1], Number):
-            pending.append((e.args[0], factor * int(e.args[1].value)))
+            pending.append((e.args[0], factor * whole(e.args[1])))
         else:
             rest.append((e, factor))
     return known, rest

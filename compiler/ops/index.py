@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..bounds import clipped
 from ..ir.primitive import ALWAYS, Effect, Primitive
 from ..ir.types import Type
-from ..loops import Apply, Check, Map, Number, Scatter, clipped, element
+from ..loops import Apply, Check, Map, Number, Scatter, element
 from .elementwise import add, maximum, minimum, mul
 from .reduce import spread
 from .shape import inverse, reshape, transpose

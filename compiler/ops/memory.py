@@ -12,12 +12,13 @@ expects an IndexError.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..bounds import clipped
+from ..ir.measure import OpenExtent, volume
 from ..ir.primitive import ALWAYS, NotBatchable, Primitive
 from ..ir.types import Type
 from ..loops import (
@@ -28,7 +29,6 @@ from ..loops import (
     Map,
     Number,
     Scatter,
-    clipped,
     element,
     guarded,
     scaled,
@@ -67,8 +67,8 @@ class _Part(Primitive):
         shape = list(x.shape)
         for axis, width, step in reversed(list(zip(axes, widths, steps, strict=True))):
             size = x.shape[axis]
-            fits = isinstance(size, int) and (width == 0 or _reach(width, step) < size)
-            if width < DROPPED or step == 0 or not fits:
+            known = isinstance(size, int) and isinstance(width, int)  # of named sizes, front ends have asked
+            if step == 0 or (known and (width < DROPPED or (width != 0 and _reach(width, step) >= size))):
                 raise TypeError(f"{self.name}: {x} has no {width} elements {step} apart along axis {axis}")
             shape[axis : axis + 1] = [] if width == DROPPED else [width]
         return x.with_shape(shape)
@@ -103,9 +103,10 @@ class _Part(Primitive):
 
 
 def bounds(size: int, width: int, step: int) -> tuple[int, int]:
-    """The least and the greatest start of a part that lies inside."""
-    far = (max(width, 1) - 1) * step
-    return max(0, -far), max(size - 1 - max(0, far), 0)
+    """The least and the greatest start of a part that lies inside; front ends have asked whether open extents fit."""
+    far = 0 if width == DROPPED or width == 0 else (width - 1) * step
+    last = size - 1 - (far if step > 0 else 0)
+    return -far if step < 0 else 0, last if isinstance(last, OpenExtent) else max(last, 0)
 
 
 def _reach(width: int, step: int) -> int:
@@ -116,11 +117,17 @@ def _steps(attrs: Mapping[str, Any]) -> tuple[int, ...]:
     return attrs.get("steps") or (1,) * len(attrs["axes"])
 
 
+def _kept(start: Any, low: Any, high: Any) -> Any:
+    """A known start between bounds, if these are known."""
+    is_open = any(isinstance(n, OpenExtent) for n in (start, low, high))
+    return start if is_open else min(max(int(start), low), high)
+
+
 def _moved(start: Element, within: tuple[int, int], by: Component | None) -> Component:
     """start + by, the start being kept within bounds."""
     low, high = within
     if isinstance(start, Number):
-        at = Affine((), min(max(int(start.value), low), high))
+        at = Affine((), _kept(start.value, low, high))
         if by is None:
             return at
         return by + at if isinstance(by, Affine) else Apply("add", (element(at), by), "i64")
@@ -222,7 +229,7 @@ class _Write(_Part):
         def target(index):
             return self.place(x, [r(()) for r in reads[2:]], op.attrs, index)
 
-        large = WHOLE * math.prod(v.static_shape()) >= math.prod(x.static_shape())
+        large = WHOLE * volume(v.static_shape()) >= volume(x.static_shape())
         near = large and all(step == 1 for step in _steps(op.attrs))
         whole = (lambda index: self._element(op, reads, index)) if near else None
         return Scatter(v.static_shape(), target, reads[1], add=self.adds, distinct=True, whole=whole)
@@ -234,8 +241,8 @@ class _Write(_Part):
             low, high = bounds(op.args[0].type.static_shape()[axis], width, 1)
             given = start(())
             assert isinstance(given, Number)
-            at = min(max(int(given.value), low), high)
-            ranges.append((index[axis], at, at + max(width, -width)))
+            at = _kept(given.value, low, high)
+            ranges.append((index[axis], at, at + (1 if width == DROPPED else width)))
             inner[axis : axis + 1] = [] if width == DROPPED else [shifted(index[axis], -at)]
 
         def inside() -> Element:

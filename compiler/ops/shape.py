@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..bounds import clipped
 from ..ir.primitive import ALWAYS, REGISTRY, Primitive
 from ..ir.types import Type, count
-from ..loops import Affine, Apply, Map, Number, Relabel, clipped, element, guarded, linear, scaled, shifted
+from ..loops import Affine, Apply, Map, Number, Relabel, element, guarded, linear, scaled, shifted
 
 SPARSE = 16
 """Elements for each that is put among them, from which they are zeros that are written first."""

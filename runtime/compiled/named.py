@@ -9,8 +9,8 @@ size, other than 0 and 1, at which the function returns something of another for
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,11 +20,12 @@ from ...compiler.backend.extension import Case
 from ...compiler.frontend import tree
 from ...compiler.frontend.sizes import Sizes
 from ...compiler.frontend.trace import Trace, leaves_of
-from ...compiler.ir.graph import Graph
+from ...compiler.ir.graph import Builder, Graph, inline
 from ...compiler.ir.measure import Guard, exactly, names_in
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim, Size
+from ...compiler.ops.source import number
 from ...compiler.passes.pipeline import optimize
 from ..portable.replacing import without_libraries
 from .function import Function
@@ -42,6 +43,7 @@ TRIED = (*range(4096), 2**16 + 1, 2**20 + 1, 2**24 + 1, 2**28 + 1)
 PROBES = (*range(2, 41), 100, 500, 2000, 4000, *TRIED[4096:])
 """Numbers that must be served, or be refused by the function itself."""
 
+NUMBERS = (bool, int, float, np.number, np.bool_)
 MOST_CASES = 12
 MOST_TRACES = 32
 
@@ -112,7 +114,7 @@ class NamedTraces:
         """The function with `where` in place of names, and decided by the numbers `at` of others."""
         fixed = {n for shape in self.shapes for n in shape if isinstance(n, int)}
         spare = (n for k in range(10**6) for n in (LARGE[k % len(LARGE)] + 64 * (k // len(LARGE)),) if n not in fixed)
-        sizes = Sizes({name: at.get(name, next(spare)) for name in self.names if name not in where})
+        sizes = Sizes({name: at.get(name, next(spare)) for name in self.names if name not in where}, walked=True)
         sizes.least = dict.fromkeys(sizes.numbers, 0)
         shapes = [tuple([where.get(str(n), n) if isinstance(n, Size) else n for n in shape]) for shape in self.shapes]
         try:
@@ -175,7 +177,7 @@ class NamedTraces:
 
     def _like_first(self, where: dict[str, Dim], at: Mapping[str, int]) -> Traced | None:
         try:
-            other = self._traced(where, at)
+            other = _with_numbers(self._traced(where, at), self.made[0])
         except Exception:
             return None
         ranks = [[(r.type.dtype, r.type.rank) for r in each.graph.results] for each in (self.made[0], other)]
@@ -183,6 +185,32 @@ class NamedTraces:
             return other
         self._unlike.add(_key(where, at))
         return None
+
+
+def _with_numbers(other: Traced, first: Traced) -> Traced:
+    """The same, where it returns a number of Python's and `first` one of its graph, with that in the graph, too."""
+    pairs = [*_leaves(first.result, other.result)]
+    made = {mine.index: theirs for mine, theirs in pairs if hasattr(mine, "index")}
+    constants = {k: theirs.value for k, theirs in made.items() if isinstance(getattr(theirs, "value", None), NUMBERS)}
+    if not constants or sorted(made) != [*range(len(first.graph.results))]:
+        return other
+    types = [r.type for r in first.graph.results]
+    if any(types[k].shape or np.result_type(x) != types[k].numpy for k, x in constants.items()):
+        return other
+    b = Builder(other.graph.name, [p.type for p in other.graph.params], [p.hint for p in other.graph.params])
+    given = inline(other.graph, b, b.params)
+    results = [number(b, constants[k], types[k]) if k in constants else given[made[k].index] for k in sorted(made)]
+    return replace(other, graph=b.finish(results), result=first.result)
+
+
+def _leaves(mine: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
+    """The leaves of two results that stand at the same places, as far as their containers are alike."""
+    items = getattr(mine, "items", None)
+    if items is None:
+        yield mine, theirs
+    elif type(mine) is type(theirs) and getattr(mine, "keys", None) == getattr(theirs, "keys", None):
+        for a, b in zip(items, theirs.items, strict=False):
+            yield from _leaves(a, b)
 
 
 def _key(where: Mapping[str, Dim], at: Mapping[str, int]) -> str:

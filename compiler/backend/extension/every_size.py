@@ -14,7 +14,7 @@ from itertools import product
 
 from ...ir.measure import Guard, Sizes
 from ...ir.types import Dim, Size
-from ...lowering.every_size import NotForEverySize, for_every_size
+from ...lowering.every_size import for_every_size
 from ...lowering.pattern import Told
 from ...lowering.program import Program
 from ...passes.pipeline import optimize
@@ -60,9 +60,9 @@ def _forms_of_case(function: Function, case: Case, name: str, level: Level, firs
             continue
         try:
             program, told = for_every_size(graph, function.sizes, numbers, case.quotients, level.vector_bits)
-        except NotForEverySize as error:
-            raise TypeError(_refusal(function, str(error))) from None
-        made.append(_form(case, program, told, f"{name}.{first + len(made)}", level))
+            made.append(_form(case, program, told, f"{name}.{first + len(made)}", level))
+        except TypeError as error:
+            raise TypeError(_refusal(function, "what code is written depends on its number")) from error
         if len(made) > MOST_FORMS or not _serves(made[-1], numbers):
             at = ", ".join(f"{size} = {n}" for size, n in numbers.items())
             raise TypeError(_refusal(function, f"its loops take more than {MOST_FORMS} forms (another one for {at})"))

@@ -17,9 +17,11 @@ import numpy as np
 from ...ir.graph import Value
 from ...ir.types import TRACED, Type
 from ...ops import memory
+from ...ops.shape import reshape, slice_
 from ..array import Array
 from ..numpy.indexing import get
 from ..promotion import as_operand, check_ints, conform
+from ..sizes import Length, typed
 from .machine import Machine
 from .parts import compose, native, part_of
 from .selections import Selection
@@ -35,7 +37,7 @@ def shape_of(m: Machine, ref: Ref) -> tuple[int, ...]:
 
 def array_type(m: Machine, ref: Ref) -> Type | None:
     name = TRACED.get(m.content(ref.box).dtype)
-    return Type(name, shape_of(m, ref)) if name else None
+    return typed(name, shape_of(m, ref)) if name else None
 
 
 def dtype_of(m: Machine, ref: Ref) -> np.dtype:
@@ -59,11 +61,27 @@ def read_part(m: Machine, x: Array | np.ndarray, part: Part) -> Array | np.ndarr
     """x at a basic index."""
     starts = [e.index if isinstance(e, At) else e.start for e in part.entries]
     if not any(isinstance(s, Array) for s in starts):
-        made = x[_index(part)] if isinstance(x, np.ndarray) else get(Array(m.now, m.value(x)), _index(part))
+        if isinstance(x, np.ndarray):
+            made = x[_index(part)]
+        elif any(isinstance(n, Length) for n in part.sizes):
+            made = _sliced(m, x, part)
+        else:
+            made = get(Array(m.now, m.value(x)), _index(part))
         return made if part.plain else made.transpose(part.moved).reshape(part.shape)
     axes, widths, steps, at = _access(m, part)
     made = Array(m.now, m.now.emit(memory.read, m.value(x), *at, axes=axes, widths=widths, **steps))
     return made if part.plain else made.transpose(part.moved).reshape(part.shape)
+
+
+def _sliced(m: Machine, x: Array, part: Part) -> Array:
+    """A part without traced starts where sizes are known by name."""
+    value = m.value(x)
+    if not all(isinstance(e, Span) and e.whole(n) for e, n in zip(part.entries, part.sizes, strict=True)):
+        places = [(e.index, 1, 1) if isinstance(e, At) else (e.start, e.step, e.count) for e in part.entries]
+        start, step, count = zip(*places, strict=True)
+        value = m.now.emit(slice_, value, start=start, step=step, shape=count)
+    kept = tuple([e.count for e in part.entries if isinstance(e, Span)])
+    return Array(m.now, value if len(kept) == len(part.sizes) else m.now.emit(reshape, value, shape=kept))
 
 
 def _index(part: Part) -> tuple[Any, ...]:
@@ -214,7 +232,7 @@ def fitted(m: Machine, v: Any, dtype: np.dtype, to: tuple[int, ...], strict: boo
         x = x.reshape(shape_)
     if not _fits(shape_, to):
         m.fail(ValueError(f"could not broadcast input array from shape {shape_} into shape {to}"))
-    if isinstance(x, Array):
+    if isinstance(x, Array) or any(isinstance(n, Length) for n in to):
         return Array(m.now, conform(m.now, x, dtype, to))
     return native(m, lambda: np.broadcast_to(np.asarray(x).astype(dtype), to))
 
@@ -222,16 +240,17 @@ def fitted(m: Machine, v: Any, dtype: np.dtype, to: tuple[int, ...], strict: boo
 def _fits(have: tuple[int, ...], to: tuple[int, ...]) -> bool:
     if len(have) > len(to):
         return False
-    return all(a in (1, b) for a, b in zip(reversed(have), reversed(to), strict=False))
+    return all(a in (b, 1) for a, b in zip(reversed(have), reversed(to), strict=False))
 
 
 def stacked(m: Machine, items: Any, dtype: Any = None) -> Any:
     """Items of a list as an array: traced if one of them is. Python ints among them must fit a dtype."""
     if isinstance(items, Grown):
-        if not isinstance(items.count, int):
+        if not isinstance(items.count, (int, Length)):
             m.refuse("a list whose length depends on traced values is made an array", "use an array and a count")
         buffer = Array(m.now, m.value(items.buffer))
-        return buffer if items.count == items.room else get(buffer, slice(0, items.count))
+        full = type(items.count) is type(items.room) and items.count == items.room
+        return buffer if full else get(buffer, slice(0, items.count))
     made = [_item(m, i, dtype) for i in items]
     check_ints(m.now, made, dtype)
     return as_operand(made) if made else np.asarray(made)

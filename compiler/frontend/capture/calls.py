@@ -10,17 +10,18 @@ import ast
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import tracing
 from ..array import Array
 from ..errors import TraceError
+from ..patched.made import NAMED, is_named
 from ..patched.patches import unpatched
 from ..state.impure import asked
 from ..tracing import is_foreign
 from . import prelude
-from .arrays import read
+from .arrays import read, wrap
 from .frames import Frame
 from .machine import DEPTH, Machine
 from .parts import native
@@ -149,7 +150,10 @@ def call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         if asked(function) is not None:
             return NATIVE[0](m, function, args, kwargs)
         return call(m, function.__func__, [function.__self__, *args], kwargs)
-    meaning = _meaning(function)
+    meaning = _meaning(CALLS, function)
+    sized = _meaning(NAMED, function) if m.root.sizes is not None and any(map(is_named, args)) else None
+    if sized is not None and not traced((*args, *kwargs.values())):
+        return wrap(m, native(m, lambda: sized(*args, **kwargs)))
     if meaning is not None:
         known = SELECTED[0](m, function, args, kwargs) if m.selects else None
         return known[0] if known else meaning(m, *args, **kwargs)
@@ -174,9 +178,9 @@ NATIVE: list[Any] = [None]
 """Methods of modelled objects, functions of selections and of libraries: registered by the modules that know them."""
 
 
-def _meaning(function: Any) -> Callable[..., Any] | None:
+def _meaning(among: Mapping[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
     try:
-        return CALLS.get(function)
+        return among.get(function)
     except TypeError:  # not hashable
         return None
 

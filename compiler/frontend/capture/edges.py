@@ -14,6 +14,7 @@ from ...ops.elementwise import cast
 from ...ops.shape import concatenate
 from ...ops.source import number
 from ..array import Array
+from ..sizes import typed
 from .arrays import lift, stacked
 from .frames import Place
 from .machine import Machine
@@ -33,7 +34,7 @@ def types_of(s: Schema) -> list[Type]:
     if isinstance(s, Items):
         return [t for i in s.items for t in types_of(i)]
     if isinstance(s, Growing):
-        return [s.type.with_shape((s.room, *s.type.shape)), INDEX]
+        return [typed(s.type.dtype, (s.room, *s.type.shape)), INDEX]
     return [s.type]
 
 
@@ -67,10 +68,10 @@ def _buffer(m: Machine, s: Growing, x: Any) -> list[Value]:
         used, count = len(x), m.value(len(x))
         rows = to_type(m, m.value(stacked(m, x)), s.type) if x else zeros(m, s.type.with_shape((0, *s.type.shape)))
     room = s.room
-    if used == room:
+    if type(used) is type(room) and used == room:
         return [rows, count]
-    rest = zeros(m, s.type.with_shape((room - used, *s.type.shape)))
-    return [m.now.emit(concatenate, rows, rest, axis=0) if used else rest, count]
+    rest = zeros(m, typed(s.type.dtype, (room - used, *s.type.shape)))
+    return [rest if type(used) is int and not used else m.now.emit(concatenate, rows, rest, axis=0), count]
 
 
 def zeros(m: Machine, t: Type) -> Value:

@@ -16,6 +16,7 @@ import numpy as np
 from ...ops import memory
 from ..array import FUNCTIONS, Array
 from ..numpy.indexing import get
+from ..sizes import Length, greatest
 from . import numbers
 from .arrays import lift, wrap
 from .edges import leaves
@@ -160,7 +161,7 @@ def cast_rows(x: Array, dtype: np.dtype) -> Array:
 # ---- in loops
 
 
-def with_room(s: Schema, v0: Any, v1: Any, limit: int | None, carried: bool) -> Schema:
+def with_room(s: Schema, v0: Any, v1: Any, limit: Any, carried: bool) -> Schema:
     """A growing list, v0 before the loop and v1 after a pass, with room for what all passes add."""
     if isinstance(s, Container) and isinstance(s.content, Growing):
         return Bad("a list is replaced in a loop by one of another length", "let it grow by append()")
@@ -168,26 +169,30 @@ def with_room(s: Schema, v0: Any, v1: Any, limit: int | None, carried: bool) -> 
         return s
     if isinstance(v0, Grown) and v0.managed:
         return Growing(s.type, s.weak, v0.room, True)
+    if isinstance(limit, Length) and limit < 0:
+        limit = 0
     if limit is None:
         why = "a list grows in a loop whose number of passes depends on values, so its length is not known"
         return Bad(why, "put the items into an array of the greatest length, and count them")
     start = _most(v0)
     grows = v1.high if isinstance(v1, Grown) and carried else _most(v1) - start
-    return Growing(s.type, s.weak, max(s.room, start + grows * limit), True)
+    return Growing(s.type, s.weak, greatest((s.room, start + grows * limit)), True)
 
 
-def after_loop(m: Machine, v: Grown, last: Any, start: Any, limit: int | None, counted: bool) -> Grown:
+def after_loop(m: Machine, v: Grown, last: Any, start: Any, limit: Any, counted: bool) -> Grown:
     """A list after the loop, `last` after a pass and `start` before: how long it is, and by how much it has grown.
 
     `counted`: the loop is left at its end only.
     """
     assert isinstance(last, Grown) and limit is not None
+    if isinstance(limit, Length) and limit < 0:
+        limit = 0
     length = len(start) if isinstance(start, tuple) else start.count
     before = (0, 0) if isinstance(start, tuple) else (start.low, start.high)
     low, high = (last.low * limit if counted else 0), last.high * limit
     count: Any = v.count
-    if low == high:
-        count = length + low if isinstance(length, int) else m.ranges.add(m, length, low)
+    if (low == high) if isinstance(high, int) else (counted and last.low == last.high):
+        count = length + low if isinstance(length, (int, Length)) else m.ranges.add(m, length, low)
     managed = isinstance(start, Grown) and start.managed
     return Grown(v.buffer, count, v.weak, before[0] + low, before[1] + high, managed)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
+from ..sizes import Length
 from . import numbers
 from .arrays import shape_of
 from .calls import call, meaning_of
@@ -22,20 +23,25 @@ from .tables import Table
 from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, traced
 
 
+def whole(x: Any) -> Any:
+    """A number as an index; a named size as it is."""
+    return x if isinstance(x, Length) else operator.index(x)
+
+
 @meaning_of(range)
 def _range(m: Machine, *args: Any) -> Any:
     args = tuple(m.known(scalar_of(m, a), "range()") for a in args)
-    if not any(map(traced, args)):
+    if not any(traced(a) or isinstance(a, Length) for a in args):
         return native(m, lambda: range(*args))
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    if traced(step):
+    if traced(step) or isinstance(step, Length):
         m.refuse("a range whose step is traced", "use a while loop")
     for x in (start, stop):
         if isinstance(x, Array) and x.type.dtype not in ("i64", "i32"):
             m.fail(TypeError("'float' object cannot be interpreted as an integer"))
     if step == 0:
         m.fail(ValueError("range() arg 3 must not be zero"))
-    start, stop = (as_int(m, x) if isinstance(x, Array) else operator.index(x) for x in (start, stop))
+    start, stop = (as_int(m, x) if isinstance(x, Array) else whole(x) for x in (start, stop))
     return Steps(start, stop, operator.index(step))
 
 
@@ -57,6 +63,9 @@ def _len(m: Machine, x: Any) -> Any:
 def _shortest(m: Machine, trips: list[Any]) -> Any:
     if all(isinstance(t, int) for t in trips):
         return min(trips)
+    if all(isinstance(t, Length) and t.size == trips[0].size for t in trips):
+        return trips[0]
+    trips = [m.ranges.counted(m, t) for t in trips]
     return trips[0] if all(t is trips[0] for t in trips) else functools.reduce(lambda a, b: minimum(m, a, b), trips)
 
 

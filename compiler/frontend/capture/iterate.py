@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ops.elementwise import maximum
 from ..array import Array
+from ..sizes import Length
 from . import numbers, sequences
 from .arrays import get_array, shape_of
 from .growing import columns
@@ -95,7 +96,10 @@ def _count(m: Machine, v: Steps) -> Any:
     span = subtract(m, far, near)
     step = abs(v.step)
     if step > 1:
-        span = numbers.binary(m, operator.floordiv, plus(m, span, step - 1), step)
+        span = plus(m, span, step - 1)
+        span = span // step if isinstance(span, Length) else numbers.binary(m, operator.floordiv, span, step)
+    if isinstance(span, Length):
+        return span  # no pass, where it is negative
     if not isinstance(span, Array):
         return max(span, 0)
     made = Array(m.now, m.emit(maximum, span, 0).value, weak=True)
@@ -128,7 +132,7 @@ def every(m: Machine, v: Any) -> list[Any]:
     if isinstance(v, tuple):
         return [m.adopt(i) for i in v]
     it = iterate(m, v)
-    if isinstance(it.trip, Array):
+    if isinstance(it.trip, (Array, Length)):
         m.refuse("something whose length depends on traced values is unpacked", "use an array and a count")
     return [it.item(k) for k in range(it.trip)]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..array import Array
@@ -200,6 +201,7 @@ def breaks(body: list[ast.stmt]) -> bool:
 
 def walk_for(m: Machine, s: ast.For) -> None:
     it = iterate(m, m.eval(s.iter))
+    it = replace(it, trip=m.ranges.counted(m, it.trip))
     loop = Looping(m, s)
     known = isinstance(it.trip, int)
     loop.trips = it.trip if known else None
@@ -218,8 +220,8 @@ def walk_for(m: Machine, s: ast.For) -> None:
 def _roll_for(loop: Looping, it: Iter) -> None:
     m, s = loop.m, loop.s
     assert isinstance(s, ast.For)
-    limit = it.trip if isinstance(it.trip, int) else None
-    sure = (limit or 0) > 0 or m.ranges.inside(it.trip, 1, None)
+    limit: Any = it.trip if isinstance(it.trip, int) else m.ranges.lengths.get(it.trip.value)
+    sure = (isinstance(limit, int) and limit > 0) or m.ranges.inside(it.trip, 1, None)
     if not leaves_loop(s.body):
         each = lambda i: loop.one_pass(lambda: bind(m, s.target, it.item(i)))  # noqa: E731
         Roll(m, it.trip, None, each, sure, limit, loop.elsewhere, s).run()
@@ -232,7 +234,7 @@ def _roll_for(loop: Looping, it: Iter) -> None:
         names = loop.frame.vars
         k = names[counter]
         if isinstance(k, Array):
-            m.ranges.note(k, 0, max(m.ranges.of(it.trip)[1] - 1, 0))
+            m.ranges.counts(k, it.trip)
         names[counter] = plus(m, k, 1)
         loop.one_pass(lambda: bind(m, s.target, it.item(k)))
 
@@ -260,7 +262,8 @@ def walk_while(m: Machine, s: ast.While) -> None:
     if first is not False:
 
         def short(budget: int | None) -> None:
-            loop.unroll(lambda k: numbers.truth(m, m.eval(s.test)), lambda k: None, budget)
+            test = lambda k: numbers.truth(m, m.eval(s.test))  # noqa: E731
+            loop.unroll(test if budget is None else lambda k: _unasked(m, lambda: test(k)), lambda k: None, budget)
 
         loop.either(short if first is True else None, lambda: _roll_while(loop, first is True))
         if isinstance(s.test, ast.Constant) and not breaks(s.body):
@@ -273,10 +276,24 @@ def _first_test(loop: Looping) -> Any:
     m, s = loop.m, loop.s
     assert isinstance(s, ast.While)
     state = m.snapshot()
-    with m.within(m.region("test")):
-        first = numbers.truth(m, m.eval(s.test))
+    try:
+        with m.within(m.region("test")):
+            first = _unasked(m, lambda: numbers.truth(m, m.eval(s.test)))
+    except TooLong:
+        first = None
     m.restore(state)
     return first
+
+
+def _unasked(m: Machine, test: Callable[[], Any]) -> Any:
+    """The truth of a test that asks nothing of named sizes; TooLong if it does, for every pass would ask again."""
+    if m.root.sizes is None:
+        return test()
+    with m.root.sizes.unasked() as asked:
+        found = test()
+    if asked:
+        raise TooLong
+    return found
 
 
 def _roll_while(loop: Looping, sure: bool) -> None:

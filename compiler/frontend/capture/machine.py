@@ -22,6 +22,7 @@ from ...ops.require import ERRORS, UNTOLD, is_untold, made_of, require, untold
 from ...ops.source import number
 from ..array import Array, value_of
 from ..errors import TraceError, Uncaptured, message
+from ..sizes import Length
 from ..tracing import Tracing, is_library, resumed
 from .frames import Frame, Place, Raised, State
 from .ranges import Ranges
@@ -121,7 +122,7 @@ class Machine:
 
     def region(self, name: str) -> Tracing:
         """A trace for a region that is about to be walked."""
-        made = Tracing(name, self.now.where)
+        made = Tracing(name, self.now.where, self.now.sizes)
         made.locate, made.frozen = self.where, self.now.frozen
         return made
 
@@ -135,6 +136,8 @@ class Machine:
             return value_of(self.now, x)
         if isinstance(x, np.ndarray):
             return self.constant(x)
+        if isinstance(x, Length):
+            return self.ranges.counted(self, x).value
         kind = _KINDS.get(type(x)) or Type(TRACED[np.asarray(x).dtype])
         self.now.builder.where = self.where()
         return number(self.now.builder, x, kind)

@@ -57,6 +57,7 @@ def binary(m: Machine, fn: Any, a: Any, b: Any) -> Any:
     """fn(a, b) where one of them is traced, or an array."""
     x, y = operand(m, a), operand(m, b)
     if isinstance(x, Array) or isinstance(y, Array):
+        x, y = m.ranges.counted(m, x), m.ranges.counted(m, y)
         if is_python(x) and is_python(y):
             return _python(m, fn, x, y)
         x, y = (Array(m.now, m.value(v)) if isinstance(v, np.ndarray) else v for v in (x, y))

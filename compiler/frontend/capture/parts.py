@@ -14,6 +14,8 @@ from ...ops.index import check_indices
 from ..array import FUNCTIONS, Array
 from ..athand import suppose
 from ..errors import TraceError, TraceValueError
+from ..numpy.indexing import steps_in
+from ..sizes import Length
 from ..tracing import enclosing
 from .frames import Raised
 from .machine import Machine
@@ -82,7 +84,7 @@ def _entry(m: Machine, k: Any, axis: int, size: int) -> At | Span:
             m.fail(IndexError(f"{text} are valid indices"))
         return At(checked(m, k, axis, size))
     try:
-        at = k.__index__()
+        at = k if isinstance(k, Length) else k.__index__()
     except (AttributeError, TypeError):
         text = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays"
         m.fail(IndexError(f"{text} are valid indices"))
@@ -96,6 +98,8 @@ def checked(m: Machine, k: Array, axis: int, size: int) -> Array:
     value = FUNCTIONS["astype"](k, np.int64) if k.type.dtype != "i64" else k
     if m.ranges.inside(value, 0, size):
         return value
+    if isinstance(size, Length) and not size > 0:  # no code reads what has no elements
+        size = 0
     if not m.ranges.inside(value, 0, None):
         below = m.emit(lt, value, 0)
         value = m.emit(select, below, m.emit(add, value, size), value)
@@ -109,6 +113,9 @@ def checked(m: Machine, k: Array, axis: int, size: int) -> Array:
 def _span(m: Machine, k: slice, size: int) -> Span:
     k = slice(*[m.known(e, "a slice") for e in (k.start, k.stop, k.step)])
     step = 1 if k.step is None else k.step
+    if any(isinstance(e, Length) for e in (size, k.start, k.stop)) and not any(map(is_scalar, (k.start, k.stop, step))):
+        start, step, count = native(m, lambda: steps_in(k, size))
+        return Span(start, step, count)
     if not any(is_scalar(e) for e in (k.start, k.stop, step)):
         try:
             found = range(*slice(*[_plain_index(e) for e in (k.start, k.stop, k.step)]).indices(size))

@@ -11,12 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.graph import Value
+from ...ir.measure import dim_of, lowest
+from ...ir.types import Dim
 from ...ops.elementwise import add
+from ...ops.source import dimension
 from ..array import Array
+from ..sizes import Length
 
 LEAST, MOST = -(2**63), 2**63 - 1
+LONGEST = 2**46  # elements of an array
 Interval = tuple[int, int]
-Form = tuple[dict[Value, int], int]
+Form = tuple[dict[Value, int], Any]
 
 
 class Ranges:
@@ -26,6 +31,8 @@ class Ranges:
     drift    value -> another one, plus between two numbers
     forms    value -> a sum of multiples of others, and a constant; those without one stand for themselves
     passes   the index of a loop's passes, which goes through all of its numbers
+    lengths  value -> the named size that it is
+    tops     value -> the greatest that it can be, where that is made of named sizes
     """
 
     def __init__(self) -> None:
@@ -33,12 +40,17 @@ class Ranges:
         self.drift: dict[Value, tuple[Array, int, int]] = {}
         self.forms: dict[Value, Form] = {}
         self.passes: set[Value] = set()
+        self.lengths: dict[Value, Length] = {}
+        self.tops: dict[Value, Dim] = {}
         self._products: dict[Any, Form] = {}
 
     def of(self, x: Any) -> Interval:
         """The least and the greatest that an integer can be."""
         if isinstance(x, Array):
             return self.known.get(x.value, (0, 1) if x.type.dtype == "bool" else (LEAST, MOST))
+        if isinstance(x, Length):
+            low = lowest(x.size, x.sizes.least)
+            return LEAST if low is None else low, LONGEST
         return int(x), int(x)
 
     def note(self, x: Array, low: int, high: int) -> Array:
@@ -47,8 +59,13 @@ class Ranges:
         self.known[x.value] = (max(low, known[0]), min(high, known[1]))
         return x
 
-    def inside(self, x: Any, low: int | None, high: int | None) -> bool:
-        """Whether x is known to be at least `low` and below `high`."""
+    def inside(self, x: Any, low: int | None, high: Any) -> bool:
+        """Whether x is known to be at least `low` and below `high`, which may be a named size."""
+        if isinstance(high, Length):
+            first, last = self._ends(x)
+            rest = () if low is None else (first - low if first is not None else None,)
+            room = None if last is None else high.size - last - 1
+            return all(d is not None and _is_natural(d, high) for d in (room, *rest))
         least, most = self.of(x)
         return (low is None or least >= low) and (high is None or most < high)
 
@@ -69,12 +86,42 @@ class Ranges:
         if value is not None:
             self.drift[made.value] = (value, low + by, high + by)
 
+    # ---- named sizes
+
+    def counted(self, m: Any, x: Any) -> Any:
+        """A named size as a traced integer; anything else as it is."""
+        if not isinstance(x, Length):
+            return x
+        made = Array(m.now, m.now.emit(dimension, size=x.size), weak=True)
+        self.lengths[made.value], self.forms[made.value] = x, ({}, x)
+        return self.note(made, *self.of(x))
+
+    def counts(self, x: Array, trip: Any) -> Array:
+        """x goes from 0 to below `trip`."""
+        length = self.lengths.get(trip.value) if isinstance(trip, Array) else None
+        if length is not None:
+            self.tops[x.value] = length.size - 1
+        return self.note(x, 0, max(self.of(trip)[1] - 1, 0))
+
+    def _ends(self, x: Any) -> tuple[Dim | None, Dim | None]:
+        """The least and the greatest that x can be, as far as is known, by names of sizes."""
+        terms, constant = self.form(x)
+        low: Dim | None = dim_of(constant)
+        high = low
+        for value, factor in terms.items():
+            least, most = self.known.get(value, (LEAST, MOST))
+            ends = [None if least == LEAST else least, self.tops.get(value, None if most == MOST else most)]
+            first, last = ends if factor > 0 else reversed(ends)
+            low = None if low is None or first is None else low + factor * first
+            high = None if high is None or last is None else high + factor * last
+        return low, high
+
     # ---- sums of multiples
 
     def form(self, x: Any) -> Form:
         """x as a sum of multiples of other values, and a constant."""
         if not isinstance(x, Array):
-            return {}, int(x)
+            return {}, x if isinstance(x, Length) else int(x)
         return self.forms.get(x.value, ({x.value: 1}, 0))
 
     def combined(self, made: Array, x: Any, y: Any, factor: int = 1) -> None:
@@ -102,7 +149,7 @@ class Ranges:
     def leaves(self, x: Array, params: tuple[Value, ...], high: int) -> bool:
         """Whether x is surely below 0 or above `high` in some pass of the loop whose body has these parameters."""
         terms, constant = self.form(x)
-        if len(terms) != 1:
+        if len(terms) != 1 or isinstance(constant, Length) or isinstance(high, Length):
             return False
         ((index, factor),) = terms.items()
         if index not in self.passes or index not in params:
@@ -122,6 +169,7 @@ class Ranges:
         """a + b of indices that have been checked."""
         if not isinstance(a, Array) and not isinstance(b, Array):
             return a + b
+        a, b = self.counted(m, a), self.counted(m, b)
         made = Array(m.now, m.emit(add, a, b).value, weak=True)
         (low, high), (more, most) = self.of(a), self.of(b)
         self.note(made, low + more, high + most)
@@ -130,3 +178,9 @@ class Ranges:
             if not isinstance(by, Array):
                 self.shifted(made, x, int(by))
         return made
+
+
+def _is_natural(dim: Dim, like: Length) -> bool:
+    """Whether a sum of named sizes is never negative."""
+    low = lowest(dim, like.sizes.least)
+    return low is not None and low >= 0

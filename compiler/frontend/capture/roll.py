@@ -149,8 +149,7 @@ class Roll:
         index = Array(body, body.builder.params[0], weak=True)
         if isinstance(self.trip, int):
             self.m.ranges.passes.add(index.value)
-        most = self.m.ranges.of(self.trip)[1] - 1
-        return self.m.ranges.note(index, 0, max(most, 0))
+        return self.m.ranges.counts(index, self.trip)
 
     def _limit_steps(self, body: Tracing) -> None:
         """The optional limit of passes of a loop whose end depends on values."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...ir.types import TRACED, Type
 from ..array import Array
+from ..sizes import greatest
 from ..state.kept import holds_traced
 from .arrays import array_type
 from .frames import Place, label
@@ -231,7 +232,7 @@ def _join_lists(a: Items | Growing, b: Items | Growing) -> Growing | None:
         if joined is None:
             return None
         type, weak = joined, weak and w
-    return Growing(type, weak, max(rooms), all(isinstance(s, Growing) and s.managed for s in (a, b)))
+    return Growing(type, weak, greatest(rooms), all(isinstance(s, Growing) and s.managed for s in (a, b)))
 
 
 def _differs(m: Machine, a: Schema, b: Schema, what: Place) -> Bad:

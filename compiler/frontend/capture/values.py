@@ -90,7 +90,8 @@ class Span:
 
     def whole(self, size: int) -> bool:
         """Whether it is all of an axis."""
-        return type(self.start) is int and (self.start, self.step, self.count) == (0, 1, size)
+        same = type(self.count) is type(size) and self.count == size
+        return type(self.start) is int and (self.start, self.step) == (0, 1) and same
 
 
 @dataclass(frozen=True, eq=False)

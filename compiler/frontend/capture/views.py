@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
+from ..sizes import Length
 from .arrays import get_array, read, set_array, shape_of, view, wrap
 from .calls import NATIVE, attribute, call, lower, meaning_of
 from .listed import has_traced
@@ -35,7 +36,8 @@ def _moved(m: Machine, ref: Ref, move: Callable[[np.ndarray], np.ndarray]) -> Re
     """The view, found by what the function does with an array whose strides tell its axes apart."""
     sizes = shape_of(m, ref)
     marks = tuple(range(8, 8 * len(sizes) + 8, 8))
-    made = native(m, lambda: move(np.lib.stride_tricks.as_strided(np.empty(1), sizes, marks)))
+    numbers = tuple([2 if isinstance(n, Length) and n != 1 else int(n) for n in sizes])  # axes of one may be dropped
+    made = native(m, lambda: move(np.lib.stride_tricks.as_strided(np.empty(1), numbers, marks)))
     axes = [mark // 8 - 1 for mark in made.strides]
     entries = tuple([Span(0, 1, n) if k in axes else At(0) for k, n in enumerate(sizes)])
     ranks = {axis: rank for rank, axis in enumerate(sorted(axes))}

@@ -17,7 +17,7 @@ from ...ops.reduce import spread
 from ...ops.source import measure, number
 from ..array import FUNCTIONS, HOOKS, Array, find, here, implements, value_of
 from ..errors import TraceIndexError, message
-from ..promotion import as_operand, broadcast, cast, common_shape, constant, lift, positions
+from ..promotion import as_operand, broadcast, cast, common_shape, constant, lift, measured, positions
 from ..sizes import Length, plain, product
 from ..tracing import Tracing, user_line
 from .reductions import normal_axis
@@ -42,7 +42,7 @@ def get(x: Array, key: Any) -> Array:
     if not any(map(_is_array, parts)):
         return _basic(now, x, _expanded(parts, x))
     for axis, e in enumerate(e for e in _expanded(parts, x) if e is not None):
-        if isinstance(e, int):
+        if isinstance(e, (int, Length)):
             place_in(e, axis, x)
     return _advanced(now, x, parts)
 
@@ -50,6 +50,7 @@ def get(x: Array, key: Any) -> Array:
 def _advanced(now: Tracing, x: Array, parts: list[Any]) -> Array:
     """An index of which some parts are arrays; numbers beside arrays are arrays too."""
     whole = np.dtype(np.int64)
+    parts = [measured(e) if isinstance(e, Length) else e for e in parts]
     parts = [Array(now, constant(now, e, whole, ())) if isinstance(e, int) else e for e in parts]
     places = [k for k, e in enumerate(parts) if _is_array(e)]
     together = places[-1] - places[0] + 1 == len(places)
@@ -147,6 +148,8 @@ def _entry(e: Any, x: Array) -> list[Any]:
         raise _refused("a bool as an index is not supported", x, "use 0 or 1, or np.where")
     if isinstance(e, (int, np.integer)):
         return [int(e)]
+    if isinstance(e, Length):
+        return [e]
     if isinstance(e, range):
         return [np.asarray(e, np.int64)]
     if isinstance(e, np.ndarray):
@@ -176,8 +179,9 @@ def _basic(now: Tracing, x: Array, entries: list[Any]) -> Array:
             final.append(1)
             continue
         axis = len(places)
-        places.append((place_in(e, axis, x), 1, 1) if isinstance(e, int) else steps_in(e, x.shape[axis]))
-        if not isinstance(e, int):
+        single = isinstance(e, (int, Length))
+        places.append((place_in(e, axis, x), 1, 1) if single else steps_in(e, x.shape[axis]))
+        if not single:
             final.append(places[-1][2])
     start, step, count = ([p[k] for p in places] for k in range(3))
     value = x.value
@@ -188,7 +192,7 @@ def _basic(now: Tracing, x: Array, entries: list[Any]) -> Array:
     return view(x, now, value) if final else Array(now, value)
 
 
-def place_in(e: int, axis: int, x: Array) -> int:
+def place_in(e: Any, axis: int, x: Array) -> Any:
     n = x.shape[axis]
     if not -n <= e < n:
         verdict = f"index {e} is out of bounds for axis {axis} with size {n}"

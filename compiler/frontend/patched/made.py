@@ -19,7 +19,10 @@ from ..numpy.shaping import sizes
 from ..numpy.ufuncs import elementwise
 from ..promotion import as_operand, conform, positions
 from ..sizes import Length, freeze
-from .patches import NOT_MINE, Patches, patched
+from .patches import NOT_MINE, Patches, patched, unpatched
+
+NAMED: dict[Any, Callable[..., Any]] = {}
+"""What NumPy's functions that make arrays mean for shapes with named sizes."""
 
 lengths = Patches()
 """What means something else only where sizes have names."""
@@ -31,18 +34,20 @@ def _replaces(module: Any, *names: str, among: Patches = patched) -> Callable[[C
     def add(meaning: Callable[..., Any]) -> Callable[..., Any]:
         def either(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             now = tracing.current()
-            if now is None or now.sizes is None or not any(map(_is_named, (*args, *kwargs.values()))):
+            if now is None or now.sizes is None or not any(map(is_named, (*args, *kwargs.values()))):
                 return NOT_MINE
             return meaning(*args, **kwargs)
 
         for name in names:
             among.register(module, name, either)
+            if among is patched:
+                NAMED[unpatched(getattr(module, name))] = meaning
         return meaning
 
     return add
 
 
-def _is_named(x: Any) -> bool:
+def is_named(x: Any) -> bool:
     """Whether an argument is a named size, a shape with one, or an array of such a shape."""
     if isinstance(x, Array):
         return any(isinstance(n, Length) for n in x.shape[:1])

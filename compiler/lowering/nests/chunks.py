@@ -5,9 +5,9 @@ Cuts depend on sizes alone, never on the number of threads.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
+from ...ir.measure import volume
 from ...loops import Axis, Guarded
 from ..program import Nest, Rows, tops
 from .fuse import reachable
@@ -110,12 +110,12 @@ def _adds(nest: Nest) -> bool:
 def nanoseconds(statement: Nest | Rows) -> int:
     """About how long a statement runs."""
     if isinstance(statement, Rows):
-        return math.prod(a.extent for a in statement.axes) * sum(map(nanoseconds, statement.body))
-    volume = math.prod(a.extent for a in statement.axes)
+        return volume(a.extent for a in statement.axes) * sum(map(nanoseconds, statement.body))
+    steps = volume(a.extent for a in statement.axes)
     if statement.tile is not None:
-        return int(volume * LANE)
+        return int(steps * LANE)
     lanes = statement.width if statement.vector is not None else 1
-    return max(int(volume * cost(statement, Facts(statement)) / (8 * lanes)), 1)
+    return max(int(steps * cost(statement, Facts(statement)) / (8 * lanes)), 1)
 
 
 __all__ = ["STRAIGHT", "Cut", "Pause", "cut", "in_turns", "nanoseconds", "pause", "turn"]

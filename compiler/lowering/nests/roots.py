@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...ir.measure import typical, volume
 from ...loops import Apply, Axis, Buffer, Element, Load, Number
 from ..program import (
     Branch,
@@ -181,20 +181,20 @@ def time(body: Sequence[Statement]) -> float:
     for s in body:
         elements += made(s)
         if isinstance(s, Loop):
-            rounds = int(s.count.value) if isinstance(s.count, Number) else ROUNDS
+            rounds = int(typical(s.count.value)) if isinstance(s.count, Number) else ROUNDS
             total += max(rounds, 0) * (time((*s.test, *s.body)) + 1)
         elif isinstance(s, Branch):
             total += max(time(s.yes), time(s.no)) + 1
         elif isinstance(s, Nest | Rows):
             total += nanoseconds(s) + 2
         elif isinstance(s, Multiply):
-            total += s.batch * s.m * s.n * s.k / 32
+            total += typical(s.batch * s.m * s.n * s.k) / 32
         elif isinstance(s, Copy):
             total += _elements(s.to) / 8
         elif isinstance(s, Opaque):
             total += PYTHON
         elif isinstance(s, Native):
-            count, rows, right, *_ = s.sizes
+            count, rows, right, *_ = map(typical, s.sizes)
             total += count * (LAPACK + rows * rows * right / 16)
     made_here = reachable(elements)
     return total + 0.25 * (work(made_here) + sum(isinstance(e, Load) for e in made_here))
@@ -211,18 +211,16 @@ def is_long(program: Program) -> bool:
 def _volume(s: Statement) -> int:
     """How many elements array work makes."""
     if isinstance(s, Multiply):
-        return s.batch * s.m * s.n * s.k // 8
+        return typical(s.batch * s.m * s.n * s.k) // 8
     if isinstance(s, Lines):
         return sum(map(len, s.pieces))
     if isinstance(s, Rows):
-        return math.prod(axis.extent for axis in s.axes) * sum(map(_volume, s.body))
-    return math.prod(axis.extent for axis in s.axes) if isinstance(s, Nest) else 0
+        return volume(axis.extent for axis in s.axes) * sum(map(_volume, s.body))
+    return volume(axis.extent for axis in s.axes) if isinstance(s, Nest) else 0
 
 
 def _elements(buffer: Buffer) -> int:
-    size = buffer.type.size
-    assert isinstance(size, int)
-    return size
+    return volume(buffer.type.static_shape())
 
 
 __all__ = [

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.graph import Op
+from ...ir.measure import OpenExtent
 from ...loops import Buffer, Load
 from ...ops.contract import contract
 from ...ops.reduce import max_, min_, sum_
@@ -28,6 +29,8 @@ LONG = 30  # elements of plain arithmetic that are as much text as an elementary
 def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Rows | None:
     """Statements as one without loops, if they are small; `kept` buffers are read by others."""
     if any(isinstance(s, Multiply) or s.cases or any(f.kind == "argmax" for f in s.folds) for s in statements):
+        return None
+    if any(isinstance(a.extent, OpenExtent) for s in statements if isinstance(s, Nest) for a in s.axes):
         return None
     if sum(math.prod(a.extent for a in s.axes) for s in statements if isinstance(s, Nest)) > TEXT:
         return None
@@ -56,7 +59,7 @@ def are_small(ops: Sequence[Op]) -> bool:
             volume *= math.prod(op.args[0].type.static_shape()[k] for k in op.attrs["left"])
         elif op.prim in (sum_, max_, min_):
             volume = math.prod(op.args[0].type.static_shape())
-        if volume > SMALL:
+        if isinstance(volume, OpenExtent) or volume > SMALL:
             return False
         total += volume * (1 + LONG * (op.prim.cost > HEAVY // 2))
     return total <= TEXT

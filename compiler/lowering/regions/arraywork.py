@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...ir.graph import Builder, Op, Value
+from ...ir.measure import OpenExtent
 from ...ir.types import FLOATS
 from ...loops import Affine, Apply, Buffer, Element, Load, Number
 from ...ops.shape import reshape
-from ...ops.source import const
+from ...ops.source import const, dimension
 from ...ops.tape import push
 from ..program import Pop
 from .parts import part
@@ -80,7 +81,10 @@ def _on_tape(body: Body, step: Step, at: int, ops: list[Op]) -> dict[Value, Buff
 def _constant(value: Value, number: Number) -> Op:
     """An operation that makes a value which is a known number."""
     b = Builder("constant")
-    const(b, type=value.type, value=number.value)
+    if isinstance(number.value, OpenExtent):
+        dimension(b, size=number.value)
+    else:
+        const(b, type=value.type, value=number.value)
     (op,) = b.body
     return Op(op.prim, (), op.attrs, (), (value,))
 

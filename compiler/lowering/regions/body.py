@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
 
+from ...bounds import interval
 from ...ir.graph import Graph, Op, Value
 from ...ir.types import Type
 from ...loops import (
@@ -22,7 +23,6 @@ from ...loops import (
     Variable,
     along,
     element,
-    interval,
 )
 from ...ops.control import Carrying
 from ...ops.index import check_indices

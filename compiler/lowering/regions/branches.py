@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...bounds import interval
 from ...ir.graph import Graph, Op, Value
-from ...loops import Buffer, Element, Variable, interval
+from ...loops import Buffer, Element, Variable
 from ..program import Branch, Tape
 from ..storage import nbytes
 from .stack import greatest

@@ -14,9 +14,11 @@ to one place the first is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...loops import Affine, Apply, Buffer, Element, Load, Number, Variable, clipped, scaled
+from ...bounds import clipped, whole
+from ...ir.measure import OpenExtent
+from ...loops import Affine, Apply, Buffer, Element, Load, Number, Variable, scaled
 from ..nests.fuse import reachable
 from ..nests.roots import inside, loads, named
 from ..program import Branch, Carry, Let, Lines, Loop, Multiply, Nest, Pop, Rows, Statement, Store
@@ -38,13 +40,13 @@ def split(gathered: Sequence[tuple[Element, int]]) -> tuple[list[tuple[Element, 
     while pending:
         e, stride = pending.pop()
         if isinstance(e, Number):
-            constant += int(e.value) * stride
+            constant += whole(e) * stride
         elif isinstance(e, Apply) and e.spelling == "add":
             pending += [(a, stride) for a in e.args]
         elif isinstance(e, Apply) and e.spelling == "sub":
             pending += [(e.args[0], stride), (e.args[1], -stride)]
         elif isinstance(e, Apply) and e.spelling == "mul" and isinstance(e.args[1], Number):
-            pending.append((e.args[0], stride * int(e.args[1].value)))
+            pending.append((e.args[0], stride * whole(e.args[1])))
         else:
             total[e] = total.get(e, 0) + stride
     return [(e, stride) for e, stride in total.items() if stride], constant
@@ -95,6 +97,8 @@ class Handing:
                 return None
             found[s] = place
         same = {(p.factor, p.fixed) for p in found.values()}
+        if any(isinstance(p.constant - q.constant, OpenExtent) for p in found.values() for q in found.values()):
+            return None
         return found if len(same) == 1 and next(iter(same))[0] else None
 
     def _place(self, access: Store | Load) -> Place | None:
@@ -153,8 +157,7 @@ class Handing:
         at: Element = Number(constant + p.constant, "i64")
         for e, n in terms:
             at = Apply("add", (scaled(e, n), at), "i64")  # type: ignore[arg-type]
-        size = buffer.type.size
-        assert isinstance(size, int)
+        size: Any = buffer.type.size
         start = Variable(name(inner.name), inner.dtype)
         outer.append(Let(start, Load(buffer, Affine(), ((clipped(at, size), 1),))))
 

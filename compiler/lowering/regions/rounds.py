@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...bounds import interval
 from ...ir.graph import Op, Value
-from ...loops import Buffer, Element, Number, Variable, interval
+from ...ir.measure import OpenExtent
+from ...loops import Buffer, Element, Number, Variable
 from ...ops.control import scan
 from ..nests.roots import axes
 from ..nests.roots import inside as statements_inside
@@ -56,7 +58,7 @@ class _Rounds:
                 inside.append(owned[p])
             else:
                 inside.append(self._inside(a, p))
-        high = None if self.count is None else max(interval(self.count)[1] - 1, 0)
+        high = None if self.count is None else _last(self.count)
         index = Variable(name(self.region.params[0].hint or "i"), "i64", 0, high)
         rest = [body.env[a] for a in self.rest]
         test, more = (), None
@@ -159,6 +161,13 @@ class _Rounds:
             for b in (pointer.inside, pointer.after):
                 body.made.base[b] = b
         return made
+
+
+def _last(count: Element) -> Any:
+    """The greatest index of a loop: a number, or an open extent."""
+    if isinstance(count, Number) and isinstance(count.value, OpenExtent):
+        return count.value - 1
+    return max(interval(count)[1] - 1, 0)
 
 
 __all__ = ["write_loop"]

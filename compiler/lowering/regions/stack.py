@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import OpenExtent
 from ...ir.types import Type
 from ...ops.control import Carrying, scan
 from ...ops.source import const
@@ -34,12 +35,13 @@ def record(types: Sequence[Type]) -> tuple[list[int], int]:
     for type in types:
         size = type.numpy.itemsize
         length = size * math.prod(type.static_shape())
-        if length >= LINE:
+        if isinstance(length, OpenExtent) or length >= LINE:
             size = whole = LINE
         at = -(-at // size) * size
         offsets.append(at)
         at += length
-    return offsets, max(-(-at // whole) * whole, WORD)
+    total = -(-at // whole) * whole
+    return offsets, total if isinstance(total, OpenExtent) else max(total, WORD)
 
 
 def most(graph: Graph, tape: Value, known: Mapping[Value, int]) -> int | None:
@@ -94,7 +96,7 @@ def _in_branches(op: Op, at: int, known: Mapping[Value, int]) -> tuple[int | Non
 
 def greatest(sizes: Sequence[int | None]) -> int | None:
     """The greatest of some sizes, if all are known."""
-    known = [n for n in sizes if n is not None]
+    known = [n for n in sizes if n is not None and not isinstance(n, OpenExtent)]
     return max(known, default=0) if len(known) == len(sizes) else None
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import volume
 from ...loops import Scatter
 from ...ops.control import Carrying
 from .steps import Step, forms, is_array, probe
@@ -89,7 +90,7 @@ class Takeover:
 
     def _view(self, k: int, op: Op) -> None:
         (r,) = op.results
-        whole = _size(r) == _size(op.args[0])
+        whole = r.type.size == op.args[0].type.size
         if r in self.copied or (whole and self._take(k, op, op.args[0], r)):
             self.owned.add(r)
             return
@@ -140,9 +141,7 @@ class Takeover:
 
 
 def _size(value: Value) -> int:
-    size = value.type.size
-    assert isinstance(size, int)
-    return size
+    return volume(value.type.static_shape())
 
 
 __all__ = ["Takeover"]

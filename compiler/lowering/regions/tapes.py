@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...bounds import whole
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import OpenExtent
 from ...ir.types import Type
 from ...loops import Apply, Buffer, Element, Number, Variable
 from ...ops.control import Carrying
@@ -59,9 +61,10 @@ def _pop(body: Body, op: Op) -> None:
 
 def place(body: Body, tape: Value, more: int | None = 0) -> Tape:
     """Memory for a tape to which the region pushes, and to which `more` bytes have been pushed before."""
-    known = {v: int(e.value) for v, e in body.env.items() if isinstance(e, Number) and e.dtype == "i64"}
+    numbers = {v: e.value for v, e in body.env.items() if isinstance(e, Number) and e.dtype == "i64"}
+    known = {v: int(n) for v, n in numbers.items() if not isinstance(n, OpenExtent)}
     size = most(body.graph, tape, known)
-    size = None if size is None or more is None else size + more
+    size = None if size is None or more is None or isinstance(size, OpenExtent) else size + more
     grows = size is None or size > STATIC
     words = FIRST // WORD if size is None or grows else size // WORD
     return Tape(body.memory(Type("f64", (max(words, 1),)), "tape"), grows)
@@ -99,7 +102,7 @@ def plus(e: Element, n: int) -> Element:
     if isinstance(e, Number):
         return Number(e.value + n, e.dtype)
     if isinstance(e, Apply) and e.spelling == "add" and isinstance(e.args[1], Number):
-        return plus(e.args[0], int(e.args[1].value) + n) if e.args[1].value + n else e.args[0]
+        return plus(e.args[0], whole(e.args[1]) + n) if whole(e.args[1]) + n else e.args[0]
     return Apply("add", (e, Number(n, "i64")), "i64")
 
 

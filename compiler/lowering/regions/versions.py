@@ -10,11 +10,11 @@ used after it, must be stored before it. That is done where it takes less memory
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...ir.graph import Graph, Op, Value
+from ...ir.measure import volume
 from ...loops import Check, Form, Map, Product, Reduce, Relabel, Scatter
 
 
@@ -104,7 +104,7 @@ class _Versions:
 
 
 def _size(value: Value) -> int:
-    return math.prod(value.type.static_shape())
+    return volume(value.type.static_shape())
 
 
 __all__ = ["Versions", "versions"]
