@@ -352,7 +352,8 @@ def test_a_batch_cut_from_data_does_not_change_the_trace() -> None:
     w = torch.ones(4, requires_grad=True)
 
     def run(start: int) -> float:
-        return (data[start : start + 2] @ w).sum().item()
+        total = (data[start : start + 2] @ w).sum()
+        return total.item()
 
     want = [sum(range(4 * s, 4 * s + 8)) for s in range(6)]
     assert [run(s) for s in range(2)] == want[:2]
