@@ -63,7 +63,11 @@ def _open_ends(e: Element, depth: int = 12) -> tuple[Dim | None, Dim | None]:
         return low, high
     if e.spelling == "sub":
         least, most = (None if end is None else -end for end in (most, least))
-    return tuple([None if a is None or b is None else a + b for a, b in ((low, least), (high, most))])
+    return _sum(low, least), _sum(high, most)
+
+
+def _sum(a: Dim | None, b: Dim | None) -> Dim | None:
+    return None if a is None or b is None else a + b
 
 
 UNKNOWN = (-(2**63), 2**63 - 1)

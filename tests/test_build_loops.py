@@ -294,7 +294,8 @@ def test_from_c(tmp_path: Path) -> None:
     assert LINKER is not None
     subprocess.run([LINKER, "-O1", "-o", "main", "main.c", "kloops.o", "-lm"], cwd=tmp_path, check=True)
     sizes = [0, 1, 2, 9, 100, 500]
-    ran = subprocess.run([tmp_path / "main"], input="\n".join(map(str, sizes)), capture_output=True, text=True, check=True)
+    given = "\n".join(map(str, sizes))
+    ran = subprocess.run([tmp_path / "main"], input=given, capture_output=True, text=True, check=True)
     for n, line in zip(sizes, ran.stdout.splitlines(), strict=True):
         status, total = line.split()
         wanted = np.sum(np.exp(-0.1 * np.arange(n)) * (np.arange(n) % 3))
