@@ -16,7 +16,7 @@ import pytest
 from pullback.compiler.settings import SETTINGS
 
 FLOORS = (
-    "later", "locks", "directives", "settings", "watch", "ir", "loops", "ops", "passes", "lowering",
+    "later", "locks", "directives", "settings", "watch", "ir", "loops", "bounds", "ops", "passes", "lowering",
     "backend", "frontend",
 )
 """Under `compiler/`, each importing from those to its left; above them `compiler` and `runtime`."""

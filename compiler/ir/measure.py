@@ -297,15 +297,24 @@ class OpenExtent(Extent):
     def __mod__(self, other: Any) -> Any:
         return 0 if exactly(self.size, dim_of(other)) is not None else super().__mod__(other)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
 
 def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
-    """A dimension divided by a positive product where that is a polynomial again; None where it is not."""
-    single = isinstance(divisor, Size) and len(divisor.terms) == 1
-    ((names, factor),) = divisor.terms if isinstance(divisor, Size) and single else (((), divisor),)
-    if not isinstance(factor, int) or factor <= 0:
+    """A dimension divided by a positive one where that is a polynomial again; None where it is not.
+
+    Long division, from the terms of most names down.
+    """
+    if divisor is None or (isinstance(divisor, int) and divisor <= 0):
+        return None
+    names, factor = _leading(divisor)
+    if factor <= 0:
         return None
     total: Dim = 0
-    for mine, f in dim.terms if isinstance(dim, Size) else (((), dim),):
+    left = dim
+    while left != 0:
+        mine, f = _leading(left)
         rest = list(mine)
         for name in names:
             if name not in rest:
@@ -313,8 +322,14 @@ def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
             rest.remove(name)
         if f % factor:
             return None
-        total = total + (Size(((tuple(rest), f // factor),)) if rest else f // factor)
+        term = Size(((tuple(rest), f // factor),)) if rest else f // factor
+        total, left = total + term, left - term * divisor
     return total
+
+
+def _leading(dim: Dim) -> tuple[tuple[str, ...], int]:
+    """The term of most names, and of those the last in the order of names."""
+    return max(dim.terms, key=lambda term: (len(term[0]), term[0])) if isinstance(dim, Size) else ((), dim)
 
 
 def typical(x: Any) -> Any:

@@ -11,9 +11,10 @@ and, in a Python that has neither pullback nor llvmlite,
     value, slope = kernels.loss(w, x)
 
 Named sizes may be any number from 0 on that the function itself takes: what it does with them, such as a branch on
-x.shape[0] > 10, is part of the module. What must know a number when it is built (range(n), a loop over elements,
-cumsum, whose form depends on it) is a TypeError that says what and where. Sizes of a call that the function does not
-take are a ValueError, and so are arguments that do not agree in a size of the same name.
+x.shape[0] > 10, is part of the module. Loops may count them (range(n), a loop over rows, `while i < n`, a list that
+grows by one for each), and stores may fill arrays of them. What must know a number when it is built (int(n), a library
+that asks for it) is a TypeError that says what and where. Sizes of a call that the function does not take are a
+ValueError, and so are arguments that do not agree in a size of the same name.
 
 Linear algebra (factors, solutions, determinants, eigh, svd, qr, pinv, expm), Fourier transforms, sorts and searches of
 shapes that are numbers are loops of the module's own (`runtime.portable`); eigenvectors and singular vectors may have

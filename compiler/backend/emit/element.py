@@ -211,11 +211,12 @@ class Elements(Memory):
         An axis that stands at a number has that, and another one all that it can. A row's register that no row has is
         seen never to be read only by both together.
         """
-        if isinstance(index.constant, Extent) or isinstance(cell.count, Reg):
+        if isinstance(index.constant, Extent):
             return None
         least = most = index.constant
         for axis, factor in index.terms:
-            if isinstance(factor, Extent) or isinstance(axis.extent, Extent):
+            told = isinstance(cell.count, Reg) and axis is self.vector
+            if told or isinstance(factor, Extent) or isinstance(axis.extent, Extent):
                 return None
             at, first, last = literal_value(self.index[axis][0]), 0, axis.extent - 1
             if at is not None:

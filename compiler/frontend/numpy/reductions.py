@@ -14,6 +14,7 @@ from ..errors import TraceError, TraceIndexError, TraceValueError, message
 from ..promotion import as_operand, cast, conform, constant, lift, result_dtype, shape_of
 from ..sizes import product
 from ..tracing import Tracing, user_line
+from .running import loops_over, running
 from .ufuncs import elementwise
 from .ufuncs import where as chosen
 
@@ -199,7 +200,12 @@ def prod(
     axes = axes_of(axis, x.ndim)
     x = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
     rest = [k for k in range(x.ndim) if k not in axes]
-    count = product(x.shape[k] for k in axes).__index__()
+    size = product(x.shape[k] for k in axes)
+    if loops_over(size):
+        flat = x.transpose([*axes, *rest]).reshape((size, *(x.shape[k] for k in rest)))
+        made = running(now, flat, 0, np.multiply, every=False)
+        return _begun(Array(now, keep(now, made.value, x, axes, keepdims)), np.multiply, initial)
+    count = size.__index__()
     y = x.transpose([*axes, *rest]).reshape((count, *(x.shape[k] for k in rest))) if x.ndim else x.reshape(1)
     if y.shape[0] == 0:
         made = constant(now, 1, x.dtype, y.shape[1:])
@@ -224,6 +230,8 @@ def scan(a: Any, axis: int | None, dtype: Any, join: np.ufunc) -> Array:
     y = Array(now, cast(now, x.value, _sum_dtype(x, dtype)))
     front = [slice(None)] * place
     width, n = 1, y.shape[place]
+    if loops_over(n):
+        return running(now, y, place, join, every=True)
     while width < n:
         head = (*front, slice(None, width))
         tail = elementwise(join, y[(*front, slice(width, None))], y[(*front, slice(None, n - width))])
