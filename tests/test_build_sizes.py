@@ -258,9 +258,13 @@ def kept(x):
     return np.zeros(int(x.shape[0])) + x
 
 
+def repeated(x):
+    return np.sum(np.repeat(x, 3) ** 2) + np.sum(np.tile(x, 2) ** 3)
+
+
 REFUSED = {
     "number": (kept, {"x": N}, (np.ones(4),), r"n is fixed by int\(\) of it at .*test_build_sizes.py"),
-    "sums": (lambda x: np.cumsum(x), {"x": N}, (np.ones(4),), "n = .* takes another form than where"),
+    "repeated": (grad(repeated), {"x": N}, (np.ones(4),), "n known by name: what code is written depends on its number"),
     "size": (lambda x: (x, x.shape[0]), {"x": N}, (np.ones(4),), "returns the size n"),
 }
 

@@ -302,17 +302,10 @@ class OpenExtent(Extent):
 
 
 def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
-    """A dimension divided by a positive one where that is a polynomial again; None where it is not.
-
-    Long division, from the terms of most names down.
-    """
-    if divisor is None or (isinstance(divisor, int) and divisor <= 0):
+    """A dimension divided by a positive one where that is a polynomial again: long division; None where it is not."""
+    if divisor is None or (parts := _leading(divisor))[1] <= 0:
         return None
-    names, factor = _leading(divisor)
-    if factor <= 0:
-        return None
-    total: Dim = 0
-    left = dim
+    (names, factor), total, left = parts, 0, dim
     while left != 0:
         mine, f = _leading(left)
         rest = list(mine)
