@@ -264,7 +264,7 @@ def repeated(x):
 
 REFUSED = {
     "number": (kept, {"x": N}, (np.ones(4),), r"n is fixed by int\(\) of it at .*test_build_sizes.py"),
-    "repeated": (grad(repeated), {"x": N}, (np.ones(4),), "n known by name: what code is written depends on its number"),
+    "repeated": (grad(repeated), {"x": N}, (np.ones(4),), "what code is written depends on its number"),
     "size": (lambda x: (x, x.shape[0]), {"x": N}, (np.ones(4),), "returns the size n"),
 }
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import Type
+from ..ir.types import Dim, Size, Type
 from .elementwise import cast
 from .index import scatter_add, take
 from .library import Library
 from .reduce import spread, sum_
 from .scipy.special import Family
 from .shape import reshape
-from .source import iota
+from .source import iota, measure
 
 
 def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -33,23 +33,27 @@ def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return n - 1 - np.flip(np.argsort(np.flip(array, axis), axis, stable=True), axis)
 
 
-def places_along(m: Any, where: Any, shape: tuple[int, ...], axis: int) -> Any:
+def places_along(m: Any, where: Any, shape: tuple[Dim, ...], axis: int) -> Any:
     """Where the elements that `where` names along an axis stand in an array of this shape laid flat."""
-    have, stride, place = where.value.type.static_shape(), 1, None
-    for a in reversed(range(len(have))):
-        if a == axis or have[a] > 1:
-            along = where if a == axis else m(iota(m.b, axis=a, type=Type("i64", have)))
-            along = along if stride == 1 else along * stride
+    type, place = where.value.type, None
+    stride: Dim = 1
+    for a in reversed(range(type.rank)):
+        if a == axis or type.shape[a] != 1:
+            along = where if a == axis else m(iota(m.b, axis=a, type=type.with_dtype("i64")))
+            if isinstance(stride, Size):
+                along = along * m(spread(m.b, measure(m.b, stride), shape=type.shape, axes=()))
+            elif stride != 1:
+                along = along * stride
             place = along if place is None else place + along
-        stride *= shape[a]
+        stride = shape[a] * stride
     return place
 
 
 def take_along(m: Any, x: Any, where: Any, axis: int) -> Any:
     """The elements of x that `where`, of its rank, names along an axis; a value of the graph."""
-    have = x.value.type.static_shape()
-    place = places_along(m, where, have, axis)
-    flat = x.value if len(have) == 1 else reshape(m.b, x.value, shape=(int(np.prod(have)),))
+    have = x.value.type
+    place = places_along(m, where, have.shape, axis)
+    flat = x.value if have.rank == 1 else reshape(m.b, x.value, shape=(have.size,))
     return m(take(m.b, flat, place.value, axis=0))
 
 

@@ -215,13 +215,13 @@ class Elements(Memory):
             return None
         least = most = index.constant
         for axis, factor in index.terms:
-            told = isinstance(cell.count, Reg) and axis is self.vector
-            if told or isinstance(factor, Extent) or isinstance(axis.extent, Extent):
+            lanes = (cell.count or self.width) if axis is self.vector else 1
+            if isinstance(lanes, Reg) or isinstance(factor, Extent) or isinstance(axis.extent, Extent):
                 return None
             at, first, last = literal_value(self.index[axis][0]), 0, axis.extent - 1
             if at is not None:
                 first = int(at) + self._step(axis, cell)
-                last = first + ((cell.count or self.width) if axis is self.vector else 1) - 1
+                last = first + lanes - 1
             least, most = least + min(factor * first, factor * last), most + max(factor * first, factor * last)
         return least, most
 
