@@ -13,6 +13,7 @@ from typing import Any
 
 from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.scipy.hypergeometric import hypergeometric, parameters_of, spelled
+from .bounded import HASTY, within
 from .library import sympy_module
 
 BY_SCIPY = {(2, 1): "hyp2f1", (1, 1): "hyp1f1", (0, 1): "hyp0f1"}
@@ -67,8 +68,8 @@ def _of_numbers(reader: Any, e: Any, parameters: Any, what: str) -> Plan:
 
     kind = type(e)
     if not all(p.is_extended_real and p.is_number for p in parameters):
-        made = sympy.hyperexpand(e)
-        if made.has(sympy.hyper, sympy.meijerg):
+        made = within(HASTY, sympy.hyperexpand, e)
+        if made is None or made.has(sympy.hyper, sympy.meijerg):
             known = "only 2F1, 1F1, 0F1, 1F0, 0F0 and what sympy.hyperexpand makes elementary is computed of others"
             raise UnknownFunction(f"{e}: {what}; its parameters are no real numbers, and {known}")
         return Plan(("rewritten", e), (made,), lambda m, term: term)

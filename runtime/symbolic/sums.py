@@ -16,6 +16,7 @@ from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
 from ..control import fori_loop, while_loop
 from . import ordered
+from .bounded import solved
 from .iterated import iterated
 from .library import sympy_module
 
@@ -81,7 +82,8 @@ def _closed(e: Any) -> Any:
     """An endless sum or product as SymPy solves it; NaN where it has a form under another condition only."""
     sympy = sympy_module()
 
-    made = e.doit()
+    found = solved(e)
+    made = e if found is None else found
     for cases in made.atoms(sympy.Piecewise):
         unsolved = [value.has(sympy.Sum, sympy.Product) for value, _ in cases.args]
         if any(unsolved) and not all(unsolved):
