@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.integrals import manualintegrate
 
 from pullback import grad, lambdify
+from pullback.runtime.symbolic import calculus
+from pullback.runtime.symbolic.bounded import solved, within
 
 x, t = sp.symbols("x t")
 
@@ -45,3 +49,45 @@ def test_exponential_integrals_do_not_warn_of_orders_that_nobody_gave(order: int
     second = grad(grad(lambdify(x, sp.expint(order, x))))
     want = mpmath.diff(lambda at: mpmath.expint(order, at), 0.3, 2)
     assert second(0.3) == pytest.approx(float(want), rel=1e-12)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HASTY", "PATIENT"):
+        monkeypatch.setattr(calculus, name, 100_000)
+
+
+LONG = sp.Integral(sp.exp(x * sp.cos(t - x)), (t, 0, x))
+"""SymPy looks for a form of it for minutes."""
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_search_that_takes_too_long_is_an_error_or_a_quadrature() -> None:
+    solved.cache_clear()
+    with pytest.raises(TypeError, match=r"no closed form of Integral\(.* within 100,000 calls: .*quadrature=True"):
+        lambdify(x, LONG)
+    assert sys.gettrace() is None
+    f = lambdify(x, LONG, quadrature=True)
+
+    def exact(at: Any) -> Any:
+        return mpmath.quad(lambda t: mpmath.exp(at * mpmath.cos(t - at)), [0, at])
+
+    for order, got in enumerate((f(0.7), grad(f)(0.7), grad(grad(f))(0.7))):
+        assert got == pytest.approx(float(mpmath.diff(exact, 0.7, order)), rel=1e-9)
+
+
+def test_what_sympy_had_begun_is_forgotten_when_it_is_stopped() -> None:
+    e = sp.Integral(x * sp.exp(x) * sp.sin(3 * x), x)
+    assert within(20_000, e.doit) is None
+    assert not any(rule is None for rule in manualintegrate._integral_cache.values())
+    assert sp.simplify(e.doit().diff(x) - e.function) == 0
+
+
+def test_a_debugger_keeps_its_trace_function_and_the_search_goes_to_its_end() -> None:
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, arg: None)
+    try:
+        assert within(10, sp.Integral(x, x).doit) == x**2 / 2
+        assert sys.gettrace() is not None
+    finally:
+        sys.settrace(before)

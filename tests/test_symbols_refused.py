@@ -27,11 +27,6 @@ def test_what_is_not_computed_is_refused_by_name_with_a_way_out_that_works(name)
     assert f(0.5, 0.25) == first**2 + 0.5
 
 
-def test_hypergeometric_functions_of_more_parameters_are_refused():
-    with pytest.raises(TypeError, match=r"hyper has 2 and 2 parameters, and 2F1.*hyperexpand"):
-        lambdify([x, y], sp.hyper([1, 2], [3, x], y))
-
-
 def test_modules_replace_functions_that_are_known():
     given = {"sin": lambda t: 42.0 * t}
     f = lambdify(x, sp.sin(x) + sp.cos(x), modules=[given, "numpy"])

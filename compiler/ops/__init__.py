@@ -36,6 +36,7 @@ from .scipy import (
     called_others,
     factorials,
     gammas,
+    hypergeometric,
     incomplete,
     integrals,
     inverses,
@@ -47,9 +48,8 @@ from .scipy import (
 
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complements", "complex_matrices",
-    "complexes",
-    "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor", "factorials",
-    "fourier", "gammas", "guard", "incomplete", "index", "integrals", "inverses", "lapack", "log_gamma",
-    "matrix_formulas", "memory", "ordering", "packs", "polynomials", "reduce", "require", "shape", "similarities",
-    "similarity", "slopes", "solutions", "source", "special", "spectra", "symmetric", "tape",
+    "complexes", "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor",
+    "factorials", "fourier", "gammas", "guard", "hypergeometric", "incomplete", "index", "integrals", "inverses",
+    "lapack", "log_gamma", "matrix_formulas", "memory", "ordering", "packs", "polynomials", "reduce", "require",
+    "shape", "similarities", "similarity", "slopes", "solutions", "source", "special", "spectra", "symmetric", "tape",
 ]

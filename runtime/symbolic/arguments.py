@@ -106,6 +106,12 @@ def keys_of(slot: ArgumentSlot) -> list[Any]:
     return [key for part in slot.parts for key in keys_of(part)]
 
 
+def sizes_of(slots: Sequence[ArgumentSlot]) -> list[Any]:
+    """The symbols in the shapes of arrays, which a call gives values to."""
+    found = [n for slot in slots if slot.form == "array" for n in getattr(slot.key, "shape", None) or ()]
+    return [n for n in found if getattr(n, "is_Symbol", False)] + [n for s in slots for n in sizes_of(s.parts)]
+
+
 def names_of(slots: Sequence[ArgumentSlot]) -> list[str]:
     """An identifier for each argument, its own name where that is one and not taken."""
     names: list[str] = []
@@ -217,4 +223,4 @@ def _elements(slot: ArgumentSlot, value: Any) -> tuple[Any, list[tuple[int, ...]
     return value, list(np.ndindex(*want))
 
 
-__all__ = ["ArgumentSlot", "ArrayElement", "Bound", "bind", "keys_of", "names_of", "slots_of", "told"]
+__all__ = ["ArgumentSlot", "ArrayElement", "Bound", "bind", "keys_of", "names_of", "sizes_of", "slots_of", "told"]

@@ -6,7 +6,6 @@ The derivative of a function that is the user's is made by forward mode, to any 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from ...compiler.frontend.array import here
@@ -14,6 +13,7 @@ from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
 from ..derivatives.products import jvp
 from ..solvers.integrals import quad
+from .bounded import HASTY, PATIENT, solved
 from .library import sympy_module
 from .sums import outer_keys
 
@@ -28,8 +28,8 @@ def rules() -> dict[type, Any]:
 
 
 def _done(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
-    made = e.doit()
-    if made.has(type(e)):
+    made = solved(e)
+    if made is None or made.has(type(e)):
         raise UnknownFunction(f"SymPy finds no closed form of {e}")
     return Plan(("done", e), (made,), lambda m, term: term)
 
@@ -40,7 +40,7 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
 
     theirs = reader.function_of(e.expr)
     if theirs is None:
-        made = e.doit()
+        made = _differentiated(e)
         if made != e:
             return Plan(("done", e), (made,), lambda m, term: term)
         if isinstance(e.expr, AppliedUndef):
@@ -53,7 +53,7 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
             a.has(variable) for a in e.expr.args if a != variable
         )
         if not clean or not n.is_Integer:
-            made = e.doit()
+            made = _differentiated(e)
             if made == e:
                 raise UnknownFunction(f"the derivative {e} is by more than arguments of the function")
             return Plan(("done", e), (made,), lambda m, term: term)
@@ -68,6 +68,16 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         return m.term(function(*[m.array(m.term(t)) for t in terms]))
 
     return Plan(("derivative", e), e.expr.args, join)
+
+
+def _differentiated(e: Any) -> Any:
+    """By SymPy's rules; what is in it is solved in the same go, if that does not take too long."""
+    sympy = sympy_module()
+
+    if not e.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
+        return e.doit()
+    found = solved(e)
+    return e.doit(deep=False) if found is None else found
 
 
 def _checked(reader: Any, e: Any) -> tuple[Any, list[Any]]:
@@ -119,7 +129,8 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     """In closed form, or by quadrature where that is asked for."""
     sympy = sympy_module()
 
-    made = _solved(e)
+    found = solved(e, HASTY if reader.quadrature else PATIENT)
+    made = e if found is None else found
     if not reader.complex and made.has(sympy.I, sympy.zoo, sympy.nan, sympy.exp_polar) and not e.has(sympy.I):
         made = e  # a form that is none for real numbers
     left = made.atoms(sympy.Integral)
@@ -129,6 +140,9 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         return Plan(("done", e), (made,), lambda m, term: term)
     if not reader.quadrature:
         fix = "lambdify(args, expr, quadrature=True) computes definite ones numerically"
+        if found is None:
+            late = f"SymPy has found no closed form of {e} within {PATIENT:,} calls"
+            raise UnknownFunction(f"{late}: {fix}; expr.doit() waits for one")
         raise UnknownFunction(f"SymPy finds no closed form of {e}: {fix}")
     if made.func is not sympy.Integral:
         return Plan(("done", e), (made,), lambda m, term: term)
@@ -136,12 +150,6 @@ def _integral(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         inner = made.func(made.func(made.function, *made.limits[:-1]), made.limits[-1])
         return _quadrature(reader, inner, env)
     return _quadrature(reader, made, env)
-
-
-@lru_cache(maxsize=256)
-def _solved(e: Any) -> Any:
-    """An integral as SymPy solves it, which takes it seconds where it finds nothing."""
-    return e.doit()
 
 
 def _is_known(reader: Any, made: Any, env: Mapping[Any, Any]) -> bool:

@@ -179,9 +179,6 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "jacobi": lambda m, n, a, b, x: m.eval_jacobi(n, a, b, x),
 }
 
-HYPERGEOMETRIC = {(2, 1): "hyp2f1", (1, 1): "hyp1f1", (0, 1): "hyp0f1"}
-"""By the numbers of upper and lower parameters, SciPy's name."""
-
 FIXED = {
     ("besselj", 0): lambda m, x: m.bessel_j0(x),
     ("besselj", 1): lambda m, x: m.bessel_j1(x),
@@ -205,11 +202,24 @@ REFUSED = {
     "mathieuc": _MATHIEU, "mathieus": _MATHIEU, "mathieucprime": _MATHIEU, "mathieusprime": _MATHIEU,
     "marcumq": "is 1 - chndtr(b**2, 2*m, a**2) in SciPy, whose digits are lost where it is small",
     "lerchphi": "is no function of SciPy's", "appellf1": "is no function of SciPy's",
-    "meijerg": "is computed where hyperexpand finds a form only",
     "stieltjes": "is no function of SciPy's", "bernoulli": "is computed for whole numbers only",
     "amax": _REDUCES, "amin": _REDUCES,
 }  # fmt: skip
 """Why functions of SymPy's are not computed, by their names."""
+
+OTHERS = {
+    "Order": "it stands for terms that are left out: expr.removeO() drops it",
+    "AccumulationBounds": "it is a range: pass its ends",
+    "Quaternion": "it has four parts: pass [q.a, q.b, q.c, q.d]",
+    **dict.fromkeys(
+        ("VectorAdd", "VectorMul", "BaseVector", "VectorZero"), "it is a vector: pass v.to_matrix(frame)"
+    ),
+    "Quantity": "it is a unit: divide by it, after sympy.physics.units.convert_to",
+    "FourierSeries": "it has no end: pass the first terms, series.truncate(5)",
+    "FormalPowerSeries": "it has no end: pass the first terms, series.truncate(5).removeO()",
+    "RandomSymbol": "it is a random variable: pass sympy.stats.density(X)(x), or x in place of X",
+}  # fmt: skip
+"""What to do about parts that are no numbers, by the names of their classes."""
 
 COMPLEX = {
     "re": lambda m, x: m.real(x),
@@ -242,4 +252,4 @@ def _any(m: Any, ps: Any) -> Any:
     return made
 
 
-__all__ = ["COMPLEX", "FIXED", "HYPERGEOMETRIC", "REAL", "REFUSED", "SPECIAL", "WHOLE"]
+__all__ = ["COMPLEX", "FIXED", "OTHERS", "REAL", "REFUSED", "SPECIAL", "WHOLE"]

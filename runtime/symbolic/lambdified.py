@@ -27,7 +27,7 @@ from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
 from .algebras import ArrayAlgebra, RealAlgebra
 from .alike import FEWEST, Group, groups_of
-from .arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, slots_of
+from .arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, sizes_of, slots_of
 from .reading import ExpressionReader
 from .results import results_of
 from .stable import stabilized
@@ -82,7 +82,8 @@ def lambdify(
 
     The function takes floats, or arrays element by element, which are batches of matrices, too: (r, c, ...) comes of a
     matrix of r rows and c columns. It is real unless asked otherwise: where SymPy's value is complex, it is NaN. A Sum
-    or Product with an argument for a bound is a loop. TypeError names the part that cannot be computed.
+    or Product with an argument for a bound is a loop, one without end its closed form, NaN where that does not hold.
+    TypeError names the part that cannot be computed.
 
     >>> from sympy.abc import x
     >>> lambdify(x, x**2 + 1)(3.0)
@@ -140,6 +141,7 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
         rewrites = list(dict.fromkeys(pair for _, pairs in made for pair in pairs))
     reader = ExpressionReader(functions, options["use_imps"], options["complex"], options["quadrature"], leaves)
     keys = [key for slot in slots for key in keys_of(slot)]
+    reader.sizes = set(sizes_of(slots))
     groups: list[Group] = []
     if len(leaves) >= FEWEST and not options["complex"]:
         groups = groups_of(leaves, {key: k for k, key in enumerate(keys)}, reader.uses(), sort=False)

@@ -17,7 +17,7 @@ from ...compiler.frontend.array import here
 from ...compiler.frontend.promotion import positions
 from ...compiler.ops.expression import Plan, UnknownFunction
 from .library import sympy_module
-from .sums import outer_keys, whole
+from .sums import outer_keys, size_of, whole
 
 
 def rules() -> dict[type, Any]:
@@ -31,6 +31,7 @@ def rules() -> dict[type, Any]:
 
     made: dict[type, Any] = {
         E.MatrixSymbol: _unknown, E.MatMul: _product, E.MatrixSlice: _slice, E.BlockMatrix: _blocks,
+        E.BlockDiagMatrix: _blocks,
         E.FunctionMatrix: _by_index, ArrayComprehension: _by_index, MatrixElement: _element,
         ElementwiseApplyFunction: _by_element, E.Identity: _constant, E.ZeroMatrix: _constant,
         E.OneMatrix: _constant, A.ZeroArray: _constant, A.OneArray: _constant, A.ArraySymbol: _unknown,
@@ -91,14 +92,6 @@ def _unknown(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     if e in env:
         return Plan((e,), (), lambda m: env[e])
     raise UnknownFunction(f"the matrix {e} is not among the arguments")
-
-
-def size_of(m: Any, n: Any) -> int:
-    """A dimension, which may be a name that the arguments gave a value to."""
-    found = n.subs(m.sizes) if hasattr(n, "subs") else n
-    if not getattr(found, "is_Integer", True):
-        raise TypeError(f"the size {n} is not known: no matrix among the arguments has it")
-    return int(found)
 
 
 def _constant(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
@@ -342,4 +335,4 @@ def _by_index(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(("by index", e), keys, join)
 
 
-__all__ = ["rules", "size_of"]
+__all__ = ["rules"]

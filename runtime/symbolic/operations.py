@@ -20,9 +20,11 @@ from ...compiler.ops.elementwise import cast, select
 from ...compiler.ops.external import external
 from ...compiler.ops.require import require
 from ...compiler.ops.scipy.called import called
+from ...compiler.ops.scipy.hypergeometric import hypergeometric
 from ...compiler.ops.source import const, iota
 from . import linear, ordered, spectral
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
+from .hypergeometric import read_out
 from .library import sympy_module
 from .named import results_of
 from .recurrences import ended, looped, unrolled
@@ -138,6 +140,11 @@ def _named(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [SymbolicArray(size, partial(value, k)) for k in range(count)]
 
 
+def _hypergeometric(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    (x,) = args
+    return [SymbolicArray(x.shape, lambda *index: read_out(**op.attrs, x=x[index]))]
+
+
 def _push(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [(args[0], tuple(args[1:]))]
 
@@ -156,6 +163,7 @@ RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
     cast: _cast,
     require: lambda reading, op, args: args[:1],
     called: _named,
+    hypergeometric: _hypergeometric,
     control.call: _called,
     control.cond: _branch,
     control.scan: _scan,

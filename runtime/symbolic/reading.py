@@ -16,26 +16,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
-from . import calculus, matrices, sums
+from . import algebraic, calculus, hypergeometric, matrices, sums
 from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, HYPERGEOMETRIC, REAL, REFUSED, SPECIAL, WHOLE
+from .functions import COMPLEX, FIXED, OTHERS, REAL, REFUSED, SPECIAL, WHOLE
 from .library import codegen_module, sympy_module
 from .polylogarithms import HIGHEST, polylogarithm
+from .sums import size_of
 from .vectorized import vectorized_sum
 
 CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
 """The modules of `sympy.codegen` that have functions of floats."""
-
-
-OTHERS = {
-    "Order": "it stands for terms that are left out: expr.removeO() drops it",
-    "AccumulationBounds": "it is a range: pass its ends",
-    "Quaternion": "it has four parts: pass [q.a, q.b, q.c, q.d]",
-    "VectorAdd": "it is a vector: pass v.to_matrix(frame)", "VectorMul": "it is a vector: pass v.to_matrix(frame)",
-}  # fmt: skip
-"""What to do about parts that are no numbers, by the names of their classes."""
 
 
 class ExpressionReader:
@@ -46,6 +40,8 @@ class ExpressionReader:
     complex      whether numbers may be complex
     quadrature   whether integrals that SymPy cannot solve are computed by quadrature
     whole        what is computed, by which it is known what parts have in common
+
+    `sizes` are the symbols that the shapes of arguments give values to.
     """
 
     def __init__(
@@ -59,6 +55,7 @@ class ExpressionReader:
         self.use_imps, self.complex, self.quadrature = use_imps, complex, quadrature
         self.functions = {name: each for name, each in functions.items() if callable(each)}
         self.constants = {name: each for name, each in functions.items() if name not in self.functions}
+        self.sizes: set[Any] = set()
         self._numbered: tuple[Mapping[Any, Any], Mapping[Any, int]] = ({}, {})
         self._whole = whole
         self._uses: Uses | None = None
@@ -82,7 +79,9 @@ class ExpressionReader:
         if e.is_Add and not e.is_Matrix:
             return vectorized_sum(self, e, env)
         if kind in _elementary():
-            return None
+            return self._of_numbers(e)
+        if self.sizes and e in self.sizes and e not in env:
+            return Plan(("size", e), (), lambda m: float(size_of(m, e)))
         rule = _rules().get(kind)
         if rule is None or kind in _keys():
             try:
@@ -92,6 +91,13 @@ class ExpressionReader:
                 pass
         return rule(self, e, env) if rule is not None else self._others(e, env)
 
+    def _of_numbers(self, e: Any) -> None:
+        """An elementary function is one of numbers."""
+        if e.is_Function and any(a.is_Matrix for a in e.args):
+            name = kind_of(e)
+            fix = f"A.applyfunc({name}) takes it of each element, and modules={{'{name}': function}} gives another one"
+            raise UnknownFunction(f"{_short(e)} is of a matrix, and {name} is computed of numbers: {fix}")
+
     def _others(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         sympy = sympy_module()
         from sympy.core.function import AppliedUndef
@@ -99,6 +105,8 @@ class ExpressionReader:
         function = self.function_of(e)
         if function is not None:
             return self._theirs(e, function)
+        if kind_of(e) in OTHERS:
+            raise UnknownFunction(f"{_short(e)} is no number that is computed: {OTHERS[kind_of(e)]}")
         if e.is_Atom:
             return None
         if isinstance(e, AppliedUndef):
@@ -106,14 +114,13 @@ class ExpressionReader:
             fix = f"modules={{'{name}': function}} gives one, or {e} among the arguments its values"
             raise UnknownFunction(f"{e}: the function {name} has no formula: {fix}")
         if isinstance(e, sympy.Expr) and e.is_number:
-            value = e.evalf(20)
-            return Plan((value,), (), lambda m: number(value)) if value.is_Number else None
+            return self._constant(e)
         if isinstance(e, sympy.Poly):
             return Plan(("rewritten", e), (e.as_expr(),), lambda m, term: term)
         made = rewritten(e)
         if made is None and not isinstance(e, sympy.Function):
             name = kind_of(e)
-            raise UnknownFunction(f"{_short(e)} is no number that is computed: {OTHERS.get(name, f'it is a {name}')}")
+            raise UnknownFunction(f"{_short(e)} is no number that is computed: it is a {name}")
         if made is None and isinstance(e, sympy.Function):
             name = kind_of(e)
             fix = f"modules={{'{name}': function}} gives one, of NumPy or pullback.external(...) around any other"
@@ -121,9 +128,28 @@ class ExpressionReader:
             raise UnknownFunction(f"{e}: {name} {why}: {fix}")
         return made
 
+    def _constant(self, e: Any) -> Plan | None:
+        """The value of what has no symbols."""
+        value = e.evalf(20)
+        if value.is_Number:
+            return Plan((value,), (), lambda m: number(value))
+        parts = value.as_real_imag()
+        if not all(part.is_Float or part.is_Integer for part in parts):
+            return None
+        if not self.complex:
+            fix = "lambdify(args, expr, dtype=complex) computes with complex ones"
+            raise UnknownFunction(f"{_short(e)} is not a real number, but about {value.evalf(5)}: {fix}")
+        return Plan((value,), (), lambda m: complex(*map(float, parts)))
+
     def _theirs(self, e: Any, function: Callable[..., Any]) -> Plan:
         """By a function of the user's, whether or not SymPy knows one of that name."""
-        return Plan((kind_of(e), e.func), e.args, lambda m, *terms: m.term(function(*map(m.array, terms))))
+
+        def join(m: Any, *terms: Any) -> Any:
+            made = function(*map(m.array, terms))
+            return made if wide and np.ndim(made) > len(m.batch) else m.term(made)
+
+        wide = any(getattr(a, "is_Matrix", False) for a in e.args)
+        return Plan((kind_of(e), e.func), e.args, join)
 
     def uses(self) -> Uses:
         """What functions are parts of, counted when it is first asked."""
@@ -213,14 +239,16 @@ def _keys() -> frozenset[type]:
 def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], Plan | None]]:
     sympy = sympy_module()
 
-    made: dict[type, Any] = {}
+    from sympy.physics.units.prefixes import Prefix
+
+    made: dict[type, Any] = {Prefix: _prefix}
     for name in SPECIAL:
         made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
     made |= {getattr(sympy, name): _complex for name in COMPLEX}
-    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.polylog: _polylog}
-    made |= {sympy.hyper: _hyper, sympy.LambertW: _lambert}
+    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.polylog: _polylog, sympy.LambertW: _lambert}
     made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
-    return made | sums.rules() | matrices.rules() | calculus.rules()
+    made |= sums.rules() | matrices.rules() | calculus.rules()
+    return made | algebraic.rules() | hypergeometric.rules()
 
 
 def _modules() -> list[Any]:
@@ -294,19 +322,8 @@ def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan((name,), e.args[:1], lambda m, x: getattr(m, name)(x))
 
 
-def _hyper(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
-    size = len(e.ap), len(e.bq)
-    if size in ((0, 0), (1, 0)):  # the exponential and the binomial series
-        made = sympy_module().exp(e.argument) if size == (0, 0) else (1 - e.argument) ** -e.ap[0]
-        return Plan(("rewritten", e), (made,), lambda m, term: term)
-    name = HYPERGEOMETRIC.get(size)
-    if name is None:
-        made = e.doit()
-        if made == e or made.has(type(e)):
-            known = "2F1, 1F1, 0F1, 1F0 and 0F0 are computed, and what sympy.hyperexpand makes elementary"
-            raise UnknownFunction(f"{e}: hyper has {size[0]} and {size[1]} parameters, and {known}")
-        return Plan(("rewritten", e), (made,), lambda m, term: term)
-    return Plan((name,), (*e.ap, *e.bq, e.argument), lambda m, *terms: getattr(m, name)(*terms))
+def _prefix(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    return Plan(("prefix", e), (e.scale_factor,), lambda m, term: term)
 
 
 def _as_piecewise(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:

@@ -16,6 +16,7 @@ from ...compiler.ops.expression import Plan, UnknownFunction
 from ...compiler.ops.term import Term
 from ..control import fori_loop, while_loop
 from . import ordered
+from .bounded import solved
 from .iterated import iterated
 from .library import sympy_module
 
@@ -64,7 +65,7 @@ def _folded(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         return Plan(("nested", e), (e.func(inner, e.limits[-1]),), lambda m, term: term)
     k, low, high = _limits(e)
     if low.is_infinite or high.is_infinite:
-        made = e.doit()
+        made = _closed(e)
         if made.has(sympy.Sum, sympy.Product):
             raise UnknownFunction(f"{e} has no closed form that SymPy finds, and no end: give it finite bounds")
         return Plan(("closed", e), (made,), lambda m, term: term)
@@ -77,9 +78,31 @@ def _folded(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:
     return _loop(reader, e.function, (k, low, high), env, sums)
 
 
+def _closed(e: Any) -> Any:
+    """An endless sum or product as SymPy solves it; NaN where it has a form under another condition only."""
+    sympy = sympy_module()
+
+    found = solved(e)
+    made = e if found is None else found
+    for cases in made.atoms(sympy.Piecewise):
+        unsolved = [value.has(sympy.Sum, sympy.Product) for value, _ in cases.args]
+        if any(unsolved) and not all(unsolved):
+            pairs = [(sympy.nan if left else value, p) for (value, p), left in zip(cases.args, unsolved, strict=True)]
+            made = made.xreplace({cases: sympy.Piecewise(*pairs)})
+    return made
+
+
 def whole(x: Any) -> Any:
     """Numbers as integers."""
     return int(x) if isinstance(x, (int, float)) else x.astype(np.int64)
+
+
+def size_of(m: Any, n: Any) -> int:
+    """A dimension, which may be a name that the arguments gave a value to."""
+    found = n.subs(m.sizes) if hasattr(n, "subs") else n
+    if not getattr(found, "is_Integer", True):
+        raise TypeError(f"the size {n} is not known: no matrix among the arguments has it")
+    return int(found)
 
 
 def _limits(e: Any) -> tuple[Any, Any, Any]:
@@ -115,6 +138,9 @@ def _loop(reader: Any, body: Any, limit: tuple[Any, Any, Any], env: Mapping[Any,
     keys = outer_keys(body, env, (k,))
     reader.check([body], [*keys, k])
     neutral = 0.0 if sums else 1.0
+    size = body.shape if getattr(body, "is_Matrix", False) else ()
+    if size and not sums:
+        raise UnknownFunction(f"the Product of {body} multiplies matrices: with finite bounds, doit() writes it out")
 
     def join(m: Any, first: Any, last: Any, *terms: Any) -> Any:
         begin, end = (x if isinstance(x, (int, float)) else m.array(x) for x in (first, last))
@@ -129,11 +155,13 @@ def _loop(reader: Any, body: Any, limit: tuple[Any, Any, Any], env: Mapping[Any,
             found = {key: inner.term(x) if each else x for key, (x, each) in zip(keys, outside, strict=True)}
             found[k] = inner.term(at)
             (term,) = reader.read([body], inner, found)
-            value = inner.array(inner.term(term))
+            value = inner.array(term if size else inner.term(term))
             if np.ndim(number):
-                value = np.where(i < number, value, neutral)
+                value = np.where((i < number)[(..., *(None,) * len(size))], value, neutral)
             return so_far + value if sums else so_far * value
 
+        if size:
+            return fori_loop(0, most, step, np.zeros((*m.batch, *[size_of(m, n) for n in size])))
         return m.term(fori_loop(0, most, step, m.array(m.term(neutral))))
 
     return Plan(("loop", body, k, sums), (low, high, *keys), join)
@@ -177,4 +205,4 @@ def _iterated(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(("iterated", step, n if test is not None else None, len(start), which), given, join)
 
 
-__all__ = ["outer_keys", "rules", "whole"]
+__all__ = ["outer_keys", "rules", "size_of", "whole"]

@@ -1,0 +1,96 @@
+"""Parts that users of SymPy write and that come up short elsewhere: sizes, sums of matrices, roots, units, series."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.physics import units
+from sympy.stats import Normal
+from sympy.vector import CoordSys3D
+
+from pullback import grad, lambdify
+
+x, y, z = sp.symbols("x y z")
+i, n = sp.symbols("i n", integer=True)
+N = sp.Symbol("N", integer=True, positive=True)
+A, B = sp.MatrixSymbol("A", 3, 3), sp.MatrixSymbol("B", 3, 3)
+M = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.2, 0.5, 2.0]])
+R: Any = CoordSys3D("R")
+
+
+def test_a_size_that_arguments_have_is_a_number() -> None:
+    w = sp.MatrixSymbol("w", N, 1)
+    f = lambdify([w], sp.Sum(w[i, 0] ** 2, (i, 0, N - 1)) / N)
+    assert f(np.array([[1.0], [2.0], [3.0]])) == pytest.approx(14 / 3)
+    np.testing.assert_allclose(grad(f)(np.array([[1.0], [2.0]])), [[1.0], [2.0]])
+    with pytest.raises(TypeError, match="the symbol N is not among the arguments"):
+        lambdify([x], x * N)
+
+
+def test_sums_of_matrices_are_loops_and_their_products_are_refused() -> None:
+    f = lambdify([A, n], sp.Sum(i * A, (i, 1, n)))
+    np.testing.assert_allclose(f(M, 3), 6 * M)
+    np.testing.assert_allclose(lambdify([A, x], sp.Sum(x * i * A, (i, 1, 40)))(M, 0.5), 410 * M)
+    slope = grad(lambda t: lambdify([A, x], sp.Sum(x**i * A, (i, 1, 40)))(M, t)[0, 0])(0.5)
+    assert slope == pytest.approx(4.0 * sum(k * 0.5 ** (k - 1) for k in range(1, 41)), rel=1e-13)
+    with pytest.raises(TypeError, match=r"Product of i\*A multiplies matrices"):
+        lambdify([A, n], sp.Product(i * A, (i, 1, n)))
+
+
+def test_blocks_of_a_diagonal() -> None:
+    want = np.block([[M, 0 * M], [0 * M, 2 * M]])
+    np.testing.assert_array_equal(lambdify([A, B], sp.BlockDiagMatrix(A, B))(M, 2 * M), want)
+
+
+def test_endless_sums_have_their_closed_form_where_it_holds() -> None:
+    f = lambdify(x, sp.Sum(x**n, (n, 0, sp.oo)))
+    assert f(0.5) == 2.0
+    assert grad(f)(0.5) == 4.0
+    assert np.isnan(f(1.5))
+    twice: Any = 2
+    assert lambdify(x, twice * sp.Sum(sp.Pow(n, -x), (n, 1, sp.oo)))(2.0) == pytest.approx(np.pi**2 / 3, rel=1e-15)
+
+
+def test_sums_over_roots() -> None:
+    e = sp.RootSum(z**3 + z + 1, sp.Lambda(z, z * sp.log(x + z)))
+    f = lambdify(x, e)
+    for k, got in enumerate((f(3.5), grad(f)(3.5), grad(grad(f))(3.5))):
+        roots = np.roots([1, 0, 1, 1])
+        each = [roots * np.log(3.5 + roots), roots / (3.5 + roots), -roots / (3.5 + roots) ** 2][k]
+        assert got == pytest.approx(np.sum(each).real, rel=1e-13)
+    assert lambdify(x, e, dtype=complex)(3.5) == pytest.approx(f(3.5), rel=1e-13)
+    with pytest.raises(TypeError, match="roots whose coefficients are no numbers"):
+        lambdify([x, y], sp.RootSum(z**3 + y * z + 1, sp.Lambda(z, z * sp.log(x + z)), x=z))
+
+
+def test_a_complex_root_is_a_complex_number() -> None:
+    root = sp.CRootOf(z**5 - z - 1, 1)
+    with pytest.raises(TypeError, match=r"not a real number, but about -0\.76488 - 0\.35247\*I.*dtype=complex"):
+        lambdify(x, x * root)
+    assert lambdify(x, x * root, dtype=complex)(2.0) == pytest.approx(2 * complex(root.evalf()))
+
+
+@pytest.mark.parametrize(("e", "says"), [
+    (x * units.meter, r"meter is no number .*a unit.*convert_to"),
+    (x * R.i, r"R\.i.* is no number .*to_matrix\(frame\)"),
+    (x + Normal("X", 0, 1), r"X is no number .*density"),
+    (sp.fourier_series(x, (x, -sp.pi, sp.pi)), r"FourierSeries.*truncate"),
+    (sp.fps(sp.sin(x)), r"FormalPowerSeries.*truncate"),
+])  # fmt: skip
+def test_what_is_no_number_is_told_with_what_to_pass(e: sp.Expr, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        lambdify(x, e)
+
+
+def test_an_elementary_function_of_a_matrix_is_refused_with_ways_out_that_work() -> None:
+    with pytest.raises(TypeError, match=r"exp\(A\) is of a matrix.*applyfunc.*modules=\{'exp': function\}"):
+        lambdify([A], sp.exp(A))
+    np.testing.assert_allclose(lambdify([A], A.applyfunc(sp.exp))(M), np.exp(M))
+    np.testing.assert_allclose(lambdify([A], sp.exp(A), modules={"exp": np.cos})(M), np.cos(M))
+
+
+def test_prefixes_are_numbers() -> None:
+    assert lambdify(x, x * units.kilo)(2.0) == 2000.0
