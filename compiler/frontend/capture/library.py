@@ -261,18 +261,10 @@ def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, *, ndmin: in
     return call(m, np.copy, [made], {}) if is_array(x) and (made is x or rank < ndmin) and copy is not False else made
 
 
-@meaning_of(np.asanyarray)
-def _as_any_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    own = is_array(x) and isinstance(m.content(x.box), (np.ma.MaskedArray, np.matrix))
-    return x if own else _as_array(m, x, dtype)
-
-
-@meaning_of(np.asarray)
+@meaning_of(np.asarray, np.asanyarray)
 def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if is_array(x):
         held = m.content(x.box)
-        if isinstance(held, (np.ma.MaskedArray, np.matrix)):  # whose plain array is another one
-            return m.adopt(native(m, lambda: np.array(held, dtype)))
         if dtype is None or held.dtype == np.dtype(dtype):
             return x
         return method(m, x, "astype", [dtype], {})
