@@ -27,6 +27,10 @@ from .sizes import Sizes, plain
 MOST = 1_000_000
 """Operations above which a function is not traced: it is a loop that was not seen to be one, or a recursion."""
 
+UNMASKED = "take np.where(mask, 0.0, x) and divide sums by np.sum(~mask); m.data and m.filled(value) are plain arrays"
+PLAIN = "take np.asarray(m), with @ where * was a product"
+"""What to do in place of masked arrays and of matrices."""
+
 
 class Tracing:
     """One function being traced.
@@ -110,11 +114,24 @@ class Tracing:
 
 
 def check_dtype(given: Any) -> None:
-    """Refuse arrays and scalars that no graph can hold."""
+    """Refuse arrays and scalars that no graph can hold, and those whose operators are not an array's."""
+    if type(given) is not np.ndarray and isinstance(given, np.ndarray):
+        _check_class(given)
     if given.dtype not in TRACED:
         verdict = f"an array of dtype {given.dtype} takes part in a traced computation"
         fix = f"convert it with .astype(float); known are {KNOWN}"
         raise TraceError(message(verdict, user_line(), fix, shape=given.shape))
+
+
+def _check_class(given: np.ndarray) -> None:
+    """What is masked takes no part in sums, and products of matrices are not element by element."""
+    if isinstance(given, np.ma.MaskedArray):
+        kind, fix = "a masked array", UNMASKED
+    elif isinstance(given, np.matrix):
+        kind, fix = "an np.matrix", PLAIN
+    else:
+        return
+    raise TraceError(message(f"{kind} meets a traced array", user_line(), fix, shape=given.shape))
 
 
 class _Stack(threading.local):

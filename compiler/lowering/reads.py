@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 from ..ir.measure import OpenExtent, exactly
@@ -65,6 +65,22 @@ def _reach(offset: Affine, steps: Mapping[Axis, tuple[int, int]]) -> tuple[int, 
     return low, high
 
 
+def single_steps(found: list[Read], rows: Set[Axis]) -> tuple[dict[int, dict[Axis, int]], set[Buffer]]:
+    """By the id of a load, the axes but `rows` that guards leave one step of; and buffers whose loads are at several."""
+    made: dict[int, dict[Axis, int]] = {}
+    torn: set[Buffer] = set()
+    for read in found:
+        alone = {
+            axis: first
+            for axis, _ in read.load.offset.terms
+            for first, last in [read.steps.get(axis, (0, axis.extent - 1))]
+            if first == last and axis not in rows
+        }
+        if made.setdefault(id(read.load), alone) != alone:
+            torn.add(read.load.buffer)
+    return made, torn
+
+
 def operands(statement: Nest | Multiply) -> set[Buffer]:
     """What a statement reads other than by loads."""
     if isinstance(statement, Multiply):
@@ -110,4 +126,4 @@ def _within_row(offset: Affine, axis: Axis, size: int, steps: Mapping[Axis, tupl
     return outer and low >= 0 and high < size
 
 
-__all__ = ["Read", "operands", "reads", "runs_alone", "same_row", "written"]
+__all__ = ["Read", "operands", "reads", "runs_alone", "same_row", "single_steps", "written"]

@@ -11,7 +11,7 @@ for _module, _registering in {
     "scipy.integrate": ("integrals", "paths"),
     "scipy.interpolate": ("splines", "lattices"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
-    "scipy.optimize": ("minima", "roots"),
+    "scipy.optimize": ("fits", "minima", "roots"),
     "scipy.sparse.linalg": ("sparse_systems",),
 }.items():
     recode_later(_module, *[f"{__name__}.{each}" for each in _registering])

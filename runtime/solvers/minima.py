@@ -20,6 +20,9 @@ from .solution import Solved, default, solution
 WITHOUT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 """Methods of minimize that take no gradient."""
 
+NEAR = 1e-5
+"""Farther than this from a bound, for its size, an unknown is free."""
+
 CURVED = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
 """Those that take second derivatives."""
 
@@ -37,8 +40,14 @@ def _bounds(bounds: Any, n: int) -> tuple[Any, Any]:
 
 
 def _stationary(gradient: Any, x: Any, low: Any, high: Any) -> Any:
-    """Zero at a minimum within bounds: the gradient, or how far x is from the bound that it is at."""
-    return np.where(x <= low, x - low, np.where(x >= high, x - high, gradient))
+    """Zero at a minimum within bounds: the gradient, or how far x is from the bound that it is at.
+
+    Methods that stay inside come near a bound, but never to it: an unknown is there if a step down would leave.
+    """
+    below, above = x - low, high - x
+    at_low = (below <= NEAR * (1 + np.abs(x))) & (gradient >= below)
+    at_high = (above <= NEAR * (1 + np.abs(x))) & (-gradient >= above)
+    return np.where(at_low, below, np.where(at_high, -above, gradient))
 
 
 def minimize(
@@ -118,19 +127,32 @@ def least_squares(
     args, kwargs, start = tupled(args), kwargs or {}, vector(np.atleast_1d(vector(x0)))
     n = start.type.static_shape()[0]
     rows = Closed("least_squares", lambda x: np.atleast_1d(vector(R.call(fun, x, *args, **kwargs))), floats(n))
-    half = Closed("least_squares", lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), floats(n))
-    sides = _bounds(bounds if hasattr(bounds, "lb") else _Sides(bounds), n)
+    sides = sides_of(bounds, n)
 
     def solve(f: Any, x: Any, *sides: Any) -> Any:
         made = scipy.optimize.least_squares(f[0], x, bounds=sides, **told)
         return np.asarray(made.x, float), bool(made.success), int(made.nfev), int(made.status)
 
-    equation = lambda f, made, _, *sides: _stationary(f[1](made[0]), made[0], *sides)  # noqa: E731
-    gives = (f"f64[{n}]", bool, int, int)
-    x, *told_of = solution("least_squares", [rows, half.gradient], equation, [start, *sides], gives, solve)
-    made = rows.traced([x], rows.outside)[0]
-    cost = half.traced([x], half.outside)[0]
-    return Solved(x=x, cost=cost, fun=made, **dict(zip(("success", "nfev", "status"), told_of, strict=True)))
+    x, made, *told_of = smallest_rows(rows, [start, *sides], (bool, int, int), solve)
+    return Solved(x=x, cost=0.5 * np.sum(made**2), fun=made,
+                  **dict(zip(("success", "nfev", "status"), told_of, strict=True)))  # fmt: skip
+
+
+def sides_of(bounds: Any, n: int) -> tuple[Any, Any]:
+    """The bounds of least_squares: a pair, or an object of SciPy's."""
+    return _bounds(bounds if hasattr(bounds, "lb") else _Sides(bounds), n)
+
+
+def smallest_rows(rows: Closed, starts: list[Any], kinds: tuple[Any, ...], solve: Any) -> tuple[Any, ...]:
+    """Where the sum of the squares of the rows is smallest, the rows there, and what else `solve` tells, of `kinds`."""
+    leaf = floats(*starts[0].type.static_shape())
+    half = Closed(rows.name, lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), leaf)
+
+    def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
+        return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])
+
+    x, *told = solution(rows.name, [rows, half.gradient], equation, starts, (str(leaf.type), *kinds), solve)
+    return x, rows.traced([x], rows.outside)[0], *told
 
 
 class _Sides:
@@ -144,4 +166,4 @@ recode("scipy.optimize", {
     "minimize": minimize, "minimize_scalar": minimize_scalar, "least_squares": least_squares,
 })  # fmt: skip
 
-__all__ = ["least_squares", "minimize", "minimize_scalar"]
+__all__ = ["least_squares", "minimize", "minimize_scalar", "sides_of", "smallest_rows"]

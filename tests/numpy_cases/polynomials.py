@@ -38,6 +38,21 @@ def _family(name: str, kind: Any) -> list[Case]:
     ]
 
 
+def _linear(name: str, kind: Any) -> list[Case]:
+    space, short = name.split(".")
+    derivative, integral, vander = (getattr(getattr(series, space), short + each) for each in ("der", "int", "vander"))
+    of = f"np.polynomial.{space}.{short}"
+    return [
+        Case(f"{of}der", lambda c, d: [derivative(c), derivative(c, 2, 0.5), derivative(d, axis=1)], (C, D), f32=False),
+        Case(f"{of}int", lambda c, d: [integral(c), integral(c, 2, [c[0], 1.0], 0.3, 2.0), integral(d, 1, axis=1)],
+             (C, D), f32=False),
+        Case(f"{of}vander", lambda x: [vander(x, 3), vander(x[0], 0)], (Y,), f32=False),
+        Case(f"np.polynomial.{kind.__name__} derivative", lambda c: kind(c, [-1.0, 3.0]).deriv(2)(0.25), (C,), f32=False),
+        Case(f"np.polynomial.{kind.__name__} integral", lambda c: kind(c, [0.0, 3.0]).integ(1, 0.5, 0.1)(0.25), (C,),
+             f32=False),
+    ]  # fmt: skip
+
+
 CASES = [
     Case("np.polyval", lambda x, c: [np.polyval(c, x), np.polyval(c, 0.5), np.polyval(c, x[0])], (Y, C)),
     Case("np.polyval of numbers", lambda x: np.polyval([1.0, 2.0, 3.0], x), (Y,), f32=False),
@@ -53,5 +68,5 @@ CASES = [
     Case("np.polyfit full", lambda x, y: np.polyfit(x, y, 1, full=True)[:4], (spread(6, seed=7), spread(6, seed=8)),
          order=1, f32=False, rtol=1e-11),
     Case("np.poly", lambda c: np.poly(c), (C,)),
-    *(case for name, kind in FAMILIES.items() for case in _family(name, kind)),
+    *(case for name, kind in FAMILIES.items() for case in [*_family(name, kind), *_linear(name, kind)]),
 ]

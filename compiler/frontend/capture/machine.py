@@ -303,7 +303,7 @@ class Machine:
         known = self.outers.get(id(x))
         if known is not None:
             return known[1]
-        if isinstance(x, np.ndarray) and x.dtype not in TRACED:
+        if isinstance(x, np.ndarray) and (x.dtype not in TRACED or isinstance(x, (np.ma.MaskedArray, np.matrix))):
             return x
         kind = "array" if isinstance(x, (Array, np.ndarray)) else "list" if type(x) is list else "dict"
         if kind != "array" and type(x) not in (list, dict):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..sizes import HOOKS
-from ..tracing import is_foreign, is_library, is_numpy
+from ..tracing import PLAIN, UNMASKED, is_foreign, is_library, is_numpy
 
 EXTERNAL = "call it through pullback.external(function, result, vjp=...), or with differences=True in place of vjp"
 IMPLICIT = "solve under @pullback.implicit(residual), with the solver in pullback.external(function, result)"
@@ -75,6 +75,8 @@ def instead(called: str | None) -> str:
     module, _, name = called.rpartition(".")
     if called in _BY_ELEMENT:
         return BY_ELEMENT
+    if called.startswith(("np.ma.", "np.matrixlib.")):
+        return UNMASKED if called.startswith("np.ma.") else PLAIN
     if not module.startswith("np"):
         like = next((ours for theirs, ours in _LIKE_NUMPY.items() if module.startswith(theirs)), None)
         for space in (np,) if like is None else (like, np):

@@ -44,6 +44,7 @@ class Rename:
     buffers  what stands for a buffer in the steps of some axes: a smaller buffer without those axes
     dropped  what the axes without which they are are called in this nest
     expand   what stands for an axis: an index over other axes
+    single   by the id of a load: its axes that guards leave one step of, and which: these are no terms of its offset
     """
 
     def __init__(
@@ -52,8 +53,9 @@ class Rename:
         buffers: Mapping[Buffer, Slice] | None = None,
         dropped: frozenset[Axis] = frozenset(),
         expand: Mapping[Axis, Affine] = MappingProxyType({}),
+        single: Mapping[int, Mapping[Axis, int]] = MappingProxyType({}),
     ) -> None:
-        self.expand = expand
+        self.expand, self.single = expand, single
         self.axes, self.slices, self.dropped = axes, buffers or {}, dropped
         self.buffers = {old: new.buffer for old, new in self.slices.items()}
         self.made: dict[int, Element] = {}
@@ -80,6 +82,14 @@ class Rename:
         constant = x.constant if part is None else part.step(x.constant)
         return Affine(tuple((a, f) for a, f in total.items() if f), constant)
 
+    def _settled(self, load: Load) -> Affine:
+        """The offset of a load with the steps of axes that can be one only: a slice walks along none of them."""
+        steps = self.single.get(id(load)) if load.buffer in self.slices else None
+        if not steps:
+            return load.offset
+        kept = tuple((a, f) for a, f in load.offset.terms if a not in steps)
+        return Affine(kept, load.offset.constant + sum(f * steps[a] for a, f in load.offset.terms if a in steps))
+
     def element(self, top: Element) -> Element:
         """An element over the new axes and buffers."""
         if id(top) not in self.made:
@@ -92,7 +102,8 @@ class Rename:
         made = self.made
         if isinstance(e, Load):
             gathered = tuple((made[id(g)], s) for g, s in e.gathered)
-            return Load(self.buffers.get(e.buffer, e.buffer), self.affine(e.offset, e.buffer), gathered)
+            place = self.affine(self._settled(e), e.buffer)
+            return Load(self.buffers.get(e.buffer, e.buffer), place, gathered)
         if isinstance(e, Apply):
             args = tuple(made[id(a)] for a in e.args)
             same = all(a is b for a, b in zip(args, e.args, strict=True))

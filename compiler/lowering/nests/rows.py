@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.measure import OpenExtent, typical, volume
 from ...loops import Affine, Axis, Buffer
 from ..program import Multiply, Nest, Rows, tops
-from ..reads import operands, reads, runs_alone, same_row, written
+from ..reads import operands, reads, runs_alone, same_row, single_steps, written
 from .folds import in_blocks, in_rows
 from .fuse import reachable
 from .rename import Rename, Slice
@@ -243,26 +243,27 @@ class _Sharing:
         first = [next(iter(row.values())) for row in cluster.shared]
         rows = tuple(Axis(axis.name, axis.extent) for axis in first)
         local: dict[Buffer, Slice] = {}
-        nests, room = [], STACK
+        single = {m: single_steps(self.reads[m], {row[m] for row in cluster.shared}) for m in cluster.members}
+        torn, nests, room = set[Buffer]().union(*(each for _, each in single.values())), [], STACK
         for m in cluster.members:
             for buffer, offset in self.written[m]:
                 users = {*self.readers.get(buffer, ()), *self.writers[buffer]}
-                if buffer in self.kept or buffer in local or not members.issuperset(users):
+                if buffer in self.kept or buffer in local or buffer in torn or not members.issuperset(users):
                     continue
-                steps = [(offset.factor(row[m]), row[m].extent) for row in cluster.shared]
+                steps = ((offset.factor(row[m]), row[m].extent) for row in cluster.shared)
                 cuts = sorted(steps, key=_stride, reverse=True)
-                size = math.prod(buffer.type.static_shape()) // math.prod(n for _, n in cuts)
+                whole = math.prod(buffer.type.static_shape())
+                size = whole // math.prod(n for _, n in cuts)
                 if isinstance(size, OpenExtent):
                     continue  # what lies on the stack has a size that is known
                 room -= size * buffer.type.numpy.itemsize
                 if room < 0:
                     break
-                whole = math.prod(buffer.type.static_shape())
                 local[buffer] = Slice(Buffer(buffer.name, buffer.type.with_shape((size,))), tuple(cuts), whole)
         for m in cluster.members:
             nest = self._nest(m)
             axes = {row[m]: (new, 1) for row, new in zip(cluster.shared, rows, strict=True)}
-            rename = Rename(axes, local, frozenset(axes))
+            rename = Rename(axes, local, frozenset(axes), single=single[m][0])
             inner = [a for a in nest.axes if a not in axes]
             nests.append(rename.nest(nest, tuple(inner), nest.reduced))
         return _scheduled(rows, nests, tuple(s.buffer for s in local.values()), schedule, vector_bits)
