@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as torch
@@ -149,3 +150,20 @@ def test_what_a_call_enters_is_not_what_stood_there_before(entered: int) -> None
     made = torch.add(*given, alpha=2).tolist()
     times = 2 if entered == 0 else 1
     assert made == [times * x for x in (4.0, 104.0, 156.0, 256.0)]
+
+
+PARTS = {
+    "read": "read %x, %i {axes=(0,), widths=(5,)}",
+    "slice": "slice %x {shape=(5,), start=(0,), step=(1,)}",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_named_sizes_lie_inside(name: str) -> None:
+    """A size that is named when a graph is read is one of a call later: no part of fewer elements is read."""
+    text = f"graph @f(%x: f64[n], %i: i64[]) {{\n  %0: f64[5] = {PARTS[name]}\n  return %0\n}}\n"
+    f = torch.parse(text)
+    assert f(np.arange(9.0), 0).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    for called in (f, torch.jit(f)):
+        with pytest.raises(TypeError, match="the graph f is none for n = 3"):
+            called(np.arange(3.0), 0)

@@ -18,13 +18,12 @@ from ...compiler.backend.entries import specs
 from ...compiler.backend.extension import Case, KernelError, served_words, unpack
 from ...compiler.backend.extension import Function as Carried
 from ...compiler.frontend import tracing
-from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import parse, show
 from ...compiler.ir.types import Size, Type, sizes_in
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
-from .parsed import EXAMPLE, ParsedGraph, example, fits
+from .parsed import EXAMPLE, ParsedGraph, at_numbers, example, fits
 
 MOST = 2**31
 """Bytes of a file that is read."""
@@ -134,7 +133,7 @@ class LoadedFunction:
             for name, (dividend, divisor) in case.quotients.items():
                 found[name] = dividend.at(found) // divisor
             if all(guard.holds(found) for guard in case.conditions()):
-                return ParsedGraph(at_sizes(case.graph, found))
+                return ParsedGraph(at_numbers(case.graph, found))
         told = ", ".join(f"{name} = {n}" for name, n in numbers.items())
         raise ValueError(f"{self.__name__}: there is no code for {told}: expected {served_words(carried)}")
 

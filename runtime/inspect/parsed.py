@@ -15,11 +15,13 @@ import numpy as np
 from ...compiler.frontend import tracing
 from ...compiler.frontend.array import Array
 from ...compiler.frontend.promotion import conform
-from ...compiler.ir.graph import Graph, Op, Value, inline, sized
+from ...compiler.ir.graph import Graph, Value, inline
 from ...compiler.ir.measure import names_in
+from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import ParseError, show
 from ...compiler.ir.text import parse as graph_of
 from ...compiler.ir.types import CARRIED, COMPLEX, Size, Type
+from ...compiler.ir.verify import VerifyError, verify
 from ...compiler.ops.external import external
 from ..compiled.derive import Jit
 from ..compiled.function import Function
@@ -106,7 +108,7 @@ class ParsedGraph:
             return made[0] if len(made) == 1 else tuple(made)
         freeze_sizes(f"the graph {self.__name__}", args)
         sizes = self._sizes(args)
-        graph = at_sizes(self.graph, sizes) if sizes else self.graph
+        graph = at_numbers(self.graph, sizes) if sizes else self.graph
         given = []
         for name, x, p in zip(self.__signature__.parameters, args, graph.params, strict=True):
             fits(self.__name__, name, x, p.type)
@@ -133,6 +135,15 @@ class ParsedGraph:
         return [example(p.type.at(dict.fromkeys(names, EXAMPLE))) for p in self.graph.params]
 
 
+def at_numbers(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """The graph with numbers in place of named sizes; TypeError where it reads beyond an array at these."""
+    try:
+        return verify(at_sizes(graph, sizes))
+    except VerifyError as error:
+        told = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+        raise TypeError(f"the graph {graph.name} is none for {told}: {error}") from None
+
+
 def fits(function: str, name: str, x: Any, type: Type) -> None:
     """Refuse an argument of another type; numbers of Python's are converted."""
     if isinstance(x, Array):
@@ -154,24 +165,6 @@ def example(type: Type) -> Any:
     count = int(np.prod(type.static_shape(), dtype=np.int64))
     made = (np.arange(count) + 1) / (count + 1) if type.is_float else np.arange(count) % 2
     return made.astype(type.numpy).reshape(type.static_shape())
-
-
-def at_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """The graph with numbers in place of named sizes."""
-    made: dict[Value, Value] = {}
-
-    def at(value: Value) -> Value:
-        if value not in made:
-            made[value] = value if value.type.is_tape else Value(value.type.at(sizes), value.hint)
-        return made[value]
-
-    params = tuple(map(at, graph.params))
-    body = tuple([
-        Op(op.prim, tuple(map(at, op.args)), sized(op.attrs, sizes), tuple([at_sizes(g, sizes) for g in op.regions]),
-           tuple(map(at, op.results)), op.where)
-        for op in graph.body
-    ])
-    return Graph(graph.name, params, body, tuple(map(at, graph.results)))
 
 
 def _names(params: Sequence[Value]) -> list[str]:
