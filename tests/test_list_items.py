@@ -1,4 +1,4 @@
-"""Arrays that a list holds and that change afterwards, in loops that are short and in loops that would become regions."""
+"""Arrays that a list holds and that change afterwards, in short loops and in those that would become regions."""
 
 from __future__ import annotations
 
