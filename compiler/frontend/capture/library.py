@@ -18,7 +18,7 @@ from . import calls
 from .arrays import get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
 from .frames import Raised
-from .listed import as_arrays, has_traced
+from .listed import as_arrays, has_traced, lowered
 from .machine import Machine
 from .objects import note_made, watching
 from .parts import native
@@ -46,7 +46,7 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         return text_method(m, function, args, kwargs)
     out, given_where = _taken_out(function, args, kwargs)
     args = args[: function.nin] if isinstance(function, np.ufunc) else args
-    low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
+    low, named = [lowered(m, function, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
     given_traced = any(has_traced(x) for x in (*low, *named.values()))
     if given_traced:
         low, named = [_lifted(m, x) for x in low], {k: _lifted(m, v) for k, v in named.items()}

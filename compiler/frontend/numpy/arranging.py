@@ -114,6 +114,8 @@ def _three(x: Array) -> Array:
 
 @implements(np.dstack)
 def dstack(tup: Any) -> Array:
+    if isinstance(tup, Array) and 0 < tup.ndim < 4:
+        return _three(moveaxis(tup, 0, -1)) if tup.ndim == 3 else reshape(moveaxis(tup, 0, -1), (1, -1, tup.shape[0]))
     return concatenate([_three(_source(as_operand(a))[1]) for a in tup], 2)
 
 

@@ -154,8 +154,26 @@ def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
 # ---- joining and repeating
 
 
+def _are_rows(arrays: Any, dtype: Any) -> bool:
+    """Whether arrays to be joined are the rows of one: it is moved as a whole, not taken apart."""
+    return isinstance(arrays, Array) and arrays.ndim > 0 and dtype is None and arrays.shape[0] > 0
+
+
+def _side_by_side(rows: Array, axis: int | None) -> Array:
+    """The rows of an array one after the other along an axis of each."""
+    if axis is None:
+        return reshape(rows, -1).copy()
+    if rows.ndim == 1:
+        raise TraceValueError(message("zero-dimensional arrays cannot be concatenated", user_line(), "use np.stack"))
+    place = normal_axis(axis, rows.ndim - 1)
+    n, row = rows.shape[0], rows.shape[1:]
+    return reshape(moveaxis(rows, 0, place), (*row[:place], n * row[place], *row[place + 1 :])).copy()
+
+
 @implements(np.concatenate, np.concat)
 def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    if _are_rows(arrays, dtype):
+        return _side_by_side(arrays, axis)
     parts = [as_operand(a) for a in arrays]
     to = np.dtype(dtype) if dtype is not None else result_dtype(*parts)  # here a number of Python's is one yet
     if axis is None:
@@ -178,6 +196,8 @@ def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting
 
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    if _are_rows(arrays, dtype):
+        return moveaxis(arrays, 0, normal_axis(axis, arrays.ndim)).copy()
     parts = [as_operand(a) for a in arrays]
     shapes = {shape_of(p) for p in parts}
     if len(shapes) != 1:
@@ -189,17 +209,24 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same
 
 @implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    return concatenate([_at_least(a, 2) for a in tup], 0, dtype=dtype, casting=casting)
+    if _are_rows(tup, dtype) and tup.ndim < 3:
+        return reshape(tup, (tup.shape[0], -1)).copy()
+    parts = tup if _are_rows(tup, dtype) else [_at_least(a, 2) for a in tup]
+    return concatenate(parts, 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    if _are_rows(tup, dtype):
+        return _side_by_side(tup, 1 if tup.ndim > 2 else 0) if tup.ndim > 1 else tup.copy()
     parts = [_at_least(a, 1) for a in tup]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Array:
+    if _are_rows(tup, None):
+        return _side_by_side(tup, 1) if tup.ndim > 2 else reshape(tup, (tup.shape[0], -1)).T.copy()
     parts = [_at_least(a, 1) for a in tup]
     return concatenate([p if p.ndim > 1 else expand_dims(p, 1) for p in parts], 1)
 
