@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy.physics import units
+from sympy.physics.control import TransferFunction
+from sympy.physics.mechanics import ReferenceFrame
 from sympy.stats import Normal
 from sympy.vector import CoordSys3D
 
@@ -94,3 +96,34 @@ def test_an_elementary_function_of_a_matrix_is_refused_with_ways_out_that_work()
 
 def test_prefixes_are_numbers() -> None:
     assert lambdify(x, x * units.kilo)(2.0) == 2000.0
+
+
+def test_the_gain_and_phase_of_a_system_are_real_numbers() -> None:
+    h = sp.exp(sp.I * x) / (1 + 2 * sp.I * x) ** 3
+    f = lambdify(x, [sp.Abs(h), sp.arg(1 / (1 + 2 * sp.I * x)), sp.re(h), sp.im(h)])
+    at = 0.4
+    want = np.exp(1j * at) / (1 + 2j * at) ** 3
+    assert f(at) == pytest.approx([abs(want), np.angle(1 / (1 + 2j * at)), want.real, want.imag], rel=1e-14)
+    gain = lambdify(x, sp.Abs(1 / (1 + 2 * sp.I * x)))
+    assert grad(gain)(at) == pytest.approx(-4 * at * (1 + 4 * at * at) ** -1.5, rel=1e-13)
+    slope = 12 * 4 * at * at * (1 + 4 * at * at) ** -2.5 - 4 * (1 + 4 * at * at) ** -1.5
+    assert grad(grad(gain))(at) == pytest.approx(slope, rel=1e-12)
+    with pytest.raises(TypeError, match="I is not a real number"):
+        lambdify(x, sp.Abs(sp.gamma(sp.I * x)))
+
+
+@pytest.mark.parametrize(("e", "says"), [
+    (ReferenceFrame("N").x * x, r"type Vector.*to_matrix\(frame\)"),
+    (sp.solveset(y**2 - x, y), "type FiniteSet.*pass a list"),
+    (sp.Interval(0, 1), r"expr\.contains\(x\)"),
+    (sp.Lambda(y, y**2), "call it with symbols"),
+    (TransferFunction(1, y + 1, y), r"TransferFunction\(1, y \+ 1, y\) is no number .*to_expr\(\)"),
+])  # fmt: skip
+def test_what_is_no_expression_is_told_with_what_to_pass(e: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        lambdify([x, y], e)
+
+
+def test_a_delta_with_a_range_is_one_without() -> None:
+    f = lambdify([i, n], sp.KroneckerDelta(i, n, (0, 5)))
+    assert (f(1, 1), f(1, 2)) == (1.0, 0.0)

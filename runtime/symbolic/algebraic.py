@@ -2,11 +2,12 @@
 
     rules()[sympy.RootSum]     the sum of f(r) over the roots r of a polynomial: conjugate ones are twice a real part
     rules()[sympy.exp_polar]   a number with its angle: exp of it, on the sheet of the plane on which functions are read
+    of_parts(reader, Abs(x + I))    sqrt(x**2 + 1)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...compiler.ops.expression import Plan, UnknownFunction
@@ -19,7 +20,7 @@ DIGITS = 30
 def rules() -> dict[type, Any]:
     sympy = sympy_module()
 
-    return {sympy.RootSum: _over_roots, sympy.exp_polar: _polar}
+    return {sympy.RootSum: _over_roots, sympy.exp_polar: _polar, sympy.polar_lift: _lifted}
 
 
 def _over_roots(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
@@ -37,18 +38,56 @@ def _over_roots(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         raise UnknownFunction(f"I in {e} is not a real number: lambdify(args, expr, dtype=complex) computes with it")
     else:
         parts = [body.xreplace({x: r}) for r in roots if r.is_real]
-        parts += [2 * _real_part(body.xreplace({x: r})) for r in roots if sympy.im(r) > 0]
+        parts += [2 * _parts_of(body.xreplace({x: r}))[0] for r in roots if sympy.im(r) > 0]
     return Plan(("over roots", e), (sympy.Add(*parts),), lambda m, term: term)
 
 
-def _real_part(e: Any) -> Any:
-    """Where symbols are real numbers, whatever is assumed of them."""
+def _parts_of(e: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part, where symbols are real numbers, whatever is assumed of them."""
     sympy = sympy_module()
 
     real = {s: sympy.Dummy(s.name, real=True) for s in e.free_symbols}
-    made = e.xreplace(real).as_real_imag()[0]
-    made = made.replace(sympy.arg, lambda w: sympy.atan2(*reversed(w.as_real_imag())))
-    return made.xreplace({stands: s for s, stands in real.items()})
+    both = e.xreplace(real).as_real_imag()
+    if any(p.has(sympy.I) for p in both):
+        both = sympy.expand_complex(e.xreplace(real)).as_real_imag()
+    made = [p.replace(sympy.arg, lambda w: sympy.atan2(*reversed(w.as_real_imag()))) for p in both]
+    back = {stands: s for s, stands in real.items()}
+    return made[0].xreplace(back), made[1].xreplace(back)
+
+
+def mention(exprs: Sequence[Any], atom: Any) -> bool:
+    """Whether an atom is in one of several expressions, which may be deep and share parts."""
+    seen: set[int] = set()
+    stack = list(exprs)
+    while stack:
+        e = stack.pop()
+        if e is atom:
+            return True
+        if id(e) not in seen:
+            seen.add(id(e))
+            stack.extend(e.args)
+    return False
+
+
+def of_parts(reader: Any, e: Any) -> Plan | None:
+    """Abs, arg, re or im of something with I in it by its parts, where no number is complex and the parts have no I.
+
+    Abs(x + I) is sqrt(x**2 + 1) of a real x.
+    """
+    sympy = sympy_module()
+
+    if reader.complex or not reader.imaginary or not mention(e.args, sympy.I):
+        return None
+    re, im = _parts_of(e.args[0])
+    if re.has(sympy.I) or im.has(sympy.I):
+        return None
+    forms = {"Abs": lambda: sympy.sqrt(re**2 + im**2), "arg": lambda: sympy.atan2(im, re), "re": lambda: re}
+    made = forms.get(type(e).__name__, lambda: im)()
+    return Plan(("of parts", e), (made,), lambda m, term: term)
+
+
+def _lifted(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    return Plan(("lifted", e), e.args, lambda m, term: term)
 
 
 def _polar(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
@@ -60,4 +99,4 @@ def _polar(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(("polar", e), (sympy.exp(e.args[0]),), lambda m, term: term)
 
 
-__all__ = ["rules"]
+__all__ = ["mention", "of_parts", "rules"]

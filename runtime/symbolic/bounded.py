@@ -3,8 +3,8 @@
     solved(Integral(exp(sin(x) * x), (x, 0, y)), 10_000_000)      None
 
 SymPy's searches for closed forms may take minutes, or not end. What they do is counted, not timed: the same formula is
-solved, or not, on every machine and under any load. A trace function of the thread that asks counts, so no other thread,
-signal or process takes part; the computation is left as by Ctrl-C, at a call.
+solved, or not, on every machine and under any load. A trace function of the thread that asks counts: no other thread,
+signal or process takes part, and the computation is left as by Ctrl-C, at a call.
 """
 
 from __future__ import annotations

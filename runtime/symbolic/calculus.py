@@ -40,7 +40,7 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
 
     theirs = reader.function_of(e.expr)
     if theirs is None:
-        made = _differentiated(e)
+        made = _differentiated(reader, e)
         if made != e:
             return Plan(("done", e), (made,), lambda m, term: term)
         if isinstance(e.expr, AppliedUndef):
@@ -53,7 +53,7 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
             a.has(variable) for a in e.expr.args if a != variable
         )
         if not clean or not n.is_Integer:
-            made = _differentiated(e)
+            made = _differentiated(reader, e)
             if made == e:
                 raise UnknownFunction(f"the derivative {e} is by more than arguments of the function")
             return Plan(("done", e), (made,), lambda m, term: term)
@@ -70,13 +70,13 @@ def _derivative(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     return Plan(("derivative", e), e.expr.args, join)
 
 
-def _differentiated(e: Any) -> Any:
+def _differentiated(reader: Any, e: Any) -> Any:
     """By SymPy's rules; what is in it is solved in the same go, if that does not take too long."""
     sympy = sympy_module()
 
     if not e.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
         return e.doit()
-    found = solved(e)
+    found = solved(e, HASTY if reader.quadrature else PATIENT)
     return e.doit(deep=False) if found is None else found
 
 

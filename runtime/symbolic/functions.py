@@ -214,6 +214,7 @@ OTHERS = {
     **dict.fromkeys(
         ("VectorAdd", "VectorMul", "BaseVector", "VectorZero"), "it is a vector: pass v.to_matrix(frame)"
     ),
+    **dict.fromkeys(("TransferFunction", "Series", "Parallel", "Feedback"), "it is a system: pass expr.to_expr()"),
     "Quantity": "it is a unit: divide by it, after sympy.physics.units.convert_to",
     "FourierSeries": "it has no end: pass the first terms, series.truncate(5)",
     "FormalPowerSeries": "it has no end: pass the first terms, series.truncate(5).removeO()",

@@ -16,10 +16,12 @@ From order `QUICK` on the sum does from -1 to 1, and the powers, whose second de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
 
+from ...compiler.ops.expression import Plan, UnknownFunction
+from .algebras import load_scipy
 from .library import sympy_module
 
 HIGHEST = 20
@@ -30,6 +32,29 @@ SUMMED, BELOW_ONE, NEGATIVE = 64, 24, 36
 
 QUICK = 14
 """From this order on the terms left out are below 1e-18 of the second derivative at 1, too."""
+
+
+def rules() -> dict[type, Any]:
+    return {sympy_module().polylog: _polylog}
+
+
+def _polylog(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """The dilogarithm is Spence's function of 1 - z; of whole orders below 2 SymPy has closed forms; above are sums."""
+    order, z = e.args
+    if order == 2:
+        load_scipy("spence", reader.complex)
+        return Plan(("dilogarithm",), (z,), lambda m, z: m.spence(1.0 - z))
+    fix = "modules={'polylog': function} gives one for others"
+    if order.is_Integer and order > 2:
+        if reader.complex:
+            raise UnknownFunction(f"{e}: of orders above 2 polylogarithms of real numbers are computed; {fix}")
+        if order > HIGHEST:
+            raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
+        return Plan(("polylogarithm", int(order)), (z,), polylogarithm(int(order)))
+    made = sympy_module().expand_func(e)
+    if made.has(type(e)):
+        raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
+    return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
 @cache
@@ -120,4 +145,4 @@ def _polynomial(factors: Sequence[float], x: Any) -> Any:
     return reduce(lambda sum, factor: sum * x + factor, reversed(factors[: kept - 1]), factors[kept - 1])
 
 
-__all__ = ["HIGHEST", "polylogarithm"]
+__all__ = ["polylogarithm", "rules"]

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
-from . import algebraic, calculus, hypergeometric, matrices, sums
+from . import algebraic, calculus, hypergeometric, matrices, polylogarithms, sums
 from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
 from .functions import COMPLEX, FIXED, OTHERS, REAL, REFUSED, SPECIAL, WHOLE
 from .library import codegen_module, sympy_module
-from .polylogarithms import HIGHEST, polylogarithm
 from .sums import size_of
 from .vectorized import vectorized_sum
 
@@ -91,12 +90,15 @@ class ExpressionReader:
                 pass
         return rule(self, e, env) if rule is not None else self._others(e, env)
 
-    def _of_numbers(self, e: Any) -> None:
+    def _of_numbers(self, e: Any) -> Plan | None:
         """An elementary function is one of numbers."""
+        if kind_of(e) == "Abs" and (made := algebraic.of_parts(self, e)) is not None:
+            return made
         if e.is_Function and any(a.is_Matrix for a in e.args):
             name = kind_of(e)
             fix = f"A.applyfunc({name}) takes it of each element, and modules={{'{name}': function}} gives another one"
             raise UnknownFunction(f"{_short(e)} is of a matrix, and {name} is computed of numbers: {fix}")
+        return None
 
     def _others(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         sympy = sympy_module()
@@ -150,6 +152,11 @@ class ExpressionReader:
 
         wide = any(getattr(a, "is_Matrix", False) for a in e.args)
         return Plan((kind_of(e), e.func), e.args, join)
+
+    @cached_property
+    def imaginary(self) -> bool:
+        """Whether I is anywhere in what is computed."""
+        return algebraic.mention(self._whole, sympy_module().I)
 
     def uses(self) -> Uses:
         """What functions are parts of, counted when it is first asked."""
@@ -245,10 +252,10 @@ def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], 
     for name in SPECIAL:
         made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
     made |= {getattr(sympy, name): _complex for name in COMPLEX}
-    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.polylog: _polylog, sympy.LambertW: _lambert}
+    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.LambertW: _lambert}
     made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
     made |= sums.rules() | matrices.rules() | calculus.rules()
-    return made | algebraic.rules() | hypergeometric.rules()
+    return made | algebraic.rules() | hypergeometric.rules() | polylogarithms.rules()
 
 
 def _modules() -> list[Any]:
@@ -258,6 +265,8 @@ def _modules() -> list[Any]:
 
 def _special(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name, args = kind_of(e), e.args
+    if name == "KroneckerDelta":
+        args = args[:2]  # the third is a range that sums are told
     if name in WHOLE and not args[0].is_Integer:
         fix = f"modules={{'{name}': function}} gives one for others"
         raise UnknownFunction(f"{e}: the degree is {args[0]}, and whole numbers are computed; {fix}")
@@ -278,6 +287,8 @@ def _called(name: str, arity: int) -> tuple[str, ...]:
 
 def _complex(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
     name = kind_of(e)
+    if name != "conjugate" and (made := algebraic.of_parts(reader, e)) is not None:
+        return made
     return Plan(name, e.args, lambda m, x: (REAL if isinstance(m, RealAlgebra) else COMPLEX)[name](m, x))
 
 
@@ -293,25 +304,6 @@ def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan
         raise UnknownFunction(f"{e} is computed for whole orders from 0 on only")
     n = int(order)
     return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
-
-
-def _polylog(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    """The dilogarithm is Spence's function of 1 - z; of whole orders below 2 SymPy has closed forms; above are sums."""
-    order, z = e.args
-    if order == 2:
-        load_scipy("spence", reader.complex)
-        return Plan(("dilogarithm",), (z,), lambda m, z: m.spence(1.0 - z))
-    fix = "modules={'polylog': function} gives one for others"
-    if order.is_Integer and order > 2:
-        if reader.complex:
-            raise UnknownFunction(f"{e}: of orders above 2 polylogarithms of real numbers are computed; {fix}")
-        if order > HIGHEST:
-            raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
-        return Plan(("polylogarithm", int(order)), (z,), polylogarithm(int(order)))
-    made = sympy_module().expand_func(e)
-    if made.has(type(e)):
-        raise UnknownFunction(f"{e}: the order is {order}, and whole orders up to {HIGHEST} are computed; {fix}")
-    return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
 def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:

@@ -48,16 +48,28 @@ def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Cal
         return lambda values: stacked([next(values) for _ in flat], size)
     if isinstance(expr, Number):
         expr = sympy.sympify(expr)
-    if not isinstance(expr, (sympy.Expr, sympy.logic.boolalg.Boolean)) and not hasattr(expr, "doit"):
-        fix = "build it from symbols: x = sympy.Symbol('x')"
-        if isinstance(expr, (np.ndarray, set, frozenset)):
-            fix = "pass sympy.Array of it" if isinstance(expr, np.ndarray) else "pass a list, which has an order"
-        raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression; {fix}")
-    if isinstance(expr, (sympy.Set, sympy.Lambda)):
-        raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression")
+    if not isinstance(expr, sympy.Basic) or isinstance(expr, (sympy.Set, sympy.Lambda)):
+        raise TypeError(f"lambdify: {path} is {told(expr)}, expected a SymPy expression; {_instead(expr)}")
     leaves.append(expr)
     paths.append(path)
     return lambda values: element(next(values))
+
+
+def _instead(expr: Any) -> str:
+    """What to pass in place of what is no expression."""
+    sympy = sympy_module()
+
+    if isinstance(expr, np.ndarray):
+        return "pass sympy.Array of it"
+    if isinstance(expr, (set, frozenset, sympy.FiniteSet)):
+        return "pass a list, which has an order"
+    if isinstance(expr, sympy.Set):
+        return "expr.contains(x) is a condition"
+    if isinstance(expr, sympy.Lambda):
+        return "call it with symbols"
+    if hasattr(expr, "to_matrix"):
+        return "pass its components, expr.to_matrix(frame)"
+    return "build it from symbols: x = sympy.Symbol('x')"
 
 
 def element(value: Any) -> Any:
