@@ -37,7 +37,9 @@ def test_matrices_are_refused(function: Callable[..., Any]) -> None:
     [
         lambda x: np.sum(x * MASKED), lambda x: np.sum(MASKED * x), lambda x: np.dot(MASKED, x),
         lambda x: np.sum(np.where(MASKED > 1, x, 0.0)), lambda x: np.ma.masked_where(MASKED.mask, x).sum(),
-        lambda x: np.sum(x * MASKED * MASKED.mask), lambda x: np.sum(x * np.ma.array([1.0, 2.0, 3.0], mask=MASKED.mask)), lambda x: np.ma.array(x).mean(),
+        lambda x: np.sum(x * MASKED * MASKED.mask),
+        lambda x: np.sum(x * np.ma.array([1.0, 2.0, 3.0], mask=MASKED.mask)),
+        lambda x: np.ma.array(x).mean(),
     ],
 )  # fmt: skip
 def test_masked_arrays_are_refused(function: Callable[..., Any]) -> None:

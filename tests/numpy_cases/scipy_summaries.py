@@ -34,5 +34,8 @@ CASES = [
     case("pearsonr", lambda x, y: np.stack([*S.pearsonr(x, y)]), ROW, OTHER),
     case("pearsonr statistic", lambda x, y: S.pearsonr(x, y).statistic, ROW, OTHER),
     case("linregress", lambda x, y: np.stack([*S.linregress(x, y)]), ROW, OTHER),
+    case("linregress intercept", lambda x, y: S.linregress(x, y).intercept_stderr, ROW, OTHER),
+    *(case(f"linregress {way}", lambda x, y, way=way: S.linregress(x, y, alternative=way).pvalue, ROW, OTHER)
+      for way in ("less", "greater")),
     case("linregress slope", lambda x, y: S.linregress(x, y).slope, ROW, OTHER),
 ]
