@@ -64,7 +64,7 @@ for _module, _registering in {
     "scipy.spatial.transform": ("rotations", "nearest_rotations"),
     "scipy.sparse._base": ("sparse",),
     "scipy.sparse._coo": ("sparse",),
-    "scipy.stats": ("summaries",),
+    "scipy.stats": ("summaries", "hypotheses"),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),
 }.items():

@@ -19,6 +19,13 @@ NORMAL_QUARTILE = 0.6744897501960817
 _DEFAULTS = {"nan_policy": "propagate", "keepdims": False}
 
 
+def plain(name: str, **given: Any) -> None:
+    """Refuse options that are not what they are by default, or nothing."""
+    for key, x in given.items():
+        if x != _DEFAULTS.get(key) and x is not None:
+            raise unknown(f"scipy.stats.{name}", f" with {key}")
+
+
 def _summary(name: str, of: Callable[..., Any], places: str, default: Any = 0) -> Callable[..., Any]:
     """A function of samples along the last axis, as SciPy calls it: with these arguments by place."""
 
@@ -191,3 +198,5 @@ recode("scipy.stats", {
     "zscore": zscore, "zmap": zmap, "pearsonr": pearsonr, "linregress": linregress,
 })  # fmt: skip
 
+
+__all__ = ["linregress", "pearsonr", "plain", "zmap", "zscore"]
