@@ -10,7 +10,7 @@ from ...array import unknown
 from ...patched.recoded import recode
 from ...promotion import as_operand
 from .scipy_functions import apply, as_float
-from .summaries import plain
+from .summaries import refuse_options
 
 
 class Difference(NamedTuple):
@@ -26,7 +26,7 @@ class TwoMeans(Difference):
     df: Any
 
 
-class Spread(NamedTuple):
+class VarianceRatio(NamedTuple):
     """F, and how probable one as large is without differences."""
 
     statistic: Any
@@ -54,7 +54,7 @@ def _student(difference: Any, error: Any, free: Any, alternative: str) -> TwoMea
 
 def ttest_1samp(a: Any, popmean: Any, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided",
                 **more: Any) -> Any:  # fmt: skip
-    plain("ttest_1samp", nan_policy=nan_policy, **more)
+    refuse_options("ttest_1samp", nan_policy=nan_policy, **more)
     x, mean = _rows(a, axis), as_operand(popmean)
     if np.ndim(mean) and axis is not None:
         mean = np.moveaxis(mean, axis, -1)[..., 0]
@@ -74,7 +74,7 @@ def ttest_rel(a: Any, b: Any, axis: Any = 0, nan_policy: str = "propagate", alte
 def ttest_ind(a: Any, b: Any, *, axis: Any = 0, equal_var: bool = True, nan_policy: str = "propagate",
               alternative: str = "two-sided", **more: Any) -> Any:  # fmt: skip
     """Student's with one variance, or Welch's with two."""
-    plain("ttest_ind", nan_policy=nan_policy, **more)
+    refuse_options("ttest_ind", nan_policy=nan_policy, **more)
     x, y = _rows(a, axis), _rows(b, axis)
     m, n = x.shape[-1], y.shape[-1]
     u, v = np.var(x, axis=-1, ddof=1), np.var(y, axis=-1, ddof=1)
@@ -87,8 +87,8 @@ def ttest_ind(a: Any, b: Any, *, axis: Any = 0, equal_var: bool = True, nan_poli
     return _student(np.mean(x, axis=-1) - np.mean(y, axis=-1), np.sqrt(square), free, alternative)
 
 
-def f_oneway(*samples: Any, axis: Any = 0, equal_var: bool = True, **more: Any) -> Spread:
-    plain("f_oneway", **more)
+def f_oneway(*samples: Any, axis: Any = 0, equal_var: bool = True, **more: Any) -> VarianceRatio:
+    refuse_options("f_oneway", **more)
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
     if not equal_var:
@@ -99,7 +99,7 @@ def f_oneway(*samples: Any, axis: Any = 0, equal_var: bool = True, **more: Any) 
     between = sum(x.shape[-1] * (np.mean(x, axis=-1) - middle) ** 2 for x in rows)
     within = sum(x.shape[-1] * np.var(x, axis=-1) for x in rows)
     f = (between / (k - 1.0)) / (within / (n - k))
-    return Spread(f, apply("fdtrc", k - 1.0, n - k + 0.0, f))
+    return VarianceRatio(f, apply("fdtrc", k - 1.0, n - k + 0.0, f))
 
 
 recode("scipy.stats", {each.__name__: each for each in (ttest_1samp, ttest_rel, ttest_ind, f_oneway)})

@@ -19,7 +19,7 @@ NORMAL_QUARTILE = 0.6744897501960817
 _DEFAULTS = {"nan_policy": "propagate", "keepdims": False}
 
 
-def plain(name: str, **given: Any) -> None:
+def refuse_options(name: str, **given: Any) -> None:
     """Refuse options that are not what they are by default, or nothing."""
     for key, x in given.items():
         if x != _DEFAULTS.get(key) and x is not None:
@@ -199,4 +199,4 @@ recode("scipy.stats", {
 })  # fmt: skip
 
 
-__all__ = ["linregress", "pearsonr", "plain", "zmap", "zscore"]
+__all__ = ["linregress", "pearsonr", "refuse_options", "zmap", "zscore"]
