@@ -42,7 +42,8 @@ def _below(rows: Any) -> Any:
 
 def _padded(rows: Any) -> Any:
     s = np.sum(rows**3, axis=1, keepdims=True)
-    return np.pad(np.where(s > 0.5, s, s * rows[:, :1]), ((0, 0), (2, 1))) + np.pad(rows, ((0, 0), (0, 4 - rows.shape[1])))
+    thin = np.where(s > 0.5, s, s * rows[:, :1])
+    return np.pad(thin, ((0, 0), (2, 1))) + np.pad(rows, ((0, 0), (0, 4 - rows.shape[1])))
 
 
 MADE = {"chosen": _chosen, "between": _between, "below": _below, "padded": _padded}

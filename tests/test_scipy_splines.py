@@ -43,8 +43,11 @@ def test_interp1d_refuses_places_outside() -> None:
 
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "kinds": (lambda y: P.interp1d(X, y * X, "nearest")(0.3)[()], "linear or cubic"),
-    "degrees": (lambda y: P.make_interp_spline(X, y * X, 5)(0.3)[()], "degree 1, or degree 3"),
-    "knots": (lambda y: P.make_interp_spline(X, y * X, 3, t=X)(0.3)[()], "leave t out"),
+    "degrees": (lambda y: P.make_interp_spline(y * X, X, 5)(0.3)[()], "degree 5 at traced places"),
+    "knots": (lambda y: P.make_interp_spline(y * X, X, 3, t=X)(0.3)[()], "degree 1 or 3 without t"),
+    "smoothing": (lambda y: P.UnivariateSpline(X, y * X)(0.3)[()], "pass s=0"),
+    "smoothing by splrep": (lambda y: P.splev(0.3, P.splrep(X, y * X, s=0.1))[()], "pass s=0"),
+    "places of FITPACK": (lambda y: P.InterpolatedUnivariateSpline(y * X, X)(0.3)[()], "places, weights or ends"),
     "unsorted places": (lambda y: P.interp1d(X * y, X)(0.3)[()], "assume_sorted=True"),
 }
 

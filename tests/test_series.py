@@ -16,7 +16,8 @@ from pullback.runtime.transforms import grad, jit
 C, D = np.array([0.7, 1.2, -0.4, 0.9]), np.array([0.3, -1.1])
 KINDS: list[Any] = [P.Polynomial, P.Chebyshev, P.Legendre, P.Hermite, P.HermiteE, P.Laguerre]
 ALGEBRA: dict[str, Callable[..., Any]] = {
-    "sum": lambda p, q: (p + q).coef, "difference": lambda p, q: (q - p).coef, "with numbers": lambda p, q: (1.0 - p).coef,
+    "sum": lambda p, q: (p + q).coef, "difference": lambda p, q: (q - p).coef,
+    "with numbers": lambda p, q: (1.0 - p).coef,
     "product": lambda p, q: (p * q).coef, "power": lambda p, q: (p**2).coef, "inserted": lambda p, q: p(q(0.3)),
     "roots": lambda p, q: np.stack([np.real(p.roots()), np.imag(p.roots())]), "root": lambda p, q: np.real(q.roots()),
     "ordinary": lambda p, q: p.convert(kind=P.Polynomial).coef, "and back": lambda p, q: q.convert(kind=type(p)).coef,
@@ -38,7 +39,8 @@ DIVIDED: list[Callable[..., Any]] = [
     lambda c, d: (P.Polynomial(d) // P.Polynomial(c)).coef, lambda c, d: (P.Polynomial(d) % P.Polynomial(c)).coef,
     lambda c, d: np.concatenate(P.polynomial.polydiv(c, d[:1])), lambda c, d: P.polynomial.polycompanion(c),
     lambda c, d: P.polynomial.polydiv([1.0, 2.0, 3.0], d)[0], lambda c, d: (P.Polynomial(c)(P.Polynomial(d))).coef,
-    lambda c, d: P.Polynomial.fit([0.0, 1.0, 2.0, 3.0], c, 2).convert().coef, lambda c, d: P.polynomial.polyroots(c[:2]),
+    lambda c, d: P.Polynomial.fit([0.0, 1.0, 2.0, 3.0], c, 2).convert().coef,
+    lambda c, d: P.polynomial.polyroots(c[:2]),
     lambda c, d: P.Chebyshev.fromroots(d).coef, lambda c, d: P.legendre.legcompanion(c),
 ]  # fmt: skip
 

@@ -61,10 +61,10 @@ for _module, _registering in {
     "scipy.ndimage": ("images", "warps"),
     "scipy.signal": ("filters", "estimates"),
     "scipy.spatial.distance": ("distances",),
-    "scipy.spatial.transform": ("rotations",),
+    "scipy.spatial.transform": ("rotations", "nearest_rotations"),
     "scipy.sparse._base": ("sparse",),
     "scipy.sparse._coo": ("sparse",),
-    "scipy.stats": ("summaries",),
+    "scipy.stats": ("summaries", "hypotheses"),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),
 }.items():

@@ -66,7 +66,7 @@ def _reach(offset: Affine, steps: Mapping[Axis, tuple[int, int]]) -> tuple[int, 
 
 
 def single_steps(found: list[Read], rows: Set[Axis]) -> tuple[dict[int, dict[Axis, int]], set[Buffer]]:
-    """By the id of a load, the axes but `rows` that guards leave one step of; and buffers whose loads are at several."""
+    """By the id of a load, the axes but `rows` that guards leave one step of; and buffers read at several steps."""
     made: dict[int, dict[Axis, int]] = {}
     torn: set[Buffer] = set()
     for read in found:

@@ -18,7 +18,6 @@ from ...compiler.frontend.patched.recoded import concrete, recode
 from ...compiler.ops.require import require
 from ..control import scan
 from .closed import vector
-from .solution import default
 
 ENDS = {"natural": (2, 0.0), "clamped": (1, 0.0)}
 """Conditions at an end: the order of a derivative, and its value."""
@@ -224,7 +223,7 @@ def evaluated(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     return np.transpose(made, axes[n : n + self.axis] + axes[:n] + axes[n + self.axis :]) if self.axis else made
 
 
-def _piecewise(x: Any, y: Any, axis: int, k: Any, bc_type: Any) -> Any:
+def piecewise(x: Any, y: Any, axis: int, k: Any, bc_type: Any) -> Any:
     """The interpolating spline of degree 1 or 3 as a PPoly."""
     import scipy.interpolate
 
@@ -237,13 +236,6 @@ def _piecewise(x: Any, y: Any, axis: int, k: Any, bc_type: Any) -> Any:
     else:
         R.refuse(f"an interpolation of degree {k} on traced values", "use degree 1, or degree 3 of at least 4 values")
     return made
-
-
-def make_interp_spline(
-    x: Any, y: Any, k: Any = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
-) -> Any:
-    default("make_interp_spline", t=(t, None))
-    return _piecewise(x, y, axis, k, bc_type)
 
 
 # ---- interp1d
@@ -276,7 +268,7 @@ def at_places(self: Any, x: Any) -> Any:
     if kind not in KINDS:
         R.refuse(f"interp1d of kind {kind!r} at traced places", "use linear or cubic")
     beyond = isinstance(fill, str)
-    spline = _piecewise(held["x"], held["y"], held["axis"], KINDS[kind], None)
+    spline = piecewise(held["x"], held["y"], held["axis"], KINDS[kind], None)
     at = _floats(x)
     made = evaluated(spline, at)
     if beyond:
@@ -301,8 +293,8 @@ NAMES = (("_fill", "fill_value"), ("_bounds", "bounds_error"))
 recode("scipy.interpolate", {
     "CubicSpline.__init__": cubic_spline, "CubicHermiteSpline.__init__": hermite_spline,
     "PchipInterpolator.__init__": pchip, "Akima1DInterpolator.__init__": akima, "PPoly.__call__": evaluated,
-    "make_interp_spline": make_interp_spline, "interp1d.__init__": interp1d,
+    "interp1d.__init__": interp1d,
     "interp1d.__call__": at_places,
 })  # fmt: skip
 
-__all__ = ["evaluated", "holding", "make_interp_spline", "tridiagonal"]
+__all__ = ["evaluated", "holding", "piecewise", "tridiagonal"]

@@ -47,7 +47,8 @@ def _linear(name: str, kind: Any) -> list[Case]:
         Case(f"{of}int", lambda c, d: [integral(c), integral(c, 2, [c[0], 1.0], 0.3, 2.0), integral(d, 1, axis=1)],
              (C, D), f32=False),
         Case(f"{of}vander", lambda x: [vander(x, 3), vander(x[0], 0)], (Y,), f32=False),
-        Case(f"np.polynomial.{kind.__name__} derivative", lambda c: kind(c, [-1.0, 3.0]).deriv(2)(0.25), (C,), f32=False),
+        Case(f"np.polynomial.{kind.__name__} derivative", lambda c: kind(c, [-1.0, 3.0]).deriv(2)(0.25), (C,),
+             f32=False),
         Case(f"np.polynomial.{kind.__name__} integral", lambda c: kind(c, [0.0, 3.0]).integ(1, 0.5, 0.1)(0.25), (C,),
              f32=False),
     ]  # fmt: skip

@@ -52,6 +52,10 @@ CASES = [
     _case("fractional_matrix_power given", lambda a, t: L.fractional_matrix_power(a, t).real, BLOCK, np.float64(0.6)),
     _case("fractional_matrix_power complex", lambda a: L.fractional_matrix_power(_turned(a), 0.6), BLOCK),
     _case("fractional_matrix_power batch", lambda a: L.fractional_matrix_power(a, 0.6).real, MANY, order=1),
+    *(_case(f"qr pivoting {name}", lambda a: L.qr(a, mode="economic", pivoting=True), x)
+      for name, x in (("square", BLOCK), ("tall", spread(5, 3, seed=3)))),
+    _case("qr pivoting equal columns", lambda a: L.qr(a, pivoting=True), 2.0 * np.eye(3), order=0),
+    _case("qr pivoting wide", lambda a: L.qr(a, mode="r", pivoting=True), spread(3, 4, seed=3)),
     _case("polar of a rotation", L.polar, np.array([[0.6, -0.8], [0.8, 0.6]])),
     _case("polar tall", lambda a: L.polar(np.eye(4, 2) + a), np.zeros((4, 2))),
     _case("polar wide", lambda a: [*L.polar(a), L.polar(a, "left")[1]], spread(2, 3)),

@@ -33,6 +33,8 @@ def _case(of: str, function: Any, args: tuple[Any, ...]) -> Case:
     return Case(f"scipy.interpolate.{of}", function, args, f32=False)
 
 
+TCK = P.splrep(KNOTS, VALUES)
+
 CASES = [
     _case("CubicSpline", lambda y, t: P.CubicSpline(KNOTS, y)(t), (VALUES, PLACES)),
     _case("CubicSpline of knots", lambda x, y: P.CubicSpline(x, y)(1.3), (KNOTS, VALUES)),
@@ -64,6 +66,22 @@ CASES = [
          lambda y, t: P.make_interp_spline(KNOTS, y, bc_type="natural")(t), (VALUES, PLACES)),
     _case("make_interp_spline linear", lambda y, t: P.make_interp_spline(KNOTS, y, 1)(t),
          (VALUES, PLACES)),
+    *[_case(f"make_interp_spline of degree {k}", lambda y, t, k=k: P.make_interp_spline(KNOTS, y, k)(t),
+            (VALUES, WITHIN + 0.03)) for k in (2, 4, 5)],
+    _case("make_interp_spline rows", lambda y, t: P.make_interp_spline(KNOTS, y.T, 5, axis=1)(t), (ROWS, WITHIN)),
+    _case("make_interp_spline clamped", lambda y, t: P.make_interp_spline(KNOTS, y, 3, bc_type="clamped")(t),
+          (VALUES, WITHIN)),
+    _case("make_interp_spline ends", lambda y, t: P.make_interp_spline(
+        KNOTS, y, 3, bc_type=([(1, 0.4)], [(2, -0.3)]))(t, 1), (VALUES, WITHIN)),
+    _case("make_interp_spline of knots", lambda x, y: P.make_interp_spline(x, y)(1.3), (KNOTS, VALUES)),
+    *[_case(f"InterpolatedUnivariateSpline {k}", lambda y, t, k=k: P.InterpolatedUnivariateSpline(KNOTS, y, k=k)(t),
+            (VALUES, WITHIN + 0.03)) for k in (1, 2, 3, 5)],
+    *[_case(f"UnivariateSpline beyond {e}", lambda y, t, e=e: P.UnivariateSpline(KNOTS, y, s=0, ext=e)(t),
+            (VALUES, PLACES)) for e in (0, 1, 3)],
+    _case("UnivariateSpline slope", lambda y, t: P.UnivariateSpline(KNOTS, y, s=0)(t, 1), (VALUES, WITHIN)),
+    _case("UnivariateSpline at places", P.UnivariateSpline(KNOTS, VALUES, s=0.5), (WITHIN,)),
+    _case("splev", lambda y, t: P.splev(t, P.splrep(KNOTS, y), der=1), (VALUES, WITHIN)),
+    _case("splev at places", lambda t: P.splev(t, TCK), (WITHIN,)),
     _case("BSpline", P.make_interp_spline(KNOTS, VALUES, 2), (PLACES + 0.02,)),
     _case("PPoly", P.PPoly(spread(3, 2), [0.0, 1.0, 2.5]), (PLACES,)),
     *[_case(f"BSpline of coefficients {nu}", lambda c, t, nu=nu: P.BSpline(T, c, 3)(t, nu), (VALUES, ON))

@@ -34,5 +34,15 @@ CASES = [
     case("pearsonr", lambda x, y: np.stack([*S.pearsonr(x, y)]), ROW, OTHER),
     case("pearsonr statistic", lambda x, y: S.pearsonr(x, y).statistic, ROW, OTHER),
     case("linregress", lambda x, y: np.stack([*S.linregress(x, y)]), ROW, OTHER),
+    case("linregress intercept", lambda x, y: S.linregress(x, y).intercept_stderr, ROW, OTHER),
+    *(case(f"linregress {way}", lambda x, y, way=way: S.linregress(x, y, alternative=way).pvalue, ROW, OTHER)
+      for way in ("less", "greater")),
+    *(case(f"{name} {way}", lambda x, y, name=name, way=way: np.stack([*getattr(S, name)(x, y, alternative=way)]), ROW,
+           OTHER) for name in ("ttest_rel", "ttest_ind") for way in ("two-sided", "less", "greater")),
+    case("ttest_ind Welch", lambda x, y: np.stack([*S.ttest_ind(x, y[:5], equal_var=False)]), ROW, OTHER),
+    case("ttest_ind df", lambda x, y: S.ttest_ind(x, y[:5], equal_var=False).df, ROW, OTHER),
+    case("ttest_1samp", lambda x, m: np.stack([*S.ttest_1samp(x, m)]), ROWS, np.array(0.3)),
+    case("ttest_1samp axis", lambda x: S.ttest_1samp(x, 0.2, axis=1).pvalue, ROWS),
+    case("f_oneway", lambda x, y: np.stack([*S.f_oneway(x, y, y[:4] * x[:4])]), ROW, OTHER),
     case("linregress slope", lambda x, y: S.linregress(x, y).slope, ROW, OTHER),
 ]

@@ -107,6 +107,12 @@ CASES = [
     Case("scipy.stats.norm.logpdf frozen", lambda x, m, s: stats.norm(m, scale=s).logpdf(x), (REAL, np.array(0.3), P)),
     Case("scipy.stats.gamma.sf frozen", lambda x, a: stats.gamma(a, scale=2.0).sf(x), (np.abs(REAL), np.array(1.3))),
     Case(
+        "scipy.stats.multivariate_normal frozen",
+        lambda x, m, r: [stats.multivariate_normal(m, r @ r.T).logpdf(x), stats.multivariate_normal(m).pdf(x),
+                         stats.multivariate_normal(cov=r @ r.T).entropy(), stats.multivariate_normal.entropy(m, 2.0)],
+        (POINTS, MEAN, ROOT),
+    ),
+    Case(
         "scipy.stats.multivariate_normal.logpdf",
         lambda x, m, r: stats.multivariate_normal.logpdf(x, m, r @ r.T), (POINTS, MEAN, ROOT),
     ),

@@ -250,8 +250,11 @@ def is_dict(x: Any) -> TypeGuard[Ref]:
 
 
 def like(model: tuple[Any, ...], items: Any) -> Any:
-    """A tuple, or a namedtuple as `model` is one, of these items."""
-    return tuple.__new__(type(model), items)
+    """A tuple, or a namedtuple as `model` is one, of these items; with what a result of SciPy's has beside them."""
+    made = tuple.__new__(type(model), items)
+    if beside := getattr(model, "__dict__", None):
+        made.__dict__.update(beside)
+    return made
 
 
 def same(a: Any, b: Any) -> bool:

@@ -33,7 +33,7 @@ def _known(name: str, **given: Any) -> None:
 
 def _rows(c: Any, axis: int) -> Any:
     """Coefficients as floats along the first axis, of which there is at least one."""
-    x = as_float(traced(c)[1])
+    x: Any = as_float(traced(c)[1])
     return np.moveaxis(np.reshape(x, (1,)) if x.ndim == 0 else x, axis, 0)
 
 

@@ -6,6 +6,8 @@ is known; solvers are `implicit`; anything else can be `external`.
 
 from __future__ import annotations
 
+import itertools
+import linecache
 import sys
 from inspect import isroutine
 from types import CodeType, FrameType, FunctionType
@@ -26,14 +28,48 @@ _BY_ELEMENT = ("np.vectorize", "np.apply_along_axis", "np.apply_over_axes", "np.
 
 
 def asker() -> str | None:
-    """The function that the user's line has called and that asks; None for compiled ones."""
+    """The function that the user's line has called and that asks; None for compiled ones without a name there."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_code):
         frame = frame.f_back
     outermost = None
     while frame is not None and is_foreign(frame.f_code.co_filename) and not _is_ours(frame.f_code):
         outermost, frame = frame, frame.f_back
-    return None if outermost is None else _called(outermost)
+    if outermost is not None:
+        return _called(outermost)
+    return None if frame is None else compiled(frame)
+
+
+CALLERS = ("builtins", "functools", "itertools", "numpy", "operator")
+"""Modules whose compiled functions call what they are handed, and no more."""
+
+
+def compiled(frame: FrameType) -> str | None:
+    """The function of a library's compiled code that a frame is calling, as users write it.
+
+    It has no frame of its own, so its calls of NumPy look like the user's; it wants true arrays, and may crash on ours.
+    """
+    found = _callee(frame)
+    module = getattr(found, "__module__", None) or type(getattr(found, "__self__", None)).__module__
+    if found is None or isinstance(found, FunctionType) or module.partition(".")[0] in CALLERS:
+        return None
+    name = getattr(found, "__qualname__", None)
+    return spelled(module, name) if isinstance(name, str) else None
+
+
+def _callee(frame: FrameType) -> Any:
+    """What a frame is calling, as far as it is written as a name with attributes."""
+    code: Any = frame.f_code
+    if not hasattr(code, "co_positions"):
+        return None
+    line, last, start, stop = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None))
+    if line is None or start is None or line != last:
+        return None
+    name, *path = linecache.getline(code.co_filename, line).encode()[start:stop].decode().partition("(")[0].split(".")
+    found = frame.f_locals.get(name, frame.f_globals.get(name))
+    for each in path:
+        found = getattr(found, each.strip(), None)
+    return found
 
 
 def _is_ours(code: CodeType) -> bool:

@@ -25,6 +25,7 @@ from ..numpy.shaping import concatenate, reshape, transpose
 from ..numpy.ufuncs import elementwise
 from ..promotion import as_operand, check_ints, result_dtype, shape_of
 from ..tracing import is_foreign, user_line
+from .askers import compiled
 from .patches import NOT_MINE, Meaning, Patches, caller
 
 unasked = Patches()
@@ -49,7 +50,8 @@ def unprotected(*places: tuple[Any, str]) -> Callable[[Any], Any]:
 
 def _for_traced(meaning: Callable[..., Any], asked: Callable[[str], bool]) -> Meaning:
     def dispatch(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not asked(caller().f_code.co_filename) or find([*args, *kwargs.values()]) is None:
+        frame = caller()
+        if not asked(frame.f_code.co_filename) or find([*args, *kwargs.values()]) is None or compiled(frame):
             return NOT_MINE
         return meaning(*args, **kwargs)
 

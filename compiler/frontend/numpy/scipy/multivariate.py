@@ -6,6 +6,7 @@ Where SciPy looks at values and raises (a point outside of the simplex, a covari
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,18 @@ def _frozen_logpdf(frozen: Any, x: Any) -> Any:
     return _logpdf(frozen, x, frozen.mean, frozen.cov_object, frozen.allow_singular)
 
 
+def _freeze(self: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False, *args: Any, **more: Any) -> None:
+    if allow_singular:
+        raise unknown("scipy.stats.multivariate_normal", " with allow_singular=True")
+    dim, mean, cov = _parameters(mean, cov)
+    self.__dict__.update(dim=dim, mean=mean, cov_object=SimpleNamespace(covariance=cov), allow_singular=False)
+
+
+def _normal_entropy(mean: Any, cov: Any) -> Any:
+    dim, _, spread = _squares(0.0 * _parameters(mean, cov)[1], mean, cov)
+    return 0.5 * dim * (1.0 + LOG_2_PI) + spread
+
+
 # ---- distributions on the simplex, and of counts
 
 
@@ -180,6 +193,9 @@ def _exponential(logarithm: Any) -> Any:
 
 recode("scipy.stats._multivariate", {
     "multivariate_normal_gen.logpdf": _logpdf, "multivariate_normal_gen.pdf": _pdf,
+    "multivariate_normal_gen.entropy": lambda of, mean=None, cov=1: _normal_entropy(mean, cov),
+    "multivariate_normal_frozen.__init__": _freeze,
+    "multivariate_normal_frozen.entropy": lambda frozen: _normal_entropy(frozen.mean, frozen.cov_object),
     "multivariate_normal_frozen.logpdf": _frozen_logpdf, "multivariate_normal_frozen.pdf": _exponential(_frozen_logpdf),
     "dirichlet_gen.logpdf": _dirichlet, "dirichlet_gen.pdf": _exponential(_dirichlet),
     "multivariate_t_gen.logpdf": _student, "multivariate_t_gen.pdf": _exponential(_student),

@@ -22,11 +22,11 @@ SMALL = 1e-3
 """Angles below are those of series, whose next terms are lost in double precision."""
 
 
-def _floats(x: Any) -> Any:
+def rotation_floats(x: Any) -> Any:
     return as_float(as_operand(x)).astype(np.float64)
 
 
-def _made(quaternions: Any, single: bool) -> Any:
+def with_quaternions(quaternions: Any, single: bool) -> Any:
     """A Rotation of SciPy's with these numbers."""
     from scipy.spatial.transform import Rotation
 
@@ -35,16 +35,16 @@ def _made(quaternions: Any, single: bool) -> Any:
     return made
 
 
-def _rows(x: Any, width: int, what: str) -> tuple[Any, bool]:
+def rotation_rows(x: Any, width: int, what: str) -> tuple[Any, bool]:
     """Numbers as rows, and whether there is one row that stands alone."""
-    x = _floats(x)
+    x = rotation_floats(x)
     if x.ndim not in (1, 2) or x.shape[-1] != width:
         raise ValueError(f"Expected `{what}` to have shape (..., {width}), got {tuple(x.shape)}.")
     return np.reshape(x, (-1, width)), x.ndim == 1
 
 
-def _parts(rotation: Any) -> tuple[Any, Any, Any, Any]:
-    quaternions = _floats(rotation._quat)
+def quaternion_parts(rotation: Any) -> tuple[Any, Any, Any, Any]:
+    quaternions = rotation_floats(rotation._quat)
     if quaternions.ndim != 2:
         raise unknown("scipy.spatial.transform.Rotation", " of more than one axis")
     x, y, z, w = (quaternions[:, k] for k in range(4))
@@ -65,25 +65,25 @@ def _check(seq: str, least: int) -> None:
 
 
 def from_quat(quat: Any, *, scalar_first: bool = False) -> Any:
-    rows, single = _rows(quat, 4, "quat")
+    rows, single = rotation_rows(quat, 4, "quat")
     rows = rows[:, [1, 2, 3, 0]] if scalar_first else rows
-    return _made(rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)), single)
+    return with_quaternions(rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)), single)
 
 
 def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
-    rows, single = _rows(rotvec, 3, "rot_vec")
+    rows, single = rotation_rows(rotvec, 3, "rot_vec")
     rows = rows * (math.pi / 180.0) if degrees else rows
     square = np.sum(rows * rows, axis=1, keepdims=True)
     small = square < SMALL**2
     half = 0.5 * np.sqrt(np.where(small, 1.0, square))
     scale = np.where(small, 0.5 - square / 48 + square**2 / 3840, 0.5 * np.sin(half) / half)
     w = np.where(small, 1 - square / 8 + square**2 / 384, np.cos(half))
-    return _made(np.concatenate([scale * rows, w], axis=1), single)
+    return with_quaternions(np.concatenate([scale * rows, w], axis=1), single)
 
 
 def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
     """One turn after the other, about fixed axes (small letters) or those that turn along (capitals)."""
-    angles = _floats(angles)
+    angles = rotation_floats(angles)
     _check(seq, 1)
     single = angles.ndim < 2
     if angles.ndim > 2 or (angles.ndim and angles.shape[-1] != len(seq)) or (not angles.ndim and len(seq) > 1):
@@ -95,15 +95,16 @@ def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
         half, zero = 0.5 * rows[:, k], 0.0 * rows[:, k]
         turn: Any = [zero, zero, zero, np.cos(half)]
         turn["xyz".index(axis.lower())] = np.sin(half)
-        made = turn if made is None else _product(turn, made) if seq.islower() else _product(made, turn)
-    return _made(np.stack(made, axis=1), single)
+        pair = (turn, made) if seq.islower() else (made, turn)
+        made = turn if made is None else quaternion_product(*pair)
+    return with_quaternions(np.stack(made, axis=1), single)
 
 
 # ---- read
 
 
 def as_quat(self: Any, canonical: bool = False, *, scalar_first: bool = False) -> Any:
-    x, y, z, w = _parts(self)
+    x, y, z, w = quaternion_parts(self)
     if canonical:
         sign = np.where(w < 0, -1.0, 1.0)
         x, y, z, w = x * sign, y * sign, z * sign, w * sign
@@ -111,7 +112,7 @@ def as_quat(self: Any, canonical: bool = False, *, scalar_first: bool = False) -
 
 
 def as_rotvec(self: Any, degrees: bool = False) -> Any:
-    x, y, z, w = _parts(self)
+    x, y, z, w = quaternion_parts(self)
     sign = np.where(w < 0, -1.0, 1.0)
     square = x * x + y * y + z * z
     small = square < (0.5 * SMALL) ** 2
@@ -128,7 +129,7 @@ def as_matrix(self: Any) -> Any:
 
 
 def _matrices(rotation: Any) -> Any:
-    x, y, z, w = _parts(rotation)
+    x, y, z, w = quaternion_parts(rotation)
     xx, yy, zz, ww = x * x, y * y, z * z, w * w
     rows = [
         [xx - yy - zz + ww, 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -146,7 +147,7 @@ def as_euler(self: Any, seq: str, degrees: bool = False, *, suppress_warnings: b
     proper = i == k
     k = 3 - i - j if proper else k
     sign = (i - j) * (j - k) * (k - i) // 2
-    q = _parts(self)
+    q = quaternion_parts(self)
     a, b, c, d = q[3], q[i], q[j], q[k] * sign
     if not proper:
         a, b, c, d = a - c, b + d, c + a, d - b
@@ -165,7 +166,7 @@ def as_euler(self: Any, seq: str, degrees: bool = False, *, suppress_warnings: b
 
 
 def magnitude(self: Any) -> Any:
-    x, y, z, w = _parts(self)
+    x, y, z, w = quaternion_parts(self)
     return _alone(self, 2 * np.arctan2(np.sqrt(x * x + y * y + z * z), np.abs(w)))
 
 
@@ -173,7 +174,7 @@ def magnitude(self: Any) -> Any:
 
 
 def apply(self: Any, vectors: Any, inverse: bool = False) -> Any:
-    v = _floats(vectors)
+    v = rotation_floats(vectors)
     if v.ndim not in (1, 2) or v.shape[-1] != 3:
         raise ValueError(f"Expected input of shape (..., 3), got {tuple(v.shape)}.")
     turns = _matrices(self)
@@ -182,7 +183,7 @@ def apply(self: Any, vectors: Any, inverse: bool = False) -> Any:
     return made[0] if self._single and v.ndim == 1 else made
 
 
-def _product(p: Any, q: Any) -> list[Any]:
+def quaternion_product(p: Any, q: Any) -> list[Any]:
     """Hamilton's: q first, then p."""
     (a, b, c, d), (e, f, g, h) = p, q
     return [
@@ -196,21 +197,21 @@ def _product(p: Any, q: Any) -> list[Any]:
 def compose(self: Any, other: Any) -> Any:
     if not hasattr(other, "_quat"):
         return NOT_MINE
-    made = np.stack(np.broadcast_arrays(*_product(_parts(self), _parts(other))), axis=1)
+    made = np.stack(np.broadcast_arrays(*quaternion_product(quaternion_parts(self), quaternion_parts(other))), axis=1)
     made = made / np.sqrt(np.sum(made * made, axis=1, keepdims=True))
-    return _made(made, self._single and other._single)
+    return with_quaternions(made, self._single and other._single)
 
 
 def inverse(self: Any) -> Any:
-    x, y, z, w = _parts(self)
-    return _made(np.stack([-x, -y, -z, w], axis=1), self._single)
+    x, y, z, w = quaternion_parts(self)
+    return with_quaternions(np.stack([-x, -y, -z, w], axis=1), self._single)
 
 
 def item(self: Any, key: Any) -> Any:
     if self._single:
         raise TypeError("Single rotation is not subscriptable.")
-    made = _floats(self._quat)[key]
-    return _made(np.reshape(made, (-1, 4)), made.ndim == 1)
+    made = rotation_floats(self._quat)[key]
+    return with_quaternions(np.reshape(made, (-1, 4)), made.ndim == 1)
 
 
 recode("scipy.spatial.transform", {f"Rotation.{name}": meaning for name, meaning in {
@@ -218,3 +219,17 @@ recode("scipy.spatial.transform", {f"Rotation.{name}": meaning for name, meaning
     "as_rotvec": as_rotvec, "as_matrix": as_matrix, "as_euler": as_euler, "magnitude": magnitude, "apply": apply,
     "__mul__": compose, "inv": inverse, "__getitem__": item,
 }.items()})  # fmt: skip
+
+__all__ = [
+    "as_rotvec",
+    "compose",
+    "from_rotvec",
+    "inverse",
+    "item",
+    "magnitude",
+    "quaternion_parts",
+    "quaternion_product",
+    "rotation_floats",
+    "rotation_rows",
+    "with_quaternions",
+]

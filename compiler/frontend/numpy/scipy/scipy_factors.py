@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ....ops.linalg import spectra
-from ...array import Array
+from ...array import Array, unknown
 from ...errors import TraceValueError, message
 from ...patched.recoded import recode
 from ...tracing import user_line
 from ..complex.complexes import ANY, imag, real
 from ..complex.linalg import adjoint, embedded, left_half
 from ..matrices.linalg import alike, emitted, matrices
+from ..reductions import traced
 from ..shaping import concatenate
 from ..ufuncs import elementwise
 from .scipy_linalg import BY_PROTOCOL, of_triangle, refused, substituted
@@ -82,11 +83,36 @@ def qr(
     a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    refused("qr", pivoting=(pivoting, False), mode=(mode if mode == "raw" else "full", "full"))
+    refused("qr", mode=(mode if mode == "raw" else "full", "full"))
     if mode not in ("full", "r", "economic"):
         raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
+    order: tuple[Any, ...] = ()
+    if pivoting:
+        x = matrices("qr", a, square=False)
+        if x.ndim != 2 or x.type.is_complex:
+            raise unknown("scipy.linalg.qr", " with pivoting of complex numbers or of several matrices")
+        order = (_pivots(x),)
+        a = x[:, order[0]]
     q, r = BY_PROTOCOL.qr(a, "reduced" if mode == "economic" else "complete")
-    return (r,) if mode == "r" else (q, r)
+    return (r, *order) if mode == "r" else (q, r, *order)
+
+
+def _pivots(x: Any) -> Any:
+    """Columns in the order in which each is the longest of what those before it leave of the rest.
+
+    As LAPACK's `geqp3`, whose column is exchanged with the one that stands there: so of equal ones it takes the same.
+    """
+    rows, n = x.shape
+    at, order = np.arange(n), traced(np.arange(n, dtype=np.int32))[1]
+    for k in range(min(rows, n)):
+        lengths = np.where(at < k, -1.0, np.sum(x * x, axis=0)[order])
+        found = np.argmax(lengths)
+        longest, here = order[found], order[k]
+        order = np.where(at == k, longest, np.where(at == found, here, order))
+        column = x[:, longest]
+        square = np.sum(column * column)
+        x = x - np.outer(column, (column @ x) / np.where(square > 0, square, 1.0))
+    return order
 
 
 # ---- functions of matrices

@@ -19,6 +19,13 @@ NORMAL_QUARTILE = 0.6744897501960817
 _DEFAULTS = {"nan_policy": "propagate", "keepdims": False}
 
 
+def refuse_options(name: str, **given: Any) -> None:
+    """Refuse options that are not what they are by default, or nothing."""
+    for key, x in given.items():
+        if x != _DEFAULTS.get(key) and x is not None:
+            raise unknown(f"scipy.stats.{name}", f" with {key}")
+
+
 def _summary(name: str, of: Callable[..., Any], places: str, default: Any = 0) -> Callable[..., Any]:
     """A function of samples along the last axis, as SciPy calls it: with these arguments by place."""
 
@@ -134,14 +141,18 @@ class Correlation(NamedTuple):
         return self.statistic
 
 
-class Line(NamedTuple):
-    """A line through points."""
-
+class _Line(NamedTuple):
     slope: Any
     intercept: Any
     rvalue: Any
     pvalue: Any
     stderr: Any
+
+
+class Line(_Line):
+    """A line through points: five numbers, as SciPy's, and beside them the error of the intercept."""
+
+    intercept_stderr: Any
 
 
 def pearsonr(x: Any, y: Any, **kwargs: Any) -> Correlation:
@@ -155,16 +166,21 @@ def pearsonr(x: Any, y: Any, **kwargs: Any) -> Correlation:
 
 
 def linregress(x: Any, y: Any, alternative: str = "two-sided", **kwargs: Any) -> Line:
-    if alternative != "two-sided" or kwargs:
-        raise unknown("scipy.stats.linregress", " with alternative")
+    if any(each not in (0, "propagate", False) for each in kwargs.values()):
+        raise unknown("scipy.stats.linregress", f" with {', '.join(kwargs)}")
+    sign = {"two-sided": 0.0, "less": 1.0, "greater": -1.0}.get(alternative)
+    if sign is None:
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
     x, y = as_float(as_operand(x)), as_float(as_operand(y))
     u, v = x - np.mean(x), y - np.mean(y)
     xx, xy, yy, free = np.mean(u * u), np.mean(u * v), np.mean(v * v), x.shape[0] - 2.0
     r, slope = xy / np.sqrt(xx * yy), xy / xx
     error = np.sqrt((1.0 - r**2) * yy / xx / free)
     t = r * np.sqrt(free / ((1.0 - r) * (1.0 + r)))
-    probability = 2.0 * apply("stdtr", free, -np.abs(t))
-    return Line(slope, np.mean(y) - slope * np.mean(x), r, probability, error)
+    probability = apply("stdtr", free, sign * t) if sign else 2.0 * apply("stdtr", free, -np.abs(t))
+    made = Line(slope, np.mean(y) - slope * np.mean(x), r, probability, error)
+    made.intercept_stderr = error * np.sqrt(xx + np.mean(x) ** 2)
+    return made
 
 
 recode("scipy.stats", {
@@ -182,3 +198,5 @@ recode("scipy.stats", {
     "zscore": zscore, "zmap": zmap, "pearsonr": pearsonr, "linregress": linregress,
 })  # fmt: skip
 
+
+__all__ = ["linregress", "pearsonr", "refuse_options", "zmap", "zscore"]
