@@ -191,3 +191,16 @@ def test_what_a_name_holds_goes_on_after_it_was_read() -> None:
         assert list(map(torch.Tensor.item, [(p * 2).sum()])) == [12.0]
         (kept + both[0]).backward()
         assert p.grad is not None and p.grad.tolist() == [2.0 + k, 4.0 + k, 6.0 + k]
+
+
+@pytest.mark.parametrize("name", ["ones_like", "zeros_like", "empty_like", "rand_like", "randn_like"])
+def test_a_tensor_in_the_shape_of_a_late_one_leaves_it_late(name: str) -> None:
+    model, x = nn.Linear(2, 3), torch.rand(4, 2).requires_grad_()
+    for _ in range(5):
+        whole = model(x).tanh()
+        part = whole[:, 0:1]
+        for late in (whole, part):
+            assert getattr(torch, name)(late).shape == late.shape
+        kept = whole._is_late and part._is_late
+        (slope,) = torch.autograd.grad(part, x, torch.ones(4, 1))
+    assert kept and slope.shape == (4, 2)

@@ -25,6 +25,7 @@ from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
 from ..value.aliases import through_owners
+from ..value.by_value import through_values
 from ..value.given import asked
 from ..value.memory import leave, leave_all, tensor_types, usable
 from ..value.numbers import number_of
@@ -51,12 +52,14 @@ class Recorded:
     patterns  what native code was told of its calls wherever they stand, and how many it was not told of since
     writes    it gives its first argument other values, and does nothing else
     prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
+    pure      it asks of its arguments for their values, and where they lie if that is where its results will
+    shares    so they do, or it writes to arguments
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
     def __init__(
         self, function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
-        ahead: Any = None, parts: Any = None, in_parts: bool = False,
+        ahead: Any = None, parts: Any = None, in_parts: bool = False, pure: bool = False,
     ) -> None:
         self.parts, self.in_parts = parts, in_parts
         self.function, self.numbers = function, frozenset(numbers)
@@ -66,6 +69,7 @@ class Recorded:
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
+        self.shares = not pure or "out" in self.parameters or (self.name.endswith("_") and not self.writes)
         self.patterns: list[Any] = []
         self.untold = 0
 
@@ -92,7 +96,11 @@ class Recorded:
             return (self.native or self.slow)(*args, **named)
         if self.prepared is not None and (given := self.prepared(args)) is not args:
             return (self.native or self.slow)(*given, **kwargs)
-        if crowd.on:
+        if not (self.shares or tape.depth or tape.mode > 1 or crowd.on):
+            made = through_values(self, args, kwargs)
+            if made is not NotImplemented:
+                return made
+        if crowd.on:  # from here on few calls before the lock: another thread may come to write to what this one reads
             return crowd.turn(tape, partial(self.function, *args, **kwargs))
         if tape.depth:
             wait_for(tape)
@@ -305,13 +313,13 @@ def take_over(tape: Any) -> None:
 
 def recorded(
     function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
-    ahead: Any = None, parts: Any = None, in_parts: bool = False,
+    ahead: Any = None, parts: Any = None, in_parts: bool = False, pure: bool = False,
 ) -> Callable[..., Any]:
     """`function`, whose calls are events."""
     known = _known.get(function)
     if known is not None:
         return known
-    made = Recorded(function, numbers, exact, cuts, ahead, parts, in_parts)
+    made = Recorded(function, numbers, exact, cuts, ahead, parts, in_parts, pure)
     slow = made.slow
     if recorder.SUPPORTED:
         native: Any = update_wrapper(NativeCall(function, slow), function)

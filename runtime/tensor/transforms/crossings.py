@@ -174,7 +174,7 @@ def settled(flow: Flow, edge: Edge, create: bool) -> Flow:
 
 def alike(made: Core, x: Core) -> Any:
     """A fresh tensor as one of each lane that `x` has another value in, so that it can be written to like `x`."""
-    (levels,) = levels_of([x._read()])
+    (levels,) = ((),) if x._is_late else levels_of([x._read()])  # calls within lanes are not recognised
     return wrap(_spread(made._read(), levels)) if levels else made
 
 

@@ -25,11 +25,12 @@ from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
 from .aliases import adopt
+from .by_value import by_value
 from .cells import Cell, shown
-from .memory import may_change
+from .memory import may_change, requires
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
 from .paths import Path, is_dense
-from .slots import HISTORY, LEAF, PART, SPECIAL
+from .slots import LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 
 if TYPE_CHECKING:
@@ -321,27 +322,7 @@ def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...]
     """The same, a call by itself where it is part of none: a function that draws, warns or looks at values is none."""
     if tapes.tape.depth:
         return apply_now(operation, args, attributes)
-    return APPLY(operation, tuple([_as_read(a) for a in args]), attributes)
-
-
-def _as_read(a: Any) -> Any:
-    """A part of plain data that is not dense, and so no argument of a call, by its value alone."""
-    if not isinstance(a, Core) or a._storage is None or a._is_late or not a._steps or a._is_dense():
-        return a
-    if a._storage.array is not None or a._inference or a._origin or requires(a):
-        return a
-    return wrap(a._read())
-
-
-def requires(tensor: Core) -> bool:
-    """Whether gradients flow into the tensor."""
-    if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
-        return True
-    tensor._read()
-    base = tensor._base
-    if tensor._node is None and base is not None and (tensor._origin == NO_GRAD or not tensor._requires):
-        return requires(base)
-    return tensor._node is not None or tensor._requires
+    return APPLY(operation, tuple(map(by_value, args)), attributes)
 
 
 __all__ = [  # with what stands elsewhere

@@ -23,6 +23,17 @@ def has_history(t: Any) -> int:
     return HISTORY if t._flags & HISTORY or t._node is not None else 0
 
 
+def requires(tensor: Any) -> bool:
+    """Whether gradients flow into the tensor."""
+    if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
+        return True
+    tensor._read()
+    base = tensor._base
+    if tensor._node is None and base is not None and (tensor._origin == NO_GRAD or not tensor._requires):
+        return requires(base)
+    return tensor._node is not None or tensor._requires
+
+
 def usable(t: Any, tape: Tape) -> bool:
     """Whether a tensor that shares memory, or is a late view, is what its cell says and behaves like any other.
 

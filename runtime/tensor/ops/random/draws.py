@@ -119,7 +119,7 @@ def _like(
 ) -> Tensor:
     kind = input._kind_of()
     wanted = dtype_of(dtype) if dtype is not None else ALL[kind.dtype]
-    if wanted.is_complex or not input._path:
+    if wanted.is_complex or order_in_memory(input) is None:
         return _drawn(name, law, (kind.shape,), wanted, requires_grad, generator, None)
     check_float(name, wanted)
     return finish(laid_out(generator_of(generator, name), law, input, wanted.code, *numbers), requires_grad)
