@@ -58,7 +58,7 @@ def wrapped(function: Any) -> Any:
     name = function.__name__.strip("_")
     cuts = "all" if name in CUTTING else "integers" if name in SHAPING else "written" if name in PLACING else ""
     cuts = "many" if name in JOINING else cuts
-    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts, pure=True)
+    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts, pure=cuts not in ("all", "integers"))
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:
         home[function.__name__] = made  # for modules that are loaded later

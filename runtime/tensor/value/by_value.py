@@ -9,7 +9,7 @@ for neither. It reads the cell of the part, by which writes to the memory are se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..reverse.modes import mode
@@ -39,6 +39,8 @@ def through_values(recorded: Any, args: Sequence[Any], kwargs: Any) -> Any:
 
     What shares the memory of the first argument, if the function writes to that, stays what it is.
     """
+    if not (_has_parts(args) or (kwargs and _has_parts(kwargs.values()))):
+        return NotImplemented
     first = args[0] if recorded.writes else None
     if recorded.writes and (kwargs or type(first) not in tensor_types):
         return NotImplemented
@@ -58,6 +60,15 @@ def through_values(recorded: Any, args: Sequence[Any], kwargs: Any) -> Any:
     if recorded.shares and not written:
         return NotImplemented
     return made if again is None else again
+
+
+def _has_parts(args: Iterable[Any]) -> bool:
+    """Whether there are parts of memory among arguments; most calls have none, and are not to wait for more."""
+    for a in args:
+        cls = type(a)
+        if (a._steps and not a._is_late) if cls in tensor_types else (cls is tuple or cls is list) and _has_parts(a):
+            return True
+    return False
 
 
 def _given(args: Sequence[Any], found: dict[int, Any], but: Any) -> Any:
