@@ -17,6 +17,9 @@ from pullback.runtime.tensor.calls import natively, reading
 from pullback.runtime.tensor.trace import locks
 from pullback.runtime.tensor.trace.states import forest
 from pullback.runtime.tensor.trace.tape import Tape, tapes
+from pullback.runtime.tensor.value import storage as storages
+from pullback.runtime.tensor.value.cells import cell_of
+from pullback.runtime.tensor.value.storage import Storage
 from tests.recorder_bench import Bench, Cell, installed
 from tests.recorder_bench import Tape as BenchTape
 
@@ -105,6 +108,40 @@ def test_reading_a_model_that_another_thread_trains(turns: None, watch: int, tra
     assert not errors, repr(errors[0])
     for a, b in zip(made[0], want, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+
+
+def test_memory_is_not_handed_out_under_another_ones_write() -> None:
+    """A thread copies what a cell holds, and another one writes before NumPy's copy becomes the memory."""
+    old, new = (cell_of(np.full(3, k)) for k in (1.0, 2.0))
+    storage = Storage(old)
+    storage.cell = new
+    assert not storage.hand_out(old, np.full(3, 1.0))
+    assert storage.value().tolist() == [2.0] * 3
+    array = np.full(3, 2.0)
+    assert storage.hand_out(new, array) and storage.array is array
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_memory_is_not_taken_back_without_another_ones_write(monkeypatch: pytest.MonkeyPatch, asked: int) -> None:
+    """A thread writes to NumPy's copy right after it was found to hold what it was made of."""
+    cell, times = cell_of(np.full(3, 1.0)), []
+    storage = Storage(cell)
+    storage.hand_out(cell, np.full(3, 1.0))
+
+    def holds(cell: Any, array: np.ndarray) -> bool:
+        found = held(cell, array)
+        times.append(found)
+        if len(times) == asked:
+            if storage.array is array:
+                array[:] = 5.0
+            else:  # the other thread finds the array gone, and writes to the cell
+                storage.cell = cell_of(np.full(3, 5.0))
+        return found
+
+    held = storages.holds
+    monkeypatch.setattr(storages, "holds", holds)
+    storage.settle()
+    assert storage.array is None and storage.value().tolist() == [5.0] * 3
 
 
 # ---- what a trace knows again

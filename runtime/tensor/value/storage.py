@@ -73,11 +73,18 @@ class Storage(Home):
     def source(self) -> Cell | None:
         return self.cell if self.dropped else None
 
-    def hand_out(self, cell: Cell, array: np.ndarray) -> None:
-        """Let NumPy's `array`, a copy of what the cell holds, be the memory; who saved the cell looks at it again."""
+    def hand_out(self, cell: Cell, array: np.ndarray) -> bool:
+        """Let NumPy's `array`, a copy of what the cell holds, be the memory; who saved the cell looks at it again.
+
+        Not if another thread has written to the memory since, or has handed it out: no call stands between the
+        question and the answer, for at a call threads take turns.
+        """
+        if self.cell is not cell:
+            return False
         self.array, self.cell, self.was = array, None, cell
         if type(cell.home) is not Swapped:
             cell.home, cell.version = PartHome(self, ()), self.version
+        return True
 
     def leave(self, swapped: Swapped) -> None:
         """Note that a tensor has other memory from now on."""
@@ -112,14 +119,27 @@ class Storage(Home):
         array, was = self.array, self.was
         # The references are: this object's, the local name's and the call's.
         if array is not None and array.base is None and sys.getrefcount(array) <= 3:
-            if was is not None and holds(was, array):
-                self.cell, self.array, self.was = was, None, None
+            if was is not None and holds(was, array) and self._take_back(was, array):
                 if type(was.home) is PartHome and not was.home.path:
                     was.home = self  # nothing was written that anybody would have to look for
                 return
-            self.cell, self.array, self.was = cell_of(np.ascontiguousarray(array).reshape(array.shape)), None, None
+            self._take_back(cell_of(np.ascontiguousarray(array).reshape(array.shape)), array)
             self.edition += 1  # views look again: it may have been written to since they did
             self.taken = self.edition
+
+    def _take_back(self, cell: Cell, array: np.ndarray) -> bool:
+        """Let a cell that holds what is in NumPy's array be the memory again; whether it does.
+
+        Another thread may have begun to write to the array before, as long as it is the memory: what it wrote is in
+        the array, where that is the cell's, and else seen afterwards. What comes later finds the array gone.
+        """
+        if self.array is not array:
+            return False
+        self.cell, self.array, self.was = cell, None, None
+        written = None if holds(cell, array) else cell_of(np.ascontiguousarray(array).reshape(array.shape))
+        if written is not None and self.cell is cell:
+            self.cell = written
+        return written is None
 
 
 class PartHome(Home):

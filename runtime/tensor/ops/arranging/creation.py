@@ -149,8 +149,7 @@ def export(x: Core) -> np.ndarray:
     storage = x._shared()
     while (cell := storage.cell) is not None:
         array = np.array(shown(force(cell)), order="C", copy=True)
-        if storage.cell is cell:  # and no other thread has written to it, or exported it, meanwhile
-            storage.hand_out(cell, array)
+        if storage.hand_out(cell, array):
             tape = tapes.tape
             if (storage.viewed or tape.number_of(cell) is not None) and may_save(tape.state):
                 tape.blur()
