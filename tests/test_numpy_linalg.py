@@ -122,7 +122,6 @@ def test_bad_arguments_are_refused_as_in_numpy(function, args, error, text) -> N
         (SL.solve_triangular, (GOOD, np.ones(3)), ValueError, "are incompatible"),
         (lambda a: SL.solve(a, np.ones(2), assume_a="banded"), (GOOD,), TypeError, "assume_a='banded'"),
         (lambda a: SL.eigh(a, type=2), (GOOD,), TypeError, "type=2"),
-        (lambda a: SL.qr(a, pivoting=True), (GOOD,), TypeError, "pivoting=True"),
         (lambda a: SL.qr(a, mode="thin"), (GOOD,), ValueError, "Mode argument"),
         (lambda a: SL.qz(a, a), (GOOD,), TypeError, "pullback.external"),
         (lambda a: SL.schur(a, sort=np.isfinite), (GOOD,), TypeError, "sort as a function"),
