@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .ir.measure import OpenExtent, dim_of, lowest
+from .ir.measure import Measure, OpenExtent, dim_of, lowest
 from .ir.types import Dim
 from .loops import Apply, Element, Number, Position, Variable
 
@@ -34,15 +34,16 @@ def whole(e: Number) -> Any:
 def _clipped_open(index: Element, size: OpenExtent) -> Element:
     """The same where the size is only told: bounds are sums of sizes."""
     low, high = _open_ends(index)
-    far = high is None or not _is_natural(size.size - 1 - high, size)
+    far = high is None or not is_natural(size.size - 1 - high, size)
     if far:
         index = Apply("minimum", (index, Number(size - 1, "i64")), "i64")
-    if far or low is None or not _is_natural(low, size):  # also where there are no elements
+    if far or low is None or not is_natural(low, size):  # also where there are no elements
         index = Apply("maximum", (index, Number(0, "i64")), "i64")
     return index
 
 
-def _is_natural(dim: Dim, like: OpenExtent) -> bool:
+def is_natural(dim: Dim, like: Measure) -> bool:
+    """Whether a sum of sizes is never negative, whatever the numbers of the sizes that `like` is made with."""
     least = lowest(dim, like.sizes.least)
     return least is not None and least >= 0
 
@@ -120,4 +121,4 @@ _INTERVALS: dict[str, Callable[..., _Range]] = {
 }
 
 
-__all__ = ["clipped", "interval", "whole"]
+__all__ = ["LONGEST", "clipped", "interval", "is_natural", "whole"]

@@ -4,7 +4,6 @@ gives: values, gradients, writes to such parts and through them, and errors; and
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,20 @@ import torch as reference
 
 import pullback
 from pullback.runtime.tensor.trace import plans
+from tests.peers.registered import Program, data, registering
 
 TIMES = 4
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[function.__name__[1:]] = function
-    return function
-
-
-def _data(torch: Any, *shape: int) -> Any:
-    return torch.arange(float(np.prod(shape))).reshape(shape) / 7
+PROGRAMS: dict[str, Program] = {}
+program = registering(PROGRAMS)
 
 
 @program
 def _read(torch: Any) -> Any:
-    a = _data(torch, 4, 6)
+    a = data(torch, 4, 6)
     column, even, turned = a[:, 1], a[:, ::2], a.t()
     with torch.no_grad():
         inner = a[:, 2:5]
-    weight = _data(torch, 4, 3)
+    weight = data(torch, 4, 3)
     return (
         column.add(1), column * column, even @ weight.t(), turned @ a, torch.cat([even, inner], 1),
         torch.stack([column, column]), torch.nn.functional.linear(even, weight), inner.norm(), (inner - even).abs(),
@@ -42,7 +34,7 @@ def _read(torch: Any) -> Any:
 
 @program
 def _gradients(torch: Any) -> Any:
-    a, w = _data(torch, 4, 6), _data(torch, 4, 3).requires_grad_()
+    a, w = data(torch, 4, 6), data(torch, 4, 3).requires_grad_()
     with torch.no_grad():
         inner = a[:, 2:5]
         part = w[:, 1:]
@@ -56,7 +48,7 @@ def _gradients(torch: Any) -> Any:
 
 @program
 def _second_order(torch: Any) -> Any:
-    w, a = _data(torch, 3, 3).requires_grad_(), _data(torch, 3, 6)
+    w, a = data(torch, 3, 3).requires_grad_(), data(torch, 3, 6)
     (once,) = torch.autograd.grad((w @ a[:, ::2]).tanh().sum(), w, create_graph=True)
     (twice,) = torch.autograd.grad((once * a[:, 1::2]).sum(), w)
     return once, twice
@@ -64,7 +56,7 @@ def _second_order(torch: Any) -> Any:
 
 @program
 def _written(torch: Any) -> Any:
-    x, a = _data(torch, 4, 6).clone(), _data(torch, 4, 6)
+    x, a = data(torch, 4, 6).clone(), data(torch, 4, 6)
     y = x[:, 1]
     x[:, 0] += 1
     y.add_(a[:, 2])
@@ -79,7 +71,7 @@ def _written(torch: Any) -> Any:
 
 @program
 def _running_statistics(torch: Any) -> Any:
-    a = _data(torch, 4, 6)
+    a = data(torch, 4, 6)
     means, spreads = torch.zeros(3, 2), torch.ones(3, 2)
     scaled = torch.nn.functional.batch_norm(a[:, ::2], means[:, 0], spreads[:, 1], training=True)
     return scaled, means, spreads
@@ -87,7 +79,7 @@ def _running_statistics(torch: Any) -> Any:
 
 @program
 def _read_and_then_written(torch: Any) -> Any:
-    a = _data(torch, 4, 6).clone()
+    a = data(torch, 4, 6).clone()
     column, turned = a[:, 1], a.t()
     before = column.exp(), turned.mul(2)
     a[:, 1] = column + 0.5
@@ -97,7 +89,7 @@ def _read_and_then_written(torch: Any) -> Any:
 
 @program
 def _other_forms(torch: Any) -> Any:
-    a = _data(torch, 4, 6).clone()
+    a = data(torch, 4, 6).clone()
     even = a[:, ::2]
     own, rows = even.contiguous(), even.reshape(-1)
     own[0], rows[3] = 7.0, 8.0
@@ -110,7 +102,7 @@ def _other_forms(torch: Any) -> Any:
 
 @program
 def _errors(torch: Any) -> Any:
-    a, told = _data(torch, 4, 6).requires_grad_(), []
+    a, told = data(torch, 4, 6).requires_grad_(), []
     with torch.no_grad():
         part = a[:, 1:]
     for wrong in (
@@ -122,7 +114,7 @@ def _errors(torch: Any) -> Any:
             told.append("none")
         except (RuntimeError, ValueError) as error:
             told.append(type(error).__name__)
-    saved = _data(torch, 4, 6)
+    saved = data(torch, 4, 6)
     loss = (saved[:, 1] * a[:, 1]).sum()
     saved[:, 1] = 0
     try:
@@ -163,8 +155,8 @@ def _part(torch: Any, x: Any, rng: random.Random) -> Any:
 
 def _random(torch: Any, seed: int) -> Any:
     rng = random.Random(seed)
-    x, w = _data(torch, 4, 6).sin(), _data(torch, 3, 3).cos().requires_grad_()
-    base = (_data(torch, 4, 6) / 3).requires_grad_()
+    x, w = data(torch, 4, 6).sin(), data(torch, 3, 3).cos().requires_grad_()
+    base = (data(torch, 4, 6) / 3).requires_grad_()
     kept, told, loss = [], [], torch.zeros(())
     for _ in range(8):
         what = rng.randrange(6)
@@ -197,7 +189,7 @@ def test_random_programs_of_parts(seed: int) -> None:
 
 
 def test_calls_that_read_such_parts_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, w = _data(pullback, 4, 6), _data(pullback, 3, 3)
+    x, w = data(pullback, 4, 6), data(pullback, 3, 3)
 
     def step() -> Any:
         with pullback.no_grad():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,20 @@ import pytest
 import torch as reference
 
 import pullback
+from tests.peers.registered import Program, data, registering
 
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[function.__name__[1:]] = function
-    return function
-
-
-def _data(torch: Any, *shape: int) -> Any:
-    return torch.arange(float(np.prod(shape))).reshape(shape) / 7
+PROGRAMS: dict[str, Program] = {}
+program = registering(PROGRAMS)
 
 
 @program
 def _keys(torch: Any) -> Any:
     x = torch.zeros(4, 3, 2)
-    x[0], x[-1], x[1, 2], x[2, :, 1] = 1.5, torch.ones(3, 2), torch.tensor([3.0, 4.0]), _data(torch, 3)
+    x[0], x[-1], x[1, 2], x[2, :, 1] = 1.5, torch.ones(3, 2), torch.tensor([3.0, 4.0]), data(torch, 3)
     x[..., 0] += 1
     x[1:3, None, 0] = torch.full((2, 1, 2), -2.0)
     x[:, 1][0] = 7
-    x[torch.tensor([0, 2]), torch.tensor([1, 1])] = _data(torch, 2, 2)
+    x[torch.tensor([0, 2]), torch.tensor([1, 1])] = data(torch, 2, 2)
     x[x > 3] = 0.25
     x[torch.tensor(1), 0, 0] = 9
     return x, x[1, 2], x[2, 0:2, 1], x[-1, -1, -1].item(), x[:, 1:], x[:, :], x[1, ::2, 0]
@@ -53,7 +45,7 @@ def _dtypes(torch: Any) -> Any:
 
 @program
 def _views_see_it(torch: Any) -> Any:
-    x = _data(torch, 4, 3).clone()
+    x = data(torch, 4, 3).clone()
     row, flat, late = x[1], x.view(-1), x * 2
     x[1], x[0, 0] = 5.0, -1.0
     again = x[1]
@@ -85,7 +77,7 @@ def _what_was_read_stays(torch: Any) -> Any:
 def _saved(torch: Any) -> Any:
     told = []
     for step in range(4):
-        w, d = torch.ones(3, requires_grad=True), _data(torch, 2, 3).clone()
+        w, d = torch.ones(3, requires_grad=True), data(torch, 2, 3).clone()
         out = (w * d).sum() if step % 2 else (w * d[0]).sum()
         d[0, 1] = 4.0
         try:
@@ -98,7 +90,7 @@ def _saved(torch: Any) -> Any:
 
 @program
 def _leaves(torch: Any) -> Any:
-    w, told = _data(torch, 3, 2).clone().requires_grad_(), []
+    w, told = data(torch, 3, 2).clone().requires_grad_(), []
     try:
         w[0] = 1.0
     except RuntimeError:
@@ -113,7 +105,7 @@ def _leaves(torch: Any) -> Any:
 
 @program
 def _with_a_history(torch: Any) -> Any:
-    w, out = _data(torch, 3).clone().requires_grad_(), torch.zeros(4, 3)
+    w, out = data(torch, 3).clone().requires_grad_(), torch.zeros(4, 3)
     out[3] = 1.0
     for k in range(3):
         out[k] = w * k
@@ -127,7 +119,7 @@ def _rollouts(torch: Any) -> Any:
     seen, rewards = torch.zeros(6, 3), torch.zeros(6)
     policy = torch.nn.Linear(3, 3)
     with torch.no_grad():
-        policy.weight.copy_(_data(torch, 3, 3) / 3)
+        policy.weight.copy_(data(torch, 3, 3) / 3)
         policy.bias.zero_()
     descent, told = torch.optim.SGD(policy.parameters(), 0.01), []
     for _ in range(5):

@@ -23,8 +23,8 @@ from .tables import Table
 from .values import Grown, Iter, Ref, Steps, is_array, is_list, is_scalar, traced
 
 
-def whole(x: Any) -> Any:
-    """A number as an index; a named size as it is."""
+def _bound(x: Any) -> Any:
+    """An end of a range: a number as an index, a named size as it is."""
     return x if isinstance(x, Length) else operator.index(x)
 
 
@@ -41,7 +41,7 @@ def _range(m: Machine, *args: Any) -> Any:
             m.fail(TypeError("'float' object cannot be interpreted as an integer"))
     if step == 0:
         m.fail(ValueError("range() arg 3 must not be zero"))
-    start, stop = (as_int(m, x) if isinstance(x, Array) else whole(x) for x in (start, stop))
+    start, stop = (as_int(m, x) if isinstance(x, Array) else _bound(x) for x in (start, stop))
     return Steps(start, stop, operator.index(step))
 
 

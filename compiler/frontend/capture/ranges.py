@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bounds import LONGEST, is_natural
 from ...ir.graph import Value
 from ...ir.measure import dim_of, lowest
 from ...ir.types import Dim
@@ -19,7 +20,6 @@ from ..array import Array
 from ..sizes import Length
 
 LEAST, MOST = -(2**63), 2**63 - 1
-LONGEST = 2**46  # elements of an array
 Interval = tuple[int, int]
 Form = tuple[dict[Value, int], Any]
 
@@ -65,7 +65,7 @@ class Ranges:
             first, last = self._ends(x)
             rest = () if low is None else (first - low if first is not None else None,)
             room = None if last is None else high.size - last - 1
-            return all(d is not None and _is_natural(d, high) for d in (room, *rest))
+            return all(d is not None and is_natural(d, high) for d in (room, *rest))
         least, most = self.of(x)
         return (low is None or least >= low) and (high is None or most < high)
 
@@ -178,9 +178,3 @@ class Ranges:
             if not isinstance(by, Array):
                 self.shifted(made, x, int(by))
         return made
-
-
-def _is_natural(dim: Dim, like: Length) -> bool:
-    """Whether a sum of named sizes is never negative."""
-    low = lowest(dim, like.sizes.least)
-    return low is not None and low >= 0
