@@ -9,6 +9,7 @@ import pytest
 
 import pullback as torch
 from pullback import nn
+from pullback.runtime.tensor.trace import plans
 from pullback.runtime.tensor.trace.plans import explain
 
 Look = Callable[[Any, Any, Any], Any]
@@ -204,3 +205,27 @@ def test_a_tensor_in_the_shape_of_a_late_one_leaves_it_late(name: str) -> None:
         kept = whole._is_late and part._is_late
         (slope,) = torch.autograd.grad(part, x, torch.ones(4, 1))
     assert kept and slope.shape == (4, 2)
+
+
+def test_values_that_are_looked_at_again_and_again_cost_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = [0]
+    values = plans.Plan.values
+
+    def counted(plan: Any, *given: Any) -> Any:
+        ran[0] += len(plan.steps)
+        return values(plan, *given)
+
+    monkeypatch.setattr(plans.Plan, "values", counted)
+    p = torch.nn.Parameter(torch.tensor([0.5, 0.25]))
+
+    def step(looks: int) -> int:
+        before, x, y = ran[0], torch.ones(2), np.ones(2)
+        for k in range(looks):
+            x, y = torch.sin(x * p) + k, np.sin(y * np.array([0.5, 0.25])) + k
+            assert x.sum().item() == pytest.approx(y.sum(), rel=1e-5)
+        x.sum().backward()
+        p.grad = None
+        return ran[0] - before
+
+    few, many = (max(step(looks) for _ in range(6)) for looks in (12, 24))
+    assert 0 < many < 3 * few  # and not four times as many

@@ -19,6 +19,7 @@ from ....compiler.backend import recorder
 from ..trace import plans
 from ..trace.chunks import end_chunk, may_end
 from ..trace.crowd import crowd
+from ..trace.handing import forget_storages
 from ..trace.locks import wait_for
 from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
@@ -194,7 +195,7 @@ class Recorded:
             raise
         finally:
             tape.depth -= 1
-        tape.forget_storages(made)
+        forget_storages(tape, made)
         return made
 
     def _known(self, tape: Tape, reading: Reading) -> State | None:
@@ -249,7 +250,7 @@ class Recorded:
             forest.varied.learned(reading, None)
             return made
         if not self.exact:
-            tape.forget_storages(made)
+            forget_storages(tape, made)
         try:
             template = run.understand(made)
             run.check_open()  # still: to read what another thread recorded lets go of the lock
@@ -303,7 +304,7 @@ def recordable(cls: type) -> None:
 
 def take_over(tape: Any) -> None:
     """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: usable(t, tape)
+    tape.special = lambda t: t._owner is None and usable(t, tape)  # see `through_owners`
     known = recorder.installed()
     owner = known[0].owner if known else tape.owner
     main = tape.owner == threading.main_thread().ident

@@ -14,6 +14,7 @@ from typing import Any
 from ..reverse.modes import mode
 from ..trace.behind import place_of_write
 from ..trace.fragments import Fragment
+from ..trace.handing import forget_storages
 from ..trace.plans import numbers_in
 from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, State, events
 from ..trace.tape import Tape, tapes
@@ -252,7 +253,7 @@ def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any]) -> Any:
     mine.depth += 1
     try:
         made = template.function(*args, **kwargs)
-        mine.forget_storages(made)
+        forget_storages(mine, made)
     finally:
         mine.depth -= 1
         mine.again, mine.storages, mode.enabled = saved

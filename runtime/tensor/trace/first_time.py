@@ -12,7 +12,8 @@ import numpy as np
 from ..reverse.pulled import Pulled, Walked, whole_call
 from ..value.cells import Kind, number_cell
 from ..value.slots import HISTORY, SPECIAL, TensorBase
-from .plans import count_cold, numbers_in, run_step
+from .cold import run_step
+from .plans import count_cold, numbers_in
 from .sharing import Views
 from .spent import spend
 from .states import ABSOLUTE, Again, Call, Enter, State, Step, events, forest

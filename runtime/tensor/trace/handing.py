@@ -38,3 +38,17 @@ def flat(made: Any) -> list[Any]:
         elif isinstance(item, (tuple, list)):
             pending += item
     return found
+
+
+def forget_storages(tape: Any, made: Any) -> None:
+    """Let tensors that a call made share memory be as before, if nothing that it returned shares it."""
+    shared, tape.storages = tape.storages, []
+    if not shared:
+        return
+    kept = {id(t._storage) for t in flat(made)}
+    for tensor in shared:
+        storage = tensor._storage
+        if storage is not None and id(storage) not in kept and storage.array is None:
+            tensor._storage, storage.dropped = None, True
+            if tensor._cell.home is storage:
+                tensor._cell.home = None

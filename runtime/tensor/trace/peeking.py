@@ -6,8 +6,10 @@
 
 To run the trace there would cut it: what has a history would need its nodes, and backward would go from node to node.
 So what the value depends on is computed by itself, and once more with the rest when the step ends.  The trace doesn't
-change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short traces, a few
-times in each, where the same was asked before, and not again where it took long.
+change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short traces, where
+the same was asked before, and not again where it took long.  Where values are asked for again and again, as by a filter
+whose every step solves a system and looks whether that was singular, what the program holds is computed along with the
+value, and the next goes on from there: all of them together cost one forward pass.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import numpy as np
 from ....compiler.frontend.patched.patches import unpatched
 from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
 from .overwritten import Overwritten
-from .plans import Plan, needs_nodes, plan_for
+from .plans import Plan, plan_for
+from .spent import is_useful
 from .states import Call, events, forest
 from .tape import Tape, tapes
 
@@ -30,8 +33,11 @@ perf_counter = unpatched(time.perf_counter)  # this file may be loaded amid a tr
 SHORT = 1024
 """A trace has so many values at most."""
 
-OFTEN = 64
+OFTEN = 1024
 """So many values of a trace are computed on the side; where that is not enough, none will be."""
+
+ALONE = 2
+"""So many values of a trace are computed by themselves; with more of them goes what else is held."""
 
 TRIED = 16
 """After so many times the time that a value takes is known."""
@@ -106,20 +112,33 @@ def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:
     key = hash((state.path, n, "peek"))
     if key in idle or forest.is_new(key):
         return None
-    if not passing and not _are_others(tape, n) and key not in lone:
+    if not passing and not is_useful(tape, 1 << n) and key not in lone:  # nobody goes on from another value
         tape.alone = tape.serial, key
         return None
-    serial, keys = tape.peeked
+    serial, keys, known = tape.peeked
     if serial != tape.serial:
-        serial, keys = tape.peeked = tape.serial, []
+        serial, keys, known = tape.peeked = tape.serial, [], {}
+    if n in known:
+        return known[n]
     if len(keys) >= OFTEN:  # no step has ended since
         idle.update(keys)
         return None
-    plan = plan_for(state, (1 << n).to_bytes(n // 8 + 1, "little"))
+    wanted = 1 << n
+    if len(keys) >= ALONE:
+        wanted |= _held(tape) & ~sum([1 << k for k in known])
+    plan = plan_for(state, wanted.to_bytes(state.values // 8 + 1, "little"), frozenset(known))
     if plan.looks >= TRIED and plan.seconds > LONG and plan.seconds > NODES * _calls(state):
         return None
     keys.append(key)
-    return _computed(plan, tape)
+    made = dict(zip(plan.numbers, _computed(plan, tape, known), strict=True))
+    if len(keys) > ALONE:
+        known.update([(plan.program.number(k), array) for k, array in made.items()])
+    return made[n]
+
+
+def _held(tape: Tape) -> int:
+    """A bit for each value of the trace that somebody holds and that is still to be computed."""
+    return int.from_bytes(tape.live(), "little") & ((1 << tape.state.values) - 1)
 
 
 def _calls(state: Any) -> int:
@@ -127,15 +146,9 @@ def _calls(state: Any) -> int:
     return sum([type(s.event) is Call and s.event.template.has_nodes for s in events(state)])
 
 
-def _are_others(tape: Tape, n: int) -> bool:
-    """Whether somebody holds another value with a history, which it may go on from."""
-    live = int.from_bytes(tape.live(), "little") & ((1 << tape.state.values) - 1) & ~(1 << n)
-    return needs_nodes(tape.state, live.to_bytes(tape.state.values // 8 + 1, "little"))
-
-
-def _computed(plan: Plan, tape: Tape) -> np.ndarray:
+def _computed(plan: Plan, tape: Tape, known: dict[int, np.ndarray]) -> list[np.ndarray]:
     begun = perf_counter()
-    (made,) = plan.values(tape)
+    made = plan.values(tape, known)
     if plan.kernel is not None:
         plan.looks, plan.seconds = plan.looks + 1, min(plan.seconds, perf_counter() - begun)
     return made

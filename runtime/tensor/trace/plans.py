@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -25,11 +25,12 @@ from ....compiler.locks import lock
 from ....compiler.settings import settings
 from ..value.cells import number_cell
 from .background import maker
+from .cold import Interpreted, run_cold
 from .cures import CURE, CURES
 from .engine import Kernel, compile_graph
-from .fragments import Fragment
 from .interrupts import is_of_a_handler
-from .states import NONE, Program, State, forest
+from .programs import Program
+from .states import NONE, State, events, forest
 
 WAITS = 3
 """A trace that has come so often is compiled by a thread; where shapes change all the time, few come again."""
@@ -45,6 +46,9 @@ _lock = lock()
 _reasons: OrderedDict[str, tuple[str, Where | None]] = OrderedDict()
 REASONS = 12
 """How many functions are told of whose calls were not recognised."""
+
+NOTHING_KNOWN: frozenset[int] = frozenset()
+NO_ARRAYS: Mapping[int, np.ndarray] = {}
 
 _counts = {"recorded": 0, "cold": 0, "compiled": 0, "replayed": 0}
 _last: tuple[State | None, Any] = (None, None)
@@ -89,7 +93,11 @@ def program_of(state: State) -> Program:
     global _last
     known, program = _last
     if known is not state:
-        program = Program(state)
+        path = None if known is None else events(state, known)
+        if not path or path[0].parent is not known or len(path) > len(program.steps):
+            program = Program(state)
+        else:
+            program = program.extended(path)
         _last = state, program
     return program
 
@@ -127,22 +135,24 @@ def joins_of(state: State, live: bytes) -> list[tuple[int, int]] | None:
     return known[live]
 
 
-def plan_for(state: State, live: bytes) -> Plan:
-    """What computes the values of `live`: op by op the first time, compiled when it comes again."""
-    plan = state.plans.get(live)
+def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -> Plan:
+    """What computes the values of `live` from the inputs and those that are `known`: op by op the first time, compiled
+    when it comes again."""
+    key = (live, known) if known else live
+    plan = state.plans.get(key)
     if plan is None:
-        plan = Plan(state, live)
-        if forest.is_new(hash((state.path, live))):
+        plan = Plan(state, live, known)
+        if forest.is_new(hash((state.path, key))):
             return plan
         if state.plans is NONE:
             state.plans = {}
-        state.plans[live] = plan
+        state.plans[key] = plan
         with _lock:
             while len(_plans) >= KEPT:
                 old, _ = _plans.popitem(last=False)
                 settle(old.state)
                 old.count(_counts)
-                old.state.plans.pop(old.live, None)
+                old.state.plans.pop((old.live, old.known) if old.known else old.live, None)
                 if running(old.state) is old:
                     old.state.live = old.state.plan = None
             _plans[plan] = None
@@ -176,15 +186,17 @@ class Plan:
     numbers, kinds   of the values that are wanted
     steps            what computes them
     results, places  of the values that they are, each once; and where those are, if some are wanted twice
+    known            numbers of values that were computed on the side, from which the steps go on: see peeking.py
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
     joins            which views that are wanted share the memory of which values
     times            how often native code ran it
+    keeps            whether its history need not be made in time, where that was asked: see kept.py
     waits            how often it is to run op by op before it is worth the time of a thread to compile it
     looks, seconds   how often it was run for a value in the middle of a trace, and the least time that took
     """
 
-    def __init__(self, state: State, live: bytes) -> None:
-        self.state, self.live = state, live
+    def __init__(self, state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -> None:
+        self.state, self.live, self.known = state, live, known
         self.program = program = program_of(state)
         self.numbers = numbers_in(live)
         self.kinds = [program.kinds[n] for n in self.numbers]
@@ -196,17 +208,23 @@ class Plan:
         self.looks, self.seconds = 0, inf
         self.asked = self.times = 0
         self.waits = WAITS
+        self.keeps: bool | None = None
         self.replayed: Replay | None = None
         self.held: tuple[int, ...] | None = None
+        given = {*program.inputs, *program.numbers, *program.constants, *known}
         used, self.steps = set(wanted), list[Any]()
+        missing = used - given
         for step in reversed(program.steps):
-            if not used.isdisjoint(range(step.first, step.first + len(step.fragment.results))):
+            if not missing:
+                break
+            made = range(step.first, step.first + len(step.fragment.results))
+            if not missing.isdisjoint(made):
                 used.update(step.numbers)
+                missing.difference_update(made)
+                missing.update([n for n in step.numbers if n not in given])
                 self.steps.append(step)
         self.steps.reverse()
-        self.sources: list[tuple[int, Any]] = [
-            (n, program.numbers.get(n)) for n in sorted({*program.inputs, *program.numbers, *program.constants} & used)
-        ]
+        self.sources: list[tuple[int, Any]] = [(n, program.numbers.get(n)) for n in sorted(given & used)]
 
     def replay(self, tape: Any) -> list[Any] | None:
         """Run natively and hand the results out; late tensors with history that got a value, or None if Python must."""
@@ -238,8 +256,8 @@ class Plan:
             else Input(Source.NUMBER, n, dtype)
             for n, dtype in self.sources
         ]  # fmt: skip
-        known = all(s.tag != Source.NUMBER or s.dtype in DTYPE_NAMES for s in sources)
-        if recorder.SUPPORTED and self.places is None and known:
+        gathered = all(s.tag != Source.NUMBER or s.dtype in DTYPE_NAMES for s in sources)
+        if recorder.SUPPORTED and self.places is None and gathered:
             self.replayed = Replay(kernel, sources, list(zip(self.numbers, self.kinds, strict=True)))
 
     def run(self, tape: Any) -> list[np.ndarray]:
@@ -248,14 +266,15 @@ class Plan:
         _counts["cold" if self.kernel is None else "replayed"] += 1
         return self.values(tape)
 
-    def values(self, tape: Any) -> list[np.ndarray]:
+    def values(self, tape: Any, known: Mapping[int, np.ndarray] = NO_ARRAYS) -> list[np.ndarray]:
         """The same, of a trace that goes on."""
         constants = self.program.constants
         arrays: list[Any] = [
-            constants[n].array if n in constants else _array(tape, n, dtype) for n, dtype in self.sources
+            known[n] if n in known else constants[n].array if n in constants else _array(tape, n, dtype)
+            for n, dtype in self.sources
         ]
         if self.kernel is None:
-            made = self._run_cold(arrays)
+            made = run_cold(self, arrays)
         else:
             if self in _plans:
                 _plans.move_to_end(self)
@@ -272,7 +291,8 @@ class Plan:
         watch.show("graph", lambda: show(graph), graph.name)
         try:
             kernel = compile_graph(graph)
-            self._prepare(kernel)
+            if not self.known:
+                self._prepare(kernel)
             self.kernel = kernel
         except Exception as error:
             if not settings.background and (isinstance(error, MemoryError) or is_of_a_handler(error)):
@@ -288,25 +308,6 @@ class Plan:
         else:
             _counts["compiled"] += 1
 
-    def _run_cold(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Run each fragment by itself, dropping values after their last use."""
-        values: Any = [None] * len(self.program.kinds)
-        for (n, _), array in zip(self.sources, arrays, strict=True):
-            values[n] = array
-        wanted, steps = self.results, self.steps
-        last = dict.fromkeys(wanted, len(steps))
-        drop: list[list[int]] = [[] for _ in steps]
-        for n in range(len(steps) - 1, -1, -1):
-            for number in steps[n].numbers:
-                if number not in last:
-                    last[number] = n
-                    drop[n].append(number)
-        for step, unused in zip(steps, drop, strict=True):
-            run_step(step.fragment, [values[k] for k in step.numbers], values, step.first)
-            for number in unused:
-                values[number] = None
-        return [values[k] for k in wanted]
-
     def graph(self) -> Graph:
         """The whole trace as one graph from its sources to the values that are wanted."""
         program = self.program
@@ -317,28 +318,6 @@ class Plan:
             env = replay(fragment.graph, b, [values[k] for k in numbers], share=False)  # it may stand twice
             values.update(enumerate([env[r] for r in fragment.graph.results], first))
         return b.finish([values[n] for n in self.results])
-
-
-class Interpreted:
-    """A plan that goes on op by op, though it is known."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def run(self, arrays: Sequence[np.ndarray], /) -> list[np.ndarray]:
-        return self.plan._run_cold(arrays)
-
-
-def run_step(fragment: Fragment, arrays: list[Any], values: list[Any], first: int) -> None:
-    """Run one step; its results become values from `first` on."""
-    quick = fragment.alone.quick
-    made = quick(arrays) if quick is not None else None
-    if type(made) is not list:
-        made = fragment.run(arrays)  # which raises the error if there was one
-    if len(made) == 1:
-        values[first] = made[0]
-    else:
-        values[first : first + len(made)] = made
 
 
 def _array(tape: Any, n: int, dtype: str | None) -> Any:

@@ -16,8 +16,10 @@ from ..value.memory import has_history
 from ..value.paths import Path, part_of
 from ..value.slots import LEAF, PART, TensorBase
 from ..value.storage import PartHome
+from .kept import Kept
 from .plans import program_of
-from .states import RESULT, SEQUENCE, Call, Program, State, events
+from .programs import Program
+from .states import RESULT, SEQUENCE, Call, State, events
 from .tape import Tape, tapes
 
 
@@ -25,13 +27,14 @@ class Record:
     """What a trace was, for tensors that may be asked for their place in the gradient graph after it has run, or for
     what they are views of.
 
-    Only what was used up by backward is told so: nodes that are still of use are made before the trace runs.
+    Mostly that was used up by backward, and nodes that are still of use were made before the trace ran; else what it
+    read is `kept`, so that what they saved can be computed again.
     """
 
-    __slots__ = ("state", "numbers", "tensors", "nodes")
+    __slots__ = ("state", "numbers", "tensors", "nodes", "kept")
 
-    def __init__(self, state: State, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
-        self.state, self.numbers, self.tensors = state, numbers, tensors
+    def __init__(self, state: State, numbers: Sequence[int], tensors: Sequence[Any], kept: Kept | None = None) -> None:
+        self.state, self.numbers, self.tensors, self.kept = state, numbers, tensors, kept
         self.nodes: dict[int, tuple[Node | None, int]] | None = None
 
     def place(self, number: int) -> tuple[Node | None, int]:
@@ -68,6 +71,9 @@ class Record:
         tape.ages = tapes.tape.ages
         tape.put(self.state.values - 1, None, None)
         tape.count = self.state.values
+        kept, self.kept = self.kept, None
+        if kept is not None:
+            kept.enter(tape)
         held = zip(self.numbers, self.tensors, strict=True)
         values: dict[int, Any] = {n: stand_in(tape, n, program, t) for n, t in held}
         nodes: dict[int, tuple[Node | None, int]] = {}
@@ -85,6 +91,8 @@ class Record:
             template = call.template
             for target, new in template.assigns:
                 values[call.number(new)] = value(call.number(target))
+                if kept is not None:
+                    values[call.number(new)] = _written(tape, value(call.number(target)), call.number(new))
             if template.has_nodes or template.parts:
                 made = run_again(tape, call, value, grads_of(call, value))
                 _collect(call, template.gives, made, values)
@@ -93,16 +101,19 @@ class Record:
                 node.free()
         for n, t in values.items():
             nodes[n] = t._node, t._index
+        if kept is not None:
+            kept.compute(tape, program)
         return nodes
 
 
-def remember(tape: Tape, plan: Any) -> list[Any]:
+def remember(tape: Tape, plan: Any, kept: Kept | None = None) -> list[Any]:
     """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ..."""
     if plan.held is None:
         plan.held = _held(tape, plan)
-    if plan.joins:
+    joins = plan.joins if kept is None else plan.program.views.joins(plan.numbers, plan.program.again)
+    if joins:
         program, gone = program_of(plan.state), dict[int, Any]()
-        for n, m in plan.joins:
+        for n, m in joins:
             owner = tape.value(m)
             if owner is None:  # only views of it are left
                 if m not in gone:
@@ -111,6 +122,8 @@ def remember(tape: Tape, plan: Any) -> list[Any]:
             _join(tape.value(n), owner, program.views.paths[n], n in program.views.based)
             if n in program.views.origins:
                 tape.value(n)._origin = program.views.origins[n]
+    if kept is not None:
+        return [Record(plan.state, plan.held, tape.pick(plan.held), kept)]
     return [plan.state, plan.held, *tape.pick(plan.held)]
 
 
@@ -161,6 +174,17 @@ def stand_in(tape: Tape, n: int, program: Program, t: Any) -> Any:
             made._node, made._index = t._node, t._index
         elif edge is not None:
             made._accumulator, made._kept = ref(edge[0]), edge[0]
+    return made
+
+
+def _written(tape: Tape, old: Any, new: int) -> Any:
+    """A tensor in the place of one that was written to, where nodes begin at what it held before and holds now."""
+    made: Any = wrap(tape.cell_at(new, old._cell.kind))
+    made._flags, made._node, made._index = old._flags & LEAF, old._node, old._index
+    edge = old._edge()
+    if old._node is None and edge is not None:
+        made._accumulator, made._kept = ref(edge[0]), edge[0]
+    old._cell.stale = old._cell.stale or 1
     return made
 
 

@@ -51,6 +51,13 @@ class Views:
         self.read: set[int] = set()
         self.written: set[int] = set()
 
+    def copied(self) -> Views:
+        """The same, to which more can be added."""
+        made = Views()
+        for name, found in vars(self).items():
+            setattr(made, name, found.copy())
+        return made
+
     def add(self, call: Call, again: dict[int, int]) -> None:
         """Note what the results of a call share; `again` are values that are others again."""
         template = call.template

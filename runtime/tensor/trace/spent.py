@@ -38,9 +38,10 @@ def _leads_to(call: Call, spent: set[int]) -> bool:
     return leads
 
 
-def is_useful(tape: Any) -> bool:
-    """Whether somebody holds a value of the trace, still to be computed, with a history that is not used up."""
-    return bool(int.from_bytes(tape.live(), "little") & _useful(tape.state)[0])
+def is_useful(tape: Any, passing: int = 0) -> bool:
+    """Whether somebody holds a value of the trace, still to be computed, with a history that is not used up; values
+    whose bits are in `passing` nobody can go on from."""
+    return bool(int.from_bytes(tape.live(), "little") & _useful(tape.state)[0] & ~passing)
 
 
 def _useful(state: State) -> tuple[int, frozenset[int]]:

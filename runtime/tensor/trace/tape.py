@@ -23,7 +23,8 @@ from .crowd import crowd
 from .failures import failure, note_failure
 from .first_time import NOT_LOOKED, leaves_history, once
 from .fragments import Fragment
-from .handing import flat, hand_over
+from .handing import hand_over
+from .kept import Kept, may_keep
 from .locks import Locked
 from .opened import enrol, is_irregular, tape_of
 from .states import Again, Call, State, Step, forest
@@ -60,7 +61,7 @@ class Tape(TapeBase):
     """
 
     catch_up: Callable[..., None]
-    remember: Callable[[Any], list[Any]]
+    remember: Callable[..., list[Any]]
     parts: Any
     holders: Any = None
     seen: Any = -1, False, None
@@ -69,7 +70,8 @@ class Tape(TapeBase):
     def __init__(self, records: bool = True) -> None:
         super().__init__()
         self.done: set[State] = set()
-        self.visits, self.busy, self.peeked, self.alone, self.patience = 0, False, (0, list[int]()), (-1, 0), (-1, 0)
+        self.visits, self.busy, self.alone, self.patience = 0, False, (-1, 0), (-1, 0)
+        self.peeked: Any = 0, list[int](), dict[int, Any]()
         self.lock, self.owner = reentrant_lock(), threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()
@@ -92,6 +94,8 @@ class Tape(TapeBase):
 
     def _begun(self) -> None:
         self.noded = self.goes_on = False
+        if self.peeked[2]:
+            self.peeked = 0, [], {}
         if self.done or self.journal or self.attached[1]:
             self.done, self.journal, self.attached, self.holders = set(), [], (0, {}), None
 
@@ -176,19 +180,6 @@ class Tape(TapeBase):
             self.go(self.state.after_step(fragment, numbers, place))
         return made
 
-    def forget_storages(self, made: Any) -> None:
-        """Let tensors that a call made share memory be as before, if nothing that it returned shares it."""
-        shared, self.storages = self.storages, []
-        if not shared:
-            return
-        kept = {id(t._storage) for t in flat(made)}
-        for tensor in shared:
-            storage = tensor._storage
-            if storage is not None and id(storage) not in kept and storage.array is None:
-                tensor._storage, storage.dropped = None, True
-                if tensor._cell.home is storage:
-                    tensor._cell.home = None
-
     def blur(self) -> None:
         """Note that something happened which is no event, though a backward may depend on it."""
         if self.count and self.call is None and self.again is None:
@@ -248,18 +239,22 @@ class Tape(TapeBase):
         if not any(live):
             return self.begin()
         plan: Any = once(self, live)
+        kept = None
         if plan is None:
-            if is_behind(self, live):
+            behind = is_behind(self, live)
+            keeps = behind and may_keep(self, live)
+            if behind and not keeps:
                 self.catch_up(live)
                 live = self.live()
             plan = plans.plan_for(self.state, live)
+            kept = Kept(self, plan) if keeps else None
         late = plan.replay(self)
-        self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late)
+        self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late, kept)
         self.begin()
 
-    def _note(self, plan: Any, late: list[Any]) -> None:
+    def _note(self, plan: Any, late: list[Any], kept: Kept | None = None) -> None:
         """Note of late tensors how they were made."""
-        record = self.remember(plan) if late else None
+        record = self.remember(plan, kept) if late else None
         for tensor in late:
             tensor._record, tensor._place = record, tensor._number
 

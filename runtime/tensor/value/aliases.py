@@ -77,6 +77,19 @@ def through_owners(recorded: Any, tape: Any, args: Sequence[Any], kwargs: Any) -
     return next((a for a in given if type(a) in tensor_types and made is stands[id(a)]), made)
 
 
+def replaced(owner: Any, value: Any, tape: Any) -> bool:
+    """Whether `owner.data = value`, of a value that nobody else holds, was done by a write to the owner: where it is
+    still to be computed, and nobody could tell the difference."""
+    if not (value._is_late or has_history(value)) or value._kind_of() is not owner._kind_of() or value._flags & SPECIAL:
+        return False
+    passing = 1 << value._number if value._is_late and value._serial == tape.serial else 0
+    if value._storage is not None or not _may_write(owner, tape, passing):
+        return False
+    _without_history(tensor_types[0].copy_, (owner, value), {})
+    owner._written -= 1  # backward need not know of it
+    return True
+
+
 def _without_history(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
     """What a function gives of the owners, in a no_grad mode."""
     before, mode.enabled = mode.enabled, False
@@ -127,8 +140,9 @@ def _is_kept(a: Any) -> bool:
     return base is not None and bool(base._flags & (LEAF | SPECIAL) or has_history(base))
 
 
-def _may_write(owner: Any, tape: Any) -> bool:
-    """Whether nobody can tell a write to the owner from one to an alias: none shares its memory, or has saved it."""
+def _may_write(owner: Any, tape: Any, passing: int = 0) -> bool:
+    """Whether nobody can tell a write to the owner from one to an alias: none shares its memory, or has saved it, but
+    values of the trace that are `passing`: see `is_useful`."""
     if crowd.on or tape.depth or tape.mode > 1 or tape.call is not None or tape.again is not None or tape.noded:
         return False
     if owner._storage is not None and not owner._is_late:
@@ -138,13 +152,13 @@ def _may_write(owner: Any, tape: Any) -> bool:
     if owner._storage is not None or owner._flags & (SPECIAL | PART | VIEWED) or has_history(owner) or owner._counter:
         return False
     if owner._is_late:
-        return owner._serial == tape.serial and tape.cell(owner._number) is None and not is_useful(tape)
+        return owner._serial == tape.serial and tape.cell(owner._number) is None and not is_useful(tape, passing)
     if owner._cell.array is None or owner._cell.home is not None or owner._cell.stale:
         return False
     on_tape = tape.number_of(owner._cell) is not None
     # The references are: the tensor's, the tuple's and the call's, and the tape's.
     (references,) = map(getrefcount, (owner._cell,))
-    return references <= 3 + on_tape and not (on_tape and is_useful(tape))
+    return references <= 3 + on_tape and not (on_tape and is_useful(tape, passing))
 
 
-__all__ = ["adopt", "may_wait", "tell_alias", "through_owners", "waiting"]
+__all__ = ["adopt", "may_wait", "replaced", "tell_alias", "through_owners", "waiting"]

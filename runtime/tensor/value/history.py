@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from sys import getrefcount
 from typing import Any
 from weakref import ref
 
@@ -22,11 +23,11 @@ from ..trace.locks import visited, wait_for
 from ..trace.opened import tape_of
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
-from .aliases import may_wait, tell_alias, waiting
+from .aliases import may_wait, replaced, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
-from .memory import has_history
+from .memory import has_history, leave
 from .promotion import c_name
 from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
@@ -256,6 +257,8 @@ class History(Operators):
     @property
     def data(self) -> Any:
         """The same memory, of which no gradient is known; backward reads what is written to it, and counts no write."""
+        if self._flags & VIEWED:
+            leave(self, tapes.tape)
         if may_wait(self):
             return waiting(self)
         return self._late_alias(self) if self._is_late and not self._flags & (SPECIAL | VIEWED) else _uncounted(self)
@@ -275,7 +278,11 @@ class History(Operators):
             return
         if requires(self) and not value._kind_of().is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self._be(value)
+        # The references are: the caller's, this variable's and the call's, and the tape's.
+        tape = tapes.tape
+        passing = getrefcount(value) <= 3 + (value._serial == tape.serial)
+        if not (passing and may_wait(self) and replaced(self, value, tape)):
+            self._be(value)
 
     def set_(self, source: Any) -> Any:
         """Be the memory of another tensor from now on."""

@@ -1,0 +1,58 @@
+"""A trace run step by step: the arrays of what it reads go in, and those that are wanted come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .fragments import Fragment
+
+if TYPE_CHECKING:
+    from .plans import Plan
+
+
+def run_cold(plan: Plan, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Run each fragment by itself, dropping values after their last use."""
+    values: Any = [None] * len(plan.program.kinds)
+    for (n, _), array in zip(plan.sources, arrays, strict=True):
+        values[n] = array
+    wanted, steps = plan.results, plan.steps
+    last = dict.fromkeys(wanted, len(steps))
+    drop: list[list[int]] = [[] for _ in steps]
+    for n in range(len(steps) - 1, -1, -1):
+        for number in steps[n].numbers:
+            if number not in last:
+                last[number] = n
+                drop[n].append(number)
+    for step, unused in zip(steps, drop, strict=True):
+        run_step(step.fragment, [values[k] for k in step.numbers], values, step.first)
+        for number in unused:
+            values[number] = None
+    return [values[k] for k in wanted]
+
+
+class Interpreted:
+    """A plan that goes on step by step, though it is known."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def run(self, arrays: Sequence[np.ndarray], /) -> list[np.ndarray]:
+        return run_cold(self.plan, arrays)
+
+
+def run_step(fragment: Fragment, arrays: list[Any], values: list[Any], first: int) -> None:
+    """Run one step; its results become values from `first` on."""
+    quick = fragment.alone.quick
+    made = quick(arrays) if quick is not None else None
+    if type(made) is not list:
+        made = fragment.run(arrays)  # which raises the error if there was one
+    if len(made) == 1:
+        values[first] = made[0]
+    else:
+        values[first : first + len(made)] = made
+
+
+__all__ = ["Interpreted", "run_cold", "run_step"]
