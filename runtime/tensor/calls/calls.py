@@ -303,7 +303,7 @@ def recordable(cls: type) -> None:
 
 def take_over(tape: Any) -> None:
     """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: usable(t, tape)
+    tape.special = lambda t: t._owner is None and usable(t, tape)  # `slow` has a write into what waits go elsewhere
     known = recorder.installed()
     owner = known[0].owner if known else tape.owner
     main = tape.owner == threading.main_thread().ident
