@@ -8,7 +8,7 @@ import pytest
 
 import pullback as torch
 from pullback import _C, _utils
-from pullback.nn import init
+from pullback.nn import init, parameter
 from pullback.nn.modules import batchnorm, conv, lazy, module, pooling, rnn, transformer
 from pullback.optim import optimizer
 from pullback.utils.data._utils.collate import default_collate
@@ -35,6 +35,7 @@ def test_classes_and_functions_of_layers() -> None:
     assert not isinstance(nn.Conv2d(1, 1, 1), conv._ConvTransposeNd)
     assert isinstance(nn.MaxPool1d(2), pooling._MaxPoolNd) and isinstance(nn.AvgPool2d(2), pooling._AvgPoolNd)
     assert isinstance(nn.LazyLinear(2), lazy.LazyModuleMixin)
+    assert isinstance(nn.LazyLinear(2).weight, parameter.UninitializedParameter)
     assert module._addindent("a\nb\nc", 2) == "a\n  b\n  c"
     found = nn.Linear(1, 1).load_state_dict({}, strict=False)
     assert isinstance(found, module._IncompatibleKeys) and found.missing_keys == ["weight", "bias"]
@@ -107,6 +108,12 @@ def test_the_device_that_is_not_there() -> None:
     assert not torch.cuda._initialized and not isinstance(torch.ones(2), torch.cuda.FloatTensor)
     with pytest.raises(TypeError, match=r"torch\.cuda\.LongTensor not available"):
         torch.cuda.LongTensor([1])
+    assert issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
+    with torch.backends.cudnn.flags(enabled=False), torch.backends.mkldnn.flags(enabled=False):
+        rnn, x = nn.GRU(2, 3), torch.randn(4, 1, 2, requires_grad=True)
+        (g,) = torch.autograd.grad(rnn(x)[0].sum(), x, create_graph=True)
+        g.pow(2).sum().backward()
+        assert x.grad.abs().sum() > 0
     with torch.backends.cuda.sdp_kernel(enable_flash=False):
         assert torch.backends.cuda.matmul is not None
 

@@ -78,6 +78,12 @@ def sdp_kernel(
     yield
 
 
+@contextmanager
+def flags(*args: Any, **kwargs: Any) -> Iterator[None]:
+    """Which of another library's kernels are used within: none are in any case, so it has no effect."""
+    yield
+
+
 def set_flush_denormal(mode: bool) -> bool:
     """False: denormal numbers are kept, as they would be where the processor could not flush them."""
     if not isinstance(mode, bool):
@@ -151,7 +157,7 @@ matmul = SimpleNamespace(
 """`backends.cuda.matmul`."""
 
 __all__ = [
-    "are_deterministic_algorithms_enabled", "get_default_device", "get_float32_matmul_precision",
+    "are_deterministic_algorithms_enabled", "flags", "get_default_device", "get_float32_matmul_precision",
     "is_deterministic_algorithms_warn_only_enabled", "sdp_kernel", "set_default_device", "set_default_tensor_type",
     "set_float32_matmul_precision", "use_deterministic_algorithms",
 ]  # fmt: skip

@@ -100,7 +100,7 @@ def _inside(ends: list[Point], stuck: bool) -> tuple[Any, bool]:
 def _flat(array: np.ndarray) -> np.ndarray:
     """All elements in one row; complex ones are two each."""
     row = np.ascontiguousarray(array).ravel()
-    return row.view(row.real.dtype) if np.iscomplexobj(row) else row
+    return row.view(np.real(row).dtype) if np.iscomplexobj(row) else row
 
 
 class LBFGS(Optimizer):

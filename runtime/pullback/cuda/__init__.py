@@ -13,6 +13,7 @@ from pullback.runtime.devices.accelerators import (  # noqa: F401
     HalfTensor,
     IntTensor,
     LongTensor,
+    OutOfMemoryError,
     ShortTensor,
 )
 from pullback.runtime.devices.accelerators import Ignored as device  # noqa: F401
