@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
+INITIALIZED = False
+"""Whether work on the device has begun."""
+
 
 def no(*args: Any, **kwargs: Any) -> bool:
     """Whether there is such a device: no."""
@@ -75,3 +78,23 @@ __all__ = [
     "Ignored", "inaccessible", "lacking", "name_of_the_processor", "no", "no_states", "no_statistics", "nothing", "one",
     "yes", "zero",
 ]  # fmt: skip
+
+
+class _OfTheDevice(type):
+    """A type of tensors on a device that is not there: no tensor is one, and none is made."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device that is not there has no memory to run out of; programs name it where they catch it."""
+
+
+def _type_of(name: str) -> Any:
+    return _OfTheDevice(f"{name}Tensor", (), {"__module__": "torch.cuda"})
+
+
+BFloat16Tensor, BoolTensor, ByteTensor = _type_of("BFloat16"), _type_of("Bool"), _type_of("Byte")
+CharTensor, DoubleTensor, FloatTensor = _type_of("Char"), _type_of("Double"), _type_of("Float")
+HalfTensor, IntTensor, LongTensor, ShortTensor = _type_of("Half"), _type_of("Int"), _type_of("Long"), _type_of("Short")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,6 +68,20 @@ def set_num_interop_threads(num: int) -> None:
 def get_num_interop_threads() -> int:
     """What `set_num_interop_threads` was told; 1 before."""
     return HELD.threads or 1
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> Iterator[None]:
+    """By which kernels attention may be computed: there is one, so it has no effect."""
+    yield
+
+
+@contextmanager
+def flags(*args: Any, **kwargs: Any) -> Iterator[None]:
+    """Which of another library's kernels are used within: none are in any case, so it has no effect."""
+    yield
 
 
 def set_flush_denormal(mode: bool) -> bool:
@@ -141,7 +157,7 @@ matmul = SimpleNamespace(
 """`backends.cuda.matmul`."""
 
 __all__ = [
-    "are_deterministic_algorithms_enabled", "get_default_device", "get_float32_matmul_precision",
-    "is_deterministic_algorithms_warn_only_enabled", "set_default_device", "set_default_tensor_type",
+    "are_deterministic_algorithms_enabled", "flags", "get_default_device", "get_float32_matmul_precision",
+    "is_deterministic_algorithms_warn_only_enabled", "sdp_kernel", "set_default_device", "set_default_tensor_type",
     "set_float32_matmul_precision", "use_deterministic_algorithms",
 ]  # fmt: skip

@@ -180,10 +180,15 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
 
 
-def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
-    if mode not in ("fan_in", "fan_out"):
+def fan_of(tensor: Any, mode: str) -> int:
+    """One of the two `fans`."""
+    if (mode := mode.lower()) not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan = fans(tensor)[mode == "fan_out"]
+    return fans(tensor)[mode == "fan_out"]
+
+
+def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+    fan = fan_of(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
@@ -232,3 +237,9 @@ uniform, normal, constant, eye = _old_name(uniform_), _old_name(normal_), _old_n
 dirac, orthogonal, sparse = _old_name(dirac_), _old_name(orthogonal_), _old_name(sparse_)
 xavier_uniform, xavier_normal = _old_name(xavier_uniform_), _old_name(xavier_normal_)
 kaiming_uniform, kaiming_normal = _old_name(kaiming_uniform_), _old_name(kaiming_normal_)
+
+# ---- under the names that programs reach for
+
+_calculate_fan_in_and_fan_out, _calculate_correct_fan = fans, fan_of
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_

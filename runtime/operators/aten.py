@@ -38,10 +38,18 @@ OVERLOADS = (
 OUR_OWN = "manual_seed seed initial_seed set_default_dtype set_printoptions is_tensor typename"
 
 
+def _sliced(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """Part of an axis."""
+    whole = (slice(None),) * (dim % self.dim())
+    return self[(*whole, slice(start, end, step))]
+
+
 def _function(name: str) -> Callable[..., Any] | None:
     for prefix, module in PREFIXES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in module.__all__:
             return getattr(module, name.removeprefix(prefix))
+    if name == "slice":
+        return _sliced
     if name in SAME.split():
         return getattr(functional, name)
     for module in (functions, complex_functions, special_functions, older_names):

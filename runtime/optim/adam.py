@@ -6,8 +6,8 @@ from math import sqrt
 from typing import Any
 
 from ..tensor.ops.arranging.creation import zeros_like
-from ..tensor.trace.fragments import Operation
 from ..tensor.value.core import Core
+from .formulas import formula
 from .optimizer import Optimizer, Plan, alike, fractions, move, not_negative, own, plain, way_of
 
 
@@ -32,7 +32,7 @@ class Adam(Optimizer):
     With `amsgrad` (Reddi, Kale and Kumar, 2018) by the largest such average of squares so far.
     """
 
-    formula = Operation("adam", "", _adam)
+    formula = formula("adam", _adam)
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor.ops.arranging.creation import full_like, zeros_like
-from ..tensor.trace.fragments import Operation
+from .formulas import formula, in_each_part
 from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
 
 
@@ -36,7 +36,7 @@ class RMSprop(Optimizer):
     With `centered` over the root of an estimate of its variance.
     """
 
-    formula = Operation("rmsprop", "", _rmsprop)
+    formula = formula("rmsprop", _rmsprop)
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ def _adagrad(m: Any, p: Any, g: Any, total: Any, *rest: Any) -> Any:
 class Adagrad(Optimizer):
     """Steps by the gradient over the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
 
-    formula = Operation("adagrad", "", _adagrad)
+    formula = formula("adagrad", _adagrad)
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Adagrad(Optimizer):
                 self._begin(group, p)
 
     def _begin(self, group: dict[str, Any], p: Any) -> None:
-        self.state[p] = {"step": 0, "sum": full_like(p, group["initial_accumulator_value"])}
+        self.state[p] = {"step": 0, "sum": full_like(p, in_each_part(group["initial_accumulator_value"], p))}
 
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         if not self.state[p]:
@@ -154,7 +154,7 @@ def _adadelta(m: Any, p: Any, g: Any, square: Any, moved: Any, *rest: Any) -> An
 class Adadelta(Optimizer):
     """Steps in the unit of the parameter: by running averages of squares of steps and gradients (Zeiler, 2012)."""
 
-    formula = Operation("adadelta", "", _adadelta)
+    formula = formula("adadelta", _adadelta)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor.ops.arranging.creation import full_like, zeros_like
-from ..tensor.trace.fragments import Operation
+from .formulas import formula, in_each_part
 from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
 
 
@@ -23,7 +23,7 @@ def _asgd(m: Any, p: Any, g: Any, average: Any, *rest: Any) -> Any:
 class ASGD(Optimizer):
     """Gradient descent with fading steps; `state[p]["ax"]` is the average of p from step `t0` on."""
 
-    formula = Operation("asgd", "", _asgd)
+    formula = formula("asgd", _asgd)
     scalars = ("step", "eta", "mu")
 
     def __init__(
@@ -82,7 +82,7 @@ def _rprop(m: Any, p: Any, g: Any, before: Any, size: Any, *rest: Any) -> Any:
 class Rprop(Optimizer):
     """Steps of a size for each element, which grows while the gradient keeps its sign and shrinks when it turns."""
 
-    formula = Operation("rprop", "", _rprop)
+    formula = formula("rprop", _rprop)
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Rprop(Optimizer):
     def plan(self, group: dict[str, Any], p: Any) -> Plan:
         state = self.state[p]
         if not state:
-            state.update(step=0, prev=zeros_like(p), step_size=full_like(p, plain(group["lr"])))
+            state.update(step=0, prev=zeros_like(p), step_size=full_like(p, in_each_part(plain(group["lr"]), p)))
         state["step"] += 1
         numbers = (*group["etas"], *group["step_sizes"])
         return Plan((state["prev"], state["step_size"]), numbers, (group["maximize"],))

@@ -97,6 +97,12 @@ def _inside(ends: list[Point], stuck: bool) -> tuple[Any, bool]:
     return t, True
 
 
+def _flat(array: np.ndarray) -> np.ndarray:
+    """All elements in one row; complex ones are two each."""
+    row = np.ascontiguousarray(array).ravel()
+    return row.view(np.real(row).dtype) if np.iscomplexobj(row) else row
+
+
 class LBFGS(Optimizer):
     """Minimise by `step(closure)`, which evaluates the loss many times.  There is one group of parameters."""
 
@@ -132,17 +138,19 @@ class LBFGS(Optimizer):
     def _gradient(self) -> np.ndarray:
         parts = []
         for p in self.param_groups[0]["params"]:
-            cell = p._read()
-            parts.append(np.zeros(cell.kind.size, p._array().dtype) if p._grad is None else p._grad._array().ravel())
+            array = p._array()
+            parts.append(_flat(np.zeros(array.shape, array.dtype) if p._grad is None else p._grad._array()))
         return np.concatenate(parts)
 
     def _place(self, starts: list[np.ndarray], t: Any, direction: np.ndarray) -> None:
         """Put the parameters where a step leads from `starts`."""
         first = 0
         for p, start in zip(self.param_groups[0]["params"], starts, strict=True):
-            part = direction[first : first + start.size].reshape(start.shape)
-            assign(p, cell_of(np.asarray(start + t * part, start.dtype)))
-            first += start.size
+            flat = _flat(start)
+            part = direction[first : first + flat.size]
+            moved = np.ascontiguousarray(flat + t * part, flat.dtype)
+            assign(p, cell_of(moved.view(start.dtype).reshape(start.shape)))
+            first += flat.size
 
     # ---- the step
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor.ops.arranging.creation import zeros_like
-from ..tensor.trace.fragments import Operation
+from .formulas import formula
 from .optimizer import Optimizer, Plan, alike, fractions, not_negative, plain, way_of
 
 
@@ -25,7 +25,7 @@ def _adamax(m: Any, p: Any, g: Any, mean: Any, most: Any, *rest: Any) -> Any:
 class Adamax(Optimizer):
     """Adam with a fading maximum of the gradient's size in place of the average of its square."""
 
-    formula = Operation("adamax", "", _adamax)
+    formula = formula("adamax", _adamax)
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ def _nadam(m: Any, p: Any, g: Any, mean: Any, square: Any, *rest: Any) -> Any:
 class NAdam(Optimizer):
     """Adam with Nesterov's momentum, which `momentum_decay` lets grow over the steps."""
 
-    formula = Operation("nadam", "", _nadam)
+    formula = formula("nadam", _nadam)
     scalars = ("step", "mu_product")
 
     def __init__(
@@ -168,7 +168,7 @@ def _radam(m: Any, p: Any, g: Any, mean: Any, square: Any, *rest: Any) -> Any:
 class RAdam(Optimizer):
     """Adam that divides by the average of squares only once enough of them are in it."""
 
-    formula = Operation("radam", "", _radam)
+    formula = formula("radam", _radam)
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from ..tensor.trace.fragments import Operation, fragment_for, widen
 from ..tensor.trace.locks import visited, wait_for
 from ..tensor.trace.tape import record, tapes
 from ..tensor.trace.undo import take_back
-from ..tensor.value.cells import Cell
+from ..tensor.value.cells import PARTS, Cell
 from ..tensor.value.core import Core, input_cell
 from ..tensor.value.writing import assign
 from .hooks import hooked
@@ -62,7 +62,7 @@ def update(
 ) -> None:
     """Record new values for `tensors` but the second, which is the gradient, and write them."""
     cells = [t._read() for t in tensors]
-    cells += numbers.cells(cells[0].kind.dtype)
+    cells += numbers.cells(PARTS.get(cells[0].kind.dtype, cells[0].kind.dtype))
     fragment = fragment_for((operation, attributes, *(c.kind for c in cells)))
     results = record(fragment, cells)
     assign(tensors[0], results[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor.trace.fragments import Operation
 from ..tensor.value.core import wrap
+from .formulas import formula
 from .optimizer import Optimizer, Plan, alike, move, not_negative, own, plain, way_of
 
 
@@ -25,7 +25,7 @@ def _sgd(m: Any, p: Any, g: Any, *rest: Any) -> Any:
 class SGD(Optimizer):
     """p - lr * gradient, the gradient averaged over steps by `momentum`."""
 
-    formula = Operation("sgd", "", _sgd)
+    formula = formula("sgd", _sgd)
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = _distributions = None
     _fft = _func = _fx = _hub = _jit = _library = _linalg = _masked = _mps = _multiprocessing = _nn = _onnx = None
     _optim = _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = None
-    _special = _testing = _types = _utils = _version = _xpu = None
+    _special = _testing = _types = _of_utils = _version = _xpu = None
     # isort: off
     from pullback.runtime.tensor.reverse.anomaly import (
         is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,

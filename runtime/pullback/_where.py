@@ -129,7 +129,8 @@ NAMES_OF = {
 }
 
 PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
-            "_dynamo": "pullback", "__config__": "pullback"}
+            "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
+            "_assert": "runtime.programs.reached"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 
 PARTS = {
@@ -175,7 +176,7 @@ PARTS = {
     "_special": "runtime.tensor.face.special_functions",
     "_testing": "runtime.programs.comparing runtime.programs.made runtime.programs.refused",
     "_types": "runtime.programs.aliases",
-    "_utils": "runtime.programs.pytrees runtime.utils.checkpoint runtime.utils.collate runtime.utils.data"
+    "_of_utils": "runtime.programs.pytrees runtime.utils.checkpoint runtime.utils.collate runtime.utils.data"
     " runtime.utils.loader",
     "_version": "runtime.programs.version",
     "_xpu": "runtime.devices.accelerators",

@@ -234,3 +234,25 @@ def test_parameters_of_several_dtypes(name: str) -> None:
         return [told, *[p.flatten().tolist() for p in (*params, *average.parameters())], int(average.n_averaged)]
 
     assert trained(pullback) == [pytest.approx(x, rel=1e-5) for x in trained(torch)]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad", "Adadelta", "NAdam", "ASGD", "Rprop", "LBFGS"])
+def test_complex_parameters(name: str) -> None:
+    """Its parts are what PyTorch sees, also where a first value is remembered."""
+
+    def trained(t: Any) -> list[complex]:
+        z = t.nn.Parameter(t.tensor([0.3 + 1.2j, -0.4j, 2.0], dtype=t.complex128))
+        x, factor = t.nn.Parameter(t.ones(3, dtype=t.float64)), t.tensor([1 - 1j, 0.5, 2j], dtype=t.complex128)
+        optimiser = getattr(t.optim, name)([z, x], lr=0.1)
+
+        def closure() -> Any:
+            optimiser.zero_grad()
+            loss = ((z * factor + x - 1).abs() ** 2).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(4):
+            optimiser.step(closure)
+        return z.tolist() + x.tolist()
+
+    assert trained(pullback) == pytest.approx(trained(torch), rel=1e-10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from math import inf
 from typing import Any
 
@@ -243,6 +244,11 @@ ONE_HOT = Operation("one_hot", "", _one_hot)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 where the class is the one named, else 0; num_classes=-1 stands for the largest one named, and one more."""
     need_tensor("one_hot", "tensor", tensor)
+    try:
+        num_classes = operator.index(num_classes)  # a tensor of one number, too
+    except TypeError:
+        kind = type(num_classes).__name__
+        raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {kind}") from None
     if tensor._kind_of().dtype != "i64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}")
     if num_classes <= 0 and not tensor._kind_of().size:

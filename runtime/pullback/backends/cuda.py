@@ -6,3 +6,4 @@ from pullback.runtime.devices.accelerators import nothing as enable_flash_sdp  #
 from pullback.runtime.devices.accelerators import nothing as enable_math_sdp  # noqa: F401
 from pullback.runtime.devices.accelerators import nothing as enable_mem_efficient_sdp  # noqa: F401
 from pullback.runtime.devices.switches import matmul  # noqa: F401
+from pullback.runtime.devices.switches import sdp_kernel as sdp_kernel

@@ -2,6 +2,20 @@
 
 from pullback import _cuda as _loaded  # noqa: F401
 from pullback.cuda import amp as amp
+from pullback.runtime.devices.accelerators import INITIALIZED as _initialized  # noqa: F401
+from pullback.runtime.devices.accelerators import (  # noqa: F401
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    OutOfMemoryError,
+    ShortTensor,
+)
 from pullback.runtime.devices.accelerators import Ignored as device  # noqa: F401
 from pullback.runtime.devices.accelerators import lacking as current_device  # noqa: F401
 from pullback.runtime.devices.accelerators import lacking as current_stream  # noqa: F401

@@ -68,6 +68,8 @@ def through_owners(recorded: Any, tape: Any, args: Sequence[Any], kwargs: Any) -
             made = _without_history(function, args, kwargs)
             owner._written -= 1  # backward need not know of it
             return target if made is owner else made
+        if recorded.writes and owner is None:  # of the others it reads values only
+            return _without_history(function, args, kwargs)
         if not recorded.writes and not recorded.name.endswith("_"):
             made = _without_history(function, args, kwargs)
             if _is_new(made, given):

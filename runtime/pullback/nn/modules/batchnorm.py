@@ -11,4 +11,5 @@ from pullback.runtime.nn.layers.norms import (  # noqa: F401
     BatchNorm3d,
     _BatchNorm,
 )
+from pullback.runtime.nn.layers.norms import _Running as _NormBase  # noqa: F401
 from pullback.runtime.nn.layers.older import SyncBatchNorm  # noqa: F401

@@ -9,6 +9,7 @@ from pullback.runtime.nn.layers.convolutions import (  # noqa: F401
     ConvTranspose3d,
 )
 from pullback.runtime.nn.layers.convolutions import _Convolution as _ConvNd  # noqa: F401
+from pullback.runtime.nn.layers.convolutions import _Transposed as _ConvTransposeNd  # noqa: F401
 from pullback.runtime.nn.layers.lazy import (  # noqa: F401
     LazyConv1d,
     LazyConv2d,

@@ -12,3 +12,5 @@ from pullback.runtime.nn.registration import (  # noqa: F401
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from pullback.runtime.nn.state import _IncompatibleKeys  # noqa: F401
+from pullback.runtime.programs.reached import indented as _addindent  # noqa: F401

@@ -22,3 +22,5 @@ from pullback.runtime.nn.layers.pooling import (  # noqa: F401
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from pullback.runtime.nn.layers.pooling import _MaxPool as _MaxPoolNd  # noqa: F401
+from pullback.runtime.nn.layers.pooling import _Pool as _AvgPoolNd  # noqa: F401

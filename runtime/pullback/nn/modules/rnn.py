@@ -10,3 +10,4 @@ from pullback.runtime.nn.layers.recurrent import (  # noqa: F401
     RNNCell,
     RNNCellBase,
 )
+from pullback.runtime.programs.reached import apply_permutation as apply_permutation

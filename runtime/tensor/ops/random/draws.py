@@ -174,12 +174,15 @@ def randint(
 
 
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`randint` in the shape and dtype of `input`."""
+    """`randint` in the shape and dtype of `input`; one number alone is `high`."""
     kind = input._kind_of()
-    return randint(*((0, low) if high is None else (low, high)), kind.shape, generator=generator,
+    if low is None and high is None:
+        raise TypeError("randint_like(input, high): high is missing; or give low and high")
+    bounds = (0, low) if high is None else (low or 0, high)
+    return randint(*bounds, kind.shape, generator=generator,
                    dtype=dtype or ALL[kind.dtype], requires_grad=requires_grad)  # fmt: skip
 
 
