@@ -53,6 +53,7 @@ class Recorded:
     writes    it gives its first argument other values, and does nothing else
     prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     pure      it asks of its arguments for their values, and where they lie if that is where its results will
+    at_once   (args) -> what the call gives, done at once where it is of plain data alone, or NotImplemented
     shares    so they do, or it writes to arguments
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
@@ -65,6 +66,7 @@ class Recorded:
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead, self.ends = exact, cuts, ahead, exact and not in_parts
         self.prepared, self.writes = getattr(function, "prepared", None), getattr(function, "writes", False)
+        self.at_once = getattr(function, "at_once", None)
         self.name = function.__name__.strip("_") if function.__name__[:2] == "__" else function.__name__
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
@@ -84,6 +86,10 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
+        if self.at_once is not None and not tape.depth:
+            made = self.at_once(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
         for n, a in enumerate(args):
             if not isinstance(a, np.generic):
                 if type(a) is tensor_types[0] and a._owner is not None:

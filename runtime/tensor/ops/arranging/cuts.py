@@ -10,7 +10,7 @@ import numpy as np
 from ...value.cells import cell_of
 from ...value.core import Core, wrap
 from ...value.paths import Path
-from ...value.views import cell_of_part, known, may_cut, placed
+from ...value.views import cell_in, known, may_cut, placed
 from .shapes import SELECT, SLICE, slice_step
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def known_part(x: Core, key: Any) -> Tensor | None:
     shape = array.shape
     path = rows_path(shape, *key.indices(shape[0])) if isinstance(key, slice) else row_path(shape, key)
     part = array[key, ...]
-    made = wrap(cell_of_part(x, part))
+    made = wrap(cell_in(x, part))
     return placed(made, x, path, SLICE if isinstance(key, slice) else SELECT)
 
 
@@ -48,7 +48,7 @@ def _known_cell(x: Core, key: tuple[Any, ...]) -> Tensor | None:
         return None  # or an error, which is found the other way
     spelled = tuple([k.indices(n) if type(k) is slice else k for k, n in zip(key, array.shape, strict=False)])
     path = cell_path(array.shape, spelled)
-    return placed(wrap(cell_of_part(x, array[(*key, ...)])), x, path, SELECT) if path else None
+    return placed(wrap(cell_in(x, array[(*key, ...)])), x, path, SELECT) if path else None
 
 
 @lru_cache(maxsize=4096)

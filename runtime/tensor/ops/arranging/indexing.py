@@ -63,7 +63,11 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _scatter(part, arrays, source)
 
 
-writer(setitem)
+def _stored(x: Any = None, key: Any = None, value: Any = None) -> Any:
+    return None if store(x, key, value) else NotImplemented
+
+
+writer(setitem, _stored)
 getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
 
 
