@@ -24,7 +24,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
-from ..value.aliases import through_owners
+from ..value.aliases import adopt_all, through_owners
 from ..value.by_value import through_values
 from ..value.given import asked
 from ..value.memory import leave, leave_all, tensor_types, usable
@@ -86,14 +86,14 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
-        if self.at_once is not None and not tape.depth:
-            made = self.at_once(*args, **kwargs)
-            if made is not NotImplemented:
-                return made
+        if self.at_once and not tape.depth and (made := self.at_once(*args, **kwargs)) is not NotImplemented:
+            return made
         for n, a in enumerate(args):
             if not isinstance(a, np.generic):
                 if type(a) is tensor_types[0] and a._owner is not None:
                     return through_owners(self, tape, args, kwargs)
+                if type(a) in (list, tuple) and adopt_all(a):
+                    return (self.native or self.slow)(*args, **kwargs)
                 continue
             if type(a) is np.float64 or (self.parameters[n : n + 1] and self.parameters[n] in self.numbers):
                 again = self.native or self.slow
@@ -309,7 +309,7 @@ def recordable(cls: type) -> None:
 
 def take_over(tape: Any) -> None:
     """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: usable(t, tape)
+    tape.special = lambda t: type(t._key) is not tuple and usable(t, tape)
     known = recorder.installed()
     owner = known[0].owner if known else tape.owner
     main = tape.owner == threading.main_thread().ident

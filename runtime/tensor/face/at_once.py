@@ -1,4 +1,4 @@
-"""Functions that write to plain data at once: a function of values goes in, and a function of the call that writes them.
+"""Functions that write to plain data at once: a function of values goes in, one of the call that writes them comes out.
 
     table[i, j] += 1; weights[:, k].mul_(0.5); row.clamp_(0, 1)      where a tensor shares its memory with others
 
@@ -18,11 +18,11 @@ from ..ops.arranging.stores import as_given, store
 from ..reverse.modes import mode
 from ..trace.first_time import leaves_history
 from ..trace.tape import tapes
-from ..value.cells import Cell
+from ..value.cells import cell_of
 from ..value.core import Core, wrap
 from ..value.core import requires as has_gradient
 from ..value.memory import tensor_types
-from ..value.plain import is_plain, meets, write_now
+from ..value.plain import is_plain, meets, memory_of, target_of, write_now
 
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
 
@@ -38,7 +38,10 @@ def now(function: Callable[..., Any]) -> Callable[..., Any]:
         made = _of_numbers(ufunc, x, *args, **kwargs) if simple else None
         if made is None:
             made = _computed(function, x, args, kwargs)
-        return x if made is not None and write_now(x, made) else NotImplemented
+        if made is None:
+            return NotImplemented
+        target, place = target_of(x)
+        return x if write_now(target, made, place) else NotImplemented
 
     return written
 
@@ -56,25 +59,33 @@ def zero(x: Any = None) -> Any:
 
 def copy(x: Any = None, src: Any = None, non_blocking: bool = False) -> Any:
     """The same of `copy_`."""
-    fits = _shares(x) and not (isinstance(src, Core) and len(src._kind_of().shape) > len(x._cell.kind.shape))
+    fits = _shares(x) and not (isinstance(src, Core) and len(src._kind_of().shape) > len(_kind(x).shape))
     return x if fits and not _waits(src) and store(x, ..., src) else NotImplemented
 
 
 def _shares(x: Any) -> bool:
     """Whether a tensor is plain, and shares its memory with others."""
-    return type(x) in tensor_types and x._storage is not None and not x._is_late and is_plain(x)
+    if type(x) not in tensor_types:
+        return False
+    if type(x._key) is tuple:
+        return is_plain(x._owner)
+    return x._storage is not None and not x._is_late and is_plain(x)
+
+
+def _kind(x: Any) -> Any:
+    return x._kind if x._is_late else x._cell.kind
 
 
 def _waits(value: Any) -> bool:
     """Whether a value is to be computed by a trace that is not to end for it."""
-    if not isinstance(value, Core) or not (value._is_late or value._read().array is None):
+    if not isinstance(value, Core) or type(value._key) is tuple or not (value._is_late or value._read().array is None):
         return False
     return leaves_history(tapes.tape)
 
 
 def _of_numbers(ufunc: Any, x: Any, other: Any, alpha: Any = 1) -> Any:
     """What gives sums or products; None where their dtype or values are not those of NumPy."""
-    kind = x._cell.kind
+    kind = _kind(x)
     if kind.dtype == "bool" or kind.is_complex or not (kind.is_float or ufunc is not np.true_divide):
         return None
     if _waits(other):
@@ -82,10 +93,13 @@ def _of_numbers(ufunc: Any, x: Any, other: Any, alpha: Any = 1) -> Any:
     given = as_given(other, kind)
     if given is None or type(given) is bool or (alpha != 1 and as_given(alpha, kind) is None):
         return None
-    if isinstance(other, Core) and other._storage is x._storage:
-        if meets(x, x._steps, other):
-            return None
-        given = given.copy()
+    if isinstance(other, Core):
+        memory, path = memory_of(x)
+        its, lies = memory_of(other)
+        if its is memory:
+            if meets(memory, path, lies):
+                return None
+            given = given.copy()
 
     def made(part: np.ndarray) -> Any:
         with np.errstate(all="ignore"):
@@ -102,18 +116,16 @@ def _computed(function: Callable[..., Any], x: Any, args: Any, kwargs: Any) -> A
     tape = tapes.tape
     if tape.count and leaves_history(tape):
         return None
+    memory, _ = memory_of(x)
     for a in (*args, *kwargs.values()):
         if isinstance(a, Core):
-            if a._storage is x._storage or (mode.enabled and has_gradient(a)):
+            if memory_of(a)[0] is memory or (mode.enabled and has_gradient(a)):
                 return None
         elif isinstance(a, (list, tuple, np.ndarray)):
             return None
-    cell = x._read()
-    if type(cell) is not Cell or cell.array is None:
-        return None
-    stand = wrap(Cell(cell.kind, np.array(cell.array, order="C")))
+    stand = wrap(cell_of(np.array(x._array(), order="C")))
     made = function(stand, *args, **kwargs)
-    if not isinstance(made, Core) or made._kind_of() is not cell.kind:
+    if not isinstance(made, Core) or made._kind_of() is not stand._cell.kind:
         return None
     return made._array()
 

@@ -24,7 +24,7 @@ from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
-from .aliases import adopt
+from .aliases import adopt, array_of
 from .by_value import by_value
 from .cells import Cell, cell_of_part, shown
 from .memory import has_history, may_change, requires
@@ -174,6 +174,8 @@ class Core(Late):
     def _array(self, passing: bool = False) -> np.ndarray:
         """The value as an array that must not be written to; `passing`: see `peek`."""
         call, late = tapes.tape.call, self._is_late
+        if late and self._key is not None and call is None and (made := array_of(self)) is not None:
+            return made
         if call is not None:
             call.refuse("reads the values of a tensor")
         if (late or self._cell.array is None) and (made := peek(self, call, passing=passing)) is not None:

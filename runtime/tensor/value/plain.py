@@ -1,6 +1,6 @@
-"""Writes to plain data: a tensor and a function that writes to an array go in, and that is called with its memory at once.
+"""Writes to plain data: a tensor, values and a place go in, and NumPy has written them into its memory.
 
-    table[i, j] += 1; buffer[step].copy_(row)      no operation, no trace: NumPy writes where the elements lie
+    table[i, j] += 1; buffer[step].copy_(row)      no operation, no trace: they go to where the elements lie
 
 Plain is what is known and has no history, all of its memory or a part of it. A cell never changes its meaning, so the
 array of one is written to only where nobody else holds it: not a trace that reads it later, not a node that has saved
@@ -23,7 +23,7 @@ from .cells import Cell, shown
 from .memory import has_history, leave
 from .paths import Path, overlap, part_of
 from .slots import LEAF, PART, SPECIAL, VIEWED
-from .storage import PartHome, Swapped
+from .storage import PartHome, Storage, Swapped
 from .views import may_cut
 from .writing import overwrite_whole
 
@@ -43,7 +43,7 @@ def is_plain(x: Any) -> bool:
         return True
     if x._origin and x._flags & LEAF:  # of a leaf, where no gradient was kept
         return False
-    return _is_alone(whole) and not any([step[0] in REPEATING for step in x._steps])
+    return _is_alone(whole) and not any(step[0] in REPEATING for step in x._steps)
 
 
 def _is_alone(x: Any) -> bool:
@@ -56,9 +56,31 @@ def _is_alone(x: Any) -> bool:
     return not x._flags & VIEWED
 
 
-def meets(x: Any, path: Path, value: Any) -> bool:
-    """Whether a value lies in part where a path in the memory of `x` leads, and not just there."""
-    return path != value._steps and overlap(x._storage.shape(), path, value._steps)
+def memory_of(x: Any) -> tuple[Any, Path]:
+    """What a tensor shares with those that lie in the same memory, and the path to where it lies there."""
+    owner = x._owner
+    if owner is not None:
+        return owner if owner._storage is None else owner._storage, x._key[1] if type(x._key) is tuple else ()
+    return (x, ()) if x._storage is None else (x._storage, x._steps)
+
+
+def meets(memory: Any, path: Path, other: Path) -> bool:
+    """Whether two parts of a memory share elements, and are not the same."""
+    shape = memory.shape() if isinstance(memory, Storage) else memory._kind_of().shape
+    return path != other and overlap(shape, path, other)
+
+
+def target_of(x: Any) -> tuple[Any, Any]:
+    """The tensor whose memory is written to, and where: of a part that nobody has looked at, its owner."""
+    return (x._owner, x._key[0]) if type(x._key) is tuple else (x, ...)
+
+
+def touch(x: Any) -> bool:
+    """Count a write of what is there already; False if that takes more, as where others share the memory."""
+    if x._storage is not None or x._is_late or tapes.tape.number_of(x._cell) is not None or x._cell.home is not None:
+        return False
+    x._written += 1
+    return True
 
 
 def write_now(x: Any, values: Any, place: Any = ...) -> bool:
@@ -76,7 +98,7 @@ def write_now(x: Any, values: Any, place: Any = ...) -> bool:
     if not _may_write(storage):
         return False
     try:
-        given = values(_part(x, storage)) if callable(values) else values
+        given = values(_part(x, storage)[place]) if callable(values) else values
         while True:  # another thread may export the memory meanwhile, or take it back
             write = _write_cell if storage.array is None else _write_exported
             if write(x, whole, storage, given, place):
@@ -113,7 +135,7 @@ def _write_own(x: Any, values: Any, place: Any) -> bool:
     cell = Cell(x._cell.kind, x._cell.array if sole else x._cell.array.copy())
     try:
         array = shown(cell)
-        array[place] = values(array) if callable(values) else values
+        array[place] = values(array[place]) if callable(values) else values
     except REFUSED:
         return False
     if sole and x._storage is None:  # nobody asks what was there before
@@ -140,7 +162,7 @@ def _may_write(storage: Any) -> bool:
 def _part(x: Any, storage: Any) -> np.ndarray:
     """What lies in memory where a tensor is."""
     array = storage.array
-    if array is None and x._seen == storage.edition:
+    if array is None and x._seen == storage.edition and x._cell.array is not None:
         return shown(x._cell)
     return part_of(shown(storage.cell) if array is None else array, x._steps)
 
@@ -208,4 +230,4 @@ def _count(whole: Any, storage: Any) -> None:
     whole._written += 1
 
 
-__all__ = ["is_plain", "meets", "write_now"]
+__all__ = ["is_plain", "meets", "memory_of", "target_of", "touch", "write_now"]

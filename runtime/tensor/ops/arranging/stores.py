@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ...reverse.modes import mode
+from ...value.aliases import array_of, whole_number
 from ...value.cells import Cell
 from ...value.core import Core, number_of, requires
 from ...value.memory import tensor_types
 from ...value.numbers import FLOAT_MAX
 from ...value.paths import Path
-from ...value.plain import is_plain, meets, write_now
+from ...value.plain import is_plain, meets, memory_of, target_of, touch, write_now
 from .cuts import PLAIN_BOUNDS, cell_path
 
 NUMBERED = "f32", "f64", "i64", "i32", "bool"
@@ -29,31 +30,43 @@ NUMBERED = "f32", "f64", "i64", "i32", "bool"
 
 def store(x: Any, key: Any, value: Any) -> bool:
     """x[key] = value, if all of it is known and no gradient is kept; whether that was done."""
-    if type(x) not in tensor_types or not is_plain(x):
+    if type(x) not in tensor_types:
+        return False
+    if type(x._key) is tuple:
+        if key is not ...:
+            x._tell()
+        else:
+            x, key = target_of(x)
+    if not is_plain(x):
         return False
     place = _as_numpy(key)
     if place is None:
         return False
     kind = x._kind if x._is_late else x._cell.kind
+    memory, steps = memory_of(x)
+    inside = isinstance(value, Core) and memory_of(value)[0] is memory
+    if inside:
+        path, lies = _path_to(place, kind.shape), memory_of(value)[1]
+        if path is None or meets(memory, steps + path, lies):
+            return False
+        if steps + path == lies and touch(x):  # as `x[i] += y` does it
+            return True
     given = as_given(value, kind)
     if given is None:
         return False
-    if isinstance(value, Core) and value._storage is not None and value._storage is x._storage:
-        path = _path_to(place, kind.shape)
-        if path is None or meets(x, x._steps + path, value):
-            return False
-        given = given.copy()
-    return write_now(x, given, place)
+    return write_now(x, given.copy() if inside else given, place)
 
 
 def _path_to(place: tuple[Any, ...], shape: tuple[int, ...]) -> Path | None:
     """The path along ints and slices."""
     if place == (...,):
         return ()
-    if len(place) > len(shape) or any([type(k) is not int and type(k) is not slice for k in place]):
+    place = place[:-1] if place[-1:] == (...,) else place
+    if len(place) > len(shape) or any(type(k) is not int and type(k) is not slice for k in place):
         return None
+    spelled = [k.indices(n) if type(k) is slice else k for k, n in zip(place, shape, strict=False)]
     try:
-        return cell_path(shape, tuple([k.indices(n) if type(k) is slice else k for k, n in zip(place, shape)]))
+        return cell_path(shape, tuple(spelled))
     except IndexError:
         return None
 
@@ -62,7 +75,7 @@ def _as_numpy(key: Any) -> Any:
     """The key as NumPy's; None where it has parts that mean something else, or are not known."""
     several = key if type(key) is tuple else (key,)
     made = []
-    for k in several:
+    for k in map(whole_number, several):
         cls = type(k)
         if cls is int or k is None or k is Ellipsis or (cls is slice and _is_plain_slice(k)):
             made.append(k)
@@ -87,17 +100,23 @@ def _index(k: Any) -> np.ndarray | None:
 def as_given(value: Any, kind: Any) -> Any:
     """The numbers that are written; None where NumPy would convert them otherwise than PyTorch."""
     if isinstance(value, Core):
+        if type(value._key) is tuple and (known := array_of(value)) is not None:
+            return _converted(known, kind)
         if type(value._read()) is not Cell or (mode.enabled and requires(value)):
             return None
-        array = value._array()
-        if array.dtype == kind.numpy:
-            return array
-        with np.errstate(over="ignore", invalid="ignore"):
-            return array.astype(kind.numpy) if np.can_cast(array.dtype, kind.numpy, "same_kind") else None
+        return _converted(value._array(), kind)
     number = number_of(value)
     if kind.dtype not in NUMBERED or type(number) not in _fitting(kind):
         return None
     return None if type(number) is float and FLOAT_MAX <= abs(number) < inf else number
+
+
+def _converted(array: np.ndarray, kind: Any) -> np.ndarray | None:
+    """An array in the dtype of a kind, if PyTorch converts it as well."""
+    if array.dtype == kind.numpy:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(kind.numpy) if np.can_cast(array.dtype, kind.numpy, "same_kind") else None
 
 
 def _fitting(kind: Any) -> Iterable[type]:
