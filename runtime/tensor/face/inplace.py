@@ -193,7 +193,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return overwrite(input, apply_now(COPY, (input, src)))
 
 
-writer(zero_, at_once.zero), writer(fill_, at_once.fill), writer(copy_, at_once.copy)
+for _function, _now in ((zero_, at_once.zero), (fill_, at_once.fill), (copy_, at_once.copy)):
+    writer(_function, _now)
 
 
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

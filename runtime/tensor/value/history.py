@@ -34,9 +34,9 @@ from .views import alias
 from .writing import check_writable, overwrite_whole
 
 UNREAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated"
-    " during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you access it by mistake,"
-    " make sure you access the leaf Tensor instead."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be"
+    " populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you access it by"
+    " mistake, make sure you access the leaf Tensor instead."
 )
 
 
