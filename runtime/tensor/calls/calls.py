@@ -309,7 +309,7 @@ def recordable(cls: type) -> None:
 
 def take_over(tape: Any) -> None:
     """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: type(t._key) is not tuple and usable(t, tape)
+    tape.special = lambda t: (tape.count or type(t._key) is not tuple) and usable(t, tape)
     known = recorder.installed()
     owner = known[0].owner if known else tape.owner
     main = tape.owner == threading.main_thread().ident

@@ -79,6 +79,10 @@ def touch(x: Any) -> bool:
     """Count a write of what is there already; False if that takes more, as where others share the memory."""
     if x._storage is not None or x._is_late or tapes.tape.number_of(x._cell) is not None or x._cell.home is not None:
         return False
+    # The references are: the tensor's, the tuple's and the call's; a node that has saved it is to see the write.
+    (references,) = map(getrefcount, (x._cell,))
+    if references > 3:
+        return False
     x._written += 1
     return True
 
