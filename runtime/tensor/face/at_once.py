@@ -18,11 +18,12 @@ from ..ops.arranging.stores import as_given, store
 from ..reverse.modes import mode
 from ..trace.first_time import leaves_history
 from ..trace.tape import tapes
+from ..value.aliases import UNSEEN
 from ..value.cells import cell_of
 from ..value.core import Core, wrap
 from ..value.core import requires as has_gradient
 from ..value.memory import tensor_types
-from ..value.plain import is_plain, meets, memory_of, target_of, write_now
+from ..value.plain import is_alone, is_plain, meets, memory_of, target_of, write_now
 
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
 
@@ -32,16 +33,19 @@ def now(function: Callable[..., Any]) -> Callable[..., Any]:
     ufunc = UFUNCS.get(function.__name__)
 
     def written(x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if not _shares(x):
+        alias = type(x) in tensor_types and x._owner is not None and type(x._key) is str
+        if not (is_alone(x._owner) if alias else _shares(x)):
             return NotImplemented
         simple = ufunc is not None and len(args) == 1 and (not kwargs or [*kwargs] == ["alpha"])
         made = _of_numbers(ufunc, x, *args, **kwargs) if simple else None
-        if made is None:
+        if made is None and not alias:
             made = _computed(function, x, args, kwargs)
-        if made is None:
-            return NotImplemented
         target, place = target_of(x)
-        return x if write_now(target, made, place) else NotImplemented
+        if made is None or (alias and not is_alone(target)) or not write_now(target, made, place):
+            return NotImplemented
+        if x._key is UNSEEN:  # backward need not know of it
+            target._written -= 1
+        return x
 
     return written
 

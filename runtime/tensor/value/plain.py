@@ -71,8 +71,20 @@ def meets(memory: Any, path: Path, other: Path) -> bool:
 
 
 def target_of(x: Any) -> tuple[Any, Any]:
-    """The tensor whose memory is written to, and where: of a part that nobody has looked at, its owner."""
-    return (x._owner, x._key[0]) if type(x._key) is tuple else (x, ...)
+    """The tensor whose memory is written to, and where: of an alias or a part that nobody has looked at, its owner."""
+    return (x._owner, x._key[0]) if type(x._key) is tuple else (x if x._owner is None else x._owner, ...)
+
+
+def is_alone(owner: Any) -> bool:
+    """Whether what waits to be an alias of a tensor may be written to at once: nothing is recorded that could read it,
+    and nobody else holds its values."""
+    if tapes.tape.count or owner._is_late or owner._storage is not None:
+        return False
+    before, mode.enabled = mode.enabled, False
+    try:
+        return is_plain(owner) and type(owner._cell) is Cell and owner._cell.array is not None and _is_sole(owner)
+    finally:
+        mode.enabled = before
 
 
 def touch(x: Any) -> bool:
@@ -128,11 +140,7 @@ def _is_known(x: Any) -> bool:
 
 def _write_own(x: Any, values: Any, place: Any) -> bool:
     """Write to memory that no other tensor shares."""
-    sole = _is_own(x._cell.array)
-    if sole:
-        # The references are: the tensor's or the cell's, the tuple's and the call's.
-        cells, arrays = map(getrefcount, (x._cell, x._cell.array))
-        sole = cells <= 3 and arrays <= 3
+    sole = _is_sole(x)
     if not sole:  # a trace may have read it, or a part of it
         tapes.tape.catch_up()
         tapes.tape.blur()
@@ -148,6 +156,15 @@ def _write_own(x: Any, values: Any, place: Any) -> bool:
     else:
         overwrite_whole(x, cell)
     return True
+
+
+def _is_sole(x: Any) -> bool:
+    """Whether nobody but the tensor holds its values."""
+    if not _is_own(x._cell.array):
+        return False
+    # The references are: the tensor's or the cell's, the tuple's and the call's.
+    cells, arrays = map(getrefcount, (x._cell, x._cell.array))
+    return cells <= 3 and arrays <= 3
 
 
 def _is_own(array: np.ndarray) -> bool:
@@ -234,4 +251,4 @@ def _count(whole: Any, storage: Any) -> None:
     whole._written += 1
 
 
-__all__ = ["is_plain", "meets", "memory_of", "target_of", "touch", "write_now"]
+__all__ = ["is_alone", "is_plain", "meets", "memory_of", "target_of", "touch", "write_now"]
