@@ -25,7 +25,7 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
-from ..value.aliases import through_owners
+from ..value.aliases import adopt_all, through_owners
 from ..value.by_value import through_values
 from ..value.given import asked
 from ..value.memory import leave, leave_all, tensor_types, usable
@@ -54,6 +54,7 @@ class Recorded:
     writes    it gives its first argument other values, and does nothing else
     prepared  (args) -> args that can be described, in place of such as tell by their values what the call is
     pure      it asks of its arguments for their values, and where they lie if that is where its results will
+    at_once   (args) -> what the call gives, done at once where it is of plain data alone, or NotImplemented
     shares    so they do, or it writes to arguments
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
@@ -66,6 +67,7 @@ class Recorded:
         self.function, self.numbers = function, frozenset(numbers)
         self.exact, self.cuts, self.ahead, self.ends = exact, cuts, ahead, exact and not in_parts
         self.prepared, self.writes = getattr(function, "prepared", None), getattr(function, "writes", False)
+        self.at_once = getattr(function, "at_once", None)
         self.name = function.__name__.strip("_") if function.__name__[:2] == "__" else function.__name__
         code = getattr(function, "__code__", None)
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
@@ -85,10 +87,14 @@ class Recorded:
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:
             take_over(tape)
+        if self.at_once and not tape.depth and (made := self.at_once(*args, **kwargs)) is not NotImplemented:
+            return made
         for n, a in enumerate(args):
             if not isinstance(a, np.generic):
                 if type(a) is tensor_types[0] and a._owner is not None:
                     return through_owners(self, tape, args, kwargs)
+                if type(a) in (list, tuple) and adopt_all(a):
+                    return (self.native or self.slow)(*args, **kwargs)
                 continue
             if type(a) is np.float64 or (self.parameters[n : n + 1] and self.parameters[n] in self.numbers):
                 again = self.native or self.slow
@@ -304,11 +310,10 @@ def recordable(cls: type) -> None:
 
 def take_over(tape: Any) -> None:
     """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: t._owner is None and usable(t, tape)  # see `through_owners`
+    tape.special = lambda t: t._owner is None and usable(t, tape)
     known = recorder.installed()
     owner = known[0].owner if known else tape.owner
-    main = tape.owner == threading.main_thread().ident
-    if main or owner == tape.owner or all(t.ident != owner for t in threading.enumerate()):
+    if tape.owner in (threading.main_thread().ident, owner) or all(t.ident != owner for t in threading.enumerate()):
         native_types(tape, State, tensor_types)
 
 

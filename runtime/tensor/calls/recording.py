@@ -50,6 +50,9 @@ DRAWING = {
 ASKING = {"cholesky", "inv", "inverse", "solve"}
 """Functions that look whether what they have computed is there; the part that computes it is recorded by itself."""
 
+WAITING = {"detach", "cpu"}
+"""Functions that look first whether there is anything to record, or never have."""
+
 DUNDER = {"__hash__", "__pos__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
 
@@ -69,7 +72,8 @@ def record_methods(*classes: type) -> None:
     """Record the functions in the bodies of these classes, and the properties that are views."""
     for cls in classes:
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and name not in DUNDER | DRAWING | ASKING and name[:4] != "new_":
+            named = name not in DUNDER | DRAWING | ASKING | WAITING and name[:4] != "new_"
+            if isinstance(value, FunctionType) and named:
                 setattr(cls, name, wrapped(value))
             elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
                 setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))

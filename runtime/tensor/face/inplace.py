@@ -23,6 +23,7 @@ from ..value.core import Core, apply_now, number_of
 from ..value.core import wrap as made
 from ..value.promotion import c_name
 from ..value.writing import check_apart, check_writable, overwrite
+from . import at_once
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -56,12 +57,15 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
         return write(input, function(input, *args, **kwargs))
 
     written.__name__ = written.__qualname__ = function.__name__.rstrip("_") + "_"
-    return writer(written)
+    return writer(written, at_once.now(function))
 
 
-def writer(function: Any) -> Any:
-    """`function`, marked as one that gives its first argument other values, and does nothing else."""
-    function.writes = True
+def writer(function: Any, now: Any = None) -> Any:
+    """`function`, marked as one that gives its first argument other values, and does nothing else.
+
+    now   what does it at once, or gives NotImplemented
+    """
+    function.writes, function.at_once = True, now
     return function
 
 
@@ -148,14 +152,12 @@ ZERO = Operation("zero", "ZeroBackward0", lambda m, x: m.zeros(x.value.type))
 COPY = Operation("copy", "CopyBackwards", _copy)
 
 
-@writer
 def zero_(input: Tensor) -> Tensor:
     """Write zeros."""
     start_writing(input)
     return overwrite(input, apply_now(ZERO, (input,)))
 
 
-@writer
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one number everywhere."""
     start_writing(input, [value])
@@ -169,7 +171,6 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return overwrite(input, apply_now(FILL, (input, value)))
 
 
-@writer
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src`, broadcast and converted."""
     number = number_of(src)
@@ -190,6 +191,10 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f" {list(have)} into one of shape {list(wanted)}"
         )
     return overwrite(input, apply_now(COPY, (input, src)))
+
+
+for _function, _now in ((zero_, at_once.zero), (fill_, at_once.fill), (copy_, at_once.copy)):
+    writer(_function, _now)
 
 
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

@@ -24,6 +24,7 @@ from ..reverse.nodes import Node
 from ..trace.tape import tapes
 from ..transforms.batched import vmap
 from ..transforms.crossings import check_one
+from ..value.aliases import may_wait
 from ..value.axes import axis_of, sizes
 from ..value.cells import StandIn, cell_of
 from ..value.core import Core, instances_are
@@ -32,7 +33,8 @@ from ..value.exchange import Exchange
 from ..value.formats import lies_in, ordered
 from ..value.located import located
 from ..value.paths import Path, part_of, strided
-from ..value.storage import Storage
+from ..value.slots import LEAF
+from ..value.storage import PIECE, Storage
 from .printing import text_of
 from .queries import contiguous_format
 
@@ -192,7 +194,16 @@ class Tensor(Exchange):
     def __iter__(self) -> Iterator[Tensor]:
         if not self._kind_of().shape:
             raise TypeError("iteration over a 0-d tensor")
+        if may_wait(self) and not self._flags & LEAF and not self._is_late and self._cell.array is not None:
+            return map(self._piece, range(len(self)))  # of known data: most are read and dropped
         return iter(_rows(self, 0))
+
+    def _piece(self, k: int) -> Tensor:
+        """A row as one of several views."""
+        made = self[k]
+        if made._key is not None and not made._origin:
+            made._origin = PIECE
+        return made
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (Core, int, float, complex, np.generic)):

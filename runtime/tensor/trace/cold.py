@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .fragments import Fragment
 
-if TYPE_CHECKING:
-    from .plans import Plan
 
-
-def run_cold(plan: Plan, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Run each fragment by itself, dropping values after their last use."""
+def run_cold(plan: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Run each fragment of a `Plan` by itself, dropping values after their last use."""
     values: Any = [None] * len(plan.program.kinds)
     for (n, _), array in zip(plan.sources, arrays, strict=True):
         values[n] = array
@@ -36,7 +33,7 @@ def run_cold(plan: Plan, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 class Interpreted:
     """A plan that goes on step by step, though it is known."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Any) -> None:
         self.plan = plan
 
     def run(self, arrays: Sequence[np.ndarray], /) -> list[np.ndarray]:

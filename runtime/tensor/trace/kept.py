@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..value.cells import number_cell
+from ..value.slots import HISTORY, TensorBase
 from .cold import run_step
 from .plans import numbers_in, plan_for, program_of
 from .programs import Program
@@ -23,10 +24,23 @@ TRIED, SELDOM = 8, 8
 """Histories are kept so unless more than a few were asked for, and of those kept more than one in so many."""
 
 
-class _Counts:
-    """How many traces were kept, and how many histories were asked for."""
+FORGETS = 256
+"""After so many traces that were not kept for that reason, it is tried again."""
 
-    kept = asked = 0
+
+class _Counts:
+    """How many traces were kept, how many histories were asked for, and how many traces were therefore not kept."""
+
+    kept = asked = left = 0
+
+    def are_asked_for(self) -> bool:
+        """Whether what is kept is asked for so often that its nodes had better be made in time."""
+        if self.asked <= TRIED or self.asked * SELDOM <= self.kept:
+            return False
+        self.left += 1
+        if self.left >= FORGETS:
+            self.kept = self.asked = self.left = 0
+        return True
 
 
 counts = _Counts()
@@ -74,14 +88,19 @@ def may_keep(tape: Any, live: bytes) -> bool:
     state: State = tape.state
     if tape.noded or tape.done or tape.attached[1] or state.blurred or tape.caught.parent is not None:
         return False
-    if hash((state.path, live)) in _asked or (counts.asked > TRIED and counts.asked * SELDOM > counts.kept):
+    if hash((state.path, live)) in _asked or counts.are_asked_for():
         return False
     if forest.is_new(hash((state.path, live, "kept"))):
         return False
     plan = plan_for(state, live)
     if plan.keeps is None:
         plan.keeps = _is_simple(state, live)
-    return plan.keeps
+    return plan.keeps and not any(map(_leads_back, tape.pick(tuple(plan.program.inputs))))
+
+
+def _leads_back(value: Any) -> bool:
+    """Whether an input has a history, so that who asks for one asks for those of the traces before as well."""
+    return isinstance(value, TensorBase) and bool(value._flags & HISTORY or value._node is not None)
 
 
 def _is_simple(state: State, live: bytes) -> bool:

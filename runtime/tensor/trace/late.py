@@ -25,6 +25,8 @@ class Late(TensorBase):
     #: whose `data` it is, as long as nobody has looked at it; and of an owner, what waits so: see value/aliases.py
     _owner: Any = None
     _waiting: Any = None
+    #: of a part that nobody has looked at, NumPy's key and the path to where it lies in its owner
+    _key: Any = None
 
     def _late_cell(self) -> None:
         """Make the cell of a value that is on a tape.  The trace may end meanwhile, and another begin."""

@@ -209,7 +209,7 @@ class State(StateBase):
     def __init__(self, parent: State | None, event: Event | None, values: int) -> None:
         self.parent, self.event, self.values = parent, event, values
         self.children: dict[Any, list[State]] = NONE
-        self.plans: dict[bytes, Any] = NONE
+        self.plans: dict[Any, Any] = NONE
         self.blurred = parent is not None and parent.blurred
         self.path = self.met = 0
         self.useful: Any = None

@@ -148,6 +148,11 @@ def cell_of(array: np.ndarray) -> Cell:
     return Cell(kind_of(NAMES[array.dtype], array.shape), array)
 
 
+def cell_of_part(part: np.ndarray) -> Cell:
+    """A cell of a part of such an array; of a copy where its elements do not follow each other."""
+    return cell_of(part if part.flags.c_contiguous else np.ascontiguousarray(part).reshape(part.shape))
+
+
 def shown(cell: Cell) -> np.ndarray:
     """The array of a computed cell as programs know it: complex numbers as such."""
     assert cell.array is not None

@@ -24,12 +24,12 @@ from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
-from .aliases import adopt
+from .aliases import adopt, array_of
 from .by_value import by_value
-from .cells import Cell, shown
-from .memory import may_change, requires
+from .cells import Cell, cell_of_part, shown
+from .memory import has_history, may_change, requires
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
-from .paths import Path, is_dense
+from .paths import Path, is_dense, part_of
 from .slots import LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
 
@@ -137,7 +137,10 @@ class Core(Late):
         own = array
         if array is None and not told and self._path and whole.array is not None:
             array = shown(whole)
-        if self._seen != edition and base is not None and (told or array is None):
+        plain = base is not None and not (base._flags & LEAF or has_history(base)) and tapes.tape.again is None
+        if plain and call is None and array is None and type(whole) is Cell and whole.array is not None:
+            self._cell = cell_of_part(part_of(shown(whole), self._path))
+        elif self._seen != edition and base is not None and (told or array is None):
             if told and self._origin and (base._node is not None or base._requires):
                 self._origin = LOST
             before, mode.enabled = mode.enabled, told and not self._origin
@@ -171,6 +174,8 @@ class Core(Late):
     def _array(self, passing: bool = False) -> np.ndarray:
         """The value as an array that must not be written to; `passing`: see `peek`."""
         call, late = tapes.tape.call, self._is_late
+        if late and self._key is not None and call is None and (made := array_of(self)) is not None:
+            return made
         if call is not None:
             call.refuse("reads the values of a tensor")
         if (late or self._cell.array is None) and (made := peek(self, call, passing=passing)) is not None:
@@ -203,6 +208,14 @@ class Core(Late):
                 storage = self._storage = made
                 break
         return storage
+
+    def _have_memory_of(self, other: Core) -> None:
+        """Have the memory of another tensor, whatever there was."""
+        self._cell, self._storage = other._read(), other._shared()
+        self._path, self._base, self._seen = other._path, None, other._seen
+
+    def _is_view(self) -> bool:
+        return self._base is not None
 
     def _check_known(self) -> None:
         """Raise PyTorch's error where nobody can say what the history is."""

@@ -27,7 +27,7 @@ from .aliases import may_wait, replaced, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
-from .memory import has_history, leave
+from .memory import has_history, leave, settle
 from .promotion import c_name
 from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
@@ -35,9 +35,9 @@ from .views import alias
 from .writing import check_writable, overwrite_whole
 
 UNREAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't"
-    " be populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you"
-    " access it by mistake, make sure you access the leaf Tensor instead."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be"
+    " populated during backward(). If you want it for a non-leaf Tensor, use .retain_grad() on it; if you access it by"
+    " mistake, make sure you access the leaf Tensor instead."
 )
 
 
@@ -96,9 +96,8 @@ class History(Operators):
             if requires_grad:
                 return self
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed"
-                " variable in a subgraph that doesn't require differentiation use"
-                " var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a"
+                " subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and not self._kind_of().is_float:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -108,16 +107,16 @@ class History(Operators):
             self._moved()
             self._origin, self._requires = OWN, True
         elif self._requires != bool(requires_grad) and self._origin != LOST:
+            tell_alias(self)
             self._moved()
             self._requires = bool(requires_grad)
         return self
 
     def _moved(self) -> None:
         """From now on the tensor is another one to the tape, if it stands there."""
-        tape = tapes.tape
-        if tape.caught is not tape.state and (
-            self._is_late or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None or crowd.on
-        ):
+        tape, known = tapes.tape, not (self._is_late or crowd.on)
+        stands = not known or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None
+        if stands and tape.caught is not tape.state:
             tape.catch_up()
         self._serial = 0
 
@@ -237,9 +236,19 @@ class History(Operators):
 
     # ---- the same memory without history
 
-    @recorded
     def detach(self) -> Any:
         """The same memory, of which no gradient is known."""
+        tape = tapes.tape
+        if tape.depth or tape.mode > 1 or self._is_late or self._cell.array is None or crowd.on:
+            return self._detached()
+        settle(self)
+        if not tape.count and may_wait(self):
+            return waiting(self, counted=True)
+        shared = self._storage is not None and tape.number_of(self._cell) is None
+        return _still(alias(self)) if shared else self._detached()
+
+    @recorded
+    def _detached(self) -> Any:
         return _still(alias(self))
 
     def detach_(self) -> Any:
@@ -278,10 +287,9 @@ class History(Operators):
             return
         if requires(self) and not value._kind_of().is_float:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        # The references are: the caller's, this variable's and the call's, and the tape's.
-        tape = tapes.tape
-        passing = getrefcount(value) <= 3 + (value._serial == tape.serial)
-        if not (passing and may_wait(self) and replaced(self, value, tape)):
+        tape = tapes.tape  # the references are: the caller's, this variable's and the call's, and the tape's
+        alone = getrefcount(value) <= 3 + (value._serial == tape.serial)
+        if not (alone and may_wait(self) and replaced(self, value, tape)):
             self._be(value)
 
     def set_(self, source: Any) -> Any:
@@ -317,15 +325,10 @@ class History(Operators):
             old.home = Home(self._written) if self._storage is None else self._storage
             old.version = old.home.version
         old.home = swapped = Swapped(old.home, self, count)
-        if self._storage is not None:  # what was read of it before a writing unseen has another cell
-            self._storage.leave(swapped)
+        if self._storage is not None:
+            self._storage.leave(swapped)  # what was read of it before a writing unseen has another cell
         self._have_memory_of(other)
         self._version_before += count - self._times_written()
-
-    def _have_memory_of(self, other: Core) -> None:
-        """Have the memory of another tensor, whatever there was."""
-        self._cell, self._storage = other._read(), other._shared()
-        self._path, self._base, self._seen = other._path, None, other._seen
 
     def _times_written(self) -> int:
         """How often it was written to as backward counts that, whichever memory it had then."""
@@ -339,9 +342,6 @@ class History(Operators):
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._times_written()
-
-    def _is_view(self) -> bool:
-        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether it was made in an inference mode, so that no backward may read it."""

@@ -150,6 +150,7 @@ def is_dense(shape: tuple[int, ...], path: Path) -> bool:
     return strided(shape, path).flags.c_contiguous
 
 
+@lru_cache(maxsize=4096)
 def overlap(shape: tuple[int, ...], a: Path, b: Path, even_equal: bool = False) -> bool:
     """Whether two parts that are dense in memory share elements; the same part twice counts only if `even_equal`."""
     base = strided(shape)

@@ -10,7 +10,7 @@ import numpy as np
 from ..reverse.modes import mode
 from ..trace.fragments import Operation
 from ..trace.tape import tapes
-from .cells import Cell, cell_of, shown
+from .cells import Cell, cell_of, cell_of_part, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply_all, apply_now, requires, wrap
 from .paths import Path, part_of
 from .storage import Counter, PartHome
@@ -23,18 +23,18 @@ def view(x: Core, path: Path, operation: Operation) -> Tensor:
     """The part of `x` at the end of `path`, which shares its memory."""
     array = known(x) if may_cut() else None
     if array is not None and _at_once(path):
-        made = wrap(cell_of_part(x, part_of(array, path)))
+        made = wrap(cell_in(x, part_of(array, path)))
     else:
         made = apply_now(operation, (x,), (path,))
     return placed(made, x, path, operation)
 
 
-def cell_of_part(x: Core, part: np.ndarray) -> Cell:
+def cell_in(x: Core, part: np.ndarray) -> Cell:
     """A cell of a part of what is known of `x`; a copy where NumPy may write to that at any time."""
     storage = x._storage
     if storage is not None and storage.array is not None:
         return cell_of(np.array(part, order="C", copy=True))
-    return cell_of(part if part.flags.c_contiguous else np.ascontiguousarray(part).reshape(part.shape))
+    return cell_of_part(part)
 
 
 def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:

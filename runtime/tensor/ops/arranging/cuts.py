@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...value.cells import cell_of
+from ...calls.cutting import is_cut
+from ...trace.fragments import Operation
+from ...trace.tape import tapes
+from ...value.aliases import may_wait, waiting_part, whole_number
+from ...value.cells import Cell, Kind, cell_of, kind_of
 from ...value.core import Core, wrap
+from ...value.memory import tensor_types
 from ...value.paths import Path
-from ...value.views import cell_of_part, known, may_cut, placed
+from ...value.slots import LEAF
+from ...value.views import cell_in, known, may_cut, placed
 from .shapes import SELECT, SLICE, slice_step
 
 if TYPE_CHECKING:
@@ -20,35 +26,56 @@ ALL = slice(None)
 PLAIN_BOUNDS = {int, type(None)}
 
 
+def part_now(x: Any = None, key: Any = None) -> Any:
+    """x[key] where that is known and no part of a trace, else NotImplemented."""
+    tape = tapes.tape
+    if type(x) not in tensor_types or (tape.count and not is_cut((x, key), tape, "all")):
+        return NotImplemented
+    found = known_part(x, tuple(map(whole_number, key)) if type(key) is tuple else whole_number(key))
+    return NotImplemented if found is None else found
+
+
 def known_part(x: Core, key: Any) -> Tensor | None:
     """x[key] where key is a tensor of indices, or of ints and slices that go forward, and x is known; else None."""
-    if isinstance(key, Core):
-        return _known_rows(x, key)
-    if type(key) is tuple:
-        return _known_cell(x, key)
-    if type(key) is not int and not (type(key) is slice and is_forward(key)):
-        return None
-    array = known(x) if may_cut() else None
-    if array is None or not array.ndim:
-        return None
-    shape = array.shape
-    path = rows_path(shape, *key.indices(shape[0])) if isinstance(key, slice) else row_path(shape, key)
-    part = array[key, ...]
-    made = wrap(cell_of_part(x, part))
-    return placed(made, x, path, SLICE if isinstance(key, slice) else SELECT)
-
-
-def _known_cell(x: Core, key: tuple[Any, ...]) -> Tensor | None:
-    """x[i, j:k] where x is known; None where it is not, or where that is an error."""
-    for k in key:
+    cls = type(key)
+    if cls is tuple:
+        keys = key
+    elif cls is int or cls is slice:
+        keys = (key,)
+    else:
+        return _known_rows(x, key) if isinstance(key, Core) else None
+    for k in keys:
         if type(k) is not int and (type(k) is not slice or (k != ALL and not is_forward(k))):
             return None
-    array = known(x) if may_cut() else None
-    if array is None or array.ndim < len(key):
-        return None  # or an error, which is found the other way
-    spelled = tuple([k.indices(n) if type(k) is slice else k for k, n in zip(key, array.shape, strict=False)])
-    path = cell_path(array.shape, spelled)
-    return placed(wrap(cell_of_part(x, array[(*key, ...)])), x, path, SELECT) if path else None
+    if cls is slice and key == ALL:
+        return None
+    return _known_cell(x, keys, SLICE if cls is slice else SELECT)
+
+
+def _known_cell(x: Any, key: tuple[Any, ...], operation: Operation) -> Tensor | None:
+    """x[i, j:k] where x is known; None where it is not, or where that is an error."""
+    waits = may_wait(x) and not x._flags & LEAF and not x._is_late and type(x._cell) is Cell
+    array = None if not may_cut() else x._cell.array if waits else known(x)
+    if array is None:
+        return None
+    kind = x._cell.kind
+    shape = kind.shape
+    if len(shape) < len(key):
+        return None  # which is an error, found the other way
+    spelled = tuple([k.indices(n) if type(k) is slice else k for k, n in zip(key, shape, strict=False)])
+    path, its = _place_in(kind, spelled, operation is SLICE)
+    if not path:
+        return None
+    if waits:  # no more than a place until somebody looks, if nobody shares the memory
+        return waiting_part(x, its, (*key, ...), path)
+    return placed(wrap(cell_in(x, array[(*key, ...)])), x, path, operation)
+
+
+@lru_cache(maxsize=4096)
+def _place_in(kind: Kind, key: tuple[Any, ...], always: bool) -> tuple[Path, Kind]:
+    """The path to a part, and its kind; `always` one step for rows, even for all of them."""
+    path = rows_path(kind.shape, *key[0]) if always else cell_path(kind.shape, key)
+    return path, kind_of(kind.dtype, path[-1][-1]) if path else kind
 
 
 @lru_cache(maxsize=4096)

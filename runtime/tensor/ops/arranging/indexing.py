@@ -18,7 +18,7 @@ from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
 from ..elementwise.elementary import clone
-from .cuts import ALL, known_elements, known_part, row_path
+from .cuts import ALL, known_elements, known_part, part_now, row_path
 from .elements import WRITERS, added, gathered, placed
 from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
@@ -63,7 +63,12 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _scatter(part, arrays, source)
 
 
-writer(setitem)
+def _stored(x: Any = None, key: Any = None, value: Any = None) -> Any:
+    return None if store(x, key, value) else NotImplemented
+
+
+writer(setitem, _stored)
+getitem.at_once = part_now  # type: ignore[attr-defined]
 getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
 
 

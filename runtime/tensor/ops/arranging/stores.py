@@ -10,104 +10,72 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from ...reverse.modes import mode, watch
-from ...trace.crowd import crowd
-from ...trace.first_time import leaves_history
-from ...trace.tape import tapes
-from ...value.cells import Cell, shown
+from ...reverse.modes import mode
+from ...value.aliases import array_of, whole_number
+from ...value.cells import Cell
 from ...value.core import Core, number_of, requires
-from ...value.memory import has_history, leave
+from ...value.memory import tensor_types
 from ...value.numbers import FLOAT_MAX
-from ...value.slots import LEAF, PART, SPECIAL, VIEWED
-from ...value.views import may_cut
-from ...value.writing import overwrite_whole
-from .cuts import PLAIN_BOUNDS
+from ...value.paths import Path
+from ...value.plain import is_plain, meets, memory_of, target_of, touch, write_now
+from .cuts import PLAIN_BOUNDS, cell_path
 
-NUMBERED = "f32", "f64", "i64", "i32"
+NUMBERED = "f32", "f64", "i64", "i32", "bool"
 """The dtypes that Python's numbers are written to by NumPy as PyTorch does it."""
 
 
 def store(x: Any, key: Any, value: Any) -> bool:
     """x[key] = value, if all of it is known and no gradient is kept; whether that was done."""
-    if not may_cut() or not _is_plain(x) or (isinstance(value, Core) and not _is_apart(value, x)):
+    if type(x) not in tensor_types:
+        return False
+    if type(x._key) is tuple:
+        if key is not ...:
+            x._tell()
+        else:
+            x, key = target_of(x)
+    if not is_plain(x):
         return False
     place = _as_numpy(key)
-    if place is None or not _is_known(x):
+    if place is None:
         return False
-    given = _given(value, x._cell.kind)
-    if given is None or tapes.tape.number_of(x._cell) is not None:
+    kind = x._kind if x._is_late else x._cell.kind
+    memory, steps = memory_of(x)
+    inside = isinstance(value, Core) and memory_of(value)[0] is memory
+    if inside:
+        path, lies = _path_to(place, kind.shape), memory_of(value)[1]
+        if path is None or meets(memory, steps + path, lies):
+            return False
+        if steps + path == lies and touch(x):  # as `x[i] += y` does it
+            return True
+    given = as_given(value, kind)
+    if given is None:
         return False
-    if x._storage is not None or not (sole := _is_sole(x)):
-        tapes.tape.catch_up()  # the trace may have read a part: its nodes are to know of the write, and its backward
-        tapes.tape.blur()
-        sole = _is_sole(x)
-    kind = x._cell.kind
-    cell = Cell(kind, x._cell.array if sole else x._cell.array.copy())
+    return write_now(x, given.copy() if inside else given, place)
+
+
+def _path_to(place: tuple[Any, ...], shape: tuple[int, ...]) -> Path | None:
+    """The path along ints and slices."""
+    if place == (...,):
+        return ()
+    place = place[:-1] if place[-1:] == (...,) else place
+    if len(place) > len(shape) or any(type(k) is not int and type(k) is not slice for k in place):
+        return None
+    spelled = [k.indices(n) if type(k) is slice else k for k, n in zip(place, shape, strict=False)]
     try:
-        shown(cell)[place] = given
-    except (IndexError, ValueError, OverflowError, TypeError):
-        return False  # which the other way finds as well, in PyTorch's words
-    if sole and x._storage is None and x._counter is None:  # nobody asks what was there before
-        x._cell, x._serial = cell, 0
-        x._written += 1
-    else:
-        overwrite_whole(x, cell)
-    return True
-
-
-def _is_plain(x: Any) -> bool:
-    """Whether a tensor is all of its memory, whose values are its own, and behaves like any other."""
-    if watch.duals or watch.lanes or crowd.on or x._inference or x._flags & (SPECIAL | PART):
-        return False
-    if has_history(x) or (mode.enabled and x._flags & LEAF):
-        return False
-    if x._flags & VIEWED:
-        leave(x, tapes.tape)
-    storage = x._storage
-    whole = storage is None or (storage.array is None and not x._path and x._base is None)
-    return whole and not x._flags & VIEWED
-
-
-def _is_apart(value: Any, x: Any) -> bool:
-    """Whether a value has no history that is kept, and lies in other memory."""
-    return not (mode.enabled and requires(value)) and (value._storage is None or value._storage is not x._storage)
-
-
-def _is_known(x: Any) -> bool:
-    """Whether the values of a tensor are there, after the trace has run where that costs no nodes."""
-    tape = tapes.tape
-    if x._is_late or x._read().array is None or tape.number_of(x._cell) is not None:
-        if x._is_late and x._serial != tape.serial:
-            return False
-        if tape.count and leaves_history(tape):
-            return False
-        tape.flush()
-        x._read()
-    return type(x._cell) is Cell and x._cell.array is not None
-
-
-def _is_sole(x: Any) -> bool:
-    """Whether nobody but the tensor holds its values."""
-    array = x._cell.array
-    if array.base is not None or not array.flags.c_contiguous or not array.flags.writeable:
-        return False
-    del array
-    shared = x._storage is not None and x._storage.cell is x._cell
-    # The references are: the tensor's or the cell's, the tuple's and the call's, and that of what is shared.
-    cells, arrays = map(getrefcount, (x._cell, x._cell.array))
-    return cells <= 3 + shared and arrays <= 3
+        return cell_path(shape, tuple(spelled))
+    except IndexError:
+        return None
 
 
 def _as_numpy(key: Any) -> Any:
     """The key as NumPy's; None where it has parts that mean something else, or are not known."""
     several = key if type(key) is tuple else (key,)
     made = []
-    for k in several:
+    for k in map(whole_number, several):
         cls = type(k)
         if cls is int or k is None or k is Ellipsis or (cls is slice and _is_plain_slice(k)):
             made.append(k)
@@ -129,23 +97,31 @@ def _index(k: Any) -> np.ndarray | None:
     return cell.array if type(cell) is Cell and cell.kind.dtype in allowed else None
 
 
-def _given(value: Any, kind: Any) -> Any:
+def as_given(value: Any, kind: Any) -> Any:
     """The numbers that are written; None where NumPy would convert them otherwise than PyTorch."""
     if isinstance(value, Core):
-        if type(value._read()) is not Cell:
+        if type(value._key) is tuple and (known := array_of(value)) is not None:
+            return _converted(known, kind)
+        if type(value._read()) is not Cell or (mode.enabled and requires(value)):
             return None
-        array = value._array()
-        fits = array.dtype == kind.numpy or np.can_cast(array.dtype, kind.numpy, "same_kind")
-        return array if fits else None
+        return _converted(value._array(), kind)
     number = number_of(value)
     if kind.dtype not in NUMBERED or type(number) not in _fitting(kind):
         return None
     return None if type(number) is float and FLOAT_MAX <= abs(number) < inf else number
 
 
+def _converted(array: np.ndarray, kind: Any) -> np.ndarray | None:
+    """An array in the dtype of a kind, if PyTorch converts it as well."""
+    if array.dtype == kind.numpy:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(kind.numpy) if np.can_cast(array.dtype, kind.numpy, "same_kind") else None
+
+
 def _fitting(kind: Any) -> Iterable[type]:
     """The classes of numbers that elements of a kind can be."""
-    return (int, bool, float) if kind.is_float else (int, bool)
+    return (int, bool, float) if kind.is_float or kind.dtype == "bool" else (int, bool)
 
 
-__all__ = ["store"]
+__all__ = ["as_given", "store"]

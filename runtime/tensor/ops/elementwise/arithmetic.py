@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .....compiler.ops.elementwise import cast
 from ...face.required import check_one_tensor, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import RESULT, Operation, Rule, widen
 from ...value.core import Core, apply, number_of
 from ...value.promotion import common_dtype, common_shape
+from ...value.prompt import of_parts
 from .elementary import reciprocal
 
 if TYPE_CHECKING:
@@ -179,6 +182,15 @@ def _order(name: str) -> Callable[..., Any]:
 eq, ne = binary("eq", _order("eq")), binary("ne", _order("ne"))
 lt, le = binary("lt", _order("lt")), binary("le", _order("le"))
 gt, ge = binary("gt", _order("gt")), binary("ge", _order("ge"))
+
+PROMPT = {
+    add: np.add, sub: np.subtract, mul: np.multiply, div: np.true_divide, eq: np.equal, ne: np.not_equal, lt: np.less,
+    le: np.less_equal, gt: np.greater, ge: np.greater_equal,
+}  # fmt: skip
+"""What is done at once with parts that nobody has looked at."""
+
+for _function, _ufunc in PROMPT.items():
+    _function.at_once = of_parts(_ufunc)  # type: ignore[attr-defined]
 
 
 def _bitwise(name: str) -> Callable[..., Any]:
