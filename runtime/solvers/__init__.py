@@ -13,5 +13,6 @@ for _module, _registering in {
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
     "scipy.optimize": ("fits", "minima", "roots"),
     "scipy.sparse.linalg": ("sparse_systems",),
+    "scipy.stats._distn_infrastructure": ("expectations",),
 }.items():
     recode_later(_module, *[f"{__name__}.{each}" for each in _registering])
