@@ -69,6 +69,7 @@ for _module, _registering in {
     "scipy.stats._multivariate": ("multivariate",),
 }.items():
     recode_later(_module, *[f"{__name__}.numpy.scipy.{each}" for each in _registering])
+recode_later("pandas.core.frame", f"{__name__}.numpy.frames")
 recode_later("numpy.polynomial", f"{__name__}.numpy.series")
 
 __all__ = [
