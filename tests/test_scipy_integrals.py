@@ -72,6 +72,15 @@ def test_batches_and_loops() -> None:
     np.testing.assert_allclose(grad(f)(each), np.array(slopes) * [1, 1, -1], rtol=1e-9)
 
 
+def test_kinks_of_what_is_expected_stay_where_they_are() -> None:
+    """The price of an option: Black's formula, its slope and its curvature in the mean."""
+    price = lambda s: stats.lognorm.expect(lambda x: np.maximum(x - 1.0, 0.0), args=(0.4,), scale=s)  # noqa: E731
+    far = np.log(1.2) / 0.4 + 0.4
+    slope = np.exp(0.08) * stats.norm.cdf(far)
+    assert grad(price)(1.2) == pytest.approx(slope, rel=1e-8)
+    assert grad(grad(price))(1.2) == pytest.approx(np.exp(0.08) * stats.norm.pdf(far) / 0.4 / 1.2, rel=1e-6)
+
+
 def test_the_error_is_quadpacks() -> None:
     f = lambda a: S.quad(lambda x: np.exp(-a * x * x), 0, 1)[1]  # noqa: E731
     assert jit(f)(A) == pytest.approx(f(A), rel=1e-13)  # of which NumPy's exp has the last bit

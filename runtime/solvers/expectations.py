@@ -30,6 +30,14 @@ def _number(x: Any) -> Any:
     return x if isinstance(x, Array) or not np.isinf(x) else float(x)
 
 
+def _endless(x: Any) -> bool:
+    return isinstance(x, float) and math.isinf(x)
+
+
+def _end(support: Any, bound: Any, within: Any) -> Any:
+    return support if bound is None else within(f64(bound), support)
+
+
 def expect(
     self: Any, func: Any = None, args: Any = (), loc: Any = 0, scale: Any = 1, lb: Any = None, ub: Any = None,
     conditional: bool = False, **kwds: Any,
@@ -40,21 +48,25 @@ def expect(
     if any(x.ndim for x in (loc, scale, *shapes)):
         raise unknown(f"scipy.stats.{self.name}.expect", " with arrays of parameters, of which each has an integral,")
     support = self._get_support(*args) if concrete(args) else of.support if of.ends is None else of.ends(*shapes)[:2]
+    there, wide = stop_gradient(loc), stop_gradient(scale)
     low, high = (
-        _number(end) if bound is None else within((f64(bound) - loc) / scale, end)
-        for end, bound, within in zip(support, (lb, ub), (np.maximum, np.minimum), strict=True)
+        end if _endless(end) and bound is None else (_end(loc + scale * end, bound, within) - there) / wide
+        for end, bound, within in zip(map(_number, support), (lb, ub), (np.maximum, np.minimum), strict=True)
     )
 
-    def under(y: Any) -> Any:
-        density = np.exp(of.logpdf(y, *shapes))
+    def under(u: Any) -> Any:
+        """The function at places that no parameter moves, so that a kink of it stays between the same two."""
+        x = there + wide * u
+        density = np.exp(of.logpdf((x - loc) / scale, *shapes)) * (wide / scale)
         empty = density == 0.0  # where the function may overflow
-        x = loc + scale * where(empty, inside, y)
+        x = where(empty, there + wide * inside, x)
         return vector(x if func is None else R.call(func, x)) * vector(density)
 
     inside = of.safe if of.ends is None else of.ends(*shapes)[2]
     edges = [low, high]
     if concrete((lb, ub)) and lb is None and ub is None:
         edges = [low, *(stop_gradient(getattr(self, q)(CUT, *shapes)) for q in ("ppf", "isf")), high]
+    kwds = {"epsabs": 1e-12, "epsrel": 1e-11, **kwds}  # so that parts are small about a kink, which slopes see
     total = sum(quad(under, a, b, **kwds)[0] for a, b in itertools.pairwise(edges))
     if conditional and not (lb is None and ub is None):
         ends = [1.0 if bound is None and k else 0.0 if bound is None else self.cdf(bound, *args, loc=loc, scale=scale)

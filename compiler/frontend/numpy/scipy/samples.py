@@ -160,11 +160,12 @@ def _freeze(self: Any, dataset: Any, bw_method: Any = None, weights: Any = None)
     share = np.full(n, 1.0 / n) if weights is None else as_float(as_operand(weights))
     share = share / np.sum(share)
     size = 1.0 / np.sum(share**2)
-    if bw_method in (None, "scott"):
+    named = "scott" if bw_method is None else bw_method if isinstance(bw_method, str) else None
+    if named == "scott":
         factor = size ** (-1.0 / (d + 4))
-    elif bw_method == "silverman":
+    elif named == "silverman":
         factor = (size * (d + 2.0) / 4.0) ** (-1.0 / (d + 4))
-    elif isinstance(bw_method, str) or callable(bw_method):
+    elif named or callable(bw_method):
         raise ValueError("`bw_method` should be 'scott', 'silverman', or a scalar: of traced points no callable")
     else:
         factor = as_operand(bw_method)
