@@ -132,7 +132,7 @@ def _of_scipy(name: str) -> Any:
     module = sys.modules.get(space)
     if module is None:
         raise RuntimeError(f"{space}.{name} takes part in a function, but {space} is not imported")
-    found = module
+    found: Any = module
     for part in name.split("."):
         found = getattr(found, part)
     return found if found is getattr(module, name, None) else _method(found)

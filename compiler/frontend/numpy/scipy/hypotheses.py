@@ -93,15 +93,15 @@ def f_oneway(*samples: Any, axis: Any = 0, equal_var: bool = True, **more: Any) 
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
     if not equal_var:
         raise unknown("scipy.stats.f_oneway", " with equal_var=False")
-    rows = [rows(each, axis) for each in samples]
-    whole, k = np.concatenate(rows, axis=-1), len(rows)
+    groups = [rows(each, axis) for each in samples]
+    whole, k = np.concatenate(groups, axis=-1), len(groups)
     n, middle = whole.shape[-1], np.mean(whole, axis=-1)
-    between = sum(x.shape[-1] * (np.mean(x, axis=-1) - middle) ** 2 for x in rows)
-    within = sum(x.shape[-1] * np.var(x, axis=-1) for x in rows)
+    between = sum(x.shape[-1] * (np.mean(x, axis=-1) - middle) ** 2 for x in groups)
+    within = sum(x.shape[-1] * np.var(x, axis=-1) for x in groups)
     f = (between / (k - 1.0)) / (within / (n - k))
     return VarianceRatio(f, apply("fdtrc", k - 1.0, n - k + 0.0, f))
 
 
 recode("scipy.stats", {each.__name__: each for each in (ttest_1samp, ttest_rel, ttest_ind, f_oneway)})
 
-__all__ = ["f_oneway", "ttest_1samp", "ttest_ind", "ttest_rel"]
+__all__ = ["f_oneway", "rows", "ttest_1samp", "ttest_ind", "ttest_rel"]

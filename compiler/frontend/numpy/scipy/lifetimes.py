@@ -165,9 +165,11 @@ LIFETIMES: dict[str, Continuous] = {
     "levy": LEVY, "levy_l": mirrored(LEVY), "weibull_max": mirrored(WEIBULL), "dweibull": doubled(WEIBULL),
     "dgamma": doubled(CONTINUOUS["gamma"]), "gibrat": fixed(LOG_NORMAL, 1.0), "erlang": CONTINUOUS["gamma"],
     "burr": BURR,
-    "mielke": Continuous(*[
-        lambda y, k, s, f=f: f(y, s, k / s) for f in (BURR.logpdf, BURR.cdf, BURR.sf, BURR.ppf, BURR.isf)
-    ], HALF),
+    "mielke": Continuous(
+        lambda y, k, s: BURR.logpdf(y, s, k / s), lambda y, k, s: BURR.cdf(y, s, k / s),
+        lambda y, k, s: BURR.sf(y, s, k / s), lambda q, k, s: BURR.ppf(q, s, k / s),
+        lambda q, k, s: BURR.isf(q, s, k / s), HALF,
+    ),
     "invweibull": by_logcdf(
         lambda y, c: -(y**-c), lambda s, c: (-s) ** (-1.0 / c), lambda y, c: np.log(c) - (c + 1) * np.log(y) - y**-c,
         support=HALF,

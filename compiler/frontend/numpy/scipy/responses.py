@@ -113,7 +113,8 @@ def resample_poly(
     length = n * up // down + bool(n * up % down)
     if isinstance(window, (str, tuple)):
         half = 10 * max(up, down)
-        h = firwin(2 * half + 1, 1.0 / max(up, down), window=window)
+        shape: Any = window
+        h: Any = firwin(2 * half + 1, 1.0 / max(up, down), window=shape)
     else:
         h = as_float(as_operand(window))
         half = (h.shape[0] - 1) // 2
