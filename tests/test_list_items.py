@@ -91,3 +91,12 @@ def test_a_list_holds_the_array_itself(program: Callable[[Any], Any], rounds: in
     for k, slope in enumerate(grad(program)(x)[:6]):
         step = 1e-6 * (np.arange(rounds) == k)
         np.testing.assert_allclose(slope, (program(x + step) - program(x - step)) / 2e-6, 1e-4, 1e-4)
+
+
+def test_an_outer_list_is_asked_for_places_and_numbers_in_a_loop() -> None:
+    order, x = [2, 0, 2], np.array([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        return np.sum(np.stack([x[order.index(k)] * order.count(k) for k in (0, 2)]))
+
+    np.testing.assert_array_equal(grad(f)(x), [2.0, 1.0, 0.0])

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from pullback import grad, jit
-from pullback.compiler.frontend.errors import TraceError
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -58,5 +57,13 @@ def test_in_a_function_with_branches() -> None:
 def test_arguments_are_refused_with_a_way_out() -> None:
     with pytest.raises(TypeError, match=r"argument d is a pandas\.DataFrame; pass np\.asarray"):
         jit(lambda x, d: np.sum(x * d["a"]))(X, frame())
-    with pytest.raises(TraceError, match="external"):
-        jit(lambda w: np.sum(frame() @ w))(np.ones(2))
+
+
+def test_products_with_frames() -> None:
+    d, w = frame(), np.array([0.3, -1.2])
+    made = grad(lambda w: np.sum((d @ w) ** 2 + d.dot(w)))(w)
+    np.testing.assert_allclose(made, d.T @ (2 * (d @ w) + 1.0), rtol=1e-14)
+    made = jit(lambda x: d["a"] @ x + np.sum(d.T @ x))(X)
+    np.testing.assert_allclose(made, d["a"] @ X + np.sum(d.T @ X), rtol=1e-14)
+    with pytest.raises(ValueError, match="transpose or reshape one of them"):
+        jit(lambda w: np.sum(d @ w))(np.ones(5))

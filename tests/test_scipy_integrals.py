@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.stats
 
 from pullback import jvp
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
 
 S: Any = scipy.integrate
+stats: Any = scipy.stats
 A, STEP = 0.7, 1e-3
 
 CASES: dict[str, Callable[..., Any]] = {
@@ -31,6 +33,12 @@ CASES: dict[str, Callable[..., Any]] = {
     "a kink": lambda a: S.quad(lambda x: a if x < 0.4 else a * a * x, 0, 1, points=[0.4])[0],
     "two variables": lambda a: S.dblquad(lambda y, x: np.exp(-a * x * y), 0, a, 0, lambda x: x + a)[0],
     "fixed_quad": lambda a: S.fixed_quad(lambda x: np.exp(-a * x), 0.0, a, n=8)[0],
+    "three variables": lambda a: S.tplquad(lambda z, y, x: np.exp(-a * x * y * z), 0, 1, 0, 1, 0, lambda x, y: x)[0],
+    "nested": lambda a: S.nquad(lambda x, y: np.exp(-a * x * y), [lambda y: (0, y + a), (0, 1)])[0],
+    "of vectors": lambda a: np.sum(S.quad_vec(lambda x: np.sin(x * a) * np.arange(1.0, 3.0), 0, a)[0]),
+    "expect": lambda a: stats.norm.expect(lambda x: np.cos(a * x), loc=a, scale=1 + a * a),
+    "expect within": lambda a: stats.gamma(2.0 + a).expect(np.log, lb=0.1, ub=3.0, conditional=True),
+    "expect of counts": lambda a: stats.binom.expect(np.sqrt, args=(7, 0.5 * a)),
     "trapezoid": lambda a: S.trapezoid(np.exp(-a * np.arange(4)), dx=a),
 }
 
@@ -62,6 +70,15 @@ def test_batches_and_loops() -> None:
 
     slopes = [difference(lambda t: (1 - np.exp(-t)) / t, a) for a in each]
     np.testing.assert_allclose(grad(f)(each), np.array(slopes) * [1, 1, -1], rtol=1e-9)
+
+
+def test_kinks_of_what_is_expected_stay_where_they_are() -> None:
+    """The price of an option: Black's formula, its slope and its curvature in the mean."""
+    price = lambda s: stats.lognorm.expect(lambda x: np.maximum(x - 1.0, 0.0), args=(0.4,), scale=s)  # noqa: E731
+    far = np.log(1.2) / 0.4 + 0.4
+    slope = np.exp(0.08) * stats.norm.cdf(far)
+    assert grad(price)(1.2) == pytest.approx(slope, rel=1e-8)
+    assert grad(grad(price))(1.2) == pytest.approx(np.exp(0.08) * stats.norm.pdf(far) / 0.4 / 1.2, rel=1e-6)
 
 
 def test_the_error_is_quadpacks() -> None:

@@ -58,17 +58,18 @@ for _module, _registering in {
     "scipy.fft._basic_backend": ("fourier",),
     "scipy.integrate": ("sampled",),
     "scipy.linalg": ("scipy_linalg", "scipy_factors", "scipy_forms"),
-    "scipy.ndimage": ("images", "warps"),
-    "scipy.signal": ("filters", "estimates"),
+    "scipy.ndimage": ("images", "warps", "measurements"),
+    "scipy.signal": ("filters", "estimates", "responses"),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations", "nearest_rotations"),
     "scipy.sparse._base": ("sparse",),
     "scipy.sparse._coo": ("sparse",),
-    "scipy.stats": ("summaries", "hypotheses"),
+    "scipy.stats": ("summaries", "hypotheses", "ranks", "samples"),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),
 }.items():
     recode_later(_module, *[f"{__name__}.numpy.scipy.{each}" for each in _registering])
+recode_later("pandas.core.frame", f"{__name__}.numpy.frames")
 recode_later("numpy.polynomial", f"{__name__}.numpy.series")
 
 __all__ = [

@@ -34,6 +34,7 @@ from .scipy import (
     called_bessel,
     called_gammas,
     called_others,
+    called_series,
     factorials,
     gammas,
     hypergeometric,
@@ -47,9 +48,10 @@ from .scipy import (
 )
 
 __all__ = [
-    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "complements", "complex_matrices",
-    "complexes", "contract", "control", "convolve", "custom", "elementary", "elementwise", "external", "factor",
-    "factorials", "fourier", "gammas", "guard", "hypergeometric", "incomplete", "index", "integrals", "inverses",
-    "lapack", "log_gamma", "matrix_formulas", "memory", "ordering", "packs", "polynomials", "reduce", "require",
-    "shape", "similarities", "similarity", "slopes", "solutions", "source", "special", "spectra", "symmetric", "tape",
+    "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "called_series", "complements",
+    "complex_matrices", "complexes", "contract", "control", "convolve", "custom", "elementary", "elementwise",
+    "external", "factor", "factorials", "fourier", "gammas", "guard", "hypergeometric", "incomplete", "index",
+    "integrals", "inverses", "lapack", "log_gamma", "matrix_formulas", "memory", "ordering", "packs", "polynomials",
+    "reduce", "require", "shape", "similarities", "similarity", "slopes", "solutions", "source", "special", "spectra",
+    "symmetric", "tape",
 ]

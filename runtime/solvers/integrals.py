@@ -149,6 +149,62 @@ def dblquad(
     return quad(along, a, b, epsabs=epsabs, epsrel=epsrel)
 
 
-recode("scipy.integrate", {"quad": quad, "dblquad": dblquad})
+def tplquad(
+    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (), epsabs: Any = 1.49e-8,
+    epsrel: Any = 1.49e-8,
+) -> Any:  # fmt: skip
+    end = lambda g, *at: R.call(g, *at) if callable(g) else g  # noqa: E731
+    args = tupled(args)
 
-__all__ = ["dblquad", "quad"]
+    def along(x: Any) -> Any:
+        low = lambda y: end(qfun, x, y)  # noqa: E731
+        high = lambda y: end(rfun, x, y)  # noqa: E731
+        inner = lambda z, y: R.call(func, z, y, x, *args)  # noqa: E731
+        return dblquad(inner, end(gfun, x), end(hfun, x), low, high, (), epsabs, epsrel)[0]
+
+    return quad(along, a, b, epsabs=epsabs, epsrel=epsrel)
+
+
+def nquad(func: Any, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False) -> Any:
+    """The first range is the innermost; one may be a function of the variables outside of it."""
+    default("nquad", full_output=(full_output, False))
+    args, depth = () if args is None else tupled(args), len(ranges)
+    each = opts if isinstance(opts, (list, tuple)) else [{} if opts is None else opts] * depth
+
+    return _over(depth - 1, (), func, ranges, each, args)
+
+
+def _over(level: int, outer: tuple[Any, ...], func: Any, ranges: Any, options: Any, args: tuple[Any, ...]) -> Any:
+    """The integral over the ranges up to this one."""
+    span, more = (
+        R.call(each[level], *outer, *args) if callable(each[level]) else each[level] for each in (ranges, options)
+    )
+
+    def inner(x: Any) -> Any:
+        if level == 0:
+            return R.call(func, x, *outer, *args)
+        return _over(level - 1, (x, *outer), func, ranges, options, args)[0]
+
+    return quad(inner, span[0], span[1], **more)
+
+
+def quad_vec(f: Any, a: Any, b: Any, *given_: Any, args: Any = (), full_output: bool = False, **options: Any) -> Any:
+    """An integral for each element: of the weighted sums that pick them, each with parts of its own."""
+    default("quad_vec", full_output=(full_output, False))
+    args = tupled(args)
+    middle = a if not isinstance(a, Array) and np.isfinite(a) else b
+    shape = np.shape(R.call(f, middle if isinstance(middle, Array) or np.isfinite(middle) else 0.0, *args))
+    if not shape:
+        return quad(f, a, b, args)
+
+    def element(k: int) -> Any:
+        return quad(lambda x: np.reshape(R.call(f, x, *args), (-1,))[k], a, b, epsabs=1e-12, epsrel=1e-10)
+
+    made = [element(k) for k in range(int(np.prod(shape)))]
+    error = np.sqrt(sum(each[1] ** 2 for each in made))
+    return np.reshape(np.stack([each[0] for each in made]), shape), error
+
+
+recode("scipy.integrate", {"quad": quad, "dblquad": dblquad, "tplquad": tplquad, "nquad": nquad, "quad_vec": quad_vec})
+
+__all__ = ["dblquad", "nquad", "quad", "quad_vec", "tplquad"]

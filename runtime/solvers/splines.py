@@ -18,6 +18,7 @@ from ...compiler.frontend.patched.recoded import concrete, recode
 from ...compiler.ops.require import require
 from ..control import scan
 from .closed import vector
+from .through_points import at_points
 
 ENDS = {"natural": (2, 0.0), "clamped": (1, 0.0)}
 """Conditions at an end: the order of a derivative, and its value."""
@@ -260,8 +261,8 @@ def interp1d(
 def at_places(self: Any, x: Any) -> Any:
     import scipy.interpolate
 
-    if not isinstance(self, scipy.interpolate.interp1d):
-        return NOT_MINE
+    if not isinstance(self, scipy.interpolate.interp1d):  # whose method is that of Krogh's, too
+        return at_points(self, x) if isinstance(self, scipy.interpolate.KroghInterpolator) else NOT_MINE
     held = self.__dict__
     fill, bounds = (held[name] if name in held else getattr(self, other) for name, other in NAMES)
     kind = held["_kind"]

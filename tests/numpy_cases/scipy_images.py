@@ -13,6 +13,9 @@ MODES = ("reflect", "mirror", "nearest", "wrap", "constant")
 AT = np.array([[0.3, 1.6, 3.2, 4.7], [0.2, 3.4, 2.7, 1.1]])
 
 
+LABELS = np.array([[1] * 5] * 2 + [[0, 2, 2, 2, 2]] * 4)
+
+
 def case(of: str, function: Any, *args: Any, order: int = 2) -> Case:
     return Case(f"scipy.ndimage.{of}", function, args, order=order, f32=False, rtol=1e-9)
 
@@ -62,4 +65,12 @@ CASES = [
          np.array([[0.9, 0.153, 0.223], [-0.107, 0.87, 0.317]])),
     case("spline_filter", lambda x: N.spline_filter(x), IMAGE),
     case("map_coordinates order 0", lambda x: N.map_coordinates(x, AT, order=0, mode="nearest"), IMAGE),
+    *(case(name, lambda x, n=name: [getattr(N, n)(x), getattr(N, n)(x, LABELS, [1, 2]), getattr(N, n)(x, LABELS, 2)],
+           IMAGE) for name in ("mean", "sum", "variance", "standard_deviation", "maximum", "minimum", "median")),
+    case("center_of_mass", lambda x: [*N.center_of_mass(x**2), *N.center_of_mass(x**2, LABELS, [1, 2])[1]], IMAGE),
+    case("percentile_filter", lambda x: [N.percentile_filter(x, 30, size=3), N.rank_filter(x, -2, size=3)], IMAGE),
+    case("maximum_filter1d", lambda x: [N.maximum_filter1d(x, 4), N.minimum_filter1d(x, 3, axis=0)], IMAGE),
+    case("gaussian_gradient_magnitude", lambda x: N.gaussian_gradient_magnitude(x, 0.8), IMAGE),
+    *(case(name, lambda x, n=name: getattr(N, n)(x, size=3), IMAGE) for name in
+      ("grey_dilation", "grey_erosion", "grey_opening", "grey_closing", "white_tophat", "black_tophat")),
 ]

@@ -21,4 +21,8 @@ CASES = [
     Case("scipy.integrate.simpson odd", lambda y, x: S.simpson(y, x=x), (ROW[:5].copy(), PLACES[:5].copy()), f32=False),
     Case("scipy.integrate.simpson axis", lambda y: S.simpson(y, dx=0.3, axis=0), (ROWS,), f32=False),
     Case("scipy.integrate.simpson even", lambda y: S.simpson(y[:, :4], dx=0.3), (ROWS,), f32=False),
+    Case("scipy.integrate.cumulative_simpson", lambda y, x: S.cumulative_simpson(y, x=x), (ROW, PLACES), f32=False),
+    Case("scipy.integrate.cumulative_simpson axis", lambda y: S.cumulative_simpson(y, dx=0.3, axis=0, initial=0.0),
+         (ROWS,), f32=False),
+    Case("scipy.integrate.romb", lambda y: S.romb(y, dx=0.3), (spread(2, 9),), f32=False),
 ]

@@ -107,4 +107,12 @@ CASES = [
          lambda y, t: P.interp1d(KNOTS, y, fill_value="extrapolate")(t), (VALUES, PLACES)),
     _case("interp1d filled", lambda y, t: P.interp1d(
         KNOTS, y, bounds_error=False, fill_value=(1.0, 2.0))(t), (VALUES, PLACES)),
+    Case("scipy.interpolate.KroghInterpolator", lambda y, x: [
+        interpolate.KroghInterpolator(np.arange(4.0), y, axis=1)(np.reshape(x, (1, -1))),
+        interpolate.KroghInterpolator(np.arange(4.0), np.ones((2, 4)) * [1, 3, 2, 5], axis=1)(x),
+    ], (spread(2, 4, seed=3), np.array([0.3, 2.0, 1.7])), f32=False),
+    Case("scipy.interpolate.BarycentricInterpolator", lambda p, y, x: [
+        interpolate.BarycentricInterpolator(np.cumsum(p**2 + 0.3), y)(x), interpolate.barycentric_interpolate(p, y, x),
+        interpolate.krogh_interpolate(p, y, x)
+    ], (spread(4, seed=3), spread(4, seed=4), np.array([0.3, 1.0])), f32=False),
 ]  # fmt: skip

@@ -263,7 +263,8 @@ def list_method(m: Machine, ref: Ref, name: str, args: list[Any], kwargs: dict[s
         return native(m, lambda: getattr(items, name)(*args))
     if name in ("index", "count", "remove", "sort") and not traced(tuple(items)) and not traced(tuple(args)):
         out = native(m, lambda: getattr(items, name)(*args, **kwargs))
-        m.store(ref.box, tuple(items))
+        if name in ("remove", "sort"):
+            m.store(ref.box, tuple(items))
         return out
     m.refuse(f"list.{name} with traced values", "use an array")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import string
 from typing import Any
 
 import numpy as np
@@ -152,11 +154,28 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 # ---- einsum
 
 
+def _lettered(*given: Any) -> tuple[str, tuple[Any, ...]]:
+    """Operands and lists of axes in turn, and perhaps a last list for the result, as one string and the operands."""
+    count = len(given) // 2
+    lists = [*given[1 : 2 * count : 2], *given[2 * count :]]
+
+    def word(axes: Any) -> str:
+        if isinstance(axes, str) or not np.iterable(axes):
+            raise TypeError("subscripts for each operand must be a list or tuple")
+        if any(a is not Ellipsis and not 0 <= operator.index(a) < 52 for a in axes):
+            raise ValueError("subscript is not within the valid range [0, 52)")
+        return "".join(["..." if a is Ellipsis else string.ascii_letters[operator.index(a)] for a in axes])
+
+    words = [word(axes) for axes in lists]
+    text = ",".join(words[:count])
+    return text + ("->" + words[count] if len(given) % 2 else ""), given[0 : 2 * count : 2]
+
+
 @implements(np.einsum)
 def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Array:
     """Pairs are contracted in the order of `np.einsum_path`."""
     if not isinstance(subscripts, str):
-        raise unknown("np.einsum", " with lists of axes")
+        subscripts, operands = _lettered(subscripts, *operands)
     arrays = [traced(x)[1] for x in operands]
     terms, out = _subscripts(subscripts, arrays)
     dtype = result_dtype(*arrays)

@@ -127,10 +127,29 @@ def slopes_of(m: Functions, expression: Formula, xs: Sequence[Term]) -> list[Ter
 
 
 def _of_scipy(name: str) -> Any:
-    module = sys.modules.get("scipy.special")
+    """A ufunc, or what is constant to derivatives: a method of a distribution in standard form, "norm._ppf"."""
+    space = "scipy.stats" if "." in name else "scipy.special"
+    module = sys.modules.get(space)
     if module is None:
-        raise RuntimeError(f"scipy.special.{name} takes part in a function, but scipy.special is not imported")
-    return getattr(module, name)
+        raise RuntimeError(f"{space}.{name} takes part in a function, but {space} is not imported")
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found if found is getattr(module, name, None) else _method(found)
+
+
+def _method(of: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's methods of standard form count on arrays of one shape."""
+
+    def method(*xs: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(of(*map(np.atleast_1d, np.broadcast_arrays(*xs))), float).reshape(np.shape(xs[0]))
+
+    return method
+
+
+def _row(name: str, arity: int) -> Row:
+    return Row(arity, 1, lambda m, xs, rs: [[None] * arity]) if "." in name else TABLE[name]
 
 
 class Called(Library):
@@ -139,7 +158,7 @@ class Called(Library):
     safe = 0.5
 
     def infer(self, types, attrs, regions):
-        row = TABLE[attrs["name"]]
+        row = _row(attrs["name"], len(types))
         floats = [t for t in types if t.is_float]
         if len(types) != row.arity or not floats or {t.dtype for t in floats} != {floats[0].dtype}:
             raise TypeError(f"{attrs['name']} takes {row.arity} arguments, got {', '.join(map(str, types))}")
@@ -150,7 +169,7 @@ class Called(Library):
             return [None] * len(op.args)
         m, name = Functions(b), op.attrs["name"]
         inputs, results = [m(a) for a in op.args], [m(r) for r in op.results]
-        table = TABLE[name].slopes(m, inputs, results)
+        table = _row(name, len(inputs)).slopes(m, inputs, results)
         return [self._cotangent(m, name, k, inputs, cotangents, table) for k in range(len(inputs))]
 
     def _cotangent(self, m, name, k, xs, cotangents, table):

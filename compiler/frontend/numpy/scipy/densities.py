@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...array import unknown
 from ..ufuncs import where
 from .scipy_functions import apply
 
@@ -48,14 +47,19 @@ class Continuous(NamedTuple):
 
 
 class Discrete(NamedTuple):
-    """A distribution on whole numbers from `first` on; `valid` says where the shapes are."""
+    """A distribution on whole numbers from `first` on; `valid` says where the shapes are.
+
+    cdf, sf  None where they are sums of the probabilities
+    start    the first of them, where that depends on the shapes, as `last` does
+    """
 
     logpmf: Formula
-    cdf: Formula
-    sf: Formula
+    cdf: Formula | None
+    sf: Formula | None
     valid: Formula
     first: int = 0
     last: Formula | None = None
+    start: Formula | None = None
 
 
 def _f(name: str) -> Formula:
@@ -220,10 +224,6 @@ def _log_beta(a: Any, b: Any) -> Any:
     return gammaln(a) + gammaln(b) - gammaln(a + b)
 
 
-def _no_tail(*_: Any) -> Any:
-    raise unknown("scipy.stats.betabinom", " but for logpmf and pmf")
-
-
 DISCRETE: dict[str, Discrete] = {
     "poisson": Discrete(
         lambda k, mu: xlogy(k, mu) - gammaln(k + 1) - mu, lambda k, mu: gammaincc(k + 1, mu),
@@ -244,7 +244,7 @@ DISCRETE: dict[str, Discrete] = {
     ),
     "betabinom": Discrete(
         lambda k, n, a, b: _log_beta(k + a, n - k + b) - _log_beta(a, b) - np.log(n + 1) - _log_beta(n - k + 1, k + 1),
-        _no_tail, _no_tail, lambda n, a, b: (n >= 0) & (n == np.floor(n)) & (a > 0) & (b > 0), last=lambda n, a, b: n,
+        None, None, lambda n, a, b: (n >= 0) & (n == np.floor(n)) & (a > 0) & (b > 0), last=lambda n, a, b: n,
     ),
     "geom": Discrete(
         lambda k, p: xlog1py(k - 1, -p) + np.log(p), lambda k, p: -np.expm1(k * np.log1p(-p)),

@@ -18,7 +18,7 @@ from .images import median_filter
 from .scipy_functions import as_float, given
 
 
-def _window(window: Any, n: int | None, most: int) -> Any:
+def weights_of(window: Any, n: int | None, most: int) -> Any:
     """A window of n elements, or as many as it has itself."""
     from scipy.signal import get_window
 
@@ -46,7 +46,7 @@ def welch(
         raise ValueError(f"Unknown scaling: {scaling!r}")
     rows = np.moveaxis(as_float(x), axis, -1)
     n, fs = rows.shape[-1], given("scipy.signal.welch", "fs", fs)
-    weights = _window(window, nperseg, n)
+    weights = weights_of(window, nperseg, n)
     size = weights.shape[0]
     overlap = size // 2 if noverlap is None else int(noverlap)
     length = size if nfft is None else int(nfft)
@@ -86,3 +86,5 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
 
 
 recode("scipy.signal", {"welch": welch, "periodogram": periodogram, "medfilt": medfilt, "medfilt2d": medfilt})
+
+__all__ = ["weights_of", "welch"]

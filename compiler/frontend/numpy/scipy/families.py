@@ -22,8 +22,6 @@ from .densities import (
     LOG_ROOT_2_PI,
     ROOT_2,
     Continuous,
-    Formula,
-    betaln,
     gammainc,
     gammaincc,
     gammainccinv,
@@ -34,32 +32,19 @@ from .densities import (
     ndtri,
     xlogy,
 )  # fmt: skip
+from .made_of import NONE, by_survival, exp_ratio, fixed, log_ratio, quantiles
 from .scipy_functions import apply
-
-
-def NONE(*given: Any) -> Any:
-    """In place of a function that has no formula here."""
-    raise NotImplementedError
-
-
-def _by_survival(survival: Formula, inverse: Formula, logpdf: Formula, **more: Any) -> Continuous:
-    """Of log(1 - F), its inverse, and the logarithm of the density."""
-    return Continuous(
-        logpdf, lambda y, *s: -np.expm1(survival(y, *s)), lambda y, *s: np.exp(survival(y, *s)),
-        lambda q, *s: inverse(np.log1p(-q), *s), lambda q, *s: inverse(np.log(q), *s), logsf=survival, **more,
-    )  # fmt: skip
-
 
 # ---- the generalised laws of extremes and of excesses
 
 
 def _excess_survival(y: Any, c: Any) -> Any:
     """log(1 + c y) / -c, which is -y for c = 0."""
-    return where(c == 0, -y, -np.log1p(where(c == 0, 1.0, c) * y) / where(c == 0, 1.0, c))
+    return -y * log_ratio(c * y)
 
 
 def _excess_inverse(s: Any, c: Any) -> Any:
-    return where(c == 0, -s, np.expm1(-where(c == 0, 1.0, c) * s) / where(c == 0, 1.0, c))
+    return -s * exp_ratio(-c * s)
 
 
 def _excess_ends(c: Any) -> tuple[Any, Any, Any]:
@@ -69,11 +54,11 @@ def _excess_ends(c: Any) -> tuple[Any, Any, Any]:
 
 def _extreme_exponent(y: Any, c: Any) -> Any:
     """The exponent s of F = exp(-exp(s)): log(1 - c y) / c, which is -y for c = 0."""
-    return where(c == 0, -y, np.log1p(-where(c == 0, 1.0, c) * y) / where(c == 0, 1.0, c))
+    return -y * log_ratio(-c * y)
 
 
 def _extreme_inverse(s: Any, c: Any) -> Any:
-    return where(c == 0, -s, -np.expm1(where(c == 0, 1.0, c) * s) / where(c == 0, 1.0, c))
+    return -s * exp_ratio(c * s)
 
 
 def _extreme_ends(c: Any) -> tuple[Any, Any, Any]:
@@ -115,15 +100,21 @@ def _inverse_normal(y: Any, mu: Any, sign: float) -> Any:
     return first + sign * second
 
 
+def _generalized_ppf(q: Any, b: Any) -> Any:
+    upper = q > 0.5
+    found = gammainccinv(1 / b, 2 * where(upper, 1 - q, q)) ** (1 / b)
+    return where(upper, found, -found)
+
+
 MORE: dict[str, Continuous] = {
-    "rayleigh": _by_survival(
+    "rayleigh": by_survival(
         lambda y: -0.5 * y * y, lambda s: np.sqrt(-2.0 * s), lambda y: np.log(y) - 0.5 * y * y, support=HALF
     ),
-    "lomax": _by_survival(
+    "lomax": by_survival(
         lambda y, c: -c * np.log1p(y), lambda s, c: np.expm1(-s / c), lambda y, c: np.log(c) - (c + 1) * np.log1p(y),
         support=HALF,
     ),
-    "genpareto": _by_survival(
+    "genpareto": by_survival(
         _excess_survival, _excess_inverse, lambda y, c: _excess_survival(y, c) - np.log1p(c * y),
         valid=lambda c: c == c, ends=_excess_ends,
     ),
@@ -155,18 +146,18 @@ MORE: dict[str, Continuous] = {
         lambda y, b: np.log(0.5 * b) - gammaln(1 / b) - np.abs(y) ** b,
         lambda y, b: where(y > 0, 1 - 0.5 * gammaincc(1 / b, np.abs(y) ** b), 0.5 * gammaincc(1 / b, np.abs(y) ** b)),
         lambda y, b: where(y > 0, 0.5 * gammaincc(1 / b, np.abs(y) ** b), 1 - 0.5 * gammaincc(1 / b, np.abs(y) ** b)),
-        NONE, NONE,
+        lambda q, b: _generalized_ppf(q, b), lambda q, b: -_generalized_ppf(q, b),
     ),
-    "exponweib": _by_survival(
+    "exponweib": by_survival(
         lambda y, a, c: np.log1p(-((-np.expm1(-(y**c))) ** a)),
         lambda s, a, c: (-np.log1p(-((-np.expm1(s)) ** (1 / a)))) ** (1 / c),
         lambda y, a, c: np.log(a * c) + (a - 1) * np.log(-np.expm1(-(y**c))) - y**c + xlogy(c - 1, y), support=HALF,
     ),
-    "fisk": _by_survival(
+    "fisk": by_survival(
         lambda y, c: -np.log1p(y**c), lambda s, c: np.expm1(-s) ** (1 / c),
         lambda y, c: np.log(c) + xlogy(c - 1, y) - 2 * np.log1p(y**c), support=HALF,
     ),
-    "burr12": _by_survival(
+    "burr12": by_survival(
         lambda y, c, d: -d * np.log1p(y**c), lambda s, c, d: np.expm1(-s / d) ** (1 / c),
         lambda y, c, d: np.log(c) + np.log(d) + xlogy(c - 1, y) - (d + 1) * np.log1p(y**c), support=HALF,
     ),
@@ -199,7 +190,8 @@ MORE: dict[str, Continuous] = {
     ),
     "moyal": Continuous(
         lambda y: -0.5 * (y + np.exp(-y)) - LOG_ROOT_2_PI, lambda y: apply("erfc", np.exp(-0.5 * y) / ROOT_2),
-        lambda y: apply("erf", np.exp(-0.5 * y) / ROOT_2), NONE, NONE,
+        lambda y: apply("erf", np.exp(-0.5 * y) / ROOT_2), lambda q: -2 * np.log(ROOT_2 * apply("erfcinv", q)),
+        lambda q: -2 * np.log(ROOT_2 * apply("erfinv", q)),
     ),
     "hypsecant": Continuous(
         lambda y: -LOG_PI - np.log(np.cosh(y)), lambda y: 2 / np.pi * np.arctan(np.exp(y)),
@@ -219,21 +211,9 @@ MORE: dict[str, Continuous] = {
     ),
 }  # fmt: skip
 
+for _name in ("invgauss", "skewnorm", "exponnorm"):
+    MORE[_name] = quantiles(_name, MORE[_name])
+MORE["wald"] = fixed(MORE["invgauss"], 1.0)
 CONTINUOUS.update(MORE)
 
-
-def _psi(x: Any) -> Any:
-    return apply("psi", x)
-
-
-ENTROPIES: dict[str, Formula] = {
-    "norm": lambda: 0.5 + LOG_ROOT_2_PI, "expon": lambda: 1.0, "uniform": lambda: 0.0, "laplace": lambda: LOG_2 + 1.0,
-    "logistic": lambda: 2.0, "cauchy": lambda: 2 * LOG_2 + LOG_PI, "gumbel_r": lambda: np.euler_gamma + 1.0,
-    "gumbel_l": lambda: np.euler_gamma + 1.0, "lognorm": lambda s: 0.5 + LOG_ROOT_2_PI + np.log(s),
-    "gamma": lambda a: _psi(a) * (1 - a) + a + gammaln(a),
-    "beta": lambda a, b: betaln(a, b) - (a - 1) * _psi(a) - (b - 1) * _psi(b) + (a + b - 2) * _psi(a + b),
-    "weibull_min": lambda c: -np.euler_gamma / c - np.log(c) + np.euler_gamma + 1.0,
-}  # fmt: skip
-"""The differential entropies, of unit scale."""
-
-__all__ = ["ENTROPIES", "MORE", "NONE"]
+__all__ = ["MORE"]

@@ -156,7 +156,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return x
 
 
-_ENDS: dict[Any, Callable[[Any, int], list[Any]]] = {
+ENDS: dict[Any, Callable[[Any, int], list[Any]]] = {
     "odd": lambda x, n: [2 * x[:1] - x[n:0:-1], x, 2 * x[-1:] - x[-2 : -(n + 2) : -1]],
     "even": lambda x, n: [x[n:0:-1], x, x[-2 : -(n + 2) : -1]],
     "constant": lambda x, n: [x[:1]] * n + [x] + [x[-1:]] * n,
@@ -177,7 +177,7 @@ def filtfilt(
     rows = np.moveaxis(x, axis, 0)
     if rows.shape[0] <= n:
         raise ValueError(f"The length of the input vector x must be greater than padlen, which is {n}.")
-    made = np.concatenate(_ENDS[padtype if n else None](rows, n))
+    made = np.concatenate(ENDS[padtype if n else None](rows, n))
     start = lfilter_zi(b, a).reshape(-1, *[1] * (rows.ndim - 1))
     for _ in range(2):
         made = lfilter(b, a, made, 0, start * made[:1])[0][::-1]

@@ -33,7 +33,7 @@ class VarianceRatio(NamedTuple):
     pvalue: Any
 
 
-def _rows(x: Any, axis: Any) -> Any:
+def rows(x: Any, axis: Any) -> Any:
     x = as_float(as_operand(x))
     return np.ravel(x) if axis is None else np.moveaxis(x, axis, -1)
 
@@ -55,7 +55,7 @@ def _student(difference: Any, error: Any, free: Any, alternative: str) -> TwoMea
 def ttest_1samp(a: Any, popmean: Any, axis: Any = 0, nan_policy: str = "propagate", alternative: str = "two-sided",
                 **more: Any) -> Any:  # fmt: skip
     refuse_options("ttest_1samp", nan_policy=nan_policy, **more)
-    x, mean = _rows(a, axis), as_operand(popmean)
+    x, mean = rows(a, axis), as_operand(popmean)
     if np.ndim(mean) and axis is not None:
         mean = np.moveaxis(mean, axis, -1)[..., 0]
     n = x.shape[-1]
@@ -75,7 +75,7 @@ def ttest_ind(a: Any, b: Any, *, axis: Any = 0, equal_var: bool = True, nan_poli
               alternative: str = "two-sided", **more: Any) -> Any:  # fmt: skip
     """Student's with one variance, or Welch's with two."""
     refuse_options("ttest_ind", nan_policy=nan_policy, **more)
-    x, y = _rows(a, axis), _rows(b, axis)
+    x, y = rows(a, axis), rows(b, axis)
     m, n = x.shape[-1], y.shape[-1]
     u, v = np.var(x, axis=-1, ddof=1), np.var(y, axis=-1, ddof=1)
     if equal_var:
@@ -93,15 +93,15 @@ def f_oneway(*samples: Any, axis: Any = 0, equal_var: bool = True, **more: Any) 
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
     if not equal_var:
         raise unknown("scipy.stats.f_oneway", " with equal_var=False")
-    rows = [_rows(each, axis) for each in samples]
-    whole, k = np.concatenate(rows, axis=-1), len(rows)
+    groups = [rows(each, axis) for each in samples]
+    whole, k = np.concatenate(groups, axis=-1), len(groups)
     n, middle = whole.shape[-1], np.mean(whole, axis=-1)
-    between = sum(x.shape[-1] * (np.mean(x, axis=-1) - middle) ** 2 for x in rows)
-    within = sum(x.shape[-1] * np.var(x, axis=-1) for x in rows)
+    between = sum(x.shape[-1] * (np.mean(x, axis=-1) - middle) ** 2 for x in groups)
+    within = sum(x.shape[-1] * np.var(x, axis=-1) for x in groups)
     f = (between / (k - 1.0)) / (within / (n - k))
     return VarianceRatio(f, apply("fdtrc", k - 1.0, n - k + 0.0, f))
 
 
 recode("scipy.stats", {each.__name__: each for each in (ttest_1samp, ttest_rel, ttest_ind, f_oneway)})
 
-__all__ = ["f_oneway", "ttest_1samp", "ttest_ind", "ttest_rel"]
+__all__ = ["f_oneway", "rows", "ttest_1samp", "ttest_ind", "ttest_rel"]

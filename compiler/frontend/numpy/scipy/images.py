@@ -187,7 +187,7 @@ def convolve(
     return correlate(input, w[(slice(None, None, -1),) * w.ndim], output, mode, cval, origins, axes=axes)
 
 
-def _of_windows(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+def of_windows(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
     def meaning(
         input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
         origin: Any = 0, **more: Any,
@@ -210,15 +210,15 @@ def _median(x: Any, axis: int) -> Any:
     return np.sort(x, axis=axis)[x.shape[axis] // 2]
 
 
-median_filter = _of_windows("median_filter", _median)
+median_filter = of_windows("median_filter", _median)
 
 recode("scipy.ndimage", {
     "correlate1d": correlate1d, "convolve1d": convolve1d, "gaussian_filter1d": gaussian_filter1d,
     "gaussian_filter": gaussian_filter, "uniform_filter1d": uniform_filter1d, "uniform_filter": uniform_filter,
     "sobel": _derivative([1.0, 2.0, 1.0]), "prewitt": _derivative([1.0, 1.0, 1.0]), "laplace": laplace,
     "gaussian_laplace": gaussian_laplace, "correlate": correlate, "convolve": convolve,
-    "maximum_filter": _of_windows("maximum_filter", np.max), "minimum_filter": _of_windows("minimum_filter", np.min),
+    "maximum_filter": of_windows("maximum_filter", np.max), "minimum_filter": of_windows("minimum_filter", np.min),
     "median_filter": median_filter,
 })  # fmt: skip
 
-__all__ = ["as_image", "median_filter", "no_output"]
+__all__ = ["as_image", "gaussian_filter", "median_filter", "no_output", "of_windows"]

@@ -6,6 +6,7 @@ Where SciPy looks at values and raises (a point outside of the simplex, a covari
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from ...patched.recoded import recode
 from ...promotion import as_operand, conform
 from ..ufuncs import where
 from .densities import gammaln, xlogy
-from .scipy_functions import as_float
+from .scipy_functions import apply, as_float
 from .stats import f64
 
 LOG_2_PI = math.log(2 * math.pi)
@@ -82,37 +83,48 @@ def _student(of: Any, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> A
     return np.squeeze(made - 0.5 * (df + dim) * np.log1p(square / df))
 
 
-def _student_frozen(frozen: Any, x: Any) -> Any:
-    return _student(frozen, x, frozen.loc, frozen.shape, frozen.df)
-
-
 # ---- distributions of covariances
 
 
 def _covariances(name: str, x: Any, df: Any, scale: Any) -> tuple[int, Any, Any, Any, Any]:
-    """The dimension, a covariance, the scale, the degrees of freedom, and the logarithm of the gamma function's."""
+    """The dimension, a covariance, the scale, the degrees of freedom, and the logarithm of the gamma function's.
+
+    Several covariances lie along the last axis, as SciPy has them; here they lie along the first.
+    """
     x, scale, df = f64(x), f64(scale), f64(df)
-    if x.ndim != 2 or scale.shape != x.shape or df.ndim:
-        raise unknown(f"scipy.stats.{name}", f" of shapes {tuple(x.shape)} and {tuple(scale.shape)} (one p x p matrix)")
-    p = x.shape[0]
+    scale = np.reshape(scale, (1, 1)) if scale.ndim == 0 else np.diag(scale) if scale.ndim == 1 else scale
+    if scale.shape == (1, 1) and x.ndim < 2:
+        x = np.reshape(x, (*x.shape, 1, 1))
+    elif x.ndim == 3:
+        x = np.moveaxis(x, -1, 0)
+    if x.ndim not in (2, 3) or scale.shape != x.shape[-2:] or df.ndim:
+        raise ValueError(
+            f"scipy.stats.{name}: quantiles of shape {tuple(x.shape)} are no matrices like the scale, which has "
+            f"shape {tuple(scale.shape)}, with several of them along the last axis"
+        )
+    p = scale.shape[0]
     steps = gammaln(0.5 * (df - np.arange(p)))
     return p, x, scale, df, 0.25 * p * (p - 1) * math.log(math.pi) + np.sum(steps)
 
 
 def _log_determinant(x: Any) -> Any:
-    return 2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(x))))
+    return 2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(x), axis1=-2, axis2=-1)), axis=-1)
+
+
+def _trace(x: Any) -> Any:
+    return np.sum(np.diagonal(x, axis1=-2, axis2=-1), axis=-1)
 
 
 def _wishart(of: Any, x: Any, df: Any, scale: Any) -> Any:
     p, x, scale, df, gamma = _covariances("wishart", x, df, scale)
     sizes = 0.5 * (df - p - 1) * _log_determinant(x) - 0.5 * df * (p * math.log(2) + _log_determinant(scale))
-    return sizes - 0.5 * np.trace(np.linalg.solve(scale, x)) - gamma
+    return sizes - 0.5 * _trace(np.linalg.inv(scale) @ x) - gamma
 
 
 def _inverse_wishart(of: Any, x: Any, df: Any, scale: Any) -> Any:
     p, x, scale, df, gamma = _covariances("invwishart", x, df, scale)
     sizes = 0.5 * df * (_log_determinant(scale) - p * math.log(2)) - 0.5 * (df + p + 1) * _log_determinant(x)
-    return sizes - 0.5 * np.trace(np.linalg.solve(x, scale)) - gamma
+    return sizes - 0.5 * _trace(np.linalg.inv(x) @ scale) - gamma
 
 
 def _logpdf(of: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
@@ -191,16 +203,60 @@ def _exponential(logarithm: Any) -> Any:
     return lambda *args, **kwargs: np.exp(logarithm(*args, **kwargs))
 
 
+def _dirichlet_entropy(of: Any, alpha: Any) -> Any:
+    alpha = f64(alpha)
+    total, psi = np.sum(alpha), partial(apply, "psi")
+    beta = np.sum(gammaln(alpha)) - gammaln(total)
+    return beta + (total - alpha.shape[0]) * psi(total) - np.sum((alpha - 1) * psi(alpha))
+
+
+def _dirichlet_mean(of: Any, alpha: Any) -> Any:
+    return f64(alpha) / np.sum(f64(alpha))
+
+
+def _dirichlet_variance(of: Any, alpha: Any) -> Any:
+    mean = _dirichlet_mean(of, alpha)
+    return mean * (1.0 - mean) / (np.sum(f64(alpha)) + 1.0)
+
+
+# ---- with parameters that they keep
+
+
+def _keeping(names: str, **defaults: Any) -> Any:
+    """A constructor that keeps its arguments by name."""
+
+    def freeze(self: Any, *args: Any, **kwargs: Any) -> None:
+        self.__dict__.update(defaults, **dict(zip(names.split(), args, strict=False)), **kwargs)
+
+    return freeze
+
+
+def _kept(of: Any, names: str) -> Any:
+    return lambda frozen, *x: of(frozen, *x, *[getattr(frozen, name) for name in names.split()])
+
+
+def _freezing(name: str, parameters: str, methods: dict[str, Any], **defaults: Any) -> dict[str, Any]:
+    """A distribution's methods, and those of it with its parameters kept."""
+    made = {f"{name}_gen.{each}": of for each, of in methods.items()}
+    made.update({f"{name}_frozen.{each}": _kept(of, parameters) for each, of in methods.items()})
+    return {**made, f"{name}_frozen.__init__": _keeping(parameters, **defaults)}
+
+
+def _pair(name: str, of: Any) -> dict[str, Any]:
+    return {f"log{name}": of, name: _exponential(of)}
+
+
 recode("scipy.stats._multivariate", {
     "multivariate_normal_gen.logpdf": _logpdf, "multivariate_normal_gen.pdf": _pdf,
     "multivariate_normal_gen.entropy": lambda of, mean=None, cov=1: _normal_entropy(mean, cov),
     "multivariate_normal_frozen.__init__": _freeze,
     "multivariate_normal_frozen.entropy": lambda frozen: _normal_entropy(frozen.mean, frozen.cov_object),
     "multivariate_normal_frozen.logpdf": _frozen_logpdf, "multivariate_normal_frozen.pdf": _exponential(_frozen_logpdf),
-    "dirichlet_gen.logpdf": _dirichlet, "dirichlet_gen.pdf": _exponential(_dirichlet),
-    "multivariate_t_gen.logpdf": _student, "multivariate_t_gen.pdf": _exponential(_student),
-    "multivariate_t_frozen.logpdf": _student_frozen, "multivariate_t_frozen.pdf": _exponential(_student_frozen),
-    "wishart_gen.logpdf": _wishart, "wishart_gen.pdf": _exponential(_wishart),
-    "invwishart_gen.logpdf": _inverse_wishart, "invwishart_gen.pdf": _exponential(_inverse_wishart),
-    "multinomial_gen.logpmf": _multinomial, "multinomial_gen.pmf": _exponential(_multinomial),
+    **_freezing("multivariate_t", "loc shape df", _pair("pdf", _student), loc=None, shape=1, df=1),
+    **_freezing("wishart", "df scale", _pair("pdf", _wishart)),
+    **_freezing("invwishart", "df scale", _pair("pdf", _inverse_wishart)),
+    **_freezing("multinomial", "n p", _pair("pmf", _multinomial)),
+    **_freezing("dirichlet", "alpha", {
+        **_pair("pdf", _dirichlet), "entropy": _dirichlet_entropy, "mean": _dirichlet_mean, "var": _dirichlet_variance
+    }),
 })  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from ...array import FUNCTIONS, unknown
+from ...array import FUNCTIONS
 from ...patched.recoded import recode
 from ..reductions import traced
 from .scipy_functions import as_float, given
@@ -63,16 +64,54 @@ def _parabolas(rows: Any, h: Any) -> Any:
     return (a + b) / 6.0 * (first * (2.0 - b / a) + middle * ((a + b) ** 2 / (a * b)) + last * (2.0 - a / b))
 
 
-def _unknown(name: str) -> Any:
-    def meaning(*args: Any, **kwargs: Any) -> Any:
-        raise unknown(f"scipy.integrate.{name}")
+def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+    """Of each interval the parabola's part through its ends and the next sample; of the last one, the one before."""
+    rows = _last(y, axis)
+    n = rows.shape[-1]
+    h = _steps(x, dx, axis, rows)
+    h = np.broadcast_to(h, rows[..., 1:].shape)
+    if n < 3:
+        made = np.cumsum(0.5 * h * (rows[..., 1:] + rows[..., :-1]), axis=-1)
+    else:
+        first = _one_side(rows, h)
+        last = _one_side(rows[..., ::-1], h[..., ::-1])[..., ::-1]
+        parts = [last[..., (k - 1) : k] if k % 2 else first[..., k : k + 1] for k in range(n - 1)]
+        parts[-1] = last[..., -1:]
+        made = np.cumsum(np.concatenate(parts, axis=-1), axis=-1)
+    if initial is not None:
+        start = np.moveaxis(as_float(traced(initial)[1]), axis, -1) if np.ndim(initial) else initial
+        made = np.concatenate([0.0 * made[..., :1], made], axis=-1) + start
+    return np.moveaxis(made, -1, axis)
 
-    return meaning
+
+def _one_side(rows: Any, h: Any) -> Any:
+    """The integrals over the first of two intervals, for each three samples."""
+    a, b = h[..., :-1], h[..., 1:]
+    first, middle, last = rows[..., :-2], rows[..., 1:-1], rows[..., 2:]
+    ratio = a / (a + b)
+    return a / 6.0 * (first * (3.0 - ratio) + middle * (3.0 + ratio * a / b + ratio) - last * (ratio * a / b))
+
+
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Romberg's extrapolation of trapezoids over 2^k + 1 samples."""
+    rows = _last(y, axis)
+    n = rows.shape[-1] - 1
+    k = n.bit_length() - 1
+    if n < 1 or 1 << k != n:
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    table = []
+    for level in range(k + 1):
+        step = n >> level
+        inner = np.sum(rows[..., step:n:step], axis=-1) if level else 0.0
+        table.append(dx * step * (0.5 * (rows[..., 0] + rows[..., -1]) + inner))
+    for order in range(1, k + 1):
+        table = [b + (b - a) / (4.0**order - 1.0) for a, b in itertools.pairwise(table)]
+    return table[0]
 
 
 recode("scipy.integrate", {
     "trapezoid": trapezoid, "cumulative_trapezoid": cumulative_trapezoid, "simpson": simpson,
-    **{name: _unknown(name) for name in ("romb", "cumulative_simpson", "quad_vec", "nquad", "tplquad")},
+    "cumulative_simpson": cumulative_simpson, "romb": romb,
 })  # fmt: skip
 
-__all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "romb", "simpson", "trapezoid"]

@@ -73,7 +73,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         a = where(b == 0, -math.inf, a)
     axis = tuple(range(a.ndim)) if axis is None else axis
     top = np.max(a.real if a.dtype.kind == "c" else a, axis=axis, keepdims=True)
-    top = _constant(where(np.abs(top) < math.inf, top, 0.0))
+    top = constant(where(np.abs(top) < math.inf, top, 0.0))
     powers = np.exp(a - top)
     total = np.sum(powers if b is None else b * powers, axis=axis, keepdims=True)
     sign = np.sign(total)
@@ -85,11 +85,13 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     return (made, sign) if return_sign else made
 
 
-def _constant(x: Any) -> Any:
+def constant(x: Any) -> Any:
     """As a constant to derivatives: what is added and taken away again has none."""
+    if not isinstance(x, Array):
+        return x
     now = here(x)
     if x.type.is_complex:
-        return joined(*map(_constant, x.parts))
+        return joined(*map(constant, x.parts))
     return Array(now, Functions(now.builder).stop_gradient(_term(now, x)).value)
 
 
@@ -103,7 +105,7 @@ def _shifted(x: Any, axis: Any, finite: bool = False) -> Any:
     axis = tuple(range(x.ndim)) if axis is None else axis
     top = np.max(x, axis=axis, keepdims=True)
     top = where(np.abs(top) < math.inf, top, 0.0) if finite else top
-    return x - _constant(top), axis
+    return x - constant(top), axis
 
 
 def softmax(x: Any, axis: Any = None) -> Any:
@@ -273,4 +275,4 @@ TABLE["hurwitz"] = one(
     lambda m, s, q, r: -m.zeta_logs(s, q, n=1), lambda m, s, q, r: -(s * m.hurwitz(s + 1.0, q))
 )  # fmt: skip
 
-__all__ = ["SPECIAL", "apply", "as_float", "floats", "given"]
+__all__ = ["SPECIAL", "apply", "as_float", "constant", "floats", "given"]

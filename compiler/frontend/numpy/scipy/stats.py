@@ -14,13 +14,15 @@ import numpy as np
 
 from ...array import unknown
 from ...errors import TraceError, UnknownFunction, message
-from ...patched.recoded import recode
+from ...patched.recoded import concrete, recode
 from ...promotion import as_operand
 from ...tracing import user_line
 from ..ufuncs import where
+from . import alternatives, bounded, counts, families, lifetimes  # noqa: F401 - their distributions are in the tables
 from .densities import CONTINUOUS, DISCRETE, Continuous, Discrete
-from .families import ENTROPIES, NONE
-from .scipy_functions import as_float
+from .made_of import NONE, numbers
+from .moments import ENTROPIES, MOMENTS
+from .scipy_functions import apply, as_float
 
 
 def f64(x: Any) -> Any:
@@ -38,6 +40,11 @@ def _known(distribution: Any, table: dict[str, Any], method: str) -> Any:
     known = ", ".join(sorted(table))
     fix = f"known are {known}; call others through pullback.external(function, result, differences=True)"
     raise UnknownFunction(message(f"{name} is not supported in a traced function", user_line(), fix))
+
+
+def standard(distribution: Any, method: str) -> Any:
+    """A distribution's formulas in standard form, if it has this one."""
+    return _known(distribution, DISCRETE if method == "logpmf" else CONTINUOUS, method)
 
 
 def _valid(of: Continuous, shapes: Any, scale: Any) -> Any:
@@ -58,6 +65,11 @@ def _parts(distribution: Any, args: Any, kwargs: Any) -> tuple[list[Any], Any, A
     """Shapes, location and scale."""
     shapes, loc, scale = distribution._parse_args(*args, **kwargs)
     return [f64(each) for each in shapes], f64(loc), f64(1.0 if scale is None else scale)
+
+
+def _freeze(self: Any, dist: Any, *args: Any, **kwargs: Any) -> None:
+    """With its parameters, of which SciPy would look at the values to tell the support."""
+    self.__dict__.update(args=args, kwds=kwargs, dist=dist, a=dist.a, b=dist.b)
 
 
 # ---- continuous distributions
@@ -128,8 +140,8 @@ recode("scipy.stats._distn_infrastructure", {
 
 def _first_two(distribution: Any, shapes: list[Any]) -> tuple[Any, Any]:
     """Mean and variance of unit scale, or None."""
-    if distribution.name == "poisson":
-        return shapes[0], shapes[0]
+    if distribution.name in MOMENTS:
+        return MOMENTS[distribution.name](*shapes)
     more = {"moments": "mv"} if distribution._stats_has_moments else {}
     mean, variance = distribution._stats(*shapes, **more)[:2]
     if mean is None and "_munp" in vars(type(distribution)):
@@ -158,14 +170,20 @@ def _of_moments(name: str, of: Callable[[Any, Any, Any, Any], Any]) -> Callable[
 
 
 def _entropy(distribution: Any, *args: Any, **kwargs: Any) -> Any:
-    known: Continuous = _known(distribution, CONTINUOUS, "logpdf")
+    table: Any = DISCRETE if distribution.name in DISCRETE else CONTINUOUS
+    known = _known(distribution, table, "logpmf" if table is DISCRETE else "logpdf")
     shapes, _, scale = _parts(distribution, args, kwargs)
-    if distribution.name not in ENTROPIES:
+    valid = _valid(known, shapes, scale) if isinstance(known, Continuous) else known.valid(*shapes)
+    if distribution.name in ENTROPIES:
+        return where(valid, ENTROPIES[distribution.name](*shapes) + np.log(scale), math.nan)
+    if isinstance(known, Continuous) or known.last is None:
         raise unknown(f"scipy.stats.{distribution.name}.entropy")
-    return where(_valid(known, shapes, scale), ENTROPIES[distribution.name](*shapes) + np.log(scale), math.nan)
+    terms, _ = _probabilities(distribution, known, None, shapes, "entropy")
+    return where(valid, np.sum(apply("entr", terms), axis=-1), math.nan)
 
 
 recode("scipy.stats._distn_infrastructure", {
+    "rv_frozen.__init__": _freeze,
     "rv_generic.mean": _of_moments("mean", lambda mean, variance, loc, scale: loc + scale * mean),
     "rv_generic.var": _of_moments("var", lambda mean, variance, loc, scale: scale**2 * variance),
     "rv_generic.std": _of_moments("std", lambda mean, variance, loc, scale: scale * np.sqrt(variance)),
@@ -181,14 +199,44 @@ def _discrete(distribution: Any, method: str, args: Any, kwargs: Any) -> tuple[D
     return of, shapes, loc, of.valid(*shapes)
 
 
+def _ends_of(of: Discrete, shapes: list[Any]) -> tuple[Any, Any]:
+    """The first and the last number that there is."""
+    first = float(of.first) if of.start is None else of.start(*shapes)
+    return first, math.inf if of.last is None else of.last(*shapes)
+
+
+def _safe(of: Discrete, first: Any) -> Any:
+    return float(of.first) if of.start is None else where(np.abs(first) < math.inf, first, 0.0)
+
+
 def _logpmf(distribution: Any, k: Any, *args: Any, **kwargs: Any) -> Any:
     of, shapes, loc, valid = _discrete(distribution, "logpmf", args, kwargs)
     k = f64(k) - loc
-    inside = (k >= of.first) & (k == np.floor(k))
-    if of.last is not None:
-        inside = inside & (k <= of.last(*shapes))
-    made = where(inside, of.logpmf(where(inside, k, float(of.first)), *shapes), where(np.isnan(k), k, -math.inf))
-    return where(valid, made, math.nan)
+    first, last = _ends_of(of, shapes)
+    inside = (k >= first) & (k == np.floor(k)) & (k <= last)
+    made = of.logpmf(where(inside, k, _safe(of, first)), *shapes)
+    return where(valid, where(inside, made, where(np.isnan(k), k, -math.inf)), math.nan)
+
+
+def _probabilities(distribution: Any, of: Discrete, k: Any, shapes: list[Any], name: str) -> tuple[Any, Any]:
+    """Those of all numbers up to the last one, or up to k, along a last axis; and the numbers."""
+    ends = [x for x in (None if of.last is None else of.last(*shapes), k) if x is not None and concrete(x)]
+    if not ends:
+        said = " where neither the largest number that there is nor k is a number of now: make one static,"
+        raise unknown(f"scipy.stats.{distribution.name}.{name}", said)
+    j = np.arange(of.first, max(int(np.max(np.nan_to_num(ends[0]), initial=of.first)), of.first) + 1.0)
+    shapes = [np.expand_dims(x, -1) for x in shapes]
+    first, last = _ends_of(of, shapes)
+    inside = (j >= first) & (j <= last)
+    return where(inside, np.exp(of.logpmf(where(inside, j, _safe(of, first)), *shapes)), 0.0), j
+
+
+def _summed(distribution: Any, of: Discrete, k: Any, shapes: list[Any], name: str) -> Any:
+    terms, j = _probabilities(distribution, of, k, shapes, name)
+    below = j <= np.expand_dims(k, -1)
+    if name == "cdf" or of.last is not None:
+        return np.sum(where(below if name == "cdf" else ~below, terms, 0.0), axis=-1)
+    return 1.0 - np.sum(where(below, terms, 0.0), axis=-1)
 
 
 def _pmf(distribution: Any, k: Any, *args: Any, **kwargs: Any) -> Any:
@@ -199,10 +247,14 @@ def _steps(name: str, below: float, above: float) -> Callable[..., Any]:
     def meaning(distribution: Any, k: Any, *args: Any, **kwargs: Any) -> Any:
         of, shapes, loc, valid = _discrete(distribution, name, args, kwargs)
         k = np.floor(f64(k) - loc)
-        last = math.inf if of.last is None else of.last(*shapes)
-        inside = (k >= of.first) & (k < last)
-        made = getattr(of, name)(where(inside, k, float(of.first)), *shapes)
-        made = where(inside, made, where(k < of.first, below, where(k >= last, above, math.nan)))
+        first, last = _ends_of(of, shapes)
+        inside = (k >= first) & (k < last)
+        formula = getattr(of, name)
+        if formula is None:
+            made = _summed(distribution, of, k, shapes, name)
+        else:
+            made = formula(where(inside, k, _safe(of, first)), *shapes)
+        made = where(inside, made, where(k < first, below, where(k >= last, above, math.nan)))
         return where(valid, made, math.nan)
 
     return meaning
@@ -212,9 +264,12 @@ def _logarithm(plain: Callable[..., Any]) -> Callable[..., Any]:
     return lambda distribution, k, *args, **kwargs: np.log(plain(distribution, k, *args, **kwargs))
 
 
-def _no_quantile(name: str) -> Callable[..., Any]:
-    def meaning(distribution: Any, *args: Any, **kwargs: Any) -> Any:
-        raise unknown(f"scipy.stats.{distribution.name}.{name}", ", which changes by steps,")
+def _step_quantile(name: str) -> Callable[..., Any]:
+    """What changes by steps has values, and a slope of zero."""
+
+    def meaning(distribution: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
+        _, shapes, loc, valid = _discrete(distribution, "logpmf", args, kwargs)
+        return where(valid, numbers(distribution.name, name, f64(q), *shapes) + loc, math.nan)
 
     return meaning
 
@@ -223,5 +278,5 @@ _CDF, _SF = _steps("cdf", 0.0, 1.0), _steps("sf", 1.0, 0.0)
 recode("scipy.stats._distn_infrastructure", {
     "rv_discrete.logpmf": _logpmf, "rv_discrete.pmf": _pmf, "rv_discrete.cdf": _CDF, "rv_discrete.sf": _SF,
     "rv_discrete.logcdf": _logarithm(_CDF), "rv_discrete.logsf": _logarithm(_SF),
-    "rv_discrete.ppf": _no_quantile("ppf"), "rv_discrete.isf": _no_quantile("isf"),
+    "rv_discrete.ppf": _step_quantile("ppf"), "rv_discrete.isf": _step_quantile("isf"),
 })  # fmt: skip

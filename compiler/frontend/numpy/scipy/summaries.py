@@ -130,15 +130,32 @@ def _entropy(x: Any, qk: Any = None, base: Any = None) -> Any:
     return made if base is None else made / np.log(base)
 
 
-class Correlation(NamedTuple):
-    """Pearson's coefficient, and how probable one as large is without a relation."""
-
+class _Correlation(NamedTuple):
     statistic: Any
     pvalue: Any
+
+
+class Correlation(_Correlation):
+    """Pearson's coefficient of so many pairs, and how probable one as large is without a relation."""
+
+    pairs: int = 0
+
+    def confidence_interval(self, confidence_level: float = 0.95, method: Any = None) -> Any:
+        """By Fisher's transformation, which is normal."""
+        if method is not None:
+            raise unknown("scipy.stats.pearsonr", ".confidence_interval with a method")
+        far = apply("ndtri", 0.5 + as_operand(confidence_level) / 2) / np.sqrt(self.pairs - 3.0)
+        z = np.arctanh(self.statistic)
+        return _Interval(np.tanh(z - far), np.tanh(z + far))
 
     @property
     def correlation(self) -> Any:
         return self.statistic
+
+
+class _Interval(NamedTuple):
+    low: Any
+    high: Any
 
 
 class _Line(NamedTuple):
@@ -162,7 +179,9 @@ def pearsonr(x: Any, y: Any, **kwargs: Any) -> Correlation:
     x, y = x - np.mean(x), y - np.mean(y)
     r = np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y))
     half = x.shape[0] / 2.0 - 1.0
-    return Correlation(r, 2.0 * apply("betainc", half, half, 0.5 * (1.0 - np.abs(r))))
+    made = Correlation(r, 2.0 * apply("betainc", half, half, 0.5 * (1.0 - np.abs(r))))
+    made.pairs = x.shape[0]
+    return made
 
 
 def linregress(x: Any, y: Any, alternative: str = "two-sided", **kwargs: Any) -> Line:
@@ -183,9 +202,10 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided", **kwargs: Any) ->
     return made
 
 
+skew = _summary("skew", _skew, "axis bias nan_policy")
+kurtosis = _summary("kurtosis", _kurtosis, "axis fisher bias nan_policy")
 recode("scipy.stats", {
-    "skew": _summary("skew", _skew, "axis bias nan_policy"),
-    "kurtosis": _summary("kurtosis", _kurtosis, "axis fisher bias nan_policy"),
+    "skew": skew, "kurtosis": kurtosis,
     "moment": _summary("moment", _central, "order axis nan_policy"),
     "variation": _summary("variation", _variation, "axis nan_policy ddof"),
     "gmean": _summary("gmean", _geometric, "axis dtype weights"),
@@ -199,4 +219,4 @@ recode("scipy.stats", {
 })  # fmt: skip
 
 
-__all__ = ["linregress", "pearsonr", "refuse_options", "zmap", "zscore"]
+__all__ = ["kurtosis", "linregress", "pearsonr", "refuse_options", "skew", "zmap", "zscore"]
