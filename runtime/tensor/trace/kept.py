@@ -104,8 +104,8 @@ def _leads_back(value: Any) -> bool:
 
 
 def _is_simple(state: State, live: bytes) -> bool:
-    """Whether calls make up the trace, none of which writes to what has a history, goes on in parts, or reads what nodes
-    have saved to make others, as `grad(create_graph=True)` does."""
+    """Whether calls make up the trace, none of which writes to what has a history, goes on in parts, or reads what
+    nodes have saved to make others, as `grad(create_graph=True)` does."""
     for at in events(state):
         event = at.event
         if isinstance(event, (Enter, Again)):

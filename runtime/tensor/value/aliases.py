@@ -19,11 +19,12 @@ from weakref import ref
 
 import numpy as np
 
-from ..reverse.modes import mode, watch
+from ..reverse.modes import mode
 from ..trace.crowd import crowd
 from ..trace.spent import is_useful
+from ..trace.tape import tapes
 from .cells import Cell, cell_of, shown
-from .memory import has_history, leave, settle, tensor_types
+from .memory import has_history, leave, settle, stands_in, tensor_types
 from .paths import Path
 from .slots import LEAF, PART, SPECIAL, VIEWED
 from .storage import NO_GRAD, Counter
@@ -39,7 +40,9 @@ def may_wait(x: Any) -> bool:
     """Whether the `data` of a tensor, or a part of it, may be a tensor that has nothing yet."""
     if type(x) not in tensor_types or x._flags & (SPECIAL | PART | VIEWED) or x._storage is not None:
         return False
-    return not (has_history(x) or x._inference or x._counter or watch.duals or watch.lanes or crowd.on)
+    if tapes.tape.mode > 1 or crowd.on:  # as within vmap, and where tangents are followed
+        return False
+    return not (has_history(x) or x._inference or x._counter or stands_in(x))
 
 
 def waiting(owner: Any, counted: bool = False) -> Any:
@@ -49,7 +52,7 @@ def waiting(owner: Any, counted: bool = False) -> Any:
 
 def waiting_part(owner: Any, kind: Any, key: tuple[Any, ...], path: Path) -> Any:
     """A tensor of a kind that will be a view of `owner`, which is plain, when somebody looks at it."""
-    return _made(owner, kind, (key, path), "" if mode.enabled else NO_GRAD)
+    return _made(owner, kind, (key, path, owner._written), "" if mode.enabled else NO_GRAD)
 
 
 def _made(owner: Any, kind: Any, key: Any, origin: str) -> Any:
@@ -93,6 +96,8 @@ def adopt(made: Any) -> None:
         made._owner = made._key = None
         made._flags &= ~PART
         made._read()
+        if storage.version != key[2]:  # it is read anew, as a view is whose memory was written to
+            made._seen = -1
         return
     cell, storage = owner._read(), owner._shared()
     made._storage, made._steps, made._whole, made._seen = storage, owner._path, None, storage.edition

@@ -11,6 +11,7 @@ from ..trace.locks import Locked
 from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
+from .cells import StandIn
 from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
 from .storage import NO_GRAD, PIECE
 
@@ -21,6 +22,11 @@ tensor_types: list[type] = []
 def has_history(t: Any) -> int:
     """HISTORY if the tensor has a node, which may not have been made."""
     return HISTORY if t._flags & HISTORY or t._node is not None else 0
+
+
+def stands_in(t: Any) -> bool:
+    """Whether a tensor is one example of a batch, or has a tangent."""
+    return not t._is_late and isinstance(t._cell, StandIn)
 
 
 def requires(tensor: Any) -> bool:

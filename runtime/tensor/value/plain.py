@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..reverse.modes import mode, watch
+from ..reverse.modes import mode
 from ..trace.crowd import crowd
 from ..trace.first_time import leaves_history
 from ..trace.tape import tapes
 from .cells import Cell, shown
-from .memory import has_history, leave
+from .memory import has_history, leave, stands_in
 from .paths import Path, overlap, part_of
 from .slots import LEAF, PART, SPECIAL, VIEWED
 from .storage import PartHome, Storage, Swapped
@@ -36,7 +36,7 @@ REPEATING = {"spread", "strided", "unfold"}
 
 def is_plain(x: Any) -> bool:
     """Whether no history is kept of a tensor, nor of what it is a part of, and it behaves like any other."""
-    if watch.duals or watch.lanes or crowd.on or not may_cut() or not _is_alone(x):
+    if tapes.tape.mode > 1 or crowd.on or not may_cut() or not _is_alone(x):
         return False
     whole = x._whole
     if whole is None:
@@ -47,7 +47,7 @@ def is_plain(x: Any) -> bool:
 
 
 def _is_alone(x: Any) -> bool:
-    if x._flags & (SPECIAL | PART) or x._inference or x._counter is not None or has_history(x):
+    if x._flags & (SPECIAL | PART) or x._inference or x._counter is not None or has_history(x) or stands_in(x):
         return False
     if x._flags & LEAF and mode.enabled:
         return False
