@@ -73,6 +73,7 @@ CASES = [
         signal.spectrogram(x, nperseg=8)[2], signal.csd(x, Y, nperseg=8)[1], signal.coherence(x, Y, nperseg=6)[1]
     ], (X,), 2, False, 1e-10),
     Case("np.einsum lists", lambda x: [
-        np.einsum(x, [0, 1], x, [2, 1], [0, 2]), np.einsum(x, [0, 1], [1]), np.einsum(x, [..., 3], x, [..., 3])
+        np.einsum(x, [0, 1], x, [2, 1], [0, 2]), np.einsum(x, [0, 1], [1]),
+        np.einsum(x, [..., 3], x, [..., 3]),  # type: ignore[call-overload]
     ], (ROWS,), 2),
 ]
