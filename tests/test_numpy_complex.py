@@ -29,9 +29,9 @@ def _complex(a: Any) -> Any:
 SAME = {
     "basics": 178, "creation": 31, "linalg": 61, "ordering": 30, "polynomials": 67, "scipy_distances": 0,
     "scipy_equations": 22, "scipy_fourier": 12, "scipy_images": 0, "scipy_integrate": 0, "scipy_interpolate": 0,
-    "scipy_linalg": 134, "scipy_signal": 0, "scipy_spatial": 0, "scipy_summaries": 0,
+    "scipy_linalg": 134, "scipy_samples": 1, "scipy_signal": 0, "scipy_spatial": 0, "scipy_summaries": 0,
     "sets": 47, "shaping": 46, "special": 0,
-    "special_functions": 9, "statistics": 54, "ufunc_methods": 32,
+    "special_functions": 9, "statistics": 54, "stats_more": 3, "ufunc_methods": 32,
 }
 """How many cases of each subject are NumPy's with complex arguments; all others are refused."""
 

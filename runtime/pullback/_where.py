@@ -161,7 +161,8 @@ PARTS = {
     "_multiprocessing": "runtime.programs.processes runtime.programs.refused",
     "_nn": "runtime.nn runtime.nn.clip runtime.nn.convolution_gradients runtime.nn.fusion runtime.nn.older_norms"
     " runtime.nn.orthogonal runtime.nn.pruning runtime.nn.reparametrized runtime.nn.tuples runtime.nn.vectors"
-    " runtime.programs.kernels runtime.programs.refused runtime.tensor.transforms.stateless",
+    " runtime.programs.kernels runtime.programs.reached runtime.programs.refused"
+    " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
     "_overrides": "runtime.programs.overrides runtime.programs.refused",

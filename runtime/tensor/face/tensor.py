@@ -24,7 +24,7 @@ from ..reverse.nodes import Node
 from ..trace.tape import tapes
 from ..transforms.batched import vmap
 from ..transforms.crossings import check_one
-from ..value.aliases import may_wait
+from ..value.aliases import may_wait, tell_alias
 from ..value.axes import axis_of, sizes
 from ..value.cells import StandIn, cell_of
 from ..value.core import Core, instances_are
@@ -246,6 +246,7 @@ class Tensor(Exchange):
 def _parts(x: Tensor) -> tuple[Any, tuple[Any, ...]]:
     """A function that makes a tensor like `x`, and what it takes."""
     tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
+    tell_alias(x)
     path, array, requires_grad = x._path, x._array(), x.requires_grad
     if x._storage is not None:
         return sharing, (type(x), x._storage, path, requires_grad)

@@ -12,6 +12,7 @@ from ..trace.fragments import Operation
 from ..trace.tape import tapes
 from .cells import Cell, cell_of, cell_of_part, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply_all, apply_now, requires, wrap
+from .memory import has_history
 from .paths import Path, part_of
 from .storage import Counter, PartHome
 
@@ -77,7 +78,7 @@ def known(x: Core) -> np.ndarray | None:
     storage = x._storage
     if storage is not None and storage.array is not None:
         if x._base is None:  # which need not be read, then: it may be all of the data
-            flows = x._node is not None or x._requires
+            flows = has_history(x) or x._requires
         else:
             flows = requires(x)
         if not flows:
@@ -86,7 +87,7 @@ def known(x: Core) -> np.ndarray | None:
             if array is not None:
                 return part_of(array, x._path)
     cell = x._read()
-    kept = mode.enabled and (x._node is not None or x._requires)
+    kept = mode.enabled and (has_history(x) or x._requires)  # without that its node is made for the question
     return None if kept or cell.array is None else shown(cell)
 
 

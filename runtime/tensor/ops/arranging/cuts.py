@@ -98,11 +98,11 @@ def cell_path(shape: tuple[int, ...], key: tuple[Any, ...]) -> Path:
 
 def _known_rows(x: Core, index: Core) -> Tensor | None:
     """x[index] where both are known; None where that is not so, and where it is an error."""
-    array = known(x) if may_cut() else None
-    if array is None or not array.ndim:
-        return None
     cell = index._read()
     if cell.array is None or cell.kind.dtype not in ("i64", "i32") or not cell.kind.shape:
+        return None
+    array = known(x) if may_cut() else None
+    if array is None or not array.ndim:
         return None
     try:
         return wrap(cell_of(array.take(cell.array, axis=0)))
