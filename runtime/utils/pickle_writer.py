@@ -15,6 +15,7 @@ from ..nn.parameter import Parameter
 from ..tensor.face.queries import strided
 from ..tensor.face.tensor import hung_on
 from ..tensor.trace.tape import tapes
+from ..tensor.value.aliases import tell_alias
 from ..tensor.value.core import Core
 from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.paths import part_of
@@ -252,6 +253,7 @@ def strides_of(shape: tuple[int, ...]) -> list[int]:
 def memory_of(x: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     """Whose memory it is of which a tensor shows a part, all of that memory in a row, and the part."""
     tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
+    tell_alias(x)
     array, storage = x._array(), x._storage
     whole = array if storage is None else storage.value()
     whole = np.ascontiguousarray(whole).reshape(whole.shape)
