@@ -106,6 +106,31 @@ def test_a_history_that_is_asked_for_late_is_pytorchs(ask: str, extra: str, monk
         assert kept.counts.kept > before
 
 
+def test_who_is_interrupted_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q, x = pullback.nn.Parameter(pullback.ones(3)), pullback.nn.Parameter(pullback.full((3,), 2.0)), pullback.ones(3)
+    optimizer = pullback.optim.SGD([p], 0.5)
+    kept._asked.clear()
+    before = kept.counts.kept
+    for _ in range(6):
+        optimizer.zero_grad()
+        d = (q * x).sin() * q
+        ((p * x) ** 2).mean().backward()
+        optimizer.step()
+        p.tolist()
+    assert kept.counts.kept > before
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "run_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            d.sum().backward()
+    d.sum().backward()
+    assert q.grad is not None
+    np.testing.assert_allclose(q.grad.numpy(), np.sin(2.0) + 2 * np.cos(2.0) * np.ones(3), rtol=1e-5)
+
+
 # ---- p.data = ...
 
 

@@ -23,7 +23,6 @@ from .states import Again, Call, Enter, State, events, forest
 TRIED, SELDOM = 8, 8
 """Histories are kept so unless more than a few were asked for, and of those kept more than one in so many."""
 
-
 FORGETS = 256
 """After so many traces that were not kept for that reason, it is tried again."""
 

@@ -71,7 +71,7 @@ class Record:
         tape.ages = tapes.tape.ages
         tape.put(self.state.values - 1, None, None)
         tape.count = self.state.values
-        kept, self.kept = self.kept, None
+        kept = self.kept
         if kept is not None:
             kept.enter(tape)
         held = zip(self.numbers, self.tensors, strict=True)
@@ -103,6 +103,7 @@ class Record:
             nodes[n] = t._node, t._index
         if kept is not None:
             kept.compute(tape, program)
+            self.kept = None  # at last: who is interrupted asks again
         return nodes
 
 
