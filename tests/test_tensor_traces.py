@@ -255,7 +255,7 @@ def test_operations_know_the_users_line(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_failure_is_told_to_everybody_who_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(self: tape.Tape) -> Any:
+    def failing(self: tape.Tape, step: bool) -> Any:
         raise MemoryError("no memory")
 
     def failed(times: int) -> list[Any]:

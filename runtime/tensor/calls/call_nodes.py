@@ -232,7 +232,7 @@ class Maker:
                 owner = template.within.get(refs[k] if what == INPUT else first + k)
                 if owner is not None and cell is not None and cell.home is None:
                     n = call.number(owner[0])
-                    _lodge(cell, self.tape.value(n), self.tape.cell(n), owner[1])
+                    lodge(cell, self.tape.value(n), self.tape.cell(n), owner[1])
         for k in pull.loose:
             saved[k] = Kept(saved[k])
         return saved
@@ -242,7 +242,7 @@ class Maker:
         return (made[number], index) if number >= 0 else self.tape.value(call.number(number))._edge()
 
 
-def _lodge(cell: Cell, x: Any, whole: Cell | None, path: Path) -> None:
+def lodge(cell: Cell, x: Any, whole: Cell | None, path: Path) -> None:
     """Let a saved value be a part of the memory of a tensor, whose value was `whole`."""
     known = None if whole is None else whole.home
     known = known.before if type(known) is Swapped else known
@@ -256,4 +256,4 @@ def _lodge(cell: Cell, x: Any, whole: Cell | None, path: Path) -> None:
     cell.home, cell.version = PartHome(home, steps + path), home.version
 
 
-__all__ = ["Known", "Maker", "learn"]
+__all__ = ["Known", "Maker", "learn", "lodge"]

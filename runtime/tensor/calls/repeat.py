@@ -12,6 +12,7 @@ from threading import get_ident
 from typing import Any
 
 from ..reverse.modes import mode
+from ..reverse.segments import Segment, segment_for
 from ..trace.behind import place_of_write
 from ..trace.fragments import Fragment
 from ..trace.handing import forget_storages
@@ -75,13 +76,17 @@ class Again:
         return [tape.cell_at(n, kind) for n, kind in enumerate(fragment.results, first)]
 
 
-def catch_up(tape: Tape, live: bytes | None = None) -> None:
-    """Run again what was recognised since the last time, as far as it made more than values.
+def catch_up(tape: Tape, live: bytes | None = None) -> Segment | None:
+    """Run again what was recognised since the last time, as far as it made more than values; or make one node of it,
+    which is returned.
 
     live   a bit for each value that is wanted, of a trace that is about to end: nobody can ask for more then
     """
     if tape.caught is tape.state or tapes.tape.again is not None:
-        return
+        return None
+    segment = None if live is None else segment_for(tape, live)
+    if segment is not None and segment.enter(tape):
+        return segment
     with tape.lock:
         now = tape.state  # native code may go on
         states = events(now, tape.caught)
@@ -109,6 +114,7 @@ def catch_up(tape: Tape, live: bytes | None = None) -> None:
         _forget(tape, [call for _, call in calls])
         tape.caught = now
         tape.done.clear()
+    return None
 
 
 Tape.catch_up = catch_up  # type: ignore[method-assign]

@@ -26,6 +26,7 @@ from .hooks import Watched
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, reachable, zeros
 from .ready import Ready
+from .segments import SegmentNode, leads_to
 
 Wanted = dict[Node, set[int]]
 Held = dict[Node, list[Flow | None]]
@@ -90,7 +91,7 @@ def walk(
     for node, index in inputs or ():
         wanted.setdefault(node, set()).add(index)
     begins = [node for (node, _), _ in roots]
-    order = list(reachable(begins))
+    order = _opened(begins, create)
     went_on(order)
     useful = None if inputs is None else _useful(order, wanted)
     task.update(order if useful is None else useful)
@@ -117,7 +118,7 @@ def walk(
             flow = flows[index]
             if flow is not None:
                 found[node, index] = flow
-        if useful is None or fill or any(e and e[0] in useful for e in node.edges):
+        if useful is None or fill or any(leads_to(e, useful) for e in node.edges):
             if in_parts and node.joined is not None and (hooks is None or not (hooks.before or hooks.after)):
                 pulled = _ways(node, (yield node.joined, flows))
             else:
@@ -127,12 +128,30 @@ def walk(
             if leaf is not None and hooks is None:
                 yield leaf, None
             if not retain:
-                node.free()
+                node.free(useful)
                 freed.append(node)
         ready.passed(node)
     call = tapes.tape.call
     if call is not None:
         call.walked(order, freed)
+
+
+def _opened(begins: Sequence[Node], create: bool) -> list[Node]:
+    """The nodes that can be reached; those of segments where their own are needed, for the order of hooks, errors, or
+    gradients that can be differentiated."""
+    order = list(reachable(begins))
+    segments = [node for node in order if type(node) is SegmentNode and node.opened is None]
+    if segments:
+        needed = create or watch.anomaly or any(map(_is_hooked_leaf, order))
+        chosen = [node for node in segments if needed or node.is_disturbed()]
+        for node in chosen:
+            node.open()
+        order = list(reachable(begins)) if chosen else order
+    return order
+
+
+def _is_hooked_leaf(node: Node) -> bool:
+    return isinstance(node, AccumulateGrad) and bool(node.variable._flags & HOOKED or node.hooks)
 
 
 def _hooked_leaf(node: Node, flows: Flows) -> Core | None:
@@ -141,11 +160,14 @@ def _hooked_leaf(node: Node, flows: Flows) -> Core | None:
     return node.variable if hooked and node.variable._requires else None  # type: ignore[attr-defined]
 
 
-def _useful(order: Sequence[Node], wanted: Wanted) -> set[Node]:
-    """The nodes from which a wanted one can be reached."""
-    useful = set(wanted)
+def _useful(order: Sequence[Node], wanted: Wanted) -> set[Any]:
+    """The nodes from which a wanted one can be reached; of segments also the results, as edges."""
+    useful: set[Any] = set(wanted)
     for node in sorted(order, key=attrgetter("sequence")):
-        if any(e is not None and e[0] in useful for e in node.edges):
+        if type(node) is SegmentNode and node.opened is None:
+            leading = node.leading(useful)
+            useful.update(leading, [node] if leading else [])
+        elif any(leads_to(e, useful) for e in node.edges):
             useful.add(node)
     return useful
 
@@ -255,6 +277,8 @@ def gradients(
 def _input_edges(inputs: Sequence[Core]) -> list[Edge]:
     edges = []
     for tensor in inputs:
+        if isinstance(tensor, Core):
+            tensor._open()
         edge = _edge_of(tensor)
         if edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -56,7 +56,7 @@ class FunctionNode(Node):
     def shown(self) -> list[int]:
         return [k for k, kind in enumerate(self.inputs) if kind is not None]
 
-    def free(self) -> None:
+    def free(self, useful: Any = None) -> None:
         if self.ctx._saved:
             self.ctx._saved = None
 

@@ -28,6 +28,7 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Core) -> GradientEdge:
     """Where a gradient for `tensor` goes."""
     edge = tensor._edge() if requires(tensor) else None
+    edge = edge and edge[0].at(edge[1])
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*edge)

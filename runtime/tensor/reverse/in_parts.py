@@ -147,8 +147,7 @@ def _watch(result: Any) -> None:
     tape: Any = tapes.tape
     under, home = (tape.call, tape) if tape.again is None else (tape.again.call, tape.again.tape)
     known = attached_to(home)
-    node = result._node
-    hooks = node.hooked()
+    hooks = result._open().hooked()
     if under is None:  # the call is no event, so it is the node that backward must look at
         known.pop(WATCHED_AT - result._number, None)
     else:

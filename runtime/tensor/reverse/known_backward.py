@@ -15,86 +15,36 @@ import numpy as np
 from ..calls.follow import instance, still
 from ..calls.places import place_for
 from ..calls.reading import Reading
-from ..ops.elementwise.arithmetic import ADD
-from ..trace.fragments import Fragment, fragment_for
 from ..trace.overwritten import Overwritten
-from ..trace.states import ABSOLUTE, NOTHING, Again, Call, Enter, State, Template, events
+from ..trace.states import ABSOLUTE, NOTHING, Call, State, Template, events
 from ..trace.tape import Tape
-from ..value.cells import Cell, Kind
+from ..value.cells import Cell
 from ..value.slots import HISTORY, HOOKED, LEAF, SPECIAL
-from .nodes import zeros
-from .pulled import VALUE, ZERO, Group, Pulled, Walked, ends_of
-from .pulling import pull_call
+from .carrying import Carrying, Place, Unusual
+from .pulled import Walked
 from .written import is_as_saved
 
 
-class Unusual(Exception):
-    """Raised where backward must look at nodes."""
-
-
-Place = tuple[int, int]
-"""A node and the number of its result; the leaf that is value n is node -1 - n."""
-
-
-class Walk:
+class Walk(Carrying):
     """A backward under way.
 
-    calls    those that made nodes, with the number of the first; nodes of them all
-    sources  where values come from
-    flows    the cotangents of results of nodes still to come
-    base     the number of the first value that it makes
-    reached  how many nodes it has passed
-    over     what was written over
-    leaves   those that it has come to
+    over    what was written over
+    leaves  those that it has come to
     """
 
     def __init__(self, tape: Tape, place: Any) -> None:
-        self.tape, self.place, self.base = tape, place, tape.count
-        self.calls: list[tuple[Call, int]] = []
-        self.sources: dict[int, Place] = {}
-        self.flows: dict[Place, int] = {}
-        self.kinds: list[Kind] = []
-        self.groups: list[Group] = []
-        self.begins: list[int] = []
-        self.sums: dict[tuple[Kind, Kind], Fragment] = {}
-        self.constants: list[tuple[int, Cell]] = []
-        self.over, self.reached = Overwritten(), 0
-        self.leaves: set[int] = set()
-        count = 0
+        self.tape, self.place = tape, place
+        self.over, self.leaves = Overwritten(), set[int]()
         path = events(tape.state)
         if any(type(s.event) is Call and s.event.template.assigns for s in path):
             for state in path:
                 self.over.note(state)
-        for state in path:
-            event = state.event
-            if type(event) is not Call:
-                if type(event) not in (Enter, Again):
-                    raise Unusual
-                continue
-            template = event.template
-            if template.nodes is None:
-                if template.has_nodes or template.assigns or template.grads or template.call.exact:
-                    raise Unusual
-                continue
-            for ref, way in template.ends:
-                self.sources[event.number(ref)] = self._to(event, way, count)
-            if template.nodes:
-                self.calls.append((event, count))
-                count += len(template.nodes)
-        self.nodes = count
+        super().__init__(path, tape.count)
 
-    def _to(self, call: Call, way: tuple[int, int], begin: int) -> Place:
-        """The place where a cotangent goes."""
-        number, index = way
-        if number >= 0:
-            return begin + number, index
-        n = call.arguments[-1 - number]
-        found = self.sources.get(n)
-        if found is None:
-            found = self.sources[n] = self._leaf(n)
-        return found
+    def passes(self, template: Template) -> bool:
+        return not template.assigns and super().passes(template)
 
-    def _leaf(self, n: int) -> Place:
+    def leaf(self, n: int) -> Place:
         t = self.tape.value(n)
         if t is None or t._is_late or t._flags & (LEAF | SPECIAL | HOOKED | HISTORY) != LEAF or t._node is not None:
             raise Unusual
@@ -106,71 +56,13 @@ class Walk:
             raise Unusual
         return -1 - n, 0
 
-    def constant(self, cell: Cell) -> int:
-        """A value that is the same always."""
-        self.kinds.append(cell.kind)
-        self.constants.append((len(self.kinds) - 1, cell))
-        return self.base + len(self.kinds) - 1
-
-    def run(self) -> None:
-        """Carry the cotangents to the leaves."""
-        pop = self.flows.pop
-        for call, begin in reversed(self.calls):
-            template = call.template
-            pulls = template.pulls
-            if pulls is None:
-                pulls = template.pulls = {}, ends_of(template)
-            given = [pop((begin + number, k), None) for number, k in pulls[1]]
-            present = tuple([g is not None for g in given])
-            if True not in present:
-                continue
-            pulled = pulls[0].get(present)
-            if pulled is None:
-                pulled = pulls[0][present] = pull_call(template, present)
-            self._pull(call, pulled, given)
-            self.begins.append(begin)
-            self.reached += len(pulled.reached)
-
-    def _pull(self, call: Call, pulled: Pulled, given: list[int | None]) -> None:
-        """Pull one call back, and add what that gives to the cotangents of where it goes."""
-        _, arguments, _, own, _ = call
-        base, kinds, flows, sources, cell_of = self.base, self.kinds, self.flows, self.sources, self.tape.cell
-        over = self.over.over
-        reads: list[Any] = []
-        for what, which in pulled.reads:
-            if what is VALUE:
-                n = arguments[-1 - which] if which < 0 else own + which
-                cell = cell_of(n)
-                if cell is not None and (cell.stale or cell.home is not None) and not is_as_saved(cell):
-                    raise Unusual
-                if over and self.over.is_lost(call, which):
-                    raise Unusual
-                reads.append(n)
-            else:
-                reads.append(self.constant(zeros(which)) if what is ZERO else given[which])
-        first = base + len(kinds)
-        kinds += pulled.kinds
-        before, adds = first - len(reads), []
-        for after, (argument, _), number in pulled.gives:
-            flow, n = before + number, arguments[-1 - argument]
-            to = sources.get(n)
-            if to is None:
-                to = sources[n] = self._leaf(n)
-            have = flows.get(to)
-            if have is not None:
-                fragment = self._sum_of(kinds[have - base], kinds[flow - base])
-                flow = base + len(kinds)
-                adds.append((after, fragment, (have, before + number), flow))
-                kinds += fragment.results
-            flows[to] = flow
-        self.groups.append((call, pulled, reads, first, adds))
-
-    def _sum_of(self, a: Kind, b: Kind) -> Fragment:
-        """The sum of two cotangents."""
-        found = self.sums.get((a, b))
-        if found is None:
-            found = self.sums[a, b] = fragment_for((ADD, (), a, b))
-        return found
+    def check(self, call: Call, ref: int, n: int) -> None:
+        """Nobody wrote to it, seen or unseen."""
+        cell = self.tape.cell(n)
+        if cell is not None and (cell.stale or cell.home is not None) and not is_as_saved(cell):
+            raise Unusual
+        if self.over.over and self.over.is_lost(call, ref):
+            raise Unusual
 
     def gone(self) -> Container[int]:
         """The nodes through which no backward can go any more: those passed, those whose saved values are freed, and

@@ -6,7 +6,7 @@ PyTorch's does: `<AddBackward0 object at 0x7f...>`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -115,8 +115,11 @@ class Node:
         values = [c._cell if isinstance(c, Kept) else c for c in self.saved]
         self.saved = [packed(c) if n in used - numbers and type(c) is Cell else c for n, c in enumerate(values)]
 
-    def free(self) -> None:
-        """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them."""
+    def free(self, useful: Collection[Node] | None = None) -> None:
+        """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them.
+
+        useful   the nodes that backward was to come to, if not all
+        """
         if self.saved and self.pull is not None:
             kept = frozenset() if self.fragment and self.fragment.operation.edges else self.pull.numbers
             self.saved = [c if n in kept else None for n, c in enumerate(self.saved)]
@@ -185,6 +188,10 @@ class Node:
         """How many results it has."""
         return len(self.fragment.results) if self.fragment is not None else 1
 
+    def at(self, index: int) -> Edge:
+        """Where a gradient of one of its results goes, as PyTorch has it."""
+        return self, index
+
     # ---- what users see
 
     def name(self) -> str:
@@ -200,7 +207,8 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple([self.edges[k] or (None, 0) for k in self.shown()])
+        found = [self.edges[k] for k in self.shown()]
+        return tuple([(None, 0) if edge is None else edge[0].at(edge[1]) for edge in found])
 
     @property
     def metadata(self) -> dict[Any, Any]:

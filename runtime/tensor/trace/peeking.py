@@ -7,7 +7,7 @@
 To run the trace there would cut it: what has a history would need its nodes, and backward would go from node to node.
 So what the value depends on is computed by itself, and once more with the rest when the step ends.  The trace doesn't
 change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short traces, where
-the same was asked before, and not again where it took long.  Where values are asked for again and again, as by a filter
+the same was asked before, and not again where it took long, nor where steps go another way each time (see paths.py).  Where values are asked for again and again, as by a filter
 whose every step solves a system and looks whether that was singular, what the program holds is computed along with the
 value, and the next goes on from there: all of them together cost one forward pass.
 """
@@ -24,8 +24,9 @@ from ....compiler.frontend.patched.patches import unpatched
 from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
 from .overwritten import Overwritten
 from .plans import Plan, plan_for
+from .paths import Way
 from .spent import is_useful
-from .states import Call, events, forest
+from .states import Call, events
 from .tape import Tape, tapes
 
 perf_counter = unpatched(time.perf_counter)  # this file may be loaded amid a trace
@@ -110,7 +111,7 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
 def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:
     state = tape.state
     key = hash((state.path, n, "peek"))
-    if key in idle or forest.is_new(key):
+    if key in idle or not _is_whole(tape, key):
         return None
     if not passing and not is_useful(tape, 1 << n) and key not in lone:  # nobody goes on from another value
         tape.alone = tape.serial, key
@@ -134,6 +135,16 @@ def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:
     if len(keys) > ALONE:
         known.update([(plan.program.number(k), array) for k, array in made.items()])
     return made[n]
+
+
+def _is_whole(tape: Tape, key: int) -> bool:
+    """Whether a look leaves the trace whole."""
+    way = tape.way
+    if way is None:
+        way = tape.way = Way(key)
+    if not way.whole:
+        way.cut(key)
+    return way.whole
 
 
 def _held(tape: Tape) -> int:

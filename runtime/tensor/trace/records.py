@@ -53,7 +53,7 @@ class Record:
         array = np.empty(kind.shape, kind.numpy)
         np.copyto(part_of(array, path), t._cell.array)
         base: Any = wrap(Cell(kind, array))
-        made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._node, t._index)
+        made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._open(), t._index)
         while t._node is not None and number != of:
             edge, number = edge[0].edges[0], made[program.number(number)]
         base._node, base._index = edge

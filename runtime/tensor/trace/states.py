@@ -191,9 +191,10 @@ class State(StateBase):
     path      a hash of the keys on the way
     met       how often notes of calls led here before native code was told of it
     useful    which values on the way have a history that is not used up, see spent.py
+    segments  what the trace leaves to backward, for each set of values that are wanted: see reverse/segments.py
     """
 
-    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met", "useful")
+    __slots__ = ("parent", "event", "children", "plans", "blurred", "path", "met", "useful", "segments")
 
     call: Any
     names: Any
@@ -210,6 +211,7 @@ class State(StateBase):
         self.parent, self.event, self.values = parent, event, values
         self.children: dict[Any, list[State]] = NONE
         self.plans: dict[Any, Any] = NONE
+        self.segments: dict[bytes, Any] = NONE
         self.blurred = parent is not None and parent.blurred
         self.path = self.met = 0
         self.useful: Any = None

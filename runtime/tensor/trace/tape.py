@@ -27,6 +27,7 @@ from .handing import hand_over
 from .kept import Kept, may_keep
 from .locks import Locked
 from .opened import enrol, is_irregular, tape_of
+from .paths import Way
 from .states import Again, Call, State, Step, forest
 from .undo import mend, take_back
 
@@ -52,6 +53,7 @@ class Tape(TapeBase):
     goes_on  whether a step has ended and the trace has not
     journal  what Python code has changed because of values that are still to be computed, see undo.py
     failed   the trace that could not be run once; patience a trace's serial and how long it may get, see chunks.py
+    way      how the step has gone in which somebody has looked, see paths.py
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
@@ -60,7 +62,7 @@ class Tape(TapeBase):
     repeat.py has what makes the nodes that late tensors lack: catch_up, remember and recall.
     """
 
-    catch_up: Callable[..., None]
+    catch_up: Callable[..., Any]
     remember: Callable[..., list[Any]]
     parts: Any
     holders: Any = None
@@ -72,6 +74,7 @@ class Tape(TapeBase):
         self.done: set[State] = set()
         self.visits, self.busy, self.alone, self.patience = 0, False, (-1, 0), (-1, 0)
         self.peeked: Any = 0, list[int](), dict[int, Any]()
+        self.way: Way | None = None
         self.lock, self.owner = reentrant_lock(), threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()
@@ -192,7 +195,10 @@ class Tape(TapeBase):
 
         After a training `step` the trace goes on where history is left that backward has not used up.
         """
+        path = self.state.path
         if self.call is None and not self.noded and self.rerun(forest.root, False) is True:
+            if self.way is not None:
+                self._end_way(path)
             return self._begun() if self.goes_on or self.done or self.journal or self.attached[1] else None
         with self.lock:
             if not self.count:
@@ -203,7 +209,7 @@ class Tape(TapeBase):
                     return
                 if self.call is not None:
                     self.call.give_up()
-                self._run()
+                self._run(step)
             except BaseException as error:
                 self.fail(error)
                 raise
@@ -214,13 +220,15 @@ class Tape(TapeBase):
         """Whether native code ran the trace as the last time, or it is to go on."""
         state, made = self.state, self.rerun(forest.root, True)
         if made is True:
+            if self.way is not None:
+                self._end_way(state.path)
             self._begun()
         elif type(made) is list:  # a kernel that failed fails again the other way, which raises its error
             state.runs += 1
             self._note(state.plan[-1], made)
             self.begin()
         elif step and self.count < LONG and leaves_history(self):
-            self.goes_on = True
+            self.goes_on, self.way = True, None
         else:
             return False
         return True
@@ -234,20 +242,31 @@ class Tape(TapeBase):
         else:
             self.failed = self.serial
 
-    def _run(self) -> None:
+    def _end_way(self, path: int, new: bool = False) -> None:
+        """Note that a step is over, in which somebody looked."""
+        way, self.way = self.way, None
+        way.end(path, new)  # type: ignore[union-attr]
+
+    def _run(self, step: bool = False) -> None:
         live = self.live()
         if not any(live):
             return self.begin()
-        plan: Any = once(self, live)
-        kept = None
-        if plan is None:
+        segment, behind, kept = self.state.segments.get(live), False, None
+        plan: Any = None if segment else once(self, live)
+        if segment and segment.enter(self):
+            behind, plan = True, plans.plan_for(self.state, self.live())
+        elif plan is None:
             behind = is_behind(self, live)
             keeps = behind and may_keep(self, live)
             if behind and not keeps:
-                self.catch_up(live)
+                segment = self.catch_up(live)
                 live = self.live()
             plan = plans.plan_for(self.state, live)
             kept = Kept(self, plan) if keeps else None
+        if segment:
+            plan.joins = segment.joins
+        if self.way is not None and (step or not behind):
+            self._end_way(self.state.path, self.state.plans.get(plan.live) is not plan)
         late = plan.replay(self)
         self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late, kept)
         self.begin()

@@ -69,7 +69,7 @@ class Crossing(Node):
     def outputs(self) -> int:
         return 1
 
-    def free(self) -> None:
+    def free(self, useful: Any = None) -> None:
         """It has saved nothing."""
 
     def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:

@@ -231,6 +231,12 @@ class Core(Late):
             return node, self._index
         return self._leaf_edge() if self._requires else None
 
+    def _open(self) -> Node | None:
+        """The node that it is a result of, as PyTorch has it: one of a segment's, if it is the result of such."""
+        if self._node is not None:
+            self._node, self._index = self._node.at(self._index)
+        return self._node
+
     def _leaf_edge(self) -> Edge | None:
         if self._origin in (NO_GRAD, LOST):  # its gradient is nobody's
             if mode.enabled:

@@ -130,11 +130,11 @@ class History(Operators):
     def grad_fn(self) -> Node | None:
         self._read()
         self._check_known()
-        return self._node
+        return self._open()
 
     @property
     def output_nr(self) -> int:
-        return 0 if self._node is None else self._index
+        return 0 if self._open() is None else self._index
 
     @property
     def grad(self) -> Any:
@@ -178,9 +178,9 @@ class History(Operators):
         watched = watch_result(self) if has_history(self) else None
         if watched is not None:
             self._retains, watched.retained = True, ref(self)
-        elif self._node is not None:
+        elif (node := self._open()) is not None:
             self._retains = True
-            self._node.hooked().retained[self._index] = ref(self)
+            node.hooked().retained[self._index] = ref(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -196,8 +196,9 @@ class History(Operators):
         watched = watch_result(self) if has_history(self) else None
         if watched is not None:
             return attach(watched.hooks, hook)
-        if self._node is not None:
-            hooks = self._node.hooked()
+        node = self._open()
+        if node is not None:
+            hooks = node.hooked()
             known = hooks.watched.get(self._index)
             return attach(hooks.tensors.setdefault(self._index, {}) if known is None else known.hooks, hook)
         tapes.tape.catch_up()

@@ -210,7 +210,7 @@ class Swapped(Home):
 
     def __init__(self, before: Home, tensor: Any, count: int) -> None:
         self.before, self.tensor, self.count, self.leaf = before, ref(tensor), count, tensor._requires
-        self.node, self.index = tensor._node and ref(tensor._node), tensor.output_nr
+        self.node, self.index = tensor._node and ref(tensor._node), tensor._index
 
     def __getattr__(self, name: str) -> Any:
         """Its version, and who wrote to it last: those of the memory of before."""
@@ -222,7 +222,8 @@ class Swapped(Home):
     def is_at(self, edge: Any) -> bool:
         """Whether the tensor stood there in the graph, and not one that had the same memory."""
         if self.node is not None:
-            return edge is not None and self.node() is edge[0] and self.index == edge[1]
+            node = self.node()
+            return edge is not None and node is not None and node.at(self.index) == edge[0].at(edge[1])
         if self.leaf:
             return edge is not None and getattr(edge[0], "variable", None) is self.tensor()
         return edge is None
