@@ -42,9 +42,9 @@ def _alpha_dropped(m: Any, x: Any, kept: Any, p: float, a: float) -> Any:
     return m.select(wide(m, kept, shape_of(x)), x * a, a * SATURATED) - a * p * SATURATED
 
 
-DROPPED = Operation("dropout", "MulBackward0", _dropped)
+DROPPED = Operation("dropout", "MulBackward0", _dropped, edges=True)
 ALPHA_DROPPED = Operation("alpha_dropout", "AddBackward0", _alpha_dropped)
-CHANNELS_DROPPED = Operation("feature_dropout", "MulBackward0", _dropped)
+CHANNELS_DROPPED = Operation("feature_dropout", "MulBackward0", _dropped, edges=True)
 SINGLE_DROPPED = Operation("feature_dropout", "SqueezeBackward1", _dropped)
 """Of one example without a batch, to which PyTorch gives a batch of one and takes it away again."""
 

@@ -84,8 +84,8 @@ def catch_up(tape: Tape, live: bytes | None = None) -> Segment | None:
     """
     if tape.caught is tape.state or tapes.tape.again is not None:
         return None
-    segment = None if live is None else segment_for(tape, live)
-    if segment is not None and segment.enter(tape):
+    segment = segment_for(tape, tape.live() if live is None else live)
+    if segment is not None and segment.enter(tape, live is None):
         return segment
     with tape.lock:
         now = tape.state  # native code may go on

@@ -26,7 +26,7 @@ from .hooks import Watched
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, reachable, zeros
 from .ready import Ready
-from .segments import SegmentNode, leads_to
+from .segment_nodes import SegmentNode, leads_to
 
 Wanted = dict[Node, set[int]]
 Held = dict[Node, list[Flow | None]]

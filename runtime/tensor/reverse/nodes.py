@@ -116,10 +116,8 @@ class Node:
         self.saved = [packed(c) if n in used - numbers and type(c) is Cell else c for n, c in enumerate(values)]
 
     def free(self, useful: Collection[Node] | None = None) -> None:
-        """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them.
-
-        useful   the nodes that backward was to come to, if not all
-        """
+        """Let go of the saved tensors; numbers stay, unless PyTorch's operation has tensors for them.  `useful` are the
+        nodes that backward was to come to, if not all."""
         if self.saved and self.pull is not None:
             kept = frozenset() if self.fragment and self.fragment.operation.edges else self.pull.numbers
             self.saved = [c if n in kept else None for n, c in enumerate(self.saved)]
@@ -199,11 +197,12 @@ class Node:
         return QUALIFIED.get(type(self).__name__, type(self).__name__)
 
     def shown(self) -> list[int]:
-        """The inputs that count: tensors, and numbers where PyTorch's operation has tensors for them."""
+        """The inputs that count: tensors but for indices and masks, and numbers where PyTorch's operation has tensors."""
         if self.fragment is None or self.fragment.operation.edges:
             return list(range(len(self.edges)))
-        numbers = self.fragment.numbers
-        return [k for k in range(len(self.edges)) if k >= len(numbers) or numbers[k] is None]
+        numbers, kinds, sums = self.fragment.numbers, self.fragment.inputs, self.fragment.operation.rule != "first"
+        tensors = [k for k in range(len(self.edges)) if k >= len(numbers) or numbers[k] is None]
+        return [k for k in tensors if kinds[k].is_float or (sums and kinds[k].dtype != "bool")]
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

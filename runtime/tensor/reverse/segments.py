@@ -11,25 +11,21 @@ between them and who leads to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..calls.call_nodes import lodge
-from ..trace.composed import Part, compose
-from ..trace.fragments import COTANGENT, INPUT, Fragment
+from ..trace.fragments import COTANGENT, INPUT
 from ..trace.overwritten import Overwritten
 from ..trace.plans import numbers_in, program_of
-from ..trace.states import ABSOLUTE, Call, State, events, forest
-from ..trace.tape import record
+from ..trace.states import Call, State, events, forest
 from ..value.cells import Cell, Kind
 from ..value.numbers import cell_of_number
 from ..value.paths import Path
 from ..value.slots import HISTORY, TensorBase
 from .carrying import Carrying, Place, Unusual
 from .modes import watch
-from .nodes import Edge, Flow, Kept, Node
-from .pulled import Walked
-from .written import is_as_saved
+from .nodes import Kept
+from .segment_nodes import Back, SegmentNode
 
 
 class Inner(NamedTuple):
@@ -65,6 +61,8 @@ class Segment:
     inner    the nodes by number
     reach    for each result, a bit for each node that its gradient passes; leads the same, for each edge
     savers   for each saved value, a bit for each node that reads it
+    joins    which of the values that are wanted share the memory of which others
+    alone    whether it makes no views, and writes to nothing
     """
 
     def __init__(self, state: State, live: bytes) -> None:
@@ -92,6 +90,7 @@ class Segment:
         self.leads = [0] * len(self.sources)
         self._count()
         self.backs: dict[tuple[bool, ...], Back] = {}
+        self.alone = not program.views.of and not over.over
 
     def _find(self, carried: Carrying, over: Overwritten) -> None:
         """The nodes that can be reached from the ends, what they save, and where they lead."""
@@ -179,42 +178,53 @@ class Segment:
 
     # ---- a trace that has run so
 
-    def enter(self, tape: Any) -> bool:
-        """Make the node of a trace, which is about to end, and give it to its ends; False if that is no usual one."""
-        if not may_enter(tape):
+    def enter(self, tape: Any, goes_on: bool = False) -> bool:
+        """Make the node of a trace and give it to its ends; False if that is no usual one.
+
+        goes_on  the trace is not about to end: a backward that stays in it is better learned from its nodes, and late
+                 views must be made in earnest
+        """
+        if not may_enter(tape) or (goes_on and not self.alone):
             return False
-        edges: list[Edge | None] = []
-        for n in self.sources:
-            t = tape.value(n)
-            if not isinstance(t, TensorBase) or t._is_late or (edge := t._edge()) is None:  # type: ignore[attr-defined]
-                return False
-            edges.append(edge)
+        tensors = tape.pick(tuple(self.sources))
+        if any(not isinstance(t, TensorBase) or t._is_late for t in tensors):
+            return False
+        if goes_on and all(t._node is None for t in tensors):
+            return False
+        edges = [t._edge() for t in tensors]
+        if None in edges:
+            return False
         ends = [(t, place) for n, place in self.ends if _is_behind(t := tape.value(n), n)]
-        node = SegmentNode(self, edges, [self._cell(tape, saved) for saved in self.saved], tape)
+        node = SegmentNode(self, edges, self._cells(tape), tape)
         number = {place: k for k, place in enumerate(self.places)}
         for t, place in ends:
             t._node, index = (node, number[place]) if place[0] >= 0 else edges[self.sources[-1 - place[0]]]
             if index:
                 t._index = index
             t._flags &= ~HISTORY
+        if goes_on:
+            tape.caught, tape.noded = tape.state, True
         return True
 
-    def _cell(self, tape: Any, saved: Saved) -> Any:
-        n, program = saved.number, self.program
-        cell = tape.cell(n)
-        if cell is None and n in program.numbers:
-            cell = cell_of_number(tape.value(n), program.numbers[n])
-        elif cell is None and n in program.constants:
-            cell = Cell(saved.kind, program.constants[n].array)
-        elif cell is None:
-            cell = tape.cell_at(saved.origin, saved.kind)
-        if not cell.serial and cell.home is None:
-            cell.serial, cell.number = tape.serial, n
-            tape.put(n, tape.value(n), cell)
-        if saved.owner is not None and cell.home is None:
-            owner, path = saved.owner
-            lodge(cell, tape.value(owner), tape.cell(owner), path)
-        return Kept(cell) if saved.loose else cell
+    def _cells(self, tape: Any) -> list[Any]:
+        """The cells of what is saved, which are there from now on."""
+        cell_of, value_of, put, serial, program, made = tape.cell, tape.value, tape.put, tape.serial, self.program, []
+        for n, origin, kind, loose, owner in self.saved:
+            cell = cell_of(n)
+            if cell is None and n != origin:
+                cell = cell_of(origin)
+            if cell is None:
+                if n in program.numbers:
+                    cell = cell_of_number(value_of(n), program.numbers[n])
+                else:
+                    constant = program.constants.get(origin)
+                    cell = Cell(kind, constant and constant.array)
+                cell.serial, cell.number = serial, origin
+                put(origin, value_of(origin), cell)
+            if owner is not None and cell.home is None:
+                lodge(cell, value_of(owner[0]), cell_of(owner[0]), owner[1])
+            made.append(Kept(cell) if loose else cell)
+        return made
 
 
 def _is_usual(template: Any) -> bool:
@@ -231,8 +241,8 @@ def _is_behind(t: Any, n: int) -> bool:
 
 def may_enter(tape: Any) -> bool:
     """Whether nothing of a trace that is about to end was made in earnest, or is watched."""
-    untouched = not (tape.noded or tape.done or tape.attached[1] or tape.state.blurred)
-    return untouched and tape.caught.parent is None and not (watch.packers or watch.duals or watch.lanes or watch.anomaly)
+    touched = tape.noded or tape.done or tape.attached[1] or tape.state.blurred or tape.caught.parent is not None
+    return not (touched or watch.packers or watch.duals or watch.lanes or watch.anomaly)
 
 
 def segment_for(tape: Any, live: bytes) -> Segment | None:
@@ -253,160 +263,4 @@ def segment_for(tape: Any, live: bytes) -> Segment | None:
     return found or None
 
 
-class Back:
-    """The pullback of a segment, for those of its results that have a cotangent.
-
-    fragment  its steps as one operation of the cotangents, `zeros`, and what is saved; None if it has none
-    reads     which of what is saved it reads
-    gives     (which edge, number of the fragment's result, or -1 - k for the cotangent of result k itself)
-    passes    a bit for each node that it passes
-    """
-
-    def __init__(self, segment: Segment, present: Sequence[bool]) -> None:
-        base, carried = segment.base, Carrying(segment.path, segment.base)
-        self.given = [k for k, has in enumerate(present) if has]
-        kinds = [segment.results[k] for k in self.given]
-        for k in self.given:
-            carried.flows[segment.places[k]] = base + len(carried.kinds)
-            carried.kinds.append(segment.results[k])
-        carried.run()
-        walked = Walked()
-        walked.groups, walked.base, walked.place = carried.groups, base, None
-        numbers = {k: k for k in range(len(self.given))}
-        for r, cell in carried.constants:
-            numbers[r] = len(kinds)
-            kinds.append(cell.kind)
-        self.zeros, self.reads = [cell for _, cell in carried.constants], list[int]()
-        for r in dict.fromkeys([r for _, refs, _, _ in walked.steps for r in refs if r >= ABSOLUTE]):
-            numbers[r] = len(kinds)
-            self.reads.append(segment.index[r - ABSOLUTE])
-            kinds.append(segment.saved[self.reads[-1]].kind)
-        parts, count = list[Part](), len(kinds)
-        for fragment, refs, first, _ in walked.steps:
-            parts.append((fragment, tuple([numbers[r] for r in refs])))
-            numbers.update([(first + k, count + k) for k in range(len(fragment.results))])
-            count += len(fragment.results)
-        flows = [(segment.sources[-1 - node], numbers[flow - base]) for (node, _), flow in carried.flows.items()]
-        wanted = list(dict.fromkeys([n for _, n in flows if n >= len(self.given)]))
-        self.gives = [(k, wanted.index(n) if n >= len(self.given) else -1 - self.given[n]) for k, n in flows]
-        self.fragment: Fragment | None = compose("segment_pull", kinds, parts, wanted) if wanted else None
-        self.passes = 0
-        for k in self.given:
-            self.passes |= segment.reach[k]
-
-
-def leads_to(edge: Edge | None, useful: Any) -> bool:
-    """Whether an edge leads to what a backward is to come to: `useful` are nodes, and results of segments."""
-    if edge is None:
-        return False
-    node, k = edge
-    if type(node) is not SegmentNode:
-        return node in useful
-    return edge in useful if node.opened is None else node.opened[k][0] in useful
-
-
-class SegmentNode(Node):
-    """A segment of a trace that has run.
-
-    segment   what is known of all that ran so
-    freed     a bit for each of its nodes that a backward has used up; passed for each that the last one passed
-    opened    where its results lead since somebody asked for its nodes
-    """
-
-    __slots__ = ("segment", "freed", "passed", "opened")
-
-    saved: list[Any]
-
-    def __init__(self, segment: Segment, edges: list[Edge | None], saved: list[Any], tape: Any) -> None:
-        super().__init__(edges, None, tape.ages())
-        self.segment, self.saved, self.serial = segment, saved, tape.serial
-        self.freed = self.passed = 0
-        self.opened: list[Edge] | None = None
-
-    @property
-    def outputs(self) -> int:
-        return len(self.segment.places)
-
-    @property
-    def results(self) -> list[Kind]:
-        """The kinds of its results."""
-        return self.segment.results
-
-    def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:
-        if self.opened is not None:
-            return [(k, flow) for k, flow in enumerate(cotangents) if flow is not None]
-        back = self.segment.back(tuple([flow is not None for flow in cotangents]))
-        self.passed = back.passes
-        made: list[Cell] = []
-        if back.fragment is not None:
-            cells = [cotangents[k][0] for k in back.given]  # type: ignore[index]
-            saved = [self.saved[at] for at in back.reads]
-            cells += [Cell(c.kind, c.array) for c in back.zeros]
-            cells += [c._cell if type(c) is Kept else c for c in saved]
-            made = record(back.fragment, cells, self.place)
-        return [(k, (made[n], None) if n >= 0 else cotangents[-1 - n]) for k, n in back.gives]  # type: ignore[misc]
-
-    def free(self, useful: Any = None) -> None:
-        """Let go of what the nodes that the last backward passed have saved; `useful` are those it was to come to."""
-        if self.opened is not None:
-            return
-        self.freed |= self.passed if useful is None else self.passed & self._leading(useful)
-        left = ~self.freed
-        self.saved = [c if mask & left else None for c, mask in zip(self.saved, self.segment.savers, strict=True)]
-
-    def leading(self, useful: Any) -> list[Edge]:
-        """Which of its results lead to what a backward is to come to."""
-        leading = self._leading(useful)
-        return [(self, k) for k, (number, _) in enumerate(self.segment.places) if leading >> number & 1]
-
-    def _leading(self, useful: Any) -> int:
-        """A bit for each of its nodes that leads there."""
-        bits = 0
-        for leads, edge in zip(self.segment.leads, self.edges, strict=True):
-            if leads_to(edge, useful):
-                bits |= leads
-        return bits
-
-    def is_disturbed(self) -> bool:
-        """Whether backward must look at its nodes: some are used up, or what they saved was written to since."""
-        if self.freed:
-            return True
-        return any([(c.stale or c.home is not None) and not is_as_saved(c) for c in self.saved if type(c) is Cell])
-
-    def at(self, index: int) -> Edge:
-        return self.open()[index]
-
-    def open(self) -> list[Edge]:
-        """Where its results lead among its nodes, which are there from now on."""
-        if self.opened is None:
-            made = self._nodes()
-            self.opened = [(made[number], k) for number, k in self.segment.places]
-            self.edges, self.saved = self.opened, []
-        return self.opened
-
-    def _nodes(self) -> dict[int, Node]:
-        segment, made = self.segment, dict[int, Node]()
-        for at, number in enumerate(sorted(segment.inner), 1):
-            call, _, known, saves, ways = segment.inner[number]
-            template, before = call.template, 1 - at / (len(segment.inner) + 1)
-            edges = [
-                None if to is None else (made[to[0]], to[1]) if to[0] >= 0 else self.edges[segment.sources[-1 - to[0]]]
-                for to in ways
-            ]
-            fragment, _, _, place = template.steps[known.step]
-            node = made[number] = known.name(edges, fragment, self.age - before)
-            node.sequence, node.pull = self.sequence - before, known.pull  # type: ignore[assignment]
-            node.saved = [self._saved(number, known, n, at) for n, at in enumerate(saves)]
-            node.place, node.serial = call.place or place, self.serial
-        return made
-
-    def _saved(self, number: int, known: Any, n: int, at: int | None) -> Any:
-        """What one of its nodes saved, None if that was freed."""
-        cell = None if at is None else self.saved[at]
-        if cell is None or (self.freed >> number & 1 and n not in known.pull.numbers):
-            return None
-        cell = cell._cell if type(cell) is Kept else cell
-        return Kept(cell) if n in known.pull.loose else cell
-
-
-__all__ = ["Segment", "SegmentNode", "leads_to", "segment_for"]
+__all__ = ["Segment", "segment_for"]

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-NEW = 3
-"""Where so many more steps were new than came again, the next ones are run at each look."""
+DEAR, NEW = 4, 8
+"""A step that is left whole and is new costs about four times what leaving one whole saves where it comes again; with
+this much lost the next ones are run at each look."""
 
-OFTEN = 64
-"""So many more steps at most must come again than are new for the next ones to be left whole."""
+AGAIN, OFTEN = 8, 64
+"""So many steps in a row must come again, at first and at most, for the next ones to be left whole after some were not.
+"""
 
 WAYS = 256
 """So many ways are known by which steps went that began alike."""
@@ -29,8 +31,8 @@ class _Habit:
     """What steps do that begin with the same look.
 
     whole   whether looks leave the trace whole, else it is run at each
-    doubt   how many more steps spoke for the other than for that
-    needed  how many must, for it to be left whole: one the first time, and twice as many each time that it was wrong
+    doubt   how much spoke for the other
+    needed  how many must, for it to be left whole: one the first time, and more each time that it was wrong
     ways    hashes of the ways of steps that were run at each look
     """
 
@@ -42,10 +44,13 @@ class _Habit:
 
     def note(self, new: bool) -> None:
         """Note whether a step went a way that none has gone before."""
-        self.doubt = self.doubt + 1 if new == self.whole else max(self.doubt - 1, 0)
+        if self.whole:
+            self.doubt = self.doubt + DEAR if new else max(self.doubt - 1, 0)
+        else:
+            self.doubt = 0 if new else self.doubt + 1
         if self.doubt >= (NEW if self.whole else self.needed):
             if self.whole:
-                self.needed = min(2 * self.needed, OFTEN)
+                self.needed = min(max(2 * self.needed, AGAIN), OFTEN)
             self.whole, self.doubt = not self.whole, 0
 
     def is_new(self, way: int) -> bool:
@@ -61,7 +66,7 @@ _habits: OrderedDict[int, _Habit] = OrderedDict()
 
 
 class Way:
-    """The way of a step that has begun: (the first look) -> whether looks leave the trace whole, and where it was run."""
+    """The way of a step that has begun: its first look -> whether looks leave the trace whole, and where it was run."""
 
     __slots__ = ("habit", "whole", "cuts")
 
@@ -77,8 +82,8 @@ class Way:
         """Note that the trace is run at a look."""
         self.cuts = hash((self.cuts, look))
 
-    def end(self, path: int, new: bool) -> None:
-        """Note that the step is over, with a trace of this path, and whether that is a new one."""
+    def end(self, path: int, new: bool = False) -> None:
+        """Note that the step is over, with a trace of this path, and whether that is new; there is no way then."""
         habit = self.habit
         if self.whole == habit.whole:
             habit.note(new if self.whole else habit.is_new(hash((self.cuts, path))))

@@ -4,12 +4,12 @@
     if loss.item() > 100: ...      the trace is not over: backward and the optimiser's step belong to it
     loss.backward()
 
-To run the trace there would cut it: what has a history would need its nodes, and backward would go from node to node.
-So what the value depends on is computed by itself, and once more with the rest when the step ends.  The trace doesn't
-change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short traces, where
-the same was asked before, and not again where it took long, nor where steps go another way each time (see paths.py).  Where values are asked for again and again, as by a filter
-whose every step solves a system and looks whether that was singular, what the program holds is computed along with the
-value, and the next goes on from there: all of them together cost one forward pass.
+To run the trace there would cut it: what has a history would need its nodes, and the step would be two kernels for each
+way. So what the value depends on is computed by itself, and once more with the rest when the step ends.  The trace
+doesn't change, and nothing can tell that anybody looked.  That costs another forward pass, so it is done in short
+traces, where steps come again (see paths.py), and not again where it took long.  Where values are asked for again and
+again, as by a filter whose every step solves a system and looks whether that was singular, what the program holds is
+computed along with the value, and the next goes on from there: all of them together cost one forward pass.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from ....compiler.frontend.patched.patches import unpatched
 from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
 from .overwritten import Overwritten
-from .plans import Plan, plan_for
 from .paths import Way
+from .plans import Plan, plan_for
 from .spent import is_useful
 from .states import Call, events
 from .tape import Tape, tapes

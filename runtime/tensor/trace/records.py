@@ -76,6 +76,8 @@ class Record:
             kept.enter(tape)
         held = zip(self.numbers, self.tensors, strict=True)
         values: dict[int, Any] = {n: stand_in(tape, n, program, t) for n, t in held}
+        if kept is not None:
+            values.update(kept.numbers)
         nodes: dict[int, tuple[Node | None, int]] = {}
 
         def value(n: int) -> Any:
@@ -99,8 +101,7 @@ class Record:
             used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
             for node in reachable(used):
                 node.free()
-        for n, t in values.items():
-            nodes[n] = t._node, t._index
+        nodes.update([(n, (t._node, t._index)) for n, t in values.items() if isinstance(t, TensorBase)])
         if kept is not None:
             kept.compute(tape, program)
             self.kept = None  # at last: who is interrupted asks again

@@ -17,17 +17,16 @@ from ....compiler.locks import reentrant_lock
 from ..calls.places import Place, here, place_for
 from ..value.cells import Cell, DualCell, Kind, LaneCell, newest
 from ..value.slots import TapeBase
-from . import plans
-from .behind import is_behind
 from .crowd import crowd
 from .failures import failure, note_failure
-from .first_time import NOT_LOOKED, leaves_history, once
+from .first_time import NOT_LOOKED, leaves_history
 from .fragments import Fragment
 from .handing import hand_over
-from .kept import Kept, may_keep
+from .kept import Kept
 from .locks import Locked
 from .opened import enrol, is_irregular, tape_of
 from .paths import Way
+from .planning import planned
 from .states import Again, Call, State, Step, forest
 from .undo import mend, take_back
 
@@ -198,7 +197,7 @@ class Tape(TapeBase):
         path = self.state.path
         if self.call is None and not self.noded and self.rerun(forest.root, False) is True:
             if self.way is not None:
-                self._end_way(path)
+                self.way = self.way.end(path)
             return self._begun() if self.goes_on or self.done or self.journal or self.attached[1] else None
         with self.lock:
             if not self.count:
@@ -221,7 +220,7 @@ class Tape(TapeBase):
         state, made = self.state, self.rerun(forest.root, True)
         if made is True:
             if self.way is not None:
-                self._end_way(state.path)
+                self.way = self.way.end(state.path)
             self._begun()
         elif type(made) is list:  # a kernel that failed fails again the other way, which raises its error
             state.runs += 1
@@ -242,31 +241,13 @@ class Tape(TapeBase):
         else:
             self.failed = self.serial
 
-    def _end_way(self, path: int, new: bool = False) -> None:
-        """Note that a step is over, in which somebody looked."""
-        way, self.way = self.way, None
-        way.end(path, new)  # type: ignore[union-attr]
-
     def _run(self, step: bool = False) -> None:
         live = self.live()
         if not any(live):
             return self.begin()
-        segment, behind, kept = self.state.segments.get(live), False, None
-        plan: Any = None if segment else once(self, live)
-        if segment and segment.enter(self):
-            behind, plan = True, plans.plan_for(self.state, self.live())
-        elif plan is None:
-            behind = is_behind(self, live)
-            keeps = behind and may_keep(self, live)
-            if behind and not keeps:
-                segment = self.catch_up(live)
-                live = self.live()
-            plan = plans.plan_for(self.state, live)
-            kept = Kept(self, plan) if keeps else None
-        if segment:
-            plan.joins = segment.joins
-        if self.way is not None and (step or not behind):
-            self._end_way(self.state.path, self.state.plans.get(plan.live) is not plan)
+        plan, kept, over = planned(self, live)
+        if self.way is not None and (step or over):
+            self.way = self.way.end(self.state.path, self.state.plans.get(plan.live) is not plan)
         late = plan.replay(self)
         self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late, kept)
         self.begin()

@@ -1,0 +1,232 @@
+"""Steps that are run at each look: stretches between looks are one node of the gradient graph, and nothing tells that.
+
+Whether the trace is run at looks depends on how often steps came again (`trace/paths.py`); here it is so always.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as reference
+
+import pullback
+from pullback.runtime.tensor.reverse.segment_nodes import SegmentNode
+from pullback.runtime.tensor.trace import paths
+
+STEPS = 6
+
+
+@pytest.fixture(autouse=True)
+def segments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[SegmentNode]]:
+    """The trace is run at each look; the segments that are made."""
+    made: list[SegmentNode] = []
+    init = SegmentNode.__init__
+
+    def noted(self: SegmentNode, *args: Any) -> None:
+        init(self, *args)
+        made.append(self)
+
+    monkeypatch.setattr(paths._Habit, "note", lambda self, new: None)
+    monkeypatch.setattr(SegmentNode, "__init__", noted)
+    yield made
+
+
+def _plain(x: Any) -> Any:
+    return None if x is None else np.array(x.detach().numpy())
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(theirs, list | tuple):
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+    if theirs is None or isinstance(theirs, str):
+        return bool(mine == theirs) if isinstance(mine, str) or mine is None else False
+    return not isinstance(mine, str) and np.allclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+def _leaves(torch: Any, step: int) -> Any:
+    data = np.random.default_rng(step)
+    return [torch.tensor(data.standard_normal((3, 3))).requires_grad_() for _ in range(2)]
+
+
+def _solver(torch: Any, step: int) -> Any:
+    """An adaptive solver, whose steps are accepted or not."""
+    (w, y0), y, t, h = _leaves(torch, step), None, 0.0, 0.3
+    y, w = y0, torch.tanh(w)
+    while t < 1 - 1e-9:
+        h = min(h, 1 - t)
+        k1 = torch.tanh(y @ w)
+        z = y + h * k1
+        better = y + h / 2 * (k1 + torch.tanh(z @ w))
+        error = (better - z).abs().max().item()
+        if error < 0.05:
+            t, y = t + h, better
+        h *= min(2.0, max(0.3, 0.9 * (0.05 / (error + 1e-12)) ** 0.5))
+    return y
+
+
+def _two(torch: Any, step: int) -> Any:
+    """Two values that outlive a stretch, of which one leads to the other; a view; a sum that nobody reads."""
+    a, b = _leaves(torch, step)
+    h = (a * b).sin()
+    y = (h @ a).exp().clamp(max=5.0)
+    view, unread = y.t(), (h * 2).sum()
+    assert y.sum().item() < 1e9
+    return view * h + y, h, y, view, unread, a
+
+
+def _written(torch: Any, step: int) -> Any:
+    """Writes in a stretch: to a row, in place, and to what a module keeps."""
+    a, b = _leaves(torch, step)
+    norm = torch.nn.BatchNorm1d(3).double()
+    y = torch.zeros(3, 3, dtype=torch.float64)
+    y[1] = a[0] * 2
+    y[:, 2] = norm(b)[:, 0]
+    y = y * 1.0
+    y += a
+    y.relu_()
+    assert y.sum().item() < 1e9
+    return y.sin() + norm.running_mean
+
+
+def _loss(result: Any) -> Any:
+    return ((result[0] if isinstance(result, tuple) else result) ** 2).mean()
+
+
+PROGRAMS = {"solver": _solver, "two": _two, "written": _written}
+
+
+def _both(program: Callable[[Any, int], Any]) -> tuple[list[Any], list[Any]]:
+    return tuple([[program(torch, k) for k in range(STEPS)] for torch in (pullback, reference)])  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_through_stretches(name: str, segments: list[SegmentNode]) -> None:
+    def run(torch: Any, step: int) -> Any:
+        leaves: list[Any] = []
+        made = torch.tensor
+        torch_tensor = lambda x: leaves.append(made(x)) or leaves[-1]  # noqa: E731
+        proxy = type("Torch", (), {"__getattr__": lambda _, n: torch_tensor if n == "tensor" else getattr(torch, n)})()
+        loss = _loss(PROGRAMS[name](proxy, step))
+        loss.backward()
+        return [loss.item(), *[_plain(x.grad) for x in leaves]]
+
+    mine, theirs = _both(run)
+    assert all(map(_same, mine, theirs))
+    assert segments
+
+
+ASKS: dict[str, Callable[..., Any]] = {
+    "names": lambda torch, r, log: [type(x.grad_fn).__name__ for x in r[1:5]],
+    "before": lambda torch, r, log: [type(n and n).__name__ for n, _ in r[2].grad_fn.next_functions],
+    "first before": lambda torch, r, log: [type(n).__name__ for n, _ in r[0].grad_fn.next_functions],
+    "hook": lambda torch, r, log: r[1].register_hook(lambda g: log.append(_plain(g))) and None,
+    "hook changes": lambda torch, r, log: r[2].register_hook(lambda g: g * 3) and None,
+    "node's hook": lambda torch, r, log: r[1].grad_fn.register_hook(lambda g, _: log.append(len(g))) and None,
+    "leaf's hook": lambda torch, r, log: r[5].register_hook(lambda g: log.append(_plain(g))) and None,
+    "kept": lambda torch, r, log: r[1].retain_grad(),
+    "twice": lambda torch, r, log: r[1].sum().backward(),
+    "with graph": lambda torch, r, log: r[1].sum().backward(retain_graph=True),
+    "of a value": lambda torch, r, log: list(map(_plain, torch.autograd.grad(_loss(r), r[1], retain_graph=True))),
+    "of two values": lambda torch, r, log: list(map(_plain, torch.autograd.grad(_loss(r), r[1:3]))),
+    "of none": lambda torch, r, log: [_plain(torch.autograd.grad(r[1].sum(), r[2], allow_unused=True)[0])],
+    "second": lambda torch, r, log: (torch.autograd.grad(_loss(r), r[5], create_graph=True)[0] ** 2).sum().backward(),
+    "written over": lambda torch, r, log: r[1].detach().mul_(2) and None,
+    "in place": lambda torch, r, log: r[1].mul_(2) and None,
+    "data": lambda torch, r, log: r[4].data.mul_(2) and None,
+    "edge": lambda torch, r, log: type(torch.autograd.graph.get_gradient_edge(r[2])[0]).__name__,
+    "leaf": lambda torch, r, log: [r[1].is_leaf, r[1].output_nr, r[3]._is_view(), r[3]._base is r[2]],
+}
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_what_a_stretch_left_is_asked_for(ask: str, segments: list[SegmentNode]) -> None:
+    def run(torch: Any, step: int) -> Any:
+        result, log = _two(torch, step), list[Any]()
+        for part in (lambda: ASKS[ask](torch, result, log), lambda: _loss(result).backward(), result[4].backward):
+            try:
+                made = part()
+                log.append(made if isinstance(made, list | str) else None)
+            except RuntimeError as error:
+                said = str(error)
+                log.append("modified" if "modified by an inplace" in said else "second" if "second" in said else said)
+        kept = [result[1].grad] if result[1].retains_grad else []
+        return [log, [_plain(x) for x in (result[5].grad, *kept)]]
+
+    mine, theirs = _both(run)
+    for k, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+        assert _same(a, b), f"step {k}: {a} is not {b}"
+    assert segments
+
+
+# ---- random programs
+
+
+def _operations(torch: Any, lin: Any, norm: Any) -> list[Callable[[Any, Any], Any]]:
+    def with_row(a: Any, b: Any) -> Any:
+        made = a.clone()
+        made[0] = b[1]
+        return made
+
+    return [
+        lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a.sin(), lambda a, b: a @ b, lambda a, b: lin(a),
+        lambda a, b: a.tanh() * 0.5, lambda a, b: (a * a + 1).sqrt(), lambda a, b: a.exp().clamp(max=5.0),
+        lambda a, b: a - b.mean(), lambda a, b: torch.nn.functional.gelu(a), lambda a, b: torch.softmax(a, -1),
+        lambda a, b: a.t(), lambda a, b: a.detach() + b, lambda a, b: torch.cat([a, b], 0)[:3] * 1.0,
+        lambda a, b: a[:, :1] * b, with_row, lambda a, b: norm(a), lambda a, b: (a + 0.0).relu_(),
+    ]  # fmt: skip
+
+
+def _random_step(torch: Any, seed: int, step: int) -> list[Any]:
+    r, data, log = random.Random(seed), np.random.default_rng([seed, step]), list[Any]()
+    leaves = [torch.tensor(data.standard_normal((3, 3))).requires_grad_(r.random() < 0.8) for _ in range(2)]
+    lin, norm = torch.nn.Linear(3, 3).double(), torch.nn.BatchNorm1d(3).double()
+    with torch.no_grad():
+        lin.weight.copy_(torch.tensor(data.standard_normal((3, 3))))
+        lin.bias.copy_(torch.tensor(data.standard_normal(3)))
+    pool, operations = list(leaves), _operations(torch, lin, norm)
+
+    def pick() -> Any:
+        return r.choice(pool[-6:])
+
+    for _ in range(r.randint(1, 4)):
+        pool += [r.choice(operations)(pick(), pick()) for _ in range(r.randint(1, 6))]
+        what, a = r.randrange(8), pick()
+        log.append(a.sum().item())
+        if what == 0 and a.grad_fn is not None:
+            log.append(type(a.grad_fn).__name__)
+        elif what == 1 and a.requires_grad:
+            a.register_hook(lambda g: log.append(_plain(g)))
+        elif what == 2 and a.requires_grad:
+            a.retain_grad()
+            pool.insert(0, a)
+        elif what == 3 and len(pool) > 3:
+            del pool[r.randrange(2, len(pool)):]
+    for _ in range(r.randint(1, 3)):
+        what, loss = r.randrange(6), (pick() ** 2).mean()
+        asked = [x for x in (*leaves, lin.weight) if x.requires_grad]
+        try:
+            if what < 3:
+                loss.backward(retain_graph=True)
+            elif what == 3:
+                log.append([_plain(g) for g in torch.autograd.grad(loss, asked, retain_graph=True, allow_unused=True)])
+            elif what == 4:
+                log.append([_plain(torch.autograd.grad(loss, [pick()], retain_graph=True, allow_unused=True)[0])])
+            else:
+                found = torch.autograd.grad(loss, asked, create_graph=True, allow_unused=True)
+                sum([(g**2).sum() for g in found if g is not None], torch.zeros(())).backward()
+        except RuntimeError:
+            log.append("error")
+            break
+    log.append([_plain(x.grad) for x in (*leaves, lin.weight, lin.bias, norm.weight)])
+    return [*log, _plain(norm.running_mean)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed: int) -> None:
+    for step in range(4):
+        mine, theirs = _random_step(pullback, seed, step), _random_step(reference, seed, step)
+        assert _same(mine, theirs), f"step {step}"
