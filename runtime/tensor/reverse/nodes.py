@@ -197,7 +197,7 @@ class Node:
         return QUALIFIED.get(type(self).__name__, type(self).__name__)
 
     def shown(self) -> list[int]:
-        """The inputs that count: tensors but for indices and masks, and numbers where PyTorch's operation has tensors."""
+        """The inputs that count: tensors, no indices and masks, and numbers where PyTorch's operation has tensors."""
         if self.fragment is None or self.fragment.operation.edges:
             return list(range(len(self.edges)))
         numbers, kinds, sums = self.fragment.numbers, self.fragment.inputs, self.fragment.operation.rule != "first"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-DEAR, NEW = 4, 8
+DEAR, NEW = 4, 16
 """A step that is left whole and is new costs about four times what leaving one whole saves where it comes again; with
 this much lost the next ones are run at each look."""
 
