@@ -167,3 +167,57 @@ def test_loops_that_are_left_from_within(function: Any, closed: Any) -> None:
         assert float(made.subs(a, 2).evalf(30)) == pytest.approx(float(meant.subs(a, 2)), rel=1e-9)
         assert r"\text{while }" in taken.latex(2.0)
     assert grad(lambdify([a], jit(function).sympy(2.0)))(2.0) == pytest.approx(grad(function)(2.0), rel=1e-12)
+
+
+def filled_and_read(a: Any) -> Any:
+    """A loop that fills an array, and one that reads it."""
+    waves = np.zeros(300)
+    for k in range(300):
+        waves[k] = np.sin(a * k)
+    total = 0.0
+    for k in range(300):
+        total = total + waves[k] * a
+    return total
+
+
+TWICE = """
+def twice(a):
+    s = a
+    for k in range(300):
+        s = 0.99 * s + 0.01 * np.sin(s)
+    t = s
+    for k in range(350):
+        t = 0.5 * t + 0.25 * np.cos(t * s)
+    return t
+"""
+
+
+def _without_source(text: str, name: str) -> Any:
+    """A function whose loops are written out, as nobody knows where it is written down."""
+    names: dict[str, Any] = {"np": np}
+    exec(text, names)
+    return names[name]
+
+
+def _slope(a: float) -> float:
+    """The derivative of `filled_and_read`."""
+    k = np.arange(300)
+    return float(np.sum(np.sin(a * k) + a * k * np.cos(a * k)))
+
+
+twice = _without_source(TWICE, "twice")
+
+
+@pytest.mark.parametrize(("function", "form", "derivative"), [
+    (filled_and_read, sp.Sum, _slope), (twice, iterated(), lambda a: twice(complex(a, 1e-20)).imag / 1e-20),
+])  # fmt: skip
+def test_two_long_loops_one_after_the_other(function: Any, form: Any, derivative: Any) -> None:
+    at = 0.3
+    made, slope = jit(function).sympy(at), grad(function).sympy(at)  # type: ignore[attr-defined]
+    assert made.has(form) and made.free_symbols <= {a}
+    assert lambdify(a, made)(at) == pytest.approx(function(at), rel=1e-13)
+    assert grad(function)(at) == pytest.approx(derivative(at), rel=1e-12)
+    assert lambdify(a, slope)(at) == pytest.approx(derivative(at), rel=1e-12)
+    step = 1e-6
+    curvature = (derivative(at + step) - derivative(at - step)) / (2 * step)
+    assert lambdify(a, sp.diff(made, a, 2))(at) == pytest.approx(curvature, rel=1e-6)

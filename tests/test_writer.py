@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pullback.compiler.backend.registers import Reg, literal_value
+from pullback.compiler.backend.registers import Reg
 from pullback.compiler.backend.writer import Writer
 from tests.native import DTYPES, Host, Mapped
 
@@ -219,7 +219,7 @@ def test_literals(host: Host, width: int) -> None:
         with np.errstate(over="ignore"):
             want = np.full(3, value).astype(DTYPES[dtype])
         assert not len(differences(got, want)), (dtype, value, got)
-        shown = literal_value(Writer().number(value, dtype, width))
+        shown = Writer().number(value, dtype, width).number
         assert not len(differences(np.array([shown]).astype(DTYPES[dtype]), want[:1]))
 
 

@@ -12,31 +12,39 @@ from typing import Any
 
 from ..ir.measure import Extent
 from ..loops import Buffer, Variable
-from .registers import Reg
+from .registers import Reg, literal
 from .writer import Writer
 
 HERE = nullcontext()
 
 
 class _Values:
-    """Value numbering by level: what an outer level made is known in all inner ones."""
+    """Value numbering by level: what an outer level made is known in all inner ones.
+
+    here   what is made at the level that is written to
+    known  that, and what the levels around it have made, the outermost first
+    """
 
     def __init__(self) -> None:
         self.levels: list[dict[Hashable, Reg]] = [{}]
-        self.now = 0
+        self.move(0)
+
+    def move(self, level: int) -> None:
+        """Write to a level from now on."""
+        self.known = self.levels[: level + 1]
+        self.here = self.known[-1]
 
     def get(self, key: Hashable) -> Reg | None:
-        for known in self.levels[: self.now + 1]:
-            found = known.get(key)
-            if found is not None:
-                return found
+        for known in self.known:
+            if key in known:
+                return known[key]
         return None
 
     def __setitem__(self, key: Hashable, value: Reg) -> None:
-        self.levels[self.now][key] = value
+        self.here[key] = value
 
     def pop(self, key: Hashable, default: Any = None) -> Any:
-        return self.levels[self.now].pop(key, default)
+        return self.here.pop(key, default)
 
 
 class LevelWriter(Writer):
@@ -46,6 +54,8 @@ class LevelWriter(Writer):
         super().__init__(fma)
         #: what is known by some key, a register each
         self.numbered = _Values()
+        #: where cells stand, each with a number of its own
+        self.places: dict[Hashable, int] = {}
         self._values = self.numbered  # type: ignore[assignment]
         #: memory on the stack, and what is to happen once where the function begins
         self.taken: list[str] = []
@@ -58,7 +68,7 @@ class LevelWriter(Writer):
         """A literal, or the register of a number that is told."""
         if isinstance(value, Extent):
             return self.splat(Reg("i64", 1, f"{value}"), width)
-        return super().number(value, dtype, width)
+        return literal(value, dtype, width)
 
     @property
     def depth(self) -> int:
@@ -72,6 +82,7 @@ class LevelWriter(Writer):
         before = dict(levels[level])
         yield
         levels[level] = before
+        self.numbered.move(self.level)
 
     def alloca(self, size: int, align: int = 64) -> str:
         """Memory on the stack, however often what is being written runs."""
@@ -104,7 +115,8 @@ class LevelWriter(Writer):
 
     def _switch(self, level: int) -> None:
         self._blocks[self.level] = self.block
-        self.level = self.numbered.now = level
+        self.level = level
+        self.numbered.move(level)
         self.lines, self.block = self._pieces[level][-1], self._blocks[level]
 
     def loop(
@@ -188,7 +200,8 @@ class LevelWriter(Writer):
         self._pieces.append([[]])
         self._blocks.append(head)
         self.numbered.levels.append({})
-        self.level = self.numbered.now = self.depth
+        self.level = self.depth
+        self.numbered.move(self.level)
         self.lines, self.block = self._pieces[-1][-1], head
 
     def _leave(self) -> tuple[str, list[str]]:
@@ -196,7 +209,8 @@ class LevelWriter(Writer):
         latch, inside = self.block, [line for piece in self._pieces.pop() for line in piece]
         self._blocks.pop()
         self.numbered.levels.pop()
-        self.level = self.numbered.now = self.depth
+        self.level = self.depth
+        self.numbered.move(self.level)
         self.lines, self.block = self._pieces[-1][-1], self._blocks[-1]
         return latch, inside
 

@@ -19,22 +19,28 @@ BYTES = {dtype: max(bits // 8, 1) for dtype, bits in BITS.items()}
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 
+_WHOLE = frozenset(("bool", *INTEGERS))
+
 # The integer whose bits a float has, and back.
 INTEGER_OF = {"f32": "i32", "f64": "i64"}
 FLOAT_OF = {"i32": "f32", "i64": "f64"}
 
 
 class Reg(NamedTuple):
-    """One SSA value or literal: a scalar when `width` is 1, else a vector of `width` elements."""
+    """One SSA value or literal: a scalar when `width` is 1, else a vector of `width` elements.
+
+    `number` is what a literal stands for; None for every other value, and where that is a float of 16 bits.
+    """
 
     dtype: str
     width: int
     text: str
+    number: bool | int | float | None = None
 
     @property
     def type(self) -> str:
         """The LLVM type, e.g. `double` or `<8 x double>`."""
-        return llvm_type(self.dtype, self.width)
+        return _SCALARS[self.dtype] if self.width == 1 else llvm_type(self.dtype, self.width)
 
     @property
     def suffix(self) -> str:
@@ -44,7 +50,8 @@ class Reg(NamedTuple):
     @property
     def typed(self) -> str:
         """The value as an operand of a call: type and text."""
-        return f"{self.type} {self.text}"
+        dtype, width, text, _ = self
+        return f"{_SCALARS[dtype]} {text}" if width == 1 else f"{llvm_type(dtype, width)} {text}"
 
 
 @lru_cache
@@ -54,10 +61,18 @@ def llvm_type(dtype: str, width: int = 1) -> str:
     return scalar if width == 1 else f"<{width} x {scalar}>"
 
 
+@lru_cache
 def memory_type(dtype: str, width: int = 1) -> str:
     """The LLVM type of a value in memory, where a bool takes a byte."""
     scalar = _IN_MEMORY[dtype]
     return scalar if width == 1 else f"<{width} x {scalar}>"
+
+
+@lru_cache(1024)
+def lanes(mask: tuple[int, ...], dtype: str = "i32") -> str:
+    """Numbers, one for each lane, as LLVM spells them in a vector."""
+    kind = _SCALARS[dtype]
+    return f"<{', '.join([f'{kind} {lane}' for lane in mask])}>"
 
 
 @lru_cache
@@ -94,45 +109,28 @@ def wrap(value: int, dtype: str) -> int:
 
 def literal(value: bool | float, dtype: str, width: int = 1) -> Reg:
     """A constant. LLVM spells floats of both sizes by the bits of a double."""
-    # The cache can't tell the two zeros apart.
-    return _literal(value, dtype, width) if value else _literal.__wrapped__(value, dtype, width)
+    # The cache can't tell the two zeros of a float apart.
+    return _literal(value, dtype, width) if value or dtype in _WHOLE else _literal.__wrapped__(value, dtype, width)
 
 
 @lru_cache(4096)
 def _literal(value: bool | float, dtype: str, width: int) -> Reg:
+    number: bool | int | float | None = None
     if dtype == "bool":
-        text = "true" if value else "false"
+        number, text = bool(value), "true" if value else "false"
     elif dtype in HALVES:
         text = str(_half_bits(float(value), dtype))
     elif dtype in INTEGERS or dtype in _CARRIED:
-        text = str(wrap(int(value), dtype))
+        number = wrap(int(value), dtype)
+        text = str(number)
     else:
         number = float(value) if dtype == "f64" else round_to_single(float(value))
         text = f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
     if width != 1:
         text = f"splat ({_SCALARS[dtype]} {text})"
-    return Reg(dtype, width, text)
-
-
-def literal_value(reg: Reg) -> bool | int | float | None:
-    """What a literal made by `literal` stands for; None for every other value."""
-    text = reg.text
-    if text.startswith("%"):
-        return None
-    if text.startswith("splat ("):
-        text = text[text.index(" ", 7) + 1 : -1]
-    if reg.dtype == "bool":
-        return {"true": True, "false": False}.get(text)
-    if reg.dtype in HALVES:
-        return None
-    if reg.dtype in INTEGERS or reg.dtype in _CARRIED:
-        return int(text) if text.lstrip("-").isdigit() else None
-    if not text.startswith("0x"):
-        return None
-    return struct.unpack("<d", struct.pack("<Q", int(text, 16)))[0]
+    return Reg(dtype, width, text, number)
 
 
 def integer_value(reg: Reg) -> int | None:
-    """`literal_value` of an integer."""
-    value = literal_value(reg)
-    return None if value is None else int(value)
+    """What the literal of an integer stands for."""
+    return None if reg.number is None else int(reg.number)

@@ -59,6 +59,9 @@ class Upgradable(Protocol):
     def upgrade(self) -> None: ...
 
 
+INDEX = Type("i64")
+
+
 class Plan(NamedTuple):
     """The level of the first code, and after how many calls better code is made; 0 for never."""
 
@@ -91,7 +94,7 @@ def _work(graph: Graph, counts: Mapping[Value, int]) -> float:
     """About how many nanoseconds a graph takes, with what is known of its parameters that are numbers of rounds."""
     total, known = 0.0, dict(counts)
     for op in graph.body:
-        if op.prim is const and op.results[0].type == Type("i64"):
+        if op.prim is const and op.results[0].type == INDEX:
             known[op.results[0]] = int(op.attrs["value"])
         if op.regions:
             rounds = ROUNDS if isinstance(op.prim, Carrying) else 1
@@ -107,7 +110,7 @@ def _work(graph: Graph, counts: Mapping[Value, int]) -> float:
 
 def nanoseconds(op: Op) -> float:
     """About how long an operation without regions takes."""
-    sizes = [_elements(v.type.shape) for v in touched(op)] or [1]
+    sizes = [_elements(v.type.shape) if v.type.shape else 1 for v in touched(op)] or [1]
     products = (sizes[0] * sizes[1] * sizes[2]) ** 0.5 if op.prim is contract else 0.0  # of m*k, k*n and m*n elements
     return products * PRODUCT + max(sizes) * ELEMENT
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .casting import Casting
-from .registers import BYTES, Reg, literal_value, llvm_type, memory_type, suffix
+from .registers import BYTES, Reg, lanes, llvm_type, memory_type, suffix
 
 
 class Writer(Casting):
@@ -28,7 +28,7 @@ class Writer(Casting):
         """A vector with a scalar in every lane."""
         if width == x.width:
             return x
-        constant = literal_value(x)
+        constant = x.number
         if constant is not None:
             return self.number(constant, x.dtype, width)
         vector = llvm_type(x.dtype, width)
@@ -58,8 +58,7 @@ class Writer(Casting):
         if len(mask) == 1:
             lane = mask[0]
             return self.extract(a, lane) if lane < a.width else self.extract(b, lane - a.width)
-        lanes = ", ".join(f"i32 {lane}" for lane in mask)
-        text = f"shufflevector {a.typed}, {b.typed}, <{len(mask)} x i32> <{lanes}>"
+        text = f"shufflevector {a.typed}, {b.typed}, <{len(mask)} x i32> {lanes(tuple(mask))}"
         return self.value(a.dtype, len(mask), text)
 
     def any(self, c: Reg) -> Reg:
@@ -79,15 +78,13 @@ class Writer(Casting):
 
     def gep(self, ptr: str, dtype: str, index: int | Reg) -> str:
         """The address of element `index` of an array at `ptr`."""
-        if isinstance(index, Reg):
-            constant = literal_value(index)
-            index = index if constant is None else int(constant)
-        if isinstance(index, int):
-            if index == 0:
+        if isinstance(index, Reg) and index.number is None:
+            offset = index.typed
+        else:
+            index = int(index.number) if isinstance(index, Reg) and index.number is not None else index
+            if isinstance(index, int) and index == 0:
                 return ptr
             offset = f"i64 {index}"
-        else:
-            offset = index.typed if isinstance(index, Reg) else f"i64 {index}"
         return self.value("i64", 1, f"getelementptr {memory_type(dtype)}, ptr {ptr}, {offset}").text
 
     def load(
@@ -101,7 +98,7 @@ class Writer(Casting):
         """Consecutive elements at `ptr`; lanes that the mask excludes are not touched and are 0."""
         stored = memory_type(dtype, width)
         align = align or BYTES[dtype]
-        if mask is None or literal_value(mask) is True:
+        if mask is None or mask.number is True:
             text = self._line(f"load {stored}, ptr {ptr}, align {align}")
         elif width == 1:
             text = self._masked_scalar_load(ptr, stored, mask, align)
@@ -116,7 +113,7 @@ class Writer(Casting):
         stored = memory_type(value.dtype, value.width)
         align = align or BYTES[value.dtype]
         text = self._to_memory(value)
-        if mask is None or literal_value(mask) is True:
+        if mask is None or mask.number is True:
             self.lines.append(f"  store {stored} {text}, ptr {ptr}, align {align}")
         elif value.width == 1:
             self._masked_scalar_store(ptr, f"{stored} {text}", mask, align)

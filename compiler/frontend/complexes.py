@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, dtypes
+from ..ir.types import COMPLEX, DTYPES
 from ..ops.complex.complexes import complex_, whole
 from ..passes.carried import NotOfIntegers, without_carried
 from ..passes.complexes import NotOfComplex, split_complex
 from .array import Array
 from .errors import TraceError, message
+
+COMPUTED = {*DTYPES, "tape"}
+"""Dtypes that native code computes with."""
 
 
 class Parts:
@@ -45,27 +49,17 @@ def parts_of(x: Any) -> tuple[Any, Any] | None:
 
 def as_computed(graph: Graph) -> Graph:
     """The graph with complex values taken apart and narrow integers carried by wider ones, if there are any."""
+    known = dtypes(graph)
+    if known <= COMPUTED:
+        return graph
     try:
-        return without_carried(split_complex(graph) if _has_complex(graph) else graph)
+        return without_carried(graph if known.isdisjoint(COMPLEX) else split_complex(graph))
     except NotOfComplex as error:
         fix = "work on np.real(z) and np.imag(z)"
         raise TraceError(message(str(error), error.where, fix)) from None
     except NotOfIntegers as error:
         fix = "convert it: x.astype(np.int64), or .astype(float)"
         raise TraceError(message(str(error), error.where, fix)) from None
-
-
-def _has_complex(graph: Graph) -> bool:
-    """By parameters and results, which arguments are among; this is asked of each graph."""
-    if any(p.type.is_complex for p in graph.params):
-        return True
-    for op in graph.body:
-        for r in op.results:
-            if r.type.is_complex:
-                return True
-        if op.regions and any(map(_has_complex, op.regions)):
-            return True
-    return False
 
 
 __all__ = ["Parts", "as_computed", "parts_of"]

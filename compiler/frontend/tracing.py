@@ -11,8 +11,10 @@ import os
 import sys
 import sysconfig
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -45,11 +47,12 @@ class Tracing:
     notes     what is worth telling of how it was traced
     most      the most operations that it may have
     broken    a refusal that ends it, also where the function has caught it
+    lines     of the functions that its operations come from, by the address of their code
     """
 
     __slots__ = (
         "builder", "name", "where", "alive", "extras", "refusal", "sizes", "athand", "frozen", "stores", "locate",
-        "notes", "most", "broken", "_known", "_parts",
+        "notes", "most", "broken", "lines", "_known", "_parts",
     )
 
     def __init__(self, name: str, where: Where | None = None, sizes: Sizes | None = None) -> None:
@@ -62,6 +65,7 @@ class Tracing:
         self.notes: list[str] = []
         self.most = MOST
         self.broken: Exception | None = None
+        self.lines: dict[int, _Lines] = _stack.active[-1].lines if _stack.active else {}
         self.extras: list[tuple[Value, Any]] = []
         self.refusal: tuple[Where | None, Exception] | None = None
         self._known: dict[Any, Value] = {}
@@ -246,13 +250,42 @@ def user_line() -> Where | None:
     now = current()
     if now is not None and now.locate is not None:
         return now.locate()
-    frame, first = sys._getframe(1), None
+    frame = own = sys._getframe(1)
     while frame is not None and is_foreign(frame.f_code.co_filename):
-        if first is None and not is_library(frame.f_code.co_filename):
-            first = frame
         frame = frame.f_back
-    found = frame or first
-    return Where(found.f_code.co_filename, found.f_lineno) if found else None
+    if frame is None:
+        frame = own
+        while frame is not None and is_library(frame.f_code.co_filename):
+            frame = frame.f_back
+    if frame is None or now is None:
+        return None if frame is None else Where(frame.f_code.co_filename, frame.f_lineno)
+    found = now.lines.get(id(frame.f_code))
+    if found is None:
+        found = now.lines[id(frame.f_code)] = _Lines(frame.f_code)
+    return found.at(frame.f_lasti)
+
+
+class _Lines:
+    """The lines of a function that is running, by its instructions.
+
+    Python counts them from the function's beginning each time that it is asked, which takes a program of some hundred
+    lines longer than all the rest of its trace.
+    """
+
+    __slots__ = ("code", "starts", "numbers", "places")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # whose address is the key, so it has to stay
+        table = list(code.co_lines())
+        self.starts, self.numbers = [start for start, _, _ in table], [line for _, _, line in table]
+        self.places: dict[int, Where] = {}
+
+    def at(self, instruction: int) -> Where:
+        found = self.places.get(instruction)
+        if found is None:
+            line: Any = self.numbers[bisect_right(self.starts, instruction) - 1]
+            found = self.places[instruction] = Where(self.code.co_filename, line)
+        return found
 
 
 def is_own(error: BaseException) -> bool:

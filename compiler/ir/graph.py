@@ -7,7 +7,8 @@ operation, because the primitive's own rule gives the result types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,9 +59,10 @@ class Op:
     @property
     def effect(self) -> Effect:
         """The primitive's effect, or the strongest of what its regions hold."""
-        if self.prim.effect is Effect.PURE and any(op.effect is not Effect.PURE for g in self.regions for op in g.body):
+        effect, pure = self.prim.effect, Effect.PURE
+        if self.regions and effect is pure and any(op.effect is not pure for g in self.regions for op in g.body):
             return Effect.MAY_FAIL
-        return self.prim.effect
+        return effect
 
 
 class Graph:
@@ -79,6 +81,21 @@ class Graph:
 
     def renamed(self, name: str) -> Graph:
         return Graph(name, self.params, self.body, self.results)
+
+
+def primitives(graph: Graph) -> set[Primitive]:
+    """What the operations of a graph are, those in regions aside."""
+    return {op.prim for op in graph.body}
+
+
+def dtypes(graph: Graph) -> set[str]:
+    """The dtypes of a graph's values, those in regions among them; results alone are among none."""
+    found = {p.type.dtype for p in graph.params}
+    found.update([r.type.dtype for op in graph.body for r in op.results])
+    for op in graph.body:
+        if op.regions:
+            found.update(*map(dtypes, op.regions))
+    return found
 
 
 class Builder:
@@ -133,39 +150,63 @@ class Renamed(dict[Value, Value]):
 
 
 def replay(
-    graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None, share: bool = True
+    graph: Graph, b: Builder, args: Iterable[Value], visit: Visit | None = None, share: bool = True,
+    only: Container[Primitive] | None = None,
 ) -> Renamed:
     """Copy `graph` into `b` on other arguments, letting `visit(b, op, args)` replace any operation.
 
     Returns what each value of `graph` became.  An operation whose arguments stay themselves is shared, and one on
     other arguments defines the same values, so that what reads them can be shared too; unless the graph may be
-    copied into `b` a second time, where it would define its results twice.
+    copied into `b` a second time, where it would define its results twice. With `only`, operations are visited that
+    are one of these or have regions.
     """
     env = Renamed((p, a) for p, a in zip(graph.params, args, strict=True) if p is not a)
-    outer, append = b.where, b.body.append
+    if visit is None and not share:
+        return _copied(graph, b, env)
+    outer, append, get = b.where, b.body.append, env.get
     for op in graph.body:
-        old = op.args
-        new = tuple([env[a] for a in old]) if env else old
-        b.where = where = op.where or outer
-        out = visit(b, op, new) if visit else None
+        new = old = op.args
+        if env:
+            new = tuple([get(a, a) for a in old])
+        out = None
+        if visit is not None and (only is None or op.prim in only or op.regions):
+            b.where = op.where or outer
+            out = visit(b, op, new)
         if out is not None:
             if out is not op.results:
-                env.update((r, o) for r, o in zip(op.results, out, strict=True) if r is not o)
+                env.update([(r, o) for r, o in zip(op.results, out, strict=True) if r is not o])
         elif share:
-            append(op if new == old else Op(op.prim, new, op.attrs, op.regions, op.results, where))
+            append(op if new == old else Op(op.prim, new, op.attrs, op.regions, op.results, op.where or outer))
         else:
             results = tuple([Value(r.type, r.hint) for r in op.results])
-            append(Op(op.prim, new, op.attrs, op.regions, results, where))
+            append(Op(op.prim, new, op.attrs, op.regions, results, op.where or outer))
             env.update(zip(op.results, results, strict=True))
     b.where = outer
     return env
 
 
-def rewrite(graph: Graph, visit: Visit) -> Graph:
-    """The graph that `replay` makes of `graph` on its own parameters."""
+def _copied(graph: Graph, b: Builder, env: Renamed) -> Renamed:
+    """The operations of `graph` once more, with results of their own."""
+    outer, append, get = b.where, b.body.append, env.get
+    for op in graph.body:
+        old = op.results
+        if len(old) == 1:
+            result = env[old[0]] = Value(old[0].type, old[0].hint)
+            results: tuple[Value, ...] = (result,)
+        else:
+            results = tuple([Value(r.type, r.hint) for r in old])
+            env.update(zip(old, results, strict=True))
+        append(Op(op.prim, tuple([get(a, a) for a in op.args]), op.attrs, op.regions, results, op.where or outer))
+    return env
+
+
+def rewrite(graph: Graph, visit: Visit, only: Container[Primitive] | None = None) -> Graph:
+    """The graph that `replay` makes of `graph` on its own parameters: itself where nothing is replaced."""
     b = Builder(graph.name)
     b.params = graph.params
-    env = replay(graph, b, graph.params, visit)
+    env = replay(graph, b, graph.params, visit, only=only)
+    if not env and len(b.body) == len(graph.body) and all(map(is_, b.body, graph.body)):
+        return graph
     return b.finish([env[r] for r in graph.results])
 
 
@@ -173,6 +214,18 @@ def inline(graph: Graph, b: Builder, args: Iterable[Value]) -> list[Value]:
     """Copy the operations of `graph` into `b` and return its results there."""
     env = replay(graph, b, args, share=False)
     return [env[r] for r in graph.results]
+
+
+def moved(graph: Graph, b: Builder, args: Iterable[Value]) -> list[Value]:
+    """Put the operations of a graph that nobody needs any more into `b`, and return its results there."""
+    env, where = {p: a for p, a in zip(graph.params, args, strict=True) if p is not a}, b.where
+    append, reads, get = b.body.append, env.keys(), env.get
+    for op in graph.body:
+        if op.where is None or not reads.isdisjoint(op.args):
+            given = tuple([get(a, a) for a in op.args])
+            op = Op(op.prim, given, op.attrs, op.regions, op.results, op.where or where)
+        append(op)
+    return [get(r, r) for r in graph.results]
 
 
 def evaluate(graph: Graph, args: Sequence[Any]) -> list[np.ndarray]:

@@ -170,22 +170,24 @@ def count(shape: Iterable[Dim]) -> Dim:
 class Type:
     """An element kind and a shape: `f64[3,n]`.  Equal types compare equal."""
 
-    __slots__ = ("dtype", "shape", "_hash")
+    __slots__ = ("dtype", "shape", "is_tape", "_has_names", "_hash")
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
         if dtype not in _ALL and (dtype != "tape" or shape):
             raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(STORED)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
-        elements = 1
+        elements, names = 1, False
         for d in shape:
             if isinstance(d, int):
                 if d < 0:
                     raise TypeError(f"a dimension cannot be negative, got shape {shape}")
                 elements *= max(d, 1)
+            names = names or isinstance(d, Size)
         if elements > MAX_ELEMENTS:
             raise TypeError(f"shape {shape} has more than 2**46 elements")
         self.dtype, self.shape = dtype, shape
+        self.is_tape, self._has_names = dtype == "tape", names
         self._hash = hash((dtype, shape))
 
     def __eq__(self, other: object) -> bool:
@@ -218,10 +220,6 @@ class Type:
         return self.dtype in COMPLEX
 
     @property
-    def is_tape(self) -> bool:
-        return self.dtype == "tape"
-
-    @property
     def numpy(self) -> np.dtype:
         return _ALL[self.dtype]
 
@@ -243,7 +241,7 @@ class Type:
 
     def static_shape(self) -> tuple[int, ...]:
         """The shape where every dimension must be a number; raises TypeError if one is symbolic."""
-        if any(isinstance(d, Size) for d in self.shape):
+        if self._has_names:
             raise TypeError(f"{self} has a symbolic size where a number is needed")
         return self.shape  # type: ignore[return-value]
 

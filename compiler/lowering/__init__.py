@@ -29,8 +29,8 @@ MANY = 8
 def lower(graph: Graph, vector_bits: int = 256, called: int = LARGEST) -> Program:
     """The loop program of a graph; matrix products of at least `called` bytes of operands are calls, with 0 none."""
     for op in graph.body:
-        for name, value in op.attrs.items():
-            if _has_size(value):
+        for name, value in op.attrs.items() if op.attrs else ():
+            if type(value) is not int and _has_size(value):
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
     if any(op.regions or is_call(op) or any(v.type.is_tape for v in op.results) for op in graph.body):
         return _retried(regions(graph, called, vector_bits))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
-from .nests.fuse import children, reachable
+from .nests.inside import children, reachable
 from .program import Accumulate, Lines, Multiply, Nest, Rows, Store, tested, tops
 from .reads import Read, reads, same_row
 

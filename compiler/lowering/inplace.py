@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from ..loops import Buffer, Load
 from .access import Access, Statement, nests_of
-from .nests.fuse import children
+from .nests.inside import children
 from .program import InPlace, Nest, Store, tested
 
 

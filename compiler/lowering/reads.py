@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..ir.measure import OpenExtent, exactly
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
-from .nests.fuse import children, reachable
+from .nests.inside import children, reachable
 from .program import Multiply, Nest, tested, tops
 
 

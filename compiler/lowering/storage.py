@@ -15,7 +15,7 @@ from typing import Any
 from ..ir.measure import OpenExtent
 from ..loops import Buffer, Element, Load
 from .access import Access
-from .nests.fuse import reachable
+from .nests.inside import reachable
 from .nests.roots import named, parts, roots
 from .program import Lines, Loop, Multiply, Nest, Rows, Statement, tested, tops
 

@@ -19,11 +19,34 @@ class UnknownFunction(TypeError):
 
 
 class Plan(NamedTuple):
-    """How to read an expression: its parts, and the term that their terms make; `key` tells plans apart."""
+    """How to read an expression: its parts, and the term that their terms make; `key` tells plans apart.
+
+    Without `join` the key has the one argument that the expression is. `again` says that the plan is for any terms of
+    the arguments, not only for those that it was made with.
+    """
 
     key: Any
     parts: Sequence[Any]
-    join: Callable[..., Any]
+    join: Callable[..., Any] | None
+    again: bool = False
+
+
+class Reading(NamedTuple):
+    """Expressions as steps: how each part is made, and of which earlier ones; then the steps that make the expressions.
+
+    `again` is that of all plans.
+    """
+
+    steps: list[tuple[Plan, list[int]]]
+    results: list[int]
+    again: bool
+
+    def terms(self, m: Any, env: Mapping[Any, Any]) -> list[Any]:
+        """The terms of the expressions over an algebra, with arguments as in `env`."""
+        made: list[Any] = []
+        for plan, parts in self.steps:
+            made.append(env[plan.key[0]] if plan.join is None else plan.join(m, *[made[k] for k in parts]))
+        return [made[k] for k in self.results]
 
 
 More = Callable[[Any, Mapping[Any, Any]], Plan | None]
@@ -35,19 +58,19 @@ def read(expr: Any, m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any]
 
     `number` makes a constant of a SymPy number.  Equal parts become one term, the same object or not.
     """
-    return read_all([expr], m, env, number)[0]
+    return reading_of([expr], env, number).terms(m, env)[0]
 
 
-def read_all(
-    exprs: Sequence[Any], m: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: More | None = None
-) -> list[Any]:
-    """The terms of several expressions, which share their common parts.
+def reading_of(
+    exprs: Sequence[Any], env: Mapping[Any, Any], number: Callable[[Any], Any], more: More | None = None
+) -> Reading:
+    """How several expressions are read, which share their common parts; an UnknownFunction says what cannot be.
 
-    `more` knows of further kinds of parts. Without an algebra, where `m` is None, nothing is made: what cannot be read
-    is found, as an UnknownFunction.
+    `more` knows of further kinds of parts.
     """
-    found: dict[int, tuple[int, Any]] = {}  # of an expression's id, the number of its equals and their term
-    equals: dict[Any, tuple[int, Any]] = {}
+    found: dict[int, int] = {}  # of an expression's id, the number of its equals
+    equals: dict[Any, int] = {}
+    steps: list[tuple[Plan, list[int]]] = []
     alive: list[Any] = []  # parts made on the way, so that their ids stay theirs
     stack: list[tuple[Any, Plan | None]] = [(e, None) for e in reversed(exprs)]
     while stack:
@@ -61,18 +84,18 @@ def read_all(
             stack.extend([(p, None) for p in reversed(plan.parts) if id(p) not in found])
             continue
         parts = [found[id(p)] for p in plan.parts]
-        key = (plan.key, *[n for n, _ in parts])
-        if key not in equals:
-            equals[key] = len(equals), None if m is None else plan.join(m, *[term for _, term in parts])
-        found[id(e)] = equals[key]
-    return [found[id(e)][1] for e in exprs]
+        number_ = equals.setdefault((plan.key, *parts), len(steps))
+        if number_ == len(steps):
+            steps.append((plan, parts))
+        found[id(e)] = number_
+    return Reading(steps, [found[id(e)] for e in exprs], all(plan.again for plan, _ in steps))
 
 
 def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: More | None) -> Plan:
     import sympy
 
     if e.is_Symbol and e in env:
-        return Plan((e,), (), lambda m: env[e])
+        return Plan((e,), (), None, True)
     if more is not None and (e.is_Matrix or not (e.is_Mul or e.is_Pow or e.is_Number)):
         found = more(e, env)
         if found is not None:
@@ -88,11 +111,11 @@ def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: Mo
     name = e.func.__name__
     if name == "Piecewise":
         parts = [part for pair in e.args for part in pair.args]
-        return Plan(name, parts, _piecewise)
+        return Plan(name, parts, _piecewise, True)
     rule = FUNCTIONS.get(name)
     if rule is None or e.func is not getattr(sympy, name, None):
         raise UnknownFunction(_unknown(e))
-    return Plan((name, len(e.args)), e.args, rule)
+    return Plan((name, len(e.args)), e.args, rule, True)
 
 
 def _unknown(e: Any) -> str:
@@ -107,9 +130,9 @@ def _atom(e: Any, number: Callable[[Any], Any], env: Mapping[Any, Any]) -> Plan:
     if e.is_Symbol:
         raise UnknownFunction(f"the symbol {e} is not among the arguments{_namesake(e, env)}")
     if e.is_Boolean:
-        return Plan((bool(e), "truth"), (), lambda m: bool(e))
+        return Plan((bool(e), "truth"), (), lambda m: bool(e), True)
     if e.is_number and (e.is_extended_real or e.func.__name__ == "NaN"):
-        return Plan((e, e.func), (), lambda m: number(e))
+        return Plan((e, e.func), (), lambda m: number(e), True)
     name = "zoo, SymPy's complex infinity such as of 1/0," if str(e) == "zoo" else str(e)
     raise UnknownFunction(f"{name} is not a real number")
 
@@ -134,7 +157,7 @@ def _sum(e: Any) -> Plan:
         negative = p.is_Mul and p.args[0].is_Rational and p.args[0].is_negative
         minus.append(bool(negative))
         parts.append(_negated(p) if negative else p)
-    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: pairwise(terms, minus))
+    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: pairwise(terms, minus), True)
 
 
 def _negated(product: Any) -> Any:
@@ -183,7 +206,7 @@ def _product(e: Any) -> Plan:
         made = top / _times(bottom) if bottom else top
         return -made if p < 0 else made
 
-    return Plan(("Mul", p, q, tuple(divides)), parts, join)
+    return Plan(("Mul", p, q, tuple(divides)), parts, join, True)
 
 
 def _times(terms: Sequence[Any]) -> Any:
@@ -194,13 +217,13 @@ def _power(e: Any) -> Plan:
     """Small integer and half-integer powers by products and square roots, the rest by pow."""
     base, exponent = e.args
     if base.func.__name__ == "Exp1":
-        return Plan(("exp", 1), (exponent,), FUNCTIONS["exp"])
+        return Plan(("exp", 1), (exponent,), FUNCTIONS["exp"], True)
     if exponent.is_Rational and exponent.q <= 2 and abs(exponent.p) <= MULTIPLIED:
         p, q = int(exponent.p), int(exponent.q)
-        return Plan(("Pow", p, q), (base,), lambda m, x: _multiplied(m, x, p, q))
+        return Plan(("Pow", p, q), (base,), lambda m, x: _multiplied(m, x, p, q), True)
     if base == 2:
-        return Plan("exp2", (exponent,), lambda m, x: m.exp2(x))
-    return Plan("Pow", (base, exponent), lambda m, x, y: m.pow(x, y))
+        return Plan("exp2", (exponent,), lambda m, x: m.exp2(x), True)
+    return Plan("Pow", (base, exponent), lambda m, x, y: m.pow(x, y), True)
 
 
 def _multiplied(m: Any, x: Any, p: int, q: int) -> Any:

@@ -258,12 +258,15 @@ def _batched_place(m):
     return {"start": (0, *start), "step": (1, *step), "shape": (m.size, *shape)}
 
 
+_WHOLE = {int, bool}
+
+
 def _check_places(outer, start, step, inner):
     """Every start + k * step must lie within `outer`, for k below `inner`."""
     for size, s, k, n in zip(outer, start, step, inner, strict=True):
         if k == 0:
             raise TypeError("a step cannot be 0")
-        if not all(isinstance(d, int) for d in (size, s, k, n)):
+        if not {type(size), type(s), type(k), type(n)} <= _WHOLE:
             continue
         if n > 0 and not (0 <= s < size and 0 <= s + (n - 1) * k < size):
             raise TypeError(f"places {s} + {k} * (0..{n - 1}) leave an axis of {size}")

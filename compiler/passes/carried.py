@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.graph import Builder, Graph, Op, Value
+from ..ir.graph import Builder, Graph, Op, Value, dtypes
 from ..ir.types import CARRIED, CARRIER, FLOATING, HALVES, Type
 from ..ops import bits, elementwise, ordering, reduce
 from ..ops.casting import astype
@@ -76,15 +76,7 @@ def without_carried(graph: Graph) -> Graph:
 
 def _has_carried(graph: Graph) -> bool:
     """By parameters and results, which arguments are among; this is asked of each graph."""
-    if any(p.type.dtype in CARRIED for p in graph.params):
-        return True
-    for op in graph.body:
-        for r in op.results:
-            if r.type.dtype in CARRIED:
-                return True
-        if op.regions and any(map(_has_carried, op.regions)):
-            return True
-    return False
+    return not dtypes(graph).isdisjoint(CARRIED)
 
 
 def _to(b: Builder, value: Value, dtype: str) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ir.graph import Builder, Graph, Op, Value, rewrite
+from ..ir.graph import Builder, Graph, Op, Value, primitives, rewrite
 from ..ir.primitive import Effect, Primitive
 from ..ir.text import show
 from ..ops.custom import checkpoint, refused
@@ -33,25 +33,34 @@ def expand(graph: Graph, late: bool = False, keep: Callable[[Primitive], bool] =
     """
 
     applied: set[tuple[Primitive, tuple[Value, ...]]] = set()
-
-    def stays(op: Op) -> bool:
-        return op.prim.expand is None or (op.prim in (checkpoint, refused) and not late) or keep(op.prim)
+    going: set[Primitive] = set()
 
     def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
-        if not stays(op):
+        if op.prim in going:
             if op.prim.beside is not None and (op.prim.beside[0], op.args) in applied:
                 return op.prim.beside[1](b, args)
             return op.prim.expand(b, op, args)
         return inside(b, op, args, lambda region: expand(region, late, keep))
 
-    def expands(graph: Graph) -> bool:
-        return any(not stays(op) or any(map(expands, op.regions)) for op in graph.body)
-
-    while expands(graph):
+    while _expands(graph, late, keep):
         graph = dead(graph)
-        applied = {(op.prim, op.args) for op in graph.body}
-        graph = rewrite(graph, visit)
+        going = _going(graph, late, keep)
+        known = {prim.beside[0] for prim in going if prim.beside is not None}
+        applied = {(op.prim, op.args) for op in graph.body if op.prim in known} if known else set()
+        graph = rewrite(graph, visit, going)
     return graph
+
+
+def _going(graph: Graph, late: bool, keep: Callable[[Primitive], bool]) -> set[Primitive]:
+    """The primitives of a graph that are to be expanded, those in regions aside."""
+    found = {prim for prim in primitives(graph) if prim.expand is not None and not keep(prim)}
+    return found if late else found - {checkpoint, refused}
+
+
+def _expands(graph: Graph, late: bool, keep: Callable[[Primitive], bool]) -> bool:
+    if _going(graph, late, keep):
+        return True
+    return any(_expands(region, late, keep) for op in graph.body if op.regions for region in op.regions)
 
 
 def unwrap(graph: Graph) -> Graph:
@@ -61,9 +70,9 @@ def unwrap(graph: Graph) -> Graph:
 
 def dead(graph: Graph) -> Graph:
     """Drop operations whose results nobody reads; what may fail stays.  `narrow` does so within regions, too."""
-    live, kept = set(graph.results), []
+    live, kept, pure = set(graph.results), [], Effect.PURE
     for op in reversed(graph.body):
-        if not live.isdisjoint(op.results) or op.effect is not Effect.PURE:
+        if not live.isdisjoint(op.results) or (op.effect if op.regions else op.prim.effect) is not pure:
             live.update(op.args)
             kept.append(op)
     if len(kept) == len(graph.body):
@@ -76,18 +85,22 @@ def common(graph: Graph) -> Graph:
 
     No two operations make one tape: each is changed in place.
     """
-    seen: dict[Any, list[Op]] = {}
+    seen: dict[Any, Op] = {}
+    holders: dict[Any, list[Op]] = {}
 
     def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
-        if op.results and op.results[0].type.is_tape:
-            return inside(b, op, args, common)
+        if op.results and op.results[0].type.dtype == "tape":
+            return inside(b, op, args, common) if op.regions else None
         key = (op.prim, args, attrs_key(op.attrs)) if op.attrs else (op.prim, args)
-        alike = seen.setdefault(key, [])
+        if not op.regions:
+            first = seen.setdefault(key, op)
+            return None if first is op else first.results
+        alike = holders.setdefault(key, [])
         for other in alike:
-            if not op.regions or _equal(op.regions, other.regions):
+            if _equal(op.regions, other.regions):
                 return other.results
         alike.append(op)
-        return inside(b, op, args, common) if op.regions else None
+        return inside(b, op, args, common)
 
     return rewrite(graph, visit)
 
@@ -101,9 +114,11 @@ def attrs_key(attrs: Any) -> tuple[Any, ...]:
     return tuple([(k, _key(attrs[k])) for k in sorted(attrs)]) if attrs else ()
 
 
+_WHOLE = {int}
+
+
 def _key(value: Any) -> Any:
-    if isinstance(value, float):
-        return value.hex()
-    if isinstance(value, tuple):
-        return tuple(map(_key, value))
-    return (type(value), value)
+    kind = type(value)
+    if kind is tuple:
+        return (kind, value) if set(map(type, value)) == _WHOLE else tuple(map(_key, value))
+    return value.hex() if isinstance(value, float) else (kind, value)

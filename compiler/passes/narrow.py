@@ -36,16 +36,23 @@ class _Narrow:
         self.constants = {op.results[0]: op for op in graph.body if op.prim is const and not op.results[0].type.shape}
 
     def made(self) -> Graph:
-        graph, body, changed = self.graph, [], False
+        graph, body, changed, live, pure = self.graph, [], False, self.live, Effect.PURE
         for op in reversed(graph.body):
-            new = self.op(op) if op.regions else op
-            if new.effect is not Effect.PURE or not self.live.isdisjoint(new.results):
+            if not op.regions:
+                if not live.isdisjoint(op.results) or op.prim.effect is not pure:
+                    body.append(op)
+                    live.update(op.args)
+                else:
+                    changed = True
+                continue
+            new = self.op(op)
+            if new.effect is not pure or not live.isdisjoint(new.results):
                 body.append(new)
-                self.live.update(new.args)
+                live.update(new.args)
                 changed = changed or new is not op
             else:
                 changed = True
-            self.live.update(self.became[r] for r in op.results if r in self.became and r in self.live)
+            live.update(self.became[r] for r in op.results if r in self.became and r in live)
         if not changed:
             return graph
         body.reverse()

@@ -1,7 +1,7 @@
 """A graph goes in, and the graph that is lowered comes out: all passes but those that differentiate, in running order.
 
-    optimize = pieces, preaccumulate, expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, common,
-               algebra, turned, hoist, distribute, common, narrow, unwrap, placed, blocks
+    optimize = pieces, preaccumulate, expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, algebra,
+               turned, hoist, distribute, common, narrow, unwrap, placed, blocks
 
 `tidied` is the part of it that is worth its time before a graph with loops and branches is differentiated. Where the
 code is on disk neither is loaded for a graph without them.
@@ -31,7 +31,7 @@ Pass = Callable[[Graph], Graph]
 
 #: cleaning in running order; algebra exposes equal operations and equal operations expose algebra
 PIPELINE: tuple[Pass, ...] = (
-    pieces, preaccumulate, expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, common, algebra,
+    pieces, preaccumulate, expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, algebra,
     turned, hoist, distribute, common, narrow, unwrap, placed, blocks,
 )
 

@@ -22,7 +22,7 @@ from ..ir.graph import Builder, Graph, Op, Value
 from ..ops.elementwise import Elementwise, select
 from ..ops.reduce import spread
 from ..ops.source import const, number
-from .cleanup import inside
+from .cleanup import common, inside
 
 DEEP = 4
 """Masks are looked for behind so many light operations, one after the other: a pullback puts them right at operands, or
@@ -55,8 +55,9 @@ class _Level(NamedTuple):
 
 
 def unmask(graph: Graph) -> Graph:
-    """The graph with masks behind those costly functions of them that are also asked for without."""
-    return _Unmasking(graph).run()
+    """The graph with masks behind those costly functions of them that are also asked for without: both are one then."""
+    made = _Unmasking(graph).run()
+    return graph if made is graph else common(made)
 
 
 class _Unmasking:

@@ -206,7 +206,8 @@ def may_ask(graph: Graph, prefix: str = UNTOLD) -> bool:
         op = pending.pop()
         if op.prim is require and (op.attrs["error"] == "Warned" or (prefix and op.attrs["error"].startswith(prefix))):
             return True
-        pending += [inner for region in op.regions for inner in region.body]
+        for region in op.regions:
+            pending += region.body
     return False
 
 

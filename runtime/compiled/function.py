@@ -28,7 +28,7 @@ from ...compiler.frontend.state.guards import native_guards
 from ...compiler.frontend.state.hidden import Hidden, scan
 from ...compiler.frontend.static_keys import static_key, static_value
 from ...compiler.frontend.trace import Trace, paths, trace
-from ...compiler.ir.graph import Graph, inline
+from ...compiler.ir.graph import Graph, moved
 from ...compiler.ir.text import show
 from ...compiler.ir.types import Dim
 from ...compiler.locks import reentrant_lock
@@ -338,12 +338,12 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
     # ---- inside another trace
 
     def _inline(self, now: tracing.Tracing, traced: Trace, leaves: list[Any]) -> Any:
-        """Put the derived graph into the one that is being traced."""
+        """Put the derived graph into the one that is being traced: it was made for that alone."""
         graph, result = self.plan.derive(traced, self)
         given = [*leaves, *traced.extras]
         args = [conform(now, x, p.type.numpy, p.type.shape) for x, p in zip(given, traced.graph.params, strict=True)]
         now.builder.where = tracing.user_line()
-        return from_values(result, now, inline(graph, now.builder, args))
+        return from_values(result, now, moved(graph, now.builder, args))
 
 
 __all__ = ["Compiled", "Function", "Plan"]

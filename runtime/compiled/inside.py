@@ -18,6 +18,7 @@ from ...compiler.ops.require import Warned
 from .chosen import EVERY
 from .compiled import Compiled
 from .tracebacks import boundary
+from .variants import rerolled
 
 if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
     from ..inspect import costs, diagnosis, explored, stages
@@ -192,19 +193,30 @@ class Inside:
         if not args and not kwargs:
             args = (1.0,) * int(self._positional[0])
         traced = self._trace(self.flatten(args, kwargs)[0])
-        graph, result = self.plan.derive(traced, self)
         if matrices:
+            graph, result = self.plan.derive(traced, self)
             whole = matrixwise.to_matrices(graph, self._symbols())
             return assemble(results.with_complex(result), lambda leaf: whole[leaf.index])
         try:
-            made = writing.to_sympy(graph, self._symbols(), traced.extras)
+            result, made = self._expressions(traced)
+        except writing.NoExpression:  # of very many rounds that are written out: then of the loop that they are
+            rolled = rerolled(traced)
+            if rolled.graph is traced.graph:
+                raise
+            result, made = self._expressions(rolled)
+        return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
+
+    def _expressions(self, traced: Trace) -> tuple[Any, list[Any]]:
+        """What a call returns, and the expressions that are its leaves."""
+        graph, result = self.plan.derive(traced, self)
+        try:
+            return result, writing.to_sympy(graph, self._symbols(), traced.extras)
         except writing.NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates its sums
             differentiated = getattr(self.plan, "differentiated", None)  # of gradients
             wrt = differentiated and differentiated(traced, self)
             if not wrt:
                 raise
-            made = writing.slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
-        return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
+            return result, writing.slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
 
     @boundary
     def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:

@@ -143,6 +143,7 @@ class Shapes:
         self.places = places
         self._found: dict[Any, TermShape | None] = {}
         self._numbers: dict[Any, int] = {}
+        self._elementwise, self._commutative = _elementwise(), _commutative()
 
     def of(self, e: Any) -> TermShape | None:
         """None where it is too large, or has what is not computed element by element."""
@@ -151,9 +152,12 @@ class Shapes:
             now = stack.pop()
             if now in self._found:
                 continue
-            waiting = [x for x in self._parts(now) if x not in self._found]
+            kind = type(now)
+            alone = kind not in self._elementwise or self.is_argument(now)
+            inner = [] if alone else self._inner(now)
+            waiting = [x for x in inner if x not in self._found]
             if not waiting:
-                self._found[now] = self._made(now)
+                self._found[now] = self._alone(now) if alone else self._made(now, inner)
             elif len(stack) > LARGEST:
                 return None
             else:
@@ -173,42 +177,44 @@ class Shapes:
 
     def parts(self, e: Any) -> list[Any]:
         """The parts that may differ, factors of other shapes and then of other arguments one after the other."""
-        inner = _inner(e)
-        return sorted(inner, key=self._of_known) if type(e) in _commutative() else inner
+        inner = self._inner(e)
+        return sorted(inner, key=self._of_known) if type(e) in self._commutative else inner
 
-    def _parts(self, e: Any) -> list[Any]:
-        return [] if self.is_argument(e) or type(e) not in _elementwise() else _inner(e)
+    def _inner(self, e: Any) -> list[Any]:
+        """The parts that may differ: numbers only where their order doesn't matter; exponents have rules by value."""
+        return list(e.args) if type(e) in self._commutative else [x for x in e.args if not x.is_Number]
 
     def _of_known(self, e: Any) -> TermShape:
         shape = self._found[e]
         assert shape is not None, "parts of an expression that has a shape"
         return shape
 
-    def _made(self, e: Any) -> TermShape | None:
+    def _alone(self, e: Any) -> TermShape | None:
+        """The shape of what is not put together."""
         if self.is_argument(e):
             return self._shape("argument", (self.places[e],), 1)
         if e.is_Number:
             return self._shape("number", (), 1) if e.is_finite else None
         if e.is_Atom:
             return self._shape(e, (), 1) if e.is_number or e in (True, False) else None
-        if type(e) not in _elementwise() or any(self._found[x] is None for x in _inner(e)):
+        return None
+
+    def _made(self, e: Any, inner: Sequence[Any]) -> TermShape | None:
+        """The shape of a function of parts that have one."""
+        shapes: list[Any] = [self._found[x] for x in inner]
+        if None in shapes:
             return None
-        shapes = [self._of_known(x) for x in self.parts(e)]
-        size = 1 + sum(shape.size for shape in shapes)
-        fixed = tuple(x if x.is_Number else None for x in e.args) if len(shapes) < len(e.args) else ()
-        key = type(e), tuple(shape.key for shape in shapes), fixed
-        order = tuple(place for shape in shapes for place in shape.order)
-        return self._shape(key, order, size) if size <= LARGEST else None
+        size = 1 + sum([shape.size for shape in shapes])
+        if size > LARGEST:
+            return None
+        if len(shapes) > 1 and type(e) in self._commutative:
+            shapes.sort()
+        fixed = tuple([x if x.is_Number else None for x in e.args]) if len(shapes) < len(e.args) else ()
+        key = type(e), tuple([shape.key for shape in shapes]), fixed
+        return self._shape(key, tuple([place for shape in shapes for place in shape.order]), size)
 
     def _shape(self, key: Any, order: tuple[int, ...], size: int) -> TermShape:
         return TermShape(self._numbers.setdefault(key, len(self._numbers)), order, size)
-
-
-def _inner(e: Any) -> list[Any]:
-    """The parts that may differ: numbers only where their order doesn't matter, as exponents have rules by value."""
-    if type(e) in _commutative():
-        return list(e.args)
-    return [x for x in e.args if not x.is_Number]
 
 
 @cache

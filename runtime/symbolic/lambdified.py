@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -145,8 +146,7 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     groups: list[Group] = []
     if len(leaves) >= FEWEST and not options["complex"]:
         groups = groups_of(leaves, {key: k for k, key in enumerate(keys)}, reader.uses(), sort=False)
-    for leaf, path in zip(leaves, paths, strict=True):
-        _check(reader, leaf, path, keys)
+    _check(reader, leaves, paths, keys)
 
     def function(*given: Any) -> Any:
         if tracing.current() is None:
@@ -165,11 +165,16 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     return function
 
 
-def _check(reader: ExpressionReader, leaf: Any, path: str, keys: list[Any]) -> None:
-    try:
-        reader.check([leaf], keys)
-    except UnknownFunction as error:
-        raise UnknownFunction(f"lambdify: {path}: {error}") from None
+def _check(reader: ExpressionReader, leaves: list[Any], paths: Sequence[str], keys: list[Any]) -> None:
+    """Refuse what cannot be read, and say in which of the expressions it is."""
+    with suppress(UnknownFunction):
+        reader.check(leaves, keys)
+        return
+    for leaf, path in zip(leaves, paths, strict=True):
+        try:
+            reader.check([leaf], keys)
+        except UnknownFunction as error:
+            raise UnknownFunction(f"lambdify: {path}: {error}") from None
 
 
 def _emitted(

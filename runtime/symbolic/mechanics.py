@@ -132,7 +132,8 @@ def _equations(system: Any) -> Equations:
         mass, forcing = inner.mass_matrix_full[len(q) :, len(q) :], inner.forcing_full[len(q) :, :]
     rates = inner.kindiffdict() if hasattr(inner, "kindiffdict") else {}
     t = _time()
-    moving = [rates.get(x.diff(t), x.diff(t)) for x in q]
+    slopes = [x.diff(t) for x in q]
+    moving = [rates.get(slope, slope) for slope in slopes]
     return _checked(Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers))
 
 

@@ -1,4 +1,4 @@
-"""SymPy expressions as operations of the function that is being traced: what `read_all` has no rule for.
+"""SymPy expressions as operations of the function that is being traced: what `reading_of` has no rule for.
 
     reader = ExpressionReader(functions={"f": np.tanh})
     reader.check([e], keys)                 everything in e can be read, or an UnknownFunction names what cannot
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ops.expression import FUNCTIONS, Plan, UnknownFunction, read_all
+from ...compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
 from . import algebraic, calculus, hypergeometric, matrices, polylogarithms, sums
 from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
@@ -59,14 +59,26 @@ class ExpressionReader:
         self._whole = whole
         self._uses: Uses | None = None
         self._grouped: dict[Any, list[Group]] = {}
+        self._readings: dict[tuple[int, ...], tuple[tuple[Any, ...], tuple[Any, ...], Reading]] = {}
 
     def check(self, exprs: Sequence[Any], keys: Sequence[Any]) -> None:
         """Read over nothing, so that what cannot be computed is refused here and now."""
-        read_all(exprs, None, dict.fromkeys(keys), number, self.more)
+        self._reading(exprs, dict.fromkeys(keys))
 
     def read(self, exprs: Sequence[Any], m: Any, env: Mapping[Any, Any]) -> list[Any]:
         """The terms of the expressions, which share their common parts."""
-        return read_all(exprs, m, env, number, self.more)
+        return self._reading(exprs, env).terms(m, env)
+
+    def _reading(self, exprs: Sequence[Any], env: Mapping[Any, Any]) -> Reading:
+        """How the expressions are read: found once, though a function is traced again and again."""
+        key, keys = tuple(map(id, exprs)), tuple(env)
+        known = self._readings.get(key)  # which holds the expressions, so that no others have their ids
+        if known is not None and known[1] == keys:
+            return known[2]
+        made = reading_of(exprs, env, number, self.more)
+        if made.again:
+            self._readings[key] = tuple(exprs), keys, made
+        return made
 
     def more(self, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         """How to read what is no elementary function of numbers; None for what is, and for what nobody knows."""
@@ -85,7 +97,7 @@ class ExpressionReader:
         if rule is None or kind in _keys():
             try:
                 if e in env:
-                    return Plan((e,), (), lambda m: env[e])
+                    return Plan((e,), (), None, True)
             except TypeError:  # what cannot be hashed is no key
                 pass
         return rule(self, e, env) if rule is not None else self._others(e, env)
@@ -227,7 +239,7 @@ def rewritten(e: Any) -> Plan | None:
 
 @cache
 def _elementary() -> frozenset[type]:
-    """The classes that `read_all` has rules for."""
+    """The classes that `reading_of` has rules for."""
     sympy = sympy_module()
 
     return frozenset([getattr(sympy, name) for name in (*FUNCTIONS, "Piecewise") if hasattr(sympy, name)])

@@ -39,7 +39,7 @@ def vectorized_sum(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:
         made = [_summed(reader, m, group, given) for group in groups]
         return sum([*made[1:], *terms[len(parts) :]], made[0])
 
-    return Plan(("vectorized", e), [*parts, *rest], join)
+    return Plan(("vectorized", e), [*parts, *rest], join, True)
 
 
 def read_elements(

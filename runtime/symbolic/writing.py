@@ -21,6 +21,7 @@ from ...compiler.ops.contract import free, split
 from ...compiler.ops.elementwise import Elementwise
 from ...compiler.ops.scipy.special import Special
 from ...compiler.passes.cleanup import expand
+from ...compiler.passes.pipeline import tidied
 from .elements import (
     EXPLICIT,
     Formulas,
@@ -49,6 +50,15 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = 
     A number is an expression, an array of up to 64 elements a Matrix where it has two axes and an Array where it has
     others, and a larger one an ArrayComprehension over its indices.
     """
+    try:
+        return _written(graph, symbols, extras)
+    except NoExpression:  # of loops that carry arrays: then of these as they are, where each round makes a part of one
+        if not any(op.regions for op in graph.body):
+            raise
+        return _written(tidied(graph), symbols, extras)
+
+
+def _written(graph: Graph, symbols: Sequence[Any], extras: Sequence[Any]) -> list[Any]:
     m = Formulas()
     graph = expand(graph, late=True, keep=lambda prim: prim in RULES or _is_known(prim, m))
     own = len(graph.params) - len(extras)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...loops import Buffer, Element, Variable
 from ...lowering.nests.chunks import Cut, Pause
-from ...lowering.nests.fuse import reachable
+from ...lowering.nests.inside import reachable
 from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Assert, Nest, Rows, tops
 from ...lowering.storage import touched

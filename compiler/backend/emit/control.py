@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ...ir.types import FLOATS
 from ...loops import Affine, Apply, Buffer, Load
 from ...lowering.nests.chunks import LOOK
-from ...lowering.nests.fuse import reachable, work
+from ...lowering.nests.inside import reachable, work
 from ...lowering.nests.roots import roots, spellings, time, written
 from ...lowering.program import (
     Branch,
@@ -35,7 +35,7 @@ from ...lowering.program import (
 )
 from .. import lapack
 from ..levels import LevelWriter
-from ..registers import Reg, literal_value
+from ..registers import Reg
 from .loops import look
 from .tapes import Tapes, size_of
 
@@ -177,7 +177,7 @@ class Control(Tapes):
         for e in s.given:
             self.make(e)
         condition = self.make(s.condition)
-        known = literal_value(condition)
+        known = condition.number
         if known is not None:
             self.write(s.yes if known else s.no)
             for name, yes, no in s.results:
@@ -216,7 +216,7 @@ class Control(Tapes):
             return
         w = self.w
         count = self.make(s.count)
-        rounds = literal_value(count)
+        rounds = count.number
         if rounds is not None and rounds <= 0:
             self._after(s, starts)
             return

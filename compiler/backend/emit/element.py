@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from ...ir.measure import Extent
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
-from ...lowering.nests.fuse import children, reachable
+from ...lowering.nests.inside import children, reachable
 from ...lowering.origins import stamp
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
 from ..levels import LevelWriter
-from ..registers import Reg, literal_value
+from ..registers import Reg
 from .memory import Cell, Memory, Place, Row
 
 OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy
+
+
+_NO_AXES: frozenset[Axis] = frozenset()
 
 
 def known(w: LevelWriter, variable: Variable) -> Reg:
@@ -51,7 +55,9 @@ class Elements(Memory):
             self.axes_of[id(e)] = each_axes.setdefault(axes, axes)
             if isinstance(e, Apply):
                 self.counts[e.spelling] += 1
-        self._wheres: dict[tuple[int, Cell], tuple[object, ...]] = {}
+        self._wheres: dict[tuple[int, Cell], int] = {}
+        self._levels: dict[int, int] = {}
+        self.begins = {}
         self.guard_level = 0
         self.rows: Sequence[int] = (0,)
         self.blocks: dict[tuple[str, ...], list[Reg]] = {}
@@ -63,13 +69,19 @@ class Elements(Memory):
     def bind(self, axis: Axis, index: Reg, level: int) -> None:
         """`index`, made at `level`, is where `axis` stands now."""
         self.index[axis] = (index, level)
-        self._wheres.clear()
+        self._moved()
 
     def write_out(self, axis: Axis, step: int, level: int) -> None:
         """The loop over `axis` is written out, and stands at `step`."""
         self.written_out[axis] = step
         self.index[axis] = (self.w.number(step, "i64"), level)
+        self._moved()
+
+    def _moved(self) -> None:
+        """An axis stands elsewhere now."""
         self._wheres.clear()
+        self._levels.clear()
+        self.begins.clear()
 
     # ---- levels
 
@@ -78,6 +90,8 @@ class Elements(Memory):
         return self.axes_of[id(e)]
 
     def _own_axes(self, e: Element) -> frozenset[Axis]:
+        if isinstance(e, Apply):
+            return _NO_AXES.union(*[self.axes_of[id(a)] for a in e.args])
         below: set[Axis] = set()
         if isinstance(e, Load):
             stored = self.stored.get((e.buffer, e.offset)) if not e.gathered else None
@@ -88,9 +102,6 @@ class Elements(Memory):
                 below |= self._axes(stored)
             for g, _ in e.gathered:
                 below |= self.axes_of[id(g)]
-        elif isinstance(e, Apply):
-            for a in e.args:
-                below |= self.axes_of[id(a)]
         elif isinstance(e, Guarded):
             for index, _, _ in e.ranges:
                 below.update(a for a, _ in index.terms)
@@ -100,39 +111,50 @@ class Elements(Memory):
         return frozenset(below)
 
     def _level(self, axes: frozenset[Axis]) -> int:
-        return max((self.index[a][1] for a in axes), default=self.row.base)
+        found = self._levels.get(id(axes))
+        if found is None:
+            found = self._levels[id(axes)] = max([self.index[a][1] for a in axes], default=self.row.base)
+        return found
 
     # ---- making elements
 
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
         """The value of `e`: a scalar if it is the same in every lane, else a vector."""
-        found = self.w.numbered.get(self._key(e, cell, guard))
+        key = self._key(e, cell, guard)
+        found = self.w.numbered.get(key)
         if found is not None:
             return found
         if guard is None:
             self._make_below(e, cell)
-        return self._once(e, cell, guard)
+        return self._once(e, cell, guard, key)
 
     def _make_below(self, top: Element, cell: Cell) -> None:
         """Make what an element is made of, children first; below what is made already there is nothing to make."""
         get, seen = self.w.numbered.get, {id(top)}
-        stack: list[Element | None] = [*reversed(_needed(top))]
+        stack: list[Any] = [*reversed(_needed(top))]
         while stack:
             e = stack.pop()
-            if e is None:
-                self._once(stack.pop(), cell, None)  # type: ignore[arg-type]  # an element stands below each None
+            if type(e) is tuple:  # what it is made of has been made
+                self._once(stack.pop(), cell, None, e)
             elif id(e) not in seen:
                 seen.add(id(e))
-                if get(self._key(e, cell, None)) is None:
-                    stack += (e, None, *reversed(_needed(e)))
+                key = self._key(e, cell, None)
+                if get(key) is None:
+                    below = _needed(e)
+                    if below:
+                        stack += (e, key, *reversed(below))
+                    else:
+                        self._once(e, cell, None, key)
 
     def _key(self, e: Element, cell: Cell, guard: Reg | None) -> tuple[object, ...]:
         """A name for an element in a cell, which is another one in nests that walk the same axes in other ways."""
-        axes = self.axes_of[id(e)]
+        at = id(e)
+        axes = self.axes_of[at]
         where = self._wheres.get((id(axes), cell))
         if where is None:
-            where = self._wheres[id(axes), cell] = self._where(axes, cell)
-        return (id(e), where) if guard is None else (id(e), where, guard.text)
+            places = self.w.places
+            where = self._wheres[id(axes), cell] = places.setdefault(self._where(axes, cell), len(places))
+        return (at, where) if guard is None else (at, where, guard.text)
 
     def _where(self, axes: frozenset[Axis], cell: Cell) -> tuple[object, ...]:
         """Where a cell stands on some axes."""
@@ -146,8 +168,7 @@ class Elements(Memory):
             steps = frozenset((id(a), step) for a, step in self.written_out.items() if a in axes)
         return lanes, rows, steps or None
 
-    def _once(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:
-        key = self._key(e, cell, guard)
+    def _once(self, e: Element, cell: Cell, guard: Reg | None, key: tuple[object, ...]) -> Reg:
         found = self.w.numbered.get(key)
         if found is None:
             level = self._level(self._axes(e))
@@ -160,10 +181,10 @@ class Elements(Memory):
         return found
 
     def _make(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:
-        if isinstance(e, Number):
-            return self.w.number(e.value, e.dtype)
         if isinstance(e, Apply):
             return self._apply(e, [self.make(a, cell, guard) for a in e.args])
+        if isinstance(e, Number):
+            return self.w.number(e.value, e.dtype)
         if isinstance(e, Load):
             return self._load(e, cell, guard)
         if isinstance(e, Position):
@@ -174,8 +195,8 @@ class Elements(Memory):
         return self._guarded(e, cell, guard)
 
     def _apply(self, e: Apply, args: list[Reg]) -> Reg:
-        width = max(a.width for a in args)
-        args = [self.w.splat(a, width) for a in args]
+        width = max([a.width for a in args])
+        args = [a if a.width == width else self.w.splat(a, width) for a in args]
         often = self.counts[e.spelling] > OFTEN
         return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
 
@@ -218,7 +239,7 @@ class Elements(Memory):
             lanes = (cell.count or self.width) if axis is self.vector else 1
             if isinstance(lanes, Reg) or isinstance(factor, Extent) or isinstance(axis.extent, Extent):
                 return None
-            at, first, last = literal_value(self.index[axis][0]), 0, axis.extent - 1
+            at, first, last = self.index[axis][0].number, 0, axis.extent - 1
             if at is not None:
                 first = int(at) + self._step(axis, cell)
                 last = first + lanes - 1

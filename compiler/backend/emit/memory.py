@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from ...ir.measure import Extent
 from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
-from ..registers import BYTES, Reg
+from ..registers import BYTES, Reg, lanes
 from .blocks import turned
 
 #: The bytes of the longest load that a guard may mask as it is. Without AVX-512, LLVM 22 halves a longer one, and where
@@ -35,6 +36,9 @@ class Place(NamedTuple):
     index: Reg
     stride: int
     level: int
+
+
+_level = itemgetter(2)
 
 
 class Row:
@@ -68,6 +72,8 @@ class Memory(ABC):
     written_out: dict[Axis, int]
     held: dict[tuple[Buffer, Affine], dict[tuple[int, int], Reg]]
     stored: dict[tuple[Buffer, Affine], Element]
+    #: where elements lie that no constant is added to yet, by buffer and the axes of an offset that stand where they do
+    begins: dict[tuple[Buffer, Any], str]
     #: the steps of the tile axis that the turn makes, and what of them has been read in blocks
     rows: Sequence[int]
     blocks: dict[tuple[str, ...], list[Reg]]
@@ -158,16 +164,27 @@ class Memory(ABC):
 
     def _address(self, buffer: Buffer, offset: Affine, where: Sequence[Place], cell: Cell) -> str:
         """The address of an element, built from what is known outermost inwards."""
-        w, ptr, dtype = self.w, self.pointers[buffer], buffer.type.dtype
         constant = offset.constant
-        terms = list(where)
         for axis, factor in offset.terms:
-            terms.append(Place(self.index[axis][0], factor, self.index[axis][1]))
-            constant += factor * self._step(axis, cell)
-        for index, stride, level in sorted(terms, key=lambda p: p.level):
+            if axis is self.vector:
+                constant += factor * cell.start
+            elif axis is self.tile:
+                constant += factor * cell.row
+        if where:
+            return self.w.gep(self._begin(buffer, offset, where), buffer.type.dtype, constant)
+        begin = self.begins.get((buffer, offset.terms))
+        if begin is None:
+            begin = self.begins[buffer, offset.terms] = self._begin(buffer, offset, where)
+        return self.w.gep(begin, buffer.type.dtype, constant)
+
+    def _begin(self, buffer: Buffer, offset: Affine, where: Sequence[Place]) -> str:
+        """The address to which a constant is added for each cell."""
+        w, ptr, dtype = self.w, self.pointers[buffer], buffer.type.dtype
+        terms = [*where, *[Place(self.index[axis][0], factor, self.index[axis][1]) for axis, factor in offset.terms]]
+        for index, stride, level in sorted(terms, key=_level) if len(terms) > 1 else terms:
             with w.at(level):
                 ptr = w.gep(ptr, dtype, w.mul(index, w.number(stride, "i64")))
-        return w.gep(ptr, dtype, constant)
+        return ptr
 
     def _step(self, axis: Axis, cell: Cell) -> int:
         """How far the cell is along an axis from where the turn stands."""
@@ -300,8 +317,7 @@ def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
         return w.number(0, "i64", width)
     if isinstance(factor, Extent):
         return w.mul(w.number(factor, "i64", width), ramp(w, 1, width))
-    text = ", ".join(f"i64 {k * factor}" for k in range(width))
-    return Reg("i64", width, f"<{text}>")
+    return Reg("i64", width, lanes(tuple([k * factor for k in range(width)]), "i64"))
 
 
 __all__ = ["Cell", "Memory", "Row", "ramp"]

@@ -101,7 +101,7 @@ class NestEmitter(Folds):
 
     def _cells(self) -> list[Cell]:
         """The cells of the turn: each vector in each row."""
-        return [v._replace(row=row) for row in self.rows for v in self.vectors]
+        return [Cell(v.start, v.count, row) for row in self.rows for v in self.vectors]
 
     # ---- axes.  `checks` are the assertions' carries, `folds` the accumulators' once they are started
 
@@ -310,7 +310,7 @@ class NestEmitter(Folds):
         checks, folds = list(checks), list(folds)
         for row, at_row in enumerate(self.rows):
             for u, vector in enumerate(self.vectors):
-                cell = vector._replace(row=at_row)
+                cell = Cell(vector.start, vector.count, at_row)
                 for store in self.nest.stores:
                     self.elements.store(store, cell)
                 self._assert(checks, cell)

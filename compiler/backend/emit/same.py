@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ir.types import Type
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Number, Position, Variable
-from ...lowering.nests.fuse import reachable
+from ...lowering.nests.inside import reachable
 from ...lowering.program import Nest, Rows, tops
 
 
@@ -42,11 +42,12 @@ class _Key:
 
     def _part(self, x: Any) -> Any:
         """What a part of a statement is written from."""
-        if isinstance(x, int | str | None):
+        kind = type(x)
+        if kind is int or kind is str or x is None:
             return x
-        if isinstance(x, tuple):
+        if kind is tuple:
             return tuple([self._part(each) for each in x])
-        if isinstance(x, Affine):
+        if kind is Affine:
             return x.constant, tuple([(self._part(a), f) for a, f in x.terms])
         if isinstance(x, Axis):
             return "axis", self._number(x), x.extent
@@ -56,7 +57,9 @@ class _Key:
             return "element", self.numbers[id(x)]
         if isinstance(x, Type):
             return x.dtype, x.shape
-        return type(x).__name__, tuple([self._part(getattr(x, f.name)) for f in fields(x)])
+        if isinstance(x, int | str):
+            return x
+        return kind.__name__, tuple([self._part(getattr(x, f.name)) for f in fields(x)])
 
     def _element(self, e: Element) -> tuple[Any, ...]:
         """An element by the numbers of those that it is made of; numbers by their text, as 0.0 is -0.0 to Python."""

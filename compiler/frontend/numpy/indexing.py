@@ -32,6 +32,9 @@ def get(x: Array, key: Any) -> Array:
     now = here(x)
     if x.tracing is not now:
         x = Array(now, value_of(now, x), x.weak)
+    place = key[0] if type(key) is tuple and len(key) == 1 else key
+    if type(place) is int and now.sizes is None and x.value.type.shape:
+        return _single(now, x, place)
     key = key if isinstance(key, tuple) else (key,)
     key = tuple([np.asarray(e, None if e else np.int64) if _is_list(e) else e for e in key])
     listed = [k for k, e in enumerate(key) if _is_short(e)]
@@ -190,6 +193,16 @@ def _basic(now: Tracing, x: Array, entries: list[Any]) -> Array:
     if value.type.shape != tuple(final):
         value = now.emit(shape.reshape, value, shape=tuple(final))
     return view(x, now, value) if final else Array(now, value)
+
+
+def _single(now: Tracing, x: Array, place: int) -> Array:
+    """x[place] along the first axis."""
+    first, *rest = x.value.type.shape
+    value, at, none = x.value, place_in(place, 0, x), (0,) * len(rest)
+    if first != 1:
+        value = now.emit(shape.slice_, value, start=(at, *none), step=(1,) * (1 + len(rest)), shape=(1, *rest))
+    value = now.emit(shape.reshape, value, shape=tuple(rest))
+    return view(x, now, value) if rest else Array(now, value)
 
 
 def place_in(e: Any, axis: int, x: Array) -> Any:

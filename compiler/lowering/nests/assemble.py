@@ -30,8 +30,9 @@ from ..inplace import in_place
 from ..program import Accumulate, Assert, Multiply, Nest, Program, Rows, Site, Store, tested
 from ..regions.touched import touched_only
 from ..storage import touched
-from .fuse import Fusion, reachable
+from .fuse import Fusion
 from .groups import Group, Groups, loaded, loads_of, read_outside, same_gathered
+from .inside import reachable
 from .peel import peeled
 from .product import called_from, in_rows, multiply
 from .rows import share
@@ -140,6 +141,7 @@ class Assembly:
                     fusion.element(r, fusion.index(r))
         for buffer, value in self.copies:
             self._copy(buffer, value)
+        fusion.close()
         groups = sorted(self.groups.all, key=lambda g: g.depth)
         read = read_outside(groups)
         statements = [g.call or self._nest(g, read) for g in groups if g.call or not is_empty(g.extents)]

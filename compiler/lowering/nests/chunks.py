@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...ir.measure import volume
 from ...loops import Axis, Guarded
 from ..program import Nest, Rows, tops
-from .fuse import reachable
+from .inside import reachable
 from .schedule import Facts, cost
 
 STRAIGHT = 4  # vectors up to which a whole axis is written without a loop

@@ -8,7 +8,8 @@ nests that must have finished before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from ...ir.graph import Graph, Op, Value
@@ -21,7 +22,6 @@ from ...loops import (
     Check,
     Element,
     Form,
-    Guarded,
     Index,
     Load,
     Map,
@@ -35,7 +35,6 @@ from ...loops import (
     linear,
     scaled,
 )
-from ...ops.elementwise import COSTS
 from ...ops.index import take
 from ..offsets import parted, walked
 from ..origins import made_by
@@ -155,7 +154,7 @@ class Fusion:
 
     def reader(self, value: Value) -> Callable[[Index], Element]:
         """How a consumer reads one element of `value`."""
-        return lambda index: self.element(value, index)
+        return partial(self.element, value)
 
     def element(self, value: Value, index: Index) -> Element:
         """The element of `value` at `index`: a load if it is a root, else its expression."""
@@ -201,6 +200,11 @@ class Fusion:
         """The index of `value` at the axes of its own space."""
         return [along(a) for a in self.axes(value.type.static_shape())]
 
+    def close(self) -> None:
+        """Let go of how elements are made, once all are: what makes them knows the whole, which would stay in a circle
+        until somebody looks for such."""
+        self.forms.clear()
+
     # ---- roots
 
     def _choose_roots(self, wanted: set[Value]) -> list[Value]:
@@ -244,7 +248,7 @@ class Fusion:
         """How many folds, at least, must be finished before a value can be made."""
         level: dict[Value, int] = dict.fromkeys(self.graph.params, 0)
         for op in self.graph.body:
-            base = max((level[a] for a in op.args), default=0)
+            base = max([level[a] for a in op.args], default=0)
             for r in op.results:
                 level[r] = base + (not isinstance(self.forms[r], Map | Relabel))
         return level
@@ -253,7 +257,7 @@ class Fusion:
         """What one element costs when everything since the last fold is made again."""
         cost: dict[Value, int] = dict.fromkeys(self.graph.params, 0)
         for op in self.graph.body:
-            base = sum(cost[a] for a in op.args)
+            base = sum([cost[a] for a in op.args])
             for r in op.results:
                 form = self.forms[r]
                 own = 0 if isinstance(form, Map) and form.view else op.prim.cost
@@ -285,66 +289,31 @@ class Fusion:
     def _bound(self, stored: set[Value]) -> None:
         """Store a value where the expression that makes it would otherwise nest too deep, or be made of too much."""
         depth: dict[Value, int] = {}
-        inside: dict[Value, frozenset[Value]] = {}
-        none: frozenset[Value] = frozenset()
+        most: dict[Value, int] = {}  # operations inside, where those that are read twice count as often
         for op in self.graph.body:
-            base = max((depth.get(a, 0) for a in op.args), default=0)
-            below = none.union(*(inside.get(a, none) for a in op.args))
+            inner = [a for a in op.args if a in depth]
+            base = max([depth[a] for a in inner], default=0)
+            size = sum([most[a] for a in inner])
+            if size >= MAX_SIZE:
+                size = self._inside(inner, depth)
             for r in op.results:
                 if r in stored or r in self.relabelled:
                     continue
                 deeper = base + (GUARDED if op.prim.guards else 1)
-                if deeper > MAX_DEPTH or len(below) >= MAX_SIZE:
+                if deeper > MAX_DEPTH or size >= MAX_SIZE:
                     stored.add(r)
                     continue
-                depth[r], inside[r] = deeper, below | {r}
+                depth[r], most[r] = deeper, size + 1
+
+    def _inside(self, values: Sequence[Value], made: Container[Value]) -> int:
+        """How many operations make these values, of those whose results are `made` where they are read."""
+        found, pending = set(values), [*values]
+        while pending:
+            op, _ = self.producer[pending.pop()]
+            more = [a for a in op.args if a in made and a not in found]
+            found.update(more)
+            pending += more
+        return len(found)
 
 
-def work(elements: Iterable[Element]) -> int:
-    """What the operations among elements cost, in additions."""
-    return sum([COSTS.get(e.spelling, 1) for e in elements if isinstance(e, Apply)])
-
-
-def children(element: Element) -> tuple[Element, ...]:
-    """The elements an element is made of."""
-    if isinstance(element, Apply):
-        return element.args
-    if isinstance(element, Load):
-        return tuple(e for e, _ in element.gathered)
-    if isinstance(element, Guarded):
-        return (element.inside, element.outside)
-    return ()
-
-
-REMEMBERED = 4096
-"""Answers of `reachable` that are kept: a nest is asked some forty times what it is made of."""
-
-_answers: dict[tuple[int, ...], tuple[tuple[Element, ...], list[Element]]] = {}
-
-
-def reachable(elements: Sequence[Element]) -> list[Element]:
-    """Every element below `elements`, each once, children first."""
-    key = tuple(map(id, elements))
-    known = _answers.get(key)  # which holds the elements, so that nothing else has their ids
-    if known is None:
-        while len(_answers) >= REMEMBERED:
-            _answers.pop(next(iter(_answers), key), None)
-        known = _answers[key] = tuple(elements), _in_order(elements)
-    return list(known[1])
-
-
-def _in_order(elements: Sequence[Element]) -> list[Element]:
-    order: list[Element] = []
-    seen: set[int] = set()
-    stack: list[Element | None] = [*reversed(elements)]
-    while stack:
-        e = stack.pop()
-        if e is None:
-            order.append(stack.pop())  # type: ignore[arg-type]  # an element stands below each None
-        elif id(e) not in seen:
-            seen.add(id(e))
-            stack += (e, None, *reversed(children(e)))
-    return order
-
-
-__all__ = ["Fusion", "children", "reachable"]
+__all__ = ["Fusion"]

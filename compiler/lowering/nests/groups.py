@@ -11,7 +11,7 @@ from typing import Any
 from ...loops import Affine, Apply, Buffer, Element, Load, Number
 from ...ops.elementwise import COSTS, LIGHT
 from ..program import Accumulate, Assert, Multiply, Store
-from .fuse import children, reachable
+from .inside import children, reachable
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from ...ir.measure import typical, volume
 from ...loops import Affine, Axis, Element, Guarded, guarded
 from ..access import Statement
 from ..program import Nest, Rows, tops
-from .fuse import reachable
+from .inside import reachable
 from .rename import Rename
 
 LARGE = 1024  # elements from which a nest is worth several

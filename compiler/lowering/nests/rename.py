@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...loops import Affine, Apply, Axis, Buffer, Element, Guarded, Load, Position
 from ..origins import copied
 from ..program import Accumulate, Assert, Nest, Store
-from .fuse import reachable
+from .inside import reachable
 
 
 class Slice(NamedTuple):

@@ -27,7 +27,7 @@ from ..program import (
     has_regions,
 )
 from .chunks import nanoseconds
-from .fuse import children, reachable, work
+from .inside import children, reachable, work
 
 LONG = 200_000
 """Elements above which a call lets other threads run Python, if it does not make them in a moment."""

@@ -25,7 +25,7 @@ from ...loops import Affine, Axis, Buffer
 from ..program import Multiply, Nest, Rows, tops
 from ..reads import operands, reads, runs_alone, same_row, single_steps, written
 from .folds import in_blocks, in_rows
-from .fuse import reachable
+from .inside import reachable
 from .rename import Rename, Slice
 from .schedule import LANES, Facts, is_product, is_turned, lanes_of, price_of, vector_price
 
@@ -74,7 +74,7 @@ class _Sharing:
         self.writers: dict[Buffer, list[int]] = {}
         self.needs: list[set[int]] = []
         self._dependencies()
-        self.tiled: dict[int, tuple[bool, bool]] = {}
+        self.known: dict[tuple[Callable[[Nest], bool], int], bool] = {}
         self.clusters: list[_Cluster] = []
         self.cluster_of: dict[int, _Cluster] = {}
         for at in range(len(body)):
@@ -174,23 +174,20 @@ class _Sharing:
         """Whether a nest is as well off in rows along some of its axes."""
         nest = self._nest(at)
         inner, whole = _volume(nest, rows), _volume(nest, set())
-        product, turned = self._tiled(at)
-        if inner > ROW or (inner > TINY and product) or (whole > TURNED and turned):
+        if inner > ROW or (inner > TINY and self._is(is_product, at)) or (whole > TURNED and self._is(is_turned, at)):
             return False
         return not (inner > TINY and NEAR < whole <= FAR and all(_lies_along(nest, row) for row in rows))
 
-    def _tiled(self, at: int) -> tuple[bool, bool]:
-        """Whether a nest is a product, and whether blocks of it would be turned."""
-        found = self.tiled.get(at)
-        if found is None:
-            nest = self._nest(at)
-            found = self.tiled[at] = is_product(nest), is_turned(nest)
-        return found
+    def _is(self, what: Callable[[Nest], bool], at: int) -> bool:
+        """Whether something is so of a nest, found when it is first asked."""
+        if (what, at) not in self.known:
+            self.known[what, at] = what(self._nest(at))
+        return self.known[what, at]
 
     def _rows_of(self, at: int) -> list[Axis]:
         """The axes that a nest may share: of a product, those that all operands have, and one more."""
         axes = [a for a in _kept(self._nest(at)) if typical(a.extent) > 1]
-        if not self._tiled(at)[0]:
+        if not self._is(is_product, at):
             return axes
         loads = [r.load for r in self.reads[at]]
         serving = [a for a in axes if not all(e.offset.factor(a) or e.gathered for e in loads)]

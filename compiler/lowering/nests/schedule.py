@@ -11,7 +11,7 @@ from ...ir.types import STORED
 from ...loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from ...ops.elementwise import COSTS
 from ..program import Nest, tops
-from .fuse import children, reachable, work
+from .inside import children, reachable, work
 from .rename import Rename
 
 LONG = 4096  # elements from which a nest is worth longer code
@@ -140,12 +140,14 @@ def _choose_vector(nest: Nest, facts: Facts) -> Axis | None:
     """
     kept = len(nest.axes) - nest.reduced
     axes = nest.axes if nest.chain is None else nest.axes[:kept] if nest.chain else nest.axes[-1:]
+    possible = [axis for axis in axes if typical(axis.extent) >= 2 and _may_vectorise(nest, axis)]
+    if len(possible) < 2:
+        return possible[0] if possible else None
     best, least = None, math.inf
-    for axis in axes:
-        if typical(axis.extent) >= 2 and _may_vectorise(nest, axis):
-            price = price_of(nest, facts, axis)
-            if price <= least:
-                best, least = axis, price
+    for axis in possible:
+        price = price_of(nest, facts, axis)
+        if price <= least:
+            best, least = axis, price
     return best
 
 

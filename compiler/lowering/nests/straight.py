@@ -17,7 +17,7 @@ from ...ops.contract import contract
 from ...ops.reduce import max_, min_, sum_
 from ..program import Multiply, Nest, Rows, tops
 from .folds import in_rows
-from .fuse import reachable, work
+from .inside import reachable, work
 from .schedule import HEAVY
 
 SMALL = 64  # elements of a nest up to which it is written out

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ...bounds import clipped, whole
 from ...ir.measure import OpenExtent
 from ...loops import Affine, Apply, Buffer, Element, Load, Number, Variable, scaled
-from ..nests.fuse import reachable
+from ..nests.inside import reachable
 from ..nests.roots import inside, loads, named
 from ..program import Branch, Carry, Let, Lines, Loop, Multiply, Nest, Pop, Rows, Statement, Store
 from ..storage import touched

@@ -76,10 +76,14 @@ class Step:
         return [r for op in self.ops for r in op.results]
 
 
-@lru_cache(4096)
 def is_number(type: Type) -> bool:
     """Whether a value is kept in a register: it has one element, whatever its rank."""
-    return not type.is_tape and all(d == 1 for d in type.static_shape())
+    return _is_single(type) if type.shape else not type.is_tape
+
+
+@lru_cache(4096)
+def _is_single(type: Type) -> bool:
+    return all(d == 1 for d in type.static_shape())
 
 
 def is_array(type: Type) -> bool:
@@ -131,12 +135,13 @@ def kind(op: Op) -> str:
     """Which kind of step an operation is."""
     if op.regions:
         return "region"
-    if any(v.type.is_tape for v in (*op.args, *op.results)):
-        return "tape"
-    if is_call(op):
-        return "external"
     if isinstance(op.prim, Elementwise):
         return "number" if is_number(op.results[0].type) else "array"
+    for v in (*op.args, *op.results):
+        if v.type.is_tape:
+            return "tape"
+    if is_call(op):
+        return "external"
     if op.prim is concatenate and len(op.args) > FEW and all(is_number(a.type) for a in op.args):
         return "fill"
     made = forms(op, list(map(probe, op.args)))
@@ -267,8 +272,10 @@ class _Order:
 
     def _both_fail(self, op: Op) -> bool:
         """Whether an operation may fail, and one that waits may, which comes first."""
+        if op.effect is Effect.PURE:
+            return False
         waiting = (*self.waiting.ops, *(step.op for step in self.late))
-        return op.effect is not Effect.PURE and any(w.effect is not Effect.PURE for w in waiting)
+        return any(w.effect is not Effect.PURE for w in waiting)
 
     def _wait(self, op: Op, arrays: Sequence[Value]) -> None:
         self.waiting.ops.append(op)

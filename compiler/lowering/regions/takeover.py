@@ -17,6 +17,7 @@ from ...ir.graph import Graph, Op, Value
 from ...ir.measure import volume
 from ...loops import Scatter
 from ...ops.control import Carrying
+from ...ops.elementwise import Elementwise
 from .steps import Step, forms, is_array, probe
 
 
@@ -127,7 +128,7 @@ class Takeover:
             for r in op.results:
                 if is_array(r.type):
                     self.owned.add(r)
-            if op.args and is_array(op.args[0].type) and isinstance(forms(op, list(map(probe, op.args)))[0], Scatter):
+            if op.args and is_array(op.args[0].type) and _scatters(op):
                 source[op.results[0]] = source.get(op.args[0], op.args[0])
         for r, a in source.items():
             if self.last.get(r, -1) > k and a in outside and self.may_take(k, a) and a not in self.taken.values():
@@ -138,6 +139,11 @@ class Takeover:
             if fits and r not in self.taken and a not in self.taken.values() and self.may_take(k, a):
                 self.taken[r] = a
                 self.root[r] = self.root.get(a, a)
+
+
+def _scatters(op: Op) -> bool:
+    """Whether an operation changes elements of its first argument."""
+    return not isinstance(op.prim, Elementwise) and isinstance(forms(op, list(map(probe, op.args)))[0], Scatter)
 
 
 def _size(value: Value) -> int:

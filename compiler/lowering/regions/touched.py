@@ -19,7 +19,7 @@ import numpy as np
 from ...ir.types import STORED
 from ...loops import Affine, Apply, Buffer, Element, Load, Number
 from ...ops.elementwise import add, div, mul, neg, sub
-from ..nests.fuse import reachable
+from ..nests.inside import reachable
 from ..program import InPlace, Multiply, Nest, Still, Store, tops
 
 FEWER = 4  # times that a table must be larger than all that is scattered to it

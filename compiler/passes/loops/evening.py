@@ -13,7 +13,7 @@ array in its own length. What meets such an array, and is made of parts of other
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...ir.graph import Builder, Graph, Op, Value
@@ -62,21 +62,29 @@ class Wide(NamedTuple):
 
 def evened(graph: Graph) -> Graph | None:
     """The graph with arrays of one length; None where no lengths differ again and again, or the work would be much."""
-    deepest = _deepest(graph)
-    if max(deepest.values(), default=0) < ROUNDS:
+    if sum([op.prim is slice_ for op in graph.body]) < ROUNDS:
         return None
-    made = _Evening(graph, deepest)
+    depth = _depth(graph)
+    if max(depth.values(), default=0) < ROUNDS:
+        return None
+    made = _Evening(graph, _deepest(graph, depth))
     result = made.graph()
     return result if made.work <= WASTE * made.own else None
 
 
-def _deepest(graph: Graph) -> dict[Value, int]:
-    """How often what is made of each value, element by element, is shortened, from the beginning to the end."""
+def _depth(graph: Graph) -> dict[Value, int]:
+    """How often what each value is made of, element by element, was shortened."""
     depth: dict[Value, int] = {}
     for op in graph.body:
-        shorter = axis_of(op) is not None
-        if shorter or op.prim in ELEMENTS or op.prim in _JOINS:
-            depth[op.results[0]] = max([depth.get(a, 0) for a in op.args], default=0) + shorter
+        if op.prim in ELEMENTS or op.prim in _JOINS:
+            depth[op.results[0]] = max([depth.get(a, 0) for a in op.args], default=0)
+        elif axis_of(op) is not None:
+            depth[op.results[0]] = depth.get(op.args[0], 0) + 1
+    return depth
+
+
+def _deepest(graph: Graph, depth: Mapping[Value, int]) -> dict[Value, int]:
+    """How often what is made of each value, element by element, is shortened, from the beginning to the end."""
     found = dict(depth)
     for op in reversed(graph.body):
         reached = found.get(op.results[0], 0) if op.results else 0

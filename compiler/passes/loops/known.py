@@ -37,8 +37,15 @@ Path = tuple[Any, ...]
 
 def put_together(graph: Graph, given: Sequence[Any]) -> tuple[Graph, tuple[Any, ...]] | None:
     """The graph and what is given for its last parameters; None where few of them are alike."""
+    if sum(map(_is_known, given)) < ROUNDS:
+        return None
     made = _Together(graph, given)
     return (made.graph(), tuple(made.left)) if made.groups else None
+
+
+def _is_known(x: Any) -> bool:
+    """Whether what is given for a parameter is an array that is worth copying into a vector."""
+    return isinstance(x, np.ndarray) and bool(x.ndim) and 0 < x.size <= PART
 
 
 class _Together:
@@ -55,9 +62,7 @@ class _Together:
         self.given, self.b = graph, Builder(graph.name)
         count = len(graph.params) - len(given)
         self.known = dict(zip(graph.params[count:], given, strict=True))
-        self.arrays = {
-            p: x for p, x in self.known.items() if isinstance(x, np.ndarray) and x.ndim and 0 < x.size <= PART
-        }
+        self.arrays = {p: x for p, x in self.known.items() if _is_known(x)}
         self.makers = {r: op for op in graph.body for r in op.results}
         self.order = {op: k for k, op in enumerate(graph.body)}
         self.steps = self._steps()

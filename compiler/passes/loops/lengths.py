@@ -16,7 +16,7 @@ def size_of(op: Op) -> int:
 
 def length(graph: Graph) -> int:
     """How many operations a graph is worth."""
-    return sum(map(size_of, graph.body))
+    return len(graph.body) + sum([size_of(op) - 1 for op in graph.body if op.regions])
 
 
 __all__ = ["LEAST", "length", "size_of"]

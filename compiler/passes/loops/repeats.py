@@ -18,7 +18,6 @@ length of the tape, but for a sort.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,7 +188,7 @@ def stretches(tape: Tape, least: int) -> list[Stretch]:
     keys = tape.keys
     scored = []
     for period in _distances(keys):
-        runs = [(u, v) for u, v in _runs(keys, period) if _rounds(u, v, period) >= ROUNDS]
+        runs = _runs(keys, period, (ROUNDS - 1) * period)
         runs = [(u, v) for u, v in runs if _is_likely(tape, u + period, v + period, period)]
         longest = max((tape.size(u, u + _rounds(u, v, period) * period) for u, v in runs), default=0)
         if longest >= SHORT:
@@ -228,13 +227,14 @@ def _distances(keys: np.ndarray) -> list[int]:
     return list(dict.fromkeys(d * k for k in range(1, MULTIPLES + 1) for d in found if d * k <= most))
 
 
-def _runs(keys: np.ndarray, period: int) -> list[tuple[int, int]]:
-    """Stretches of lines each of which is like the one a period later."""
+def _runs(keys: np.ndarray, period: int, least: int) -> list[tuple[int, int]]:
+    """Stretches of `least` lines, or more, each of which is like the one a period later."""
     if len(keys) <= period:
         return []
     differs = np.flatnonzero(keys[period:] != keys[:-period])
     edges = np.concatenate([[-1], differs, [len(keys) - period]])
-    return [(int(a) + 1, int(b)) for a, b in pairwise(edges) if b - a > 1]
+    long = np.flatnonzero(np.diff(edges) > max(least, 1))
+    return [(int(edges[k]) + 1, int(edges[k + 1])) for k in long]
 
 
 def _within(tape: Tape, begin: int, end: int, period: int) -> Iterator[Stretch]:
