@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.frontend import region as R
+from ...compiler.frontend.numpy.reductions import traced
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.patches import NOT_MINE
 from ...compiler.frontend.patched.recoded import concrete, recode
@@ -116,10 +117,10 @@ def griddata(
     find = External(lambda x: mesh.find_simplex(x).astype(np.int64), f"i64[{flat.shape[0]}]", None, False, None)
     simplex = find(stop_gradient(flat))
     inside = np.maximum(simplex, 0)
-    turn = np.take(np.asarray(mesh.transform), inside, axis=0)
+    turn = traced(mesh.transform)[1][inside]
     first = np.sum(turn[:, :-1] * (flat - turn[:, -1])[:, None, :], axis=-1)
     share = np.concatenate([first, 1.0 - np.sum(first, axis=-1, keepdims=True)], axis=-1)
-    corners = np.take(np.asarray(mesh.simplices, np.int64), inside, axis=0)
+    corners = traced(mesh.simplices.astype(np.int64))[1][inside]
     made = np.sum(share[..., None] * rows[corners], axis=1)
     return np.reshape(np.where((simplex >= 0)[:, None], made, fill_value), (*shape, *rest))
 
