@@ -22,7 +22,7 @@ BEYOND = np.array([[0.35, 0.44], [1.23, 0.14], [-0.11, 1.53]])
 
 
 SCATTERED = spread(9, 2, low=0.0, high=2.0, seed=8)
-AMONG, WEIGHTS = np.array([[0.9, 1.0], [1.1, 0.7]]), np.cos(np.arange(9.0))
+AMONG, WEIGHTS = np.array([[0.9, 1.0], [1.1, 0.85]]), np.cos(np.arange(9.0))
 RADIAL = [("linear", None), ("thin_plate_spline", None), ("cubic", None), ("quintic", None), ("multiquadric", 0.8),
           ("inverse_multiquadric", 0.8), ("inverse_quadratic", 0.7), ("gaussian", 1.1)]  # fmt: skip
 
