@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback import grad, jit
+from pullback import grad, hessian, jit
 
 NAN = np.array([1.0, np.nan, 3.0, -np.inf, np.inf, -0.0])
 MASK, M = np.array([True, False, True]), np.arange(6.0).reshape(2, 3)
@@ -71,3 +71,16 @@ def test_perfect_correlation_is_no_kink() -> None:
     h = 1e-3
     curvature = (correlation(h) - 2 * correlation(0.0) + correlation(-h)) / h**2
     assert grad(grad(correlation))(0.0) == pytest.approx(curvature, rel=1e-4)
+
+
+def test_vectors_of_one_eigenvalue_beside_equal_ones() -> None:
+    def f(p: Any) -> Any:
+        matrix = np.diag([1.0, 2.0, 3.0, 3.0, 3.0]) * p[0] + p[1] * np.outer([1, 1, 0, 0, 0], [1, 1, 0, 0, 0])
+        w, v = np.linalg.eigh(matrix)
+        return w[0] ** 2 + np.sum(v[:, 0] ** 4)
+
+    x, h = np.array([1.2, 0.3]), 1e-5
+    for of, made in ((f, grad(f)(x)), (grad(f), hessian(f)(x))):
+        slopes = [(of(x + h * e) - of(x - h * e)) / (2 * h) for e in np.eye(2)]
+        np.testing.assert_allclose(made, slopes, rtol=1e-7)
+    assert np.isnan(grad(lambda t: np.linalg.eigh(np.diag([1.0, 1.0]) * t)[1][0, 1])(2.0))
