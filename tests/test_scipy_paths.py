@@ -130,7 +130,7 @@ def test_paths_at_any_time(span: tuple[float, float]) -> None:
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "no times": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a]).y[0, -1], r"t_eval=\[t_span\[1\]\]"),
     "stiff": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], "BDF", [1.0]).y[0, 0], "RK45, RK23, DOP853 or LSODA"),
-    "dense without times": (lambda a: I.solve_ivp(decay, (0, 1), [1, a], args=(a,), dense_output=True).y[0, 0], "no 'y'"),
+    "dense": (lambda a: I.solve_ivp(decay, (0, 1), [1, a], args=(a,), dense_output=True).y[0, 0], "no 'y'"),
     "events": (
         lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], events=decay).y[0, 0], "leave events out",
     ),
