@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ import scipy.sparse.linalg as sla
 
 from pullback import grad, hessian, jacobian, jit, jvp, vmap
 
+SPARSE: Any = sp
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=8)
 DENSE = RNG.normal(size=(6, 8)) * (RNG.random((6, 8)) < 0.4)
@@ -126,12 +129,12 @@ DATA, RIGHT = np.array([4.0, 1.0, 3.0, 1.0, 5.0, -0.5]), np.array([1.0, 2.0, 3.0
 KNOWN = sp.csc_matrix(np.array([[4.0, 1, 0], [1, 3, 1], [0, 1, 5]]))
 
 
-def _of(a, kind=sp.coo_matrix):
+def _of(a: Any, kind: Any = sp.coo_matrix) -> Any:
     return kind((DATA * a + a * a, (ROWS, COLUMNS)), shape=(3, 3))
 
 
 def _tridiagonal(a):
-    return sp.diags_array([a * np.ones(4), 3 + a * np.ones(5), np.ones(4) * a**2], offsets=[-1, 0, 1], format="csc")
+    return SPARSE.diags_array([a * np.ones(4), 3 + a * np.ones(5), np.ones(4) * a**2], offsets=[-1, 0, 1], format="csc")
 
 
 ENTRIES = {
@@ -149,7 +152,7 @@ ENTRIES = {
     "beside": lambda a: sp.hstack([KNOWN * a, KNOWN]).sum() + sp.vstack([KNOWN, KNOWN * a * a]).toarray()[4, 0],
     "kron": lambda a: np.sum((sp.kron(KNOWN, _of(a)) @ np.arange(9.0)) ** 2) + sp.block_diag([KNOWN, _of(a)]).sum(),
     "element by element": lambda a: np.sum(KNOWN.multiply(RIGHT * a).toarray() ** 2) + (KNOWN * a + RIGHT * a)[1, 1],
-    "spread diagonals": lambda a: np.sum((sp.diags([-1.0, a, -a], [-1, 0, 1], shape=(5, 5)) @ np.arange(5.0)) ** 2),
+    "spread diagonals": lambda a: np.sum((SPARSE.diags([-1.0, a, -a], [-1, 0, 1], shape=(5, 5)) @ np.arange(5.0)) ** 2),
     "spsolve": lambda a: np.sum(sla.spsolve(_of(a).tocsc(), RIGHT * a) ** 2),
     "bands": lambda a: np.sum(sla.spsolve(_tridiagonal(a), np.arange(5.0)) ** 2),
     "columns": lambda a: np.sum(sla.spsolve((KNOWN * a + sp.eye(3)).tocsc(), np.eye(3)[:, :2] * a) ** 2),
