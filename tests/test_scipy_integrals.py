@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
 import scipy.stats
 
 from pullback import jvp
@@ -79,6 +80,112 @@ def test_kinks_of_what_is_expected_stay_where_they_are() -> None:
     slope = np.exp(0.08) * stats.norm.cdf(far)
     assert grad(price)(1.2) == pytest.approx(slope, rel=1e-8)
     assert grad(grad(price))(1.2) == pytest.approx(np.exp(0.08) * stats.norm.pdf(far) / 0.4 / 1.2, rel=1e-6)
+
+
+def _ramps(a: Any) -> Any:
+    strikes = np.array([0.2, 0.5, 1.1]) * a
+    return S.quad(lambda x: np.sum(np.maximum(x - strikes, 0.0)), 0.0, 1.0)[0]
+
+
+MOVING: dict[str, tuple[Callable[..., Any], Callable[..., tuple[float, ...]]]] = {
+    "a kink": (
+        lambda a: S.quad(lambda x: np.maximum(x - a, 0.0) * np.exp(-x), 0, 3)[0],
+        lambda a: (np.exp(-a) - (4 - a) * np.exp(-3), np.exp(-3) - np.exp(-a), np.exp(-a)),
+    ),
+    "a kink of Python's": (
+        lambda a: S.quad(lambda x: max(x - a, 0.0), 0, 1)[0],
+        lambda a: ((1 - a) ** 2 / 2, a - 1, 1.0),
+    ),
+    "a jump": (
+        lambda a: S.quad(lambda x: np.where(x < a * a, np.exp(x), 2.0), 0, 1)[0],
+        lambda a: (
+            np.exp(a * a) + 1 - 2 * a * a, 2 * a * np.exp(a * a) - 4 * a,
+            (2 + 4 * a * a) * np.exp(a * a) - 4,
+        ),
+    ),
+    "branches in a branch": (
+        lambda a: S.quad(lambda x: 1.0 if x < a * a else (2.0 if x < a else 4.0), 0, 1)[0],
+        lambda a: (4 - 2 * a - a * a, -2 - 2 * a, -2.0),
+    ),
+    "an end that moves, and a kink that does not": (
+        lambda a: S.quad(lambda x: abs(x - 0.4), 0, a, points=[0.4])[0],
+        lambda a: (0.08 + (a - 0.4) ** 2 / 2, a - 0.4, 1.0),
+    ),
+    "all numbers": (
+        lambda a: S.quad(lambda x: np.maximum(x - a, 0.0) * np.exp(-x * x / 2), -np.inf, np.inf)[0],
+        lambda a: (
+            np.exp(-a * a / 2) - a * np.sqrt(2 * np.pi) * stats.norm.sf(a),
+            -np.sqrt(2 * np.pi) * stats.norm.sf(a), np.exp(-a * a / 2),
+        ),
+    ),
+    "down from infinity": (
+        lambda a: S.quad(lambda x: np.maximum(x - a, 0.0) * np.exp(-x), np.inf, 0)[0],
+        lambda a: (-np.exp(-a), np.exp(-a), -np.exp(-a)),
+    ),
+    "knots": (
+        lambda a: S.quad(lambda x: np.interp(x, [0, a, 1], [0, 1, 0.5 * a]), 0, 1)[0],
+        lambda a: (0.5 + 0.25 * a * (1 - a), 0.25 - 0.5 * a, -0.5),
+    ),
+    "steps": (
+        lambda a: S.quad(lambda x: np.floor(3 * x / a) + np.rint(x / a), 0, 2, limit=200)[0],
+        lambda a: (22 - 16.5 * a, -16.5, 0.0),
+    ),
+    "a saw": (
+        lambda a: S.quad(lambda x: x % a, 0, 1, limit=200)[0],
+        lambda a: (a * a / 2 + (1 - a) ** 2 / 2, 2 * a - 1, 2.0),
+    ),
+    "the larger of three": (
+        lambda a: S.quad(lambda x: np.max(np.array([x, a * x + 0.2, 0.5])), 0, 1)[0],
+        lambda a: (
+            0.15 / a + (a / 2 * (1 / 9 * 4 - 0.09 / a**2) + 0.2 * (2 / 3 - 0.3 / a)) + (1 - 4 / 9) / 2, np.nan, np.nan,
+        ),
+    ),
+    "several": (
+        _ramps,
+        lambda a: (
+            sum((1 - k * a) ** 2 / 2 for k in (0.2, 0.5, 1.1)), -sum((1 - k * a) * k for k in (0.2, 0.5, 1.1)), 1.5,
+        ),
+    ),
+    "two variables": (
+        lambda a: S.dblquad(lambda y, x: np.maximum(x + y - a, 0.0), 0, 1, 0, 1)[0],
+        lambda a: (1 - a + a**3 / 6, a * a / 2 - 1, a),
+    ),
+    "a payoff's strike": (
+        lambda a: stats.norm.expect(lambda x: np.maximum(x - a, 0.0)),
+        lambda a: (stats.norm.pdf(a) - a * stats.norm.sf(a), -stats.norm.sf(a), stats.norm.pdf(a)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_jumps_and_kinks_whose_places_parameters_move(name: str) -> None:
+    """SciPy's own value is what it is to some 1e-9; the integral of the pieces is exact, and so are its derivatives."""
+    f, known = MOVING[name]
+    value, slope, curvature = known(A)
+    made = jit(f)(A), grad(f)(A), grad(grad(f))(A)
+    if name == "the larger of three":
+        slope, curvature = difference(jit(f), A), difference(grad(f), A)
+        a, (low, high) = A, (0.3 / A, 0.2 / (1 - A))
+        value = 0.5 * low + a / 2 * (high**2 - low**2) + 0.2 * (high - low) + (1 - high**2) / 2
+    assert made == pytest.approx((value, slope, curvature), rel=2e-8, abs=1e-9)
+    assert f(A) == pytest.approx(value, abs=1e-3)
+
+
+def test_third_derivatives_of_a_kink_and_lanes() -> None:
+    f, known = MOVING["a kink"]
+    assert grad(grad(grad(f)))(A) == pytest.approx(-np.exp(-A), rel=1e-9)
+    each = np.array([0.3, 0.9, 2.0])
+    np.testing.assert_allclose(vmap(grad(f))(each), [known(a)[1] for a in each], rtol=1e-9)
+
+
+def test_more_changes_than_a_derivative_can_have() -> None:
+    f = lambda a: S.quad(lambda x: np.floor(300.0 * x * a), 0, 1)[0]  # noqa: E731
+    with pytest.raises(ValueError, match="64 are the most for a derivative: split the range"):
+        jit(f)(A)
+    knots = np.linspace(0, 1, 90)
+    curve = scipy.interpolate.CubicSpline(knots, np.sin(5 * knots))
+    smooth = lambda a: S.quad(lambda x: a * curve(x), 0, 1)[0]  # noqa: E731
+    assert grad(smooth)(A) == pytest.approx(smooth(1.0), rel=1e-9)
 
 
 def test_the_error_is_quadpacks() -> None:

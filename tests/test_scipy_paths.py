@@ -115,12 +115,22 @@ def test_paths_that_end() -> None:
     assert y[0, 0] == pytest.approx(2.0, rel=1e-2) and np.isnan(y[0, 1])
 
 
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+def test_paths_at_any_time(span: tuple[float, float]) -> None:
+    def f(a: Any) -> Any:
+        made = I.solve_ivp(lambda t, y: [-a * y[0], y[0]], span, [1.0, 0.3], dense_output=True, rtol=1e-10, atol=1e-12)
+        return np.sum(made.sol(np.array([1.5, 0.5, 1.9, 0.5 * a])) * np.arange(1.0, 5.0)) + made.sol(a)[1]
+
+    assert jit(f)(0.8) == pytest.approx(f(0.8), rel=1e-7)
+    h, slope = 1e-4, grad(f)
+    assert slope(0.8) == pytest.approx((f(0.8 + h) - f(0.8 - h)) / (2 * h), rel=1e-6)
+    assert grad(slope)(0.8) == pytest.approx((slope(0.8 + h) - slope(0.8 - h)) / (2 * h), rel=1e-6)
+
+
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "no times": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a]).y[0, -1], r"t_eval=\[t_span\[1\]\]"),
     "stiff": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], "BDF", [1.0]).y[0, 0], "RK45, RK23, DOP853 or LSODA"),
-    "dense": (
-        lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], dense_output=True).y[0, 0], "the times as t_eval",
-    ),
+    "dense": (lambda a: I.solve_ivp(decay, (0, 1), [1, a], args=(a,), dense_output=True).y[0, 0], "no 'y'"),
     "events": (
         lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], events=decay).y[0, 0], "leave events out",
     ),

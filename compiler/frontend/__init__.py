@@ -62,7 +62,7 @@ for _module, _registering in {
     "scipy.signal": ("filters", "estimates", "responses"),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations", "nearest_rotations"),
-    "scipy.sparse._base": ("sparse",),
+    "scipy.sparse._base": ("sparse", "sparse_entries"),
     "scipy.sparse._coo": ("sparse",),
     "scipy.stats": ("summaries", "hypotheses", "ranks", "samples"),
     "scipy.stats._distn_infrastructure": ("stats",),

@@ -9,9 +9,10 @@ from ...compiler.frontend.patched.recoded import recode_later
 
 for _module, _registering in {
     "scipy.integrate": ("integrals", "paths"),
-    "scipy.interpolate": ("splines", "lattices", "fitpack", "through_points"),
+    "scipy.interpolate": ("splines", "lattices", "fitpack", "scattered", "through_points"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
     "scipy.optimize": ("fits", "minima", "roots"),
+    "scipy.signal": ("linear_systems",),
     "scipy.sparse.linalg": ("sparse_systems",),
     "scipy.stats._distn_infrastructure": ("expectations",),
 }.items():

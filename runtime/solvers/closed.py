@@ -21,11 +21,14 @@ from ...compiler.frontend.numpy.matrices.linalg import as_float
 from ...compiler.frontend.numpy.reductions import traced
 from ...compiler.frontend.promotion import conform
 from ...compiler.frontend.region import Leaf
-from ...compiler.ir.graph import Builder, inline
+from ...compiler.ir.graph import Builder, Graph, inline
+from ...compiler.ir.primitive import NotBatchable
 from ...compiler.ir.types import Type
 from ...compiler.locks import cached_property
 from ...compiler.ops.source import number
 from ...compiler.passes import adjoint, dead
+from ...compiler.passes.batch import batched, widened
+from ...compiler.passes.cleanup import expand
 from ..compiled import kernels
 from ..custom import freeze_sizes
 
@@ -73,8 +76,18 @@ class Closed:
 
     def numeric(self, given: Sequence[Any], outside: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results for numbers."""
-        pairs = zip((*given, *outside), self.graph.params, strict=True)
-        return self._kernel.run([np.array(x, p.type.numpy).reshape(p.type.static_shape()) for x, p in pairs])
+        return self.held(outside)(*given)
+
+    def held(self, outside: Sequence[np.ndarray]) -> Callable[..., list[np.ndarray]]:
+        """The function of numbers that has these from outside."""
+        kinds = [(p.type.numpy, p.type.static_shape()) for p in self.graph.params]
+        kept = [np.array(x, d).reshape(s) for x, (d, s) in zip(outside, kinds[self.count :], strict=True)]
+        run, kinds = self._kernel.run, kinds[: self.count]
+
+        def called(*given: Any) -> list[np.ndarray]:
+            return run([*[np.array(x, d).reshape(s) for x, (d, s) in zip(given, kinds, strict=True)], *kept])
+
+        return called
 
     @cached_property
     def _kernel(self) -> kernels.Runnable:
@@ -85,12 +98,29 @@ class Closed:
         """The gradient of a function of one argument, whose result is one number, as a function of the same kind."""
         joint = adjoint(self.graph, [0])
         seed = joint.params[-1]
-        made = object.__new__(Closed)
         b = Builder(f"{self.name}_gradient", [p.type for p in joint.params[:-1]])
         one = number(b, 1, seed.type)
         results = inline(joint, b, [*b.params, one])
-        made.name, made.count, made.outside = b.name, self.count, self.outside
-        made.graph = dead(b.finish(results[-1:]))
+        return self.with_graph(dead(b.finish(results[-1:])))
+
+
+    def lanes(self, size: int) -> Closed | None:
+        """The function of `size` arguments at a time, if it can be; what it takes from outside they share."""
+        params = self.graph.params
+        flags = [k < self.count for k in range(len(params))]
+        types = [p.type.with_shape((size, *p.type.shape)) if f else p.type for p, f in zip(params, flags, strict=True)]
+        b = Builder(f"{self.name}_lanes", types)
+        try:
+            made, wide = batched(b, expand(self.graph), b.params, flags, size)
+        except NotBatchable:
+            return None
+        whole = [v if f else widened(b, v, size) for v, f in zip(made, wide, strict=True)]
+        return self.with_graph(dead(b.finish(whole)))
+
+    def with_graph(self, graph: Graph) -> Closed:
+        """Another graph of the same arguments, which takes the same from outside."""
+        made = object.__new__(Closed)
+        made.name, made.graph, made.count, made.outside = graph.name, graph, self.count, self.outside
         return made
 
 

@@ -2,7 +2,8 @@
 
 SciPy's QUADPACK finds the value and the parts that the range is cut into, on numbers. A sum by Gauss' rule over the
 same parts, of the traced integrand, has the derivatives, to every order. Where the two do not agree, as at an end that
-is singular, the first and the last part are cut further; and if they never do, the call is an error.
+is singular, the first and the last part are cut further; and if they never do, the call is an error. Where the
+integrand changes its formula (`changes`) the range is cut into pieces, whose ends move as parameters move them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...compiler.frontend.patched.recoded import recode
 from ..control import fori_loop
 from ..external import External
 from ..rules import stop_gradient
+from .changes import MOST, Changes, Cut, Range
 from .closed import Closed, floats, vector
 from .roots import tupled
 from .solution import default
@@ -34,17 +36,16 @@ CUTS = 60
 AGREE = 1e-10
 """The difference between the sum and QUADPACK's value that is let pass, relative to the parts, as is its own error."""
 
-Range = tuple[Callable[[Any], Any], Callable[[Any], Any]]
-"""From [0, 1] to the range, and its slope."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(POINTS)
 
 
 def _line(a: Any, b: Any) -> Range:
-    return lambda u: a + (b - a) * u, lambda u: b - a
+    return lambda u: a + (b - a) * u, lambda u: b - a, 1.0
 
 
 def _ray(a: Any, sign: float) -> Range:
     """The range of QUADPACK's QAGI, from a on or up to a."""
-    return lambda u: a + sign * (1.0 - u) / u, lambda u: 1.0 / (u * u)
+    return lambda u: a + sign * (1.0 - u) / u, lambda u: 1.0 / (u * u), -sign
 
 
 def quad(
@@ -75,33 +76,80 @@ def quad(
             return _ray(0.0, 1.0)
         return _ray(b if infinite[0] else a, sum(infinite)) if any(infinite) else _line(a, b)
 
-    def found(*numbers: Any) -> Any:
-        a, b, *outside = numbers
-        integrand = lambda x: float(f.numeric([x], outside)[0].reshape(()))  # noqa: E731
-        return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options)
+    changes = Changes.of(f)
 
-    size = (limit + 2 * CUTS) * POINTS
-    gives = (np.float64, np.float64, f"f64[{size}]", f"f64[{size}]", int)
+    def found(*numbers: Any) -> Any:
+        a, b, outside = *numbers[:2], numbers[2 : 2 + len(f.outside)]
+        run = f.held(outside)
+        integrand = lambda x: float(run(x)[0].reshape(()))  # noqa: E731
+        cuts = None if changes is None else changes.cut(ranged(a, b), f, outside)
+        return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options, cuts)
+
     frozen = [stop_gradient(x) for x in (*ends, *f.outside)]
+    if changes is not None:
+        frozen += changes.at_ends(ranged(*ends)[0], infinite)
     found.__name__ = "quad"
-    *made, count = External(found, gives, None, False, None)(*frozen)
-    value, error, places, weights = map(stop_gradient, made)
-    place, slope = ranged(*ends)
+    size = (limit + 2 * CUTS + (changes is not None) * 2 * MOST) * POINTS
+    gives = (np.float64, np.float64, *(f"f64[{size}]",) * 2, int)
+    more = () if changes is None else (f"i64[{size}]", f"f64[{MOST + 2}]", f"i64[{MOST}]", int)
+    made = map(stop_gradient, External(found, (*gives, *more), None, False, None)(*frozen))
+    value, error, places, weights, count, *cut = made
+    place, slope, _ = ranged(*ends)
+    edges = None if changes is None else changes.moved(ranged(*ends), *cut[1:])
 
     def add(k: Any, total: Any) -> Any:
-        u = places[k]
-        return total + weights[k] * slope(u) * f.traced([place(u)], f.outside)[0].reshape(())
+        u, weight = places[k], weights[k]
+        if edges is not None:
+            low, high = edges[cut[0][k]], edges[cut[0][k] + 1]
+            u, weight = low + (high - low) * u, weight * (high - low)
+        return total + weight * slope(u) * f.traced([place(u)], f.outside)[0].reshape(())
 
     total = sign * fori_loop(0, count, add, np.float64(0.0))
     value = sign * value if both else value
     return total + (value - stop_gradient(total)), error
 
 
-def _parts(f: Callable[[float], float], ends: list[Any], mapped: Range, options: dict[str, Any]) -> Any:
-    """QUADPACK's value and error, and the nodes and weights of the parts of [0, 1] that make the same sum."""
+def _parts(
+    f: Callable[[float], float], ends: list[Any], mapped: Range, options: dict[str, Any],
+    cuts: Callable[[np.ndarray], tuple[list[Cut], list[float]]] | None,
+) -> Any:  # fmt: skip
+    """QUADPACK's value and error, and nodes and weights that make the same sum, for each piece between cuts in [0, 1].
+
+    Without cuts the range is one piece; with them which piece a node is in, the ends of the pieces, which gap is zero
+    at each cut, and how many there are, too.
+    """
+    place, slope, _ = mapped
+    value, error, edges = _adapted(f, ends, options)
+    at = lambda u: slope(u) * f(place(u))  # noqa: E731
+    along = [_spread(a, b) for a, b in itertools.pairwise(edges)]
+    found, smooth = ([], []) if cuts is None else cuts(np.concatenate(along))
+    if found or smooth:
+        inner = [0.0, *[c for c, _ in found], 1.0]
+        pieces = [_piece(at, a, b, place, options, smooth) for a, b in itertools.pairwise(inner)]
+        back = -1.0 if ends[0] > ends[1] and np.any(np.isinf(ends)) else 1.0
+        value = back * sum(piece[2] for piece in pieces)  # QUADPACK sees less of a kink within its range
+    else:
+        inner, pieces = [0.0, 1.0], [_agreed(at, value, error, edges)]
+    room = options["limit"] + 2 * CUTS + (cuts is not None) * 2 * MOST
+    nodes, weights = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
+    if nodes.size > room * POINTS:
+        raise ValueError(f"quad: more than {room} parts are needed for a derivative: split the range")
+    padded = [np.pad(c, (0, room * POINTS - nodes.size)) for c in (nodes, weights)]
+    made = (np.float64(value), np.float64(error), *padded, nodes.size)
+    if cuts is None:
+        return made
+    owner = np.repeat(np.arange(len(pieces)), [piece[0].size for piece in pieces])
+    which = np.array([k for _, k in found], np.int64)
+    return (
+        *made, np.pad(owner, (0, room * POINTS - nodes.size)), np.pad(inner, (0, MOST + 2 - len(inner)), mode="edge"),
+        np.pad(which, (0, MOST - which.size)), which.size,
+    )  # fmt: skip
+
+
+def _adapted(f: Callable[[float], float], ends: list[Any], options: dict[str, Any]) -> tuple[float, float, list[float]]:
+    """QUADPACK's value and error, and the ends of its parts in [0, 1]."""
     import scipy.integrate
 
-    place, slope = mapped
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         value, error, told, *_ = scipy.integrate.quad(f, *ends, **options, full_output=1)
@@ -112,11 +160,36 @@ def _parts(f: Callable[[float], float], ends: list[Any], mapped: Range, options:
         low, high = ((x - ends[0]) / (ends[1] - ends[0]) for x in (low, high))
     order = np.argsort(np.minimum(low, high))
     edges = [*np.minimum(low, high)[order], np.maximum(low, high)[order[-1]]] if order.size else [0.0, 1.0]
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    return value, error, edges
+
+
+def _spread(a: float, b: float) -> np.ndarray:
+    return a + (b - a) * (_NODES + 1) / 2
+
+
+def _piece(
+    at: Callable[[float], float], a: float, b: float, place: Callable[[Any], Any], options: dict[str, Any],
+    smooth: list[float],
+) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip
+    """Nodes and weights in [0, 1] for the piece from a to b, which has parts of its own."""
+    within = [(c - a) / (b - a) for c in smooth]
+    if options["points"] is not None:
+        within += [(p - place(a)) / (place(b) - place(a)) for p in options["points"]]
+    within = [p for p in within if 0 < p < 1]
+    own = {**options, "points": within or None, "limit": options["limit"] + len(within)}
+    along = lambda t: (b - a) * at(a + (b - a) * t)  # noqa: E731
+    value, error, edges = _adapted(along, [0.0, 1.0], own)
+    return _agreed(along, value, error, edges)
+
+
+def _agreed(
+    at: Callable[[float], float], value: float, error: float, edges: list[float]
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Nodes and weights of Gauss' rule on parts, of which the first and last are cut until it is right; the value."""
 
     def gauss(a: float, b: float) -> tuple[np.ndarray, np.ndarray, float]:
-        u, w = a + (b - a) * (nodes + 1) / 2, weights * (b - a) / 2
-        return u, w, sum(each * slope(v) * f(place(v)) for v, each in zip(u, w, strict=True))
+        u, w = _spread(a, b), _WEIGHTS * (b - a) / 2
+        return u, w, sum(each * at(v) for v, each in zip(u, w, strict=True))
 
     made = [gauss(a, b) for a, b in itertools.pairwise(edges)]
     for _ in range(CUTS):
@@ -131,9 +204,8 @@ def _parts(f: Callable[[float], float], ends: list[Any], mapped: Range, options:
             f"the sums of quad do not come near QUADPACK's value {value!r}, so it has no derivative here: "
             "split the range at what is singular within it, or take that out by a change of the variable"
         )
-    count, size = len(made) * POINTS, (options["limit"] + 2 * CUTS) * POINTS
-    columns = [np.concatenate([part[k] for part in made]) for k in (0, 1)]
-    return (np.float64(value), np.float64(error), *(np.pad(c, (0, size - count)) for c in columns), count)
+    nodes, weights = (np.concatenate([part[k] for part in made]) for k in (0, 1))
+    return nodes, weights, value
 
 
 def dblquad(

@@ -154,25 +154,41 @@ def solve_ivp(
 ) -> Any:  # fmt: skip
     name = "scipy.integrate.solve_ivp"
     default("solve_ivp", events=(events, None))
-    if dense_output:
-        R.refuse("solve_ivp with dense_output on traced parameters", "give the times as t_eval, and read sol.y")
-    if t_eval is None:
-        fix = "give the times: t_eval=[t_span[1]] for sol.y[:, -1]"
+    if t_eval is None and not dense_output:
+        fix = "give the times: t_eval=[t_span[1]] for sol.y[:, -1]; or dense_output=True, and read sol.sol(t)"
         R.refuse("solve_ivp without t_eval on traced parameters: how many steps it takes is not known", fix)
     if method == "LSODA":
         method = "DOP853"
     if method not in EXPLICIT:
         fix = f"use {', '.join(EXPLICIT)} or LSODA; for a stiff system, scan with steps that pullback.implicit solves"
         R.refuse(f"solve_ivp with method={getattr(method, '__name__', method)!r} on traced parameters", fix)
-    y, times = vector(y0), vector(t_eval)
+    y, times = vector(y0), vector([] if t_eval is None else t_eval)
     start, end = (vector(t) for t in t_span)
     f = _slope("solve_ivp", fun, y.shape[0], () if args is None else tupled(args), vectorized)
     pair = Pair(method, f, *_tolerances(name, rtol, atol))
     first, longest = given(name, "first_step", first_step), given(name, "max_step", max_step)
-    rows, fine, count = path(pair, start, y, times, end, first, longest)
+    along = lambda times: path(pair, start, y, times, end, first, longest)  # noqa: E731
+    rows, fine, count = along(times if t_eval is not None else end[None])
     status = np.where(fine, np.int64(0), np.int64(-1))
-    return Solved(t=times, y=np.transpose(rows), nfev=count, njev=0, nlu=0, status=status, success=fine, sol=None,
-                  t_events=None, y_events=None)  # fmt: skip
+    made = Solved(nfev=count, njev=0, nlu=0, status=status, success=fine, t_events=None, y_events=None)
+    made["sol"] = _dense(along, stop_gradient(np.sign(end - start))) if dense_output else None
+    if t_eval is not None:
+        made.update(t=times, y=np.transpose(rows))
+    return made
+
+
+def _dense(along: Callable[[Any], Any], direction: Any) -> Callable[[Any], Any]:
+    """The path at any times, by steps that end at each; SciPy interpolates between its own."""
+
+    def at(t: Any) -> Any:
+        times = vector(t)
+        if not times.ndim:
+            return along(times[None])[0][0]
+        order = np.argsort(stop_gradient(times) * direction, kind="stable")
+        rows = along(times[order])[0]
+        return np.transpose(rows[np.argsort(order, kind="stable")])
+
+    return at
 
 
 def odeint(

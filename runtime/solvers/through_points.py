@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.frontend import region as R
 from ...compiler.frontend.array import Array
-from ...compiler.frontend.patched.recoded import concrete, recode
+from ...compiler.frontend.patched.recoded import concrete, making, recode
 from .closed import vector
 
 
@@ -75,8 +75,17 @@ class _Keeper:
     """What the points are kept in for one call."""
 
 
+@making
+def _barycentric(original: Any, self: Any, xi: Any, yi: Any = None, axis: int = 0, **more: Any) -> None:
+    """One of known values takes its points in an order that is drawn, in every call the same here."""
+    if concrete([xi, yi, axis, *more.values()]):
+        original(self, xi, yi, axis, **(more or {"rng": 0}))
+    else:
+        _hold("BarycentricInterpolator")(self, xi, yi, axis, **more)
+
+
 recode("scipy.interpolate", {
-    "BarycentricInterpolator.__init__": _hold("BarycentricInterpolator"), "barycentric_interpolate": _at_once,
+    "BarycentricInterpolator.__init__": _barycentric, "barycentric_interpolate": _at_once,
     "BarycentricInterpolator.__call__": at_points, "KroghInterpolator.__init__": _hold("KroghInterpolator"),
     "krogh_interpolate": lambda xi, yi, x, der=0, axis=0: _at_once(xi, yi, x, axis, der=der),
 })  # fmt: skip

@@ -21,6 +21,12 @@ POINTS = np.array([[0.33, 0.41], [0.81, 0.12], [0.07, 1.13]])
 BEYOND = np.array([[0.35, 0.44], [1.23, 0.14], [-0.11, 1.53]])
 
 
+SCATTERED = spread(9, 2, low=0.0, high=2.0, seed=8)
+AMONG, WEIGHTS = np.array([[0.9, 1.0], [1.1, 0.85]]), np.cos(np.arange(9.0))
+RADIAL = [("linear", None), ("thin_plate_spline", None), ("cubic", None), ("quintic", None), ("multiquadric", 0.8),
+          ("inverse_multiquadric", 0.8), ("inverse_quadratic", 0.7), ("gaussian", 1.1)]  # fmt: skip
+
+
 def _grid(points: Any = GRID, **more: Any) -> Any:
     return lambda v, p: P.RegularGridInterpolator(points, v, **more)(p)
 
@@ -115,4 +121,20 @@ CASES = [
         interpolate.BarycentricInterpolator(np.cumsum(p**2 + 0.3), y)(x), interpolate.barycentric_interpolate(p, y, x),
         interpolate.krogh_interpolate(p, y, x)
     ], (spread(4, seed=3), spread(4, seed=4), np.array([0.3, 1.0])), f32=False),
+    Case("scipy.interpolate.BarycentricInterpolator known", lambda x: [
+        interpolate.BarycentricInterpolator(np.arange(4.0), [1.0, 3.0, 2.0, 5.0])(x)
+    ], (np.array([0.3, 1.7]),), f32=False),
+    *(Case(f"scipy.interpolate.RBFInterpolator {kernel}", lambda d, y, x, k=kernel, e=epsilon: [
+        P.RBFInterpolator(y, d, kernel=k, epsilon=e, smoothing=0.1)(x), P.RBFInterpolator(SCATTERED, d[:, 0], kernel=k,
+        epsilon=e)(x), P.RBFInterpolator(SCATTERED, WEIGHTS, kernel=k, epsilon=e, degree=2)(x)],
+        (spread(9, 2, seed=7), SCATTERED, AMONG), f32=False, rtol=1e-9) for kernel, epsilon in RADIAL),
+    Case("scipy.interpolate.griddata", lambda v, x: [
+        P.griddata(SCATTERED, v, x), P.griddata(SCATTERED, v[:, 0], (x[:, 0], x[:, 1]), "nearest"),
+        P.griddata((SCATTERED[:, 0], SCATTERED[:, 1]), WEIGHTS, x + 5.0, fill_value=1.5),
+    ], (spread(9, 2, seed=7), AMONG), f32=False),
+    Case("scipy.interpolate.RectBivariateSpline", lambda z, x, y: [
+        P.RectBivariateSpline(np.arange(5.0), np.arange(4.0) ** 1.5, z)(np.sort(x), np.sort(y)),
+        P.RectBivariateSpline(np.arange(5.0), np.arange(4.0), z, kx=2, ky=1).ev(x, y, dx=1),
+        P.RectBivariateSpline(np.arange(5.0), np.arange(4.0), np.cos(CELLS.T))(x, 9.0 * y, grid=False),
+    ], (CELLS.T, np.array([0.3, 1.7, 3.1]), np.array([0.6, 1.4, 2.2])), f32=False, rtol=1e-11),
 ]  # fmt: skip

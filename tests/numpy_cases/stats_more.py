@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from tests.numpy_cases import Case
+from tests.numpy_cases import Case, spread
 
 stats: Any = scipy.stats
 Q = np.array([0.13, 0.86])
@@ -25,9 +25,11 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "truncpareto": (1.8, 5.3), "truncweibull_min": (2.5, 0.25, 1.75), "tukeylambda": (0.4,), "wald": (),
     "weibull_max": (2.9,), "wrapcauchy": (0.31,), "ncx2": (4.2, 1.1),
 }  # fmt: skip
+BY_NODES = {"vonmises": (3.99,), "vonmises_line": (0.6,)}
+"""Those that SciPy integrates, to some 1e-8."""
 METHODS = ("logpdf", "cdf", "sf", "ppf", "isf")
 DENSITY_ONLY: dict[str, tuple[float, ...]] = {
-    "nct": (14.0, 0.24), "ncf": (27.0, 27.0, 0.4), "norminvgauss": (1.25, 0.5), "geninvgauss": (2.3, 1.5),
+    "nct": (14.0, 0.24), "ncf": (27.0, 27.0, 0.4), "geninvgauss": (2.3, 1.5),
     "genhyperbolic": (0.5, 1.5, -0.5),
 }  # fmt: skip
 WHOLE = ("mean", "var", "entropy")
@@ -37,7 +39,7 @@ WITHOUT = dict.fromkeys([
 NONE = {
     "alpha", "crystalball", "exponpow", "fatiguelife", "foldcauchy", "genexpon", "genhalflogistic", "jf_skew_t",
     "johnsonsb", "kappa3", "kappa4", "levy", "levy_l", "powerlognorm", "powernorm", "recipinvgauss", "skewcauchy",
-    "tukeylambda", "wrapcauchy", "truncpareto", "gompertz",
+    "tukeylambda", "wrapcauchy", "truncpareto", "gompertz", "norminvgauss", "vonmises", "vonmises_line",
 }  # fmt: skip
 
 
@@ -85,5 +87,14 @@ def _counts(name: str, shapes: tuple[float, ...], free: tuple[int, ...]) -> Case
 CASES = [
     *(_case(name, shapes, METHODS) for name, shapes in SHAPES.items()),
     *(_case(name, shapes, ("logpdf",)) for name, shapes in DENSITY_ONLY.items()),
+    *(_case(name, shapes, METHODS)._replace(rtol=1e-7) for name, shapes in BY_NODES.items()),
     *(_counts(name, *given) for name, given in COUNTS.items()),
+    Case("scipy.stats.norminvgauss.cdf", lambda x, a, b: _all("norminvgauss", METHODS[:3])(x, a, b, 0.3, 1.2), (
+        np.array([-2.0, 0.1, 1.4]), np.array([1.25, 0.7, 3.0]), np.array([0.5, -0.2, 2.9])), f32=False, rtol=1e-7),
+    Case("scipy.stats.vonmises.cdf turns", lambda x, k: stats.vonmises.cdf(x, k), (
+        np.array([-9.0, -4.0, 2.5, 8.0, 13.0]), np.array([0.1, 200.0, 3.0, 40.0, 1.0])), f32=False, rtol=1e-8),
+    Case("scipy.stats.multivariate_normal.cdf", lambda x, m, r: [
+        stats.multivariate_normal.cdf(x, m, r @ r.T), stats.multivariate_normal(m, r @ r.T).logcdf(x[0]),
+        stats.multivariate_normal.cdf(x[:, :1], m[:1], r[:1, :1] ** 2)
+    ], (spread(5, 2), np.array([0.2, -0.3]), np.array([[1.2, 0.0], [-0.7, 0.4]])), f32=False, rtol=1e-7),
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.custom import stop_gradient
 from ..array import Array, implements, unknown
 from ..errors import TraceValueError, message
 from ..promotion import as_operand, cast, conform, measured, shape_of
@@ -181,7 +182,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
         return made / made
     size = np.sqrt(np.real(np.diagonal(made)))
     made = made / size[:, None] / size[None, :]
-    return joined(*(clip(part, -1, 1) for part in made.parts)) if made.type.is_complex else clip(made, -1, 1)
+    return joined(*map(_within_one, made.parts)) if made.type.is_complex else _within_one(made)
+
+
+def _within_one(x: Array) -> Array:
+    """NumPy's correction of a rounding: what is 1 turns there, and is no kink."""
+    now, off = x.tracing, clip(x, -1, 1) - x
+    return x + Array(now, now.emit(stop_gradient, off.value))
 
 
 ANY.update((np.cov, np.corrcoef))

@@ -13,10 +13,17 @@ from .reductions import axes_of, cumsum, diff, normal_axis, sum_, traced
 from .shaping import concatenate
 from .ufuncs import elementwise, where
 
+NO_DIFFERENCE = (
+    "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
+    "logical_xor function instead."
+)
+
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     _now, x = traced(ary)
+    if x.dtype == np.bool_:
+        raise TypeError(NO_DIFFERENCE)
     made = diff(x.reshape(-1))
     parts = [] if to_begin is None else [traced(to_begin)[1].reshape(-1)]
     parts += [made] if to_end is None else [made, traced(to_end)[1].reshape(-1)]
@@ -97,6 +104,8 @@ def _end(x: Array, near: Any, far: Any) -> Array:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     _now, x = traced(f)
+    if x.dtype == np.bool_:
+        raise TypeError(NO_DIFFERENCE)
     axes = axes_of(None, x.ndim) if axis is None else tuple(
         normal_axis(k, x.ndim) for k in (axis if isinstance(axis, tuple) else (axis,))
     )  # fmt: skip

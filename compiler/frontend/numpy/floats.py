@@ -13,7 +13,7 @@ from ...ops.term import Term, Terms
 from ..array import Array, implements, unknown
 from .products import matmul
 from .reductions import traced
-from .shaping import expand_dims, squeeze
+from .shaping import core, expand_dims, squeeze
 from .ufuncs import RULES, elementwise, rule
 
 # ---- ufuncs
@@ -61,11 +61,13 @@ def bitwise_count(x: Any) -> Array:
 
 @implements(np.matvec)
 def matvec(x1: Any, x2: Any) -> Array:
+    core("matvec", x1, x2, (-1, -2), (-1,))
     return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
 
 
 @implements(np.vecmat)
 def vecmat(x1: Any, x2: Any) -> Array:
+    core("vecmat", x1, x2, (-1,), (-2, -1))
     return squeeze(matmul(expand_dims(x1, -2), x2), -2)
 
 

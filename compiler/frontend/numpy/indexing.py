@@ -285,6 +285,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
         x, axis = reshape(x, -1), 0
     place = normal_axis(axis, x.ndim)
     key: Any = indices if isinstance(indices, Array) else np.asarray(indices)
+    key = key.astype(np.int64) if key.dtype == np.bool_ else key  # numbers here, no mask
     if mode != "raise" and key.size:
         n = x.shape[place]
         if n == 0:

@@ -197,7 +197,7 @@ def isin(
     x, rows = (Array(now, cast(now, each.value, common)) for each in (x, among.reshape(-1)))
     n = rows.shape[0]
     if n == 0:
-        return elementwise(np.equal, x, x) & invert if invert else elementwise(np.not_equal, x, x) & False
+        return elementwise(np.logical_or if invert else np.logical_and, elementwise(np.not_equal, x, x), bool(invert))
     rows = in_order(rows)
     at = elementwise(np.minimum, found(rows, x, False), n - 1)
     near = along(rows, at.reshape(-1)).reshape(x.shape)

@@ -16,7 +16,7 @@ from ..sizes import Length, broadcast_shapes
 from ..tracing import Tracing, user_line
 from .padding import pad
 from .reductions import normal_axis, sum_, traced
-from .shaping import moveaxis, reshape, transpose
+from .shaping import concatenate, core, moveaxis, reshape, transpose
 from .ufuncs import elementwise, where
 
 
@@ -38,9 +38,7 @@ def _sum_of_products(now: Tracing, x: Array, y: Array, left: Any, right: Any, ba
         whole = np.dtype(np.int32)
         x, y = (Array(now, cast(now, v.value, whole)) for v in (x, y))
         return elementwise(np.not_equal, _sum_of_products(now, x, y, left, right, batch), 0)
-    attrs = {"left": tuple(left), "right": tuple(right)}
-    if batch:
-        attrs["batch"] = tuple(batch)
+    attrs = {"left": tuple(left), "right": tuple(right), **({"batch": tuple(batch)} if batch else {})}
     return Array(now, now.emit(contract, x.value, y.value, **attrs))
 
 
@@ -79,6 +77,7 @@ def matmul(x1: Any, x2: Any) -> Array:
 
 @implements(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    core("vecdot", x1, x2, (axis,), (axis,))
     made = elementwise(np.multiply, x1, x2)
     return sum_(made, axis, made.dtype)
 
@@ -141,12 +140,12 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = (moveaxis(v, k, -1) for v, k in zip(_pair("np.cross", a, b)[1:], (axisa, axisb), strict=True))
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        if {x.shape[-1], y.shape[-1]} <= {2, 3}:
-            raise unknown("np.cross", f" of vectors of {x.shape[-1]} and {y.shape[-1]} elements")
+    if not {x.shape[-1], y.shape[-1]} <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
-    turned = [(v[..., [1, 2, 0]], v[..., [2, 0, 1]]) for v in (x, y)]
-    (x1, x2), (y1, y2) = turned
+    if x.shape[-1] == y.shape[-1] == 2:
+        return elementwise(np.subtract, *[elementwise(np.multiply, x[..., k], y[..., 1 - k]) for k in (0, 1)])
+    x, y = (concatenate([v, elementwise(np.multiply, v[..., :1], 0)][: 4 - v.shape[-1]], -1) for v in (x, y))
+    (x1, x2), (y1, y2) = ((v[..., [1, 2, 0]], v[..., [2, 0, 1]]) for v in (x, y))
     made = elementwise(np.subtract, elementwise(np.multiply, x1, y2), elementwise(np.multiply, x2, y1))
     return moveaxis(made, -1, axisc)
 

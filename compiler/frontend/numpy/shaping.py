@@ -310,3 +310,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     ends = [0, *(k if isinstance(k, Length) else int(k) for k in given), n]
     front = [slice(None)] * place
     return [x[(*front, slice(a, b))] for a, b in itertools.pairwise(ends)]
+
+
+def core(name: str, x1: Any, x2: Any, first: Sequence[int], second: Sequence[int]) -> None:
+    """ValueError unless the operands have these axes, and the first axis of each, which are summed, one length."""
+    one, other = (shape_of(as_operand(x)) for x in (x1, x2))
+    if not all(-len(s) <= k < len(s) for s, axes in ((one, first), (other, second)) for k in axes):
+        raise ValueError(f"{name}: operands of shapes {one} and {other} do not have enough dimensions")
+    if one[first[0]] != other[second[0]]:
+        raise ValueError(f"{name}: operands of shapes {one} and {other} have a mismatch in the axis that is summed")

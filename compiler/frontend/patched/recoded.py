@@ -26,6 +26,7 @@ Meanings = dict[str, Callable[..., Any]]
 """A function's path in its module, "logsumexp" or "rv_continuous.pdf" -> what it means for traced arguments."""
 
 _MEANINGS: dict[str, Meanings] = {}
+_MAKING: set[Callable[..., Any]] = set()
 _lock = lock()
 _running = 0
 _before: dict[FunctionType, CodeType] = {}
@@ -37,6 +38,15 @@ def recode(module: str, meanings: Meanings) -> None:
     """Register meanings for functions of a module."""
     _MEANINGS.setdefault(module, {}).update(meanings)
     _found.pop(module, None)
+
+
+def making(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a meaning be asked for known arguments, too, with the function itself first: traced ones may meet the result.
+
+    That is an object of compiled code otherwise, which takes none.
+    """
+    _MAKING.add(meaning)
+    return meaning
 
 
 def recode_later(module: str, *registering: str) -> None:
@@ -106,7 +116,11 @@ def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
     )
     original.__kwdefaults__ = function.__kwdefaults__
 
+    makes = meaning in _MAKING
+
     def dispatch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if makes and current() is not None:
+            return meaning(original, *args, **kwargs)
         if not concrete([*args, *kwargs.values()]):
             made = call(function, meaning, args, kwargs)
             if made is not NOT_MINE:
@@ -147,4 +161,4 @@ def concrete(x: Any) -> bool:
     return not keeps or current() is None or not holds_traced(x)
 
 
-__all__ = ["concrete", "recode", "recode_later", "recoded"]
+__all__ = ["concrete", "making", "recode", "recode_later", "recoded"]

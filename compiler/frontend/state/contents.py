@@ -78,6 +78,7 @@ def opened(x: Any) -> Opened | None:
 
 
 _OUTSIDE = "take what it gives outside of the function, and pass that as an argument"
+_WAYS = {"SuperLU": "call scipy.sparse.linalg.splu in the function: what it gives there solves for traced values"}
 _BY_IDENTITY = (
     types.FunctionType, types.ModuleType, types.CodeType, property, classmethod, staticmethod, np.ufunc, np.dtype,
     functools.cached_property, logging.Logger, logging.Handler, logging.LoggerAdapter, types.GenericAlias,
@@ -99,7 +100,7 @@ def _of_c(x: Any, kind: Any) -> Opened | None:
         made = x.__reduce_ex__(4)
     except Exception:
         verdict = f"a {kind.__module__}.{kind.__qualname__}, whose contents cannot be compared from call to call"
-        raise Unreadable(verdict, _OUTSIDE) from None
+        raise Unreadable(verdict, _WAYS.get(kind.__qualname__, _OUTSIDE)) from None
     return (kind,), [list(p) if isinstance(p, Iterator) else p for p in made] if isinstance(made, tuple) else [made]
 
 

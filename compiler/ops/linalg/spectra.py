@@ -28,9 +28,13 @@ def _eigh_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int) -> Any:
     turned = M.turned(m, v)
     if gv is None:
         return [M.product(m, v * M.rows(m, gw, n), turned)]
-    middle = M.product(m, turned, gv)
-    middle = 0.5 * (middle - M.turned(m, middle))
-    middle = M.where(m, middle / _apart(m, M.rows(m, w, n) - M.columns(m, w, n)), lambda m, i, j: m.ne(i, j))
+    sizes = M.product(m, turned, gv)
+    middle = 0.5 * (sizes - M.turned(m, sizes))
+    gaps = _apart(m, M.rows(m, w, n) - M.columns(m, w, n))
+    whole = m(M.sum_(m.b, m.abs(sizes).value, axes=(len(M.shape_of(w)) - 1,)))
+    least = 1e-13 * (M.rows(m, whole, n) + M.columns(m, whole, n))
+    unasked = m.and_(m.eq(gaps, 0.0), m.le(m.abs(middle), least))  # equal values, of whose vectors nothing is made
+    middle = M.where(m, middle / m.select(unasked, 1.0, gaps), lambda m, i, j: m.ne(i, j))
     return [M.product(m, v, middle if gw is None else middle + M.diagonals(m, gw), turned)]
 
 

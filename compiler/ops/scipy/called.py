@@ -9,6 +9,7 @@ which are formulas over primitives, and primitives. So every order of derivative
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -139,11 +140,22 @@ def _of_scipy(name: str) -> Any:
 
 
 def _method(of: Callable[..., Any]) -> Callable[..., Any]:
-    """SciPy's methods of standard form count on arrays of one shape."""
+    """SciPy's methods of standard form count on arrays of one shape, some on rows; NaN where one finds nothing."""
 
     def method(*xs: np.ndarray) -> np.ndarray:
+        rows = [*map(np.ravel, np.broadcast_arrays(*xs))]
         with np.errstate(all="ignore"):
-            return np.asarray(of(*map(np.atleast_1d, np.broadcast_arrays(*xs))), float).reshape(np.shape(xs[0]))
+            try:
+                made = of(*rows)
+            except (ValueError, RuntimeError):  # of shapes that are none, in what a condition leaves out
+                made = [alone(*row) for row in zip(*rows, strict=True)]
+            return np.asarray(made, float).reshape(np.shape(xs[0]))
+
+    def alone(*row: Any) -> float:
+        try:
+            return float(of(*map(np.atleast_1d, row))[0])
+        except (ValueError, RuntimeError):
+            return math.nan
 
     return method
 

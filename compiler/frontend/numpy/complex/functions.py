@@ -16,7 +16,7 @@ from ..convolutions import correlate as slid
 from ..histograms import histogram as real_histogram
 from ..products import dot
 from ..reductions import Axis, root, traced
-from ..shaping import atleast_1d, concatenate, reshape
+from ..shaping import atleast_1d, concatenate, core, reshape
 from ..ufuncs import elementwise
 from .complexes import ANY, joined, own
 from .linalg import eigvals
@@ -33,6 +33,7 @@ def vdot(a: Any, b: Any) -> Array:
 
 @own(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    core("vecdot", x1, x2, (axis,), (axis,))
     return FUNCTIONS[np.sum](elementwise(np.multiply, _conjugate(x1), x2), axis)
 
 
@@ -135,7 +136,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, 
 def sort_complex(a: Any) -> Array:
     x = traced(a)[1]
     made: Any = np.sort(x, axis=-1)  # by its protocol, as x may be real
-    return made.astype(np.result_type(x.dtype, np.complex64))
+    return made.astype(np.complex64 if x.dtype in (np.int8, np.uint8, np.int16, np.uint16, np.complex64) else complex)
 
 
 @implements(np.roots)

@@ -179,10 +179,6 @@ MORE: dict[str, Continuous] = {
         lambda y, a: ndtr(y) - 2 * apply("owens_t", y, a), lambda y, a: ndtr(-y) + 2 * apply("owens_t", y, a), NONE,
         NONE, valid=lambda a: a == a,
     ),
-    "vonmises": Continuous(
-        lambda y, kappa: kappa * (np.cos(y) - 1.0) - 2 * LOG_ROOT_2_PI - np.log(apply("i0e", kappa)), NONE, NONE, NONE,
-        NONE, valid=lambda kappa: kappa >= 0,
-    ),
     "exponnorm": Continuous(
         lambda y, k: -np.log(k) + (0.5 / k - y) / k + log_ndtr(y - 1 / k),
         lambda y, k: ndtr(y) - np.exp((0.5 / k - y) / k + log_ndtr(y - 1 / k)),

@@ -246,7 +246,49 @@ def _pair(name: str, of: Any) -> dict[str, Any]:
     return {f"log{name}": of, name: _exponential(of)}
 
 
+# ---- the normal distribution function
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)
+
+
+def _distribution(
+    of: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False, maxpts: Any = None,
+    abseps: Any = 1e-5, releps: Any = 1e-5, *, lower_limit: Any = None, rng: Any = None,
+) -> Any:  # fmt: skip
+    """Of two variables by R. Plackett's integral over the correlation (Biometrika 41, 1954), in its arc sine."""
+    dim, mean, cov = _parameters(mean, cov)
+    if dim > 2 or lower_limit is not None or allow_singular:
+        raise unknown("scipy.stats.multivariate_normal.cdf", f" of {dim} variables, or with lower_limit or singular,")
+    x = f64(x)
+    x = np.reshape(x, (-1, 1)) if dim == 1 else x
+    away = (x - mean) / np.sqrt(np.diagonal(cov))
+    if dim == 1:
+        return np.squeeze(apply("ndtr", away[..., 0]))
+    h, k = away[..., 0], away[..., 1]
+    angle = np.arcsin(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+    at = 0.5 * angle * (_NODES + 1.0)
+    h, k = h[..., None], k[..., None]
+    under = np.exp(-(h * h + k * k - 2.0 * h * k * np.sin(at)) / (2.0 * np.cos(at) ** 2))
+    turned = np.sum(under * _WEIGHTS, axis=-1) * angle / (4.0 * math.pi)
+    return np.squeeze(apply("ndtr", h[..., 0]) * apply("ndtr", k[..., 0]) + turned)
+
+
+def _log_distribution(of: Any, *given: Any, **options: Any) -> Any:
+    return np.log(_distribution(of, *given, **options))
+
+
+def _frozen_log_distribution(frozen: Any, x: Any, **options: Any) -> Any:
+    return np.log(_frozen_distribution(frozen, x, **options))
+
+
+def _frozen_distribution(frozen: Any, x: Any, **options: Any) -> Any:
+    return _distribution(frozen, x, frozen.mean, frozen.cov_object, **options)
+
+
 recode("scipy.stats._multivariate", {
+    "multivariate_normal_gen.cdf": _distribution, "multivariate_normal_gen.logcdf": _log_distribution,
+    "multivariate_normal_frozen.cdf": _frozen_distribution,
+    "multivariate_normal_frozen.logcdf": _frozen_log_distribution,
     "multivariate_normal_gen.logpdf": _logpdf, "multivariate_normal_gen.pdf": _pdf,
     "multivariate_normal_gen.entropy": lambda of, mean=None, cov=1: _normal_entropy(mean, cov),
     "multivariate_normal_frozen.__init__": _freeze,

@@ -13,9 +13,11 @@ import numpy as np
 from ...array import Array, unknown
 from ...patched.recoded import recode
 from ...promotion import as_operand
+from ..complex.complexes import ANY
 from .estimates import weights_of
 from .filters import ENDS, convolve, lfilter, lfilter_zi, sosfilt
 from .scipy_functions import as_float, given
+from .sparse_entries import summed
 
 # ---- frequency responses
 
@@ -227,6 +229,31 @@ def stft(
     return places, times, turned if axis == -1 else np.moveaxis(turned, -2, axis)
 
 
+def istft(
+    Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: Any = None, noverlap: Any = None, nfft: Any = None,
+    input_onesided: bool = True, boundary: bool = True, time_axis: int = -1, freq_axis: int = -2,
+    scaling: str = "spectrum",
+) -> Any:  # fmt: skip
+    """The parts weighed once more and added where they were, over the sum of the squared weights."""
+    spectra = np.moveaxis(as_operand(Zxx), (time_axis, freq_axis), (-2, -1))
+    usual = 2 * (spectra.shape[-1] - 1) if input_onesided else spectra.shape[-1]
+    size = usual if nperseg is None else int(nperseg)
+    length = (size if input_onesided and size == usual + 1 else usual) if nfft is None else int(nfft)
+    if length < size or scaling not in ("spectrum", "psd"):
+        raise ValueError(f"nfft must be greater than or equal to nperseg, and scaling known; got {length}, {scaling!r}")
+    cut = _frames("scipy.signal.istft", window, size, noverlap, length, size, fs)
+    whole = np.sum(cut.window) if scaling == "spectrum" else math.sqrt(cut.fs * np.sum(cut.window**2))
+    parts = (np.fft.irfft if input_onesided else np.fft.ifft)(spectra, length)[..., :size] * (cut.window * whole)
+    count = parts.shape[-2]
+    places = np.arange(count)[:, None] * cut.step + np.arange(size)
+    total = size + (count - 1) * cut.step
+    norm = np.bincount(places.reshape(-1), np.tile(cut.window**2, count), total)
+    first = np.moveaxis(np.reshape(parts, (*parts.shape[:-2], -1)), -1, 0)
+    made = np.moveaxis(summed(first, places.reshape(-1), total), 0, -1) / np.where(norm > 1e-10, norm, 1.0)
+    made = made[..., size // 2 : total - size // 2] if boundary else made
+    return np.arange(made.shape[0]) / float(cut.fs), made
+
+
 def spectrogram(
     x: Any, fs: Any = 1.0, window: Any = ("tukey", 0.25), nperseg: Any = None, noverlap: Any = None, nfft: Any = None,
     detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density", axis: int = -1,
@@ -286,7 +313,9 @@ def coherence(
 recode("scipy.signal", {
     "freqz": freqz, "sosfreqz": sosfreqz, "freqz_sos": sosfreqz, "freqs": freqs, "resample": resample,
     "upfirdn": upfirdn, "resample_poly": resample_poly, "decimate": decimate, "sosfiltfilt": sosfiltfilt,
-    "stft": stft, "spectrogram": spectrogram, "csd": csd, "coherence": coherence,
+    "stft": stft, "istft": istft, "spectrogram": spectrogram, "csd": csd, "coherence": coherence,
 })  # fmt: skip
+
+ANY.add(istft)
 
 __all__ = ["freqz", "stft"]
