@@ -23,6 +23,10 @@ class _Held:
 HELD = _Held()
 
 
+ENABLED, STRATEGY = False, None
+"""Of a library that orders the products of `einsum`."""
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Remember that only such are wanted: there are no others."""
     HELD.deterministic, HELD.warn_only = bool(mode), bool(mode and warn_only)

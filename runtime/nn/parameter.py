@@ -7,6 +7,7 @@ from typing import Any
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.calls import running  # noqa: F401 - calls of functions with Tensors, registered when it is imported
 from ..tensor.calls.calls import recordable
+from ..tensor.face.overriding import disabled
 from ..tensor.face.tensor import Tensor, from_array, is_followed
 from ..tensor.ops.arranging.creation import empty
 from ..tensor.value.core import Core
@@ -14,6 +15,8 @@ from ..tensor.value.core import Core
 
 class Parameter(Tensor):
     """A leaf that requires a gradient, found by `module.parameters()`."""
+
+    __torch_function__ = staticmethod(disabled)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:

@@ -95,6 +95,8 @@ class Optimizer(Stateful):
     formula: Operation
     _undo: list[tuple[dict[str, Any], dict[str, Any]]]
     """The states that the step under way changes, and what they were."""
+    given: Mapping[int, Any] = {}
+    """The gradients of parameters, by their ids, where they are given beside them and are not the parameters' own."""
     _mixed: Mapping[int, tuple[int, bool]] = {}
     """Of groups, by their ids, how many parameters had gradients when it was looked, and whether of several dtypes."""
 

@@ -64,6 +64,12 @@ half, float8_e4m3fn, float8_e5m2 = float16, DType("float8_e4m3fn", "", 1), DType
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
 complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 chalf = complex32 = DType("complex32", "", 4)
+float8_e4m3fnuz, float8_e5m2fnuz = DType("float8_e4m3fnuz", "", 1), DType("float8_e5m2fnuz", "", 1)
+float8_e8m0fnu, float4_e2m1fn_x2 = DType("float8_e8m0fnu", "", 1), DType("float4_e2m1fn_x2", "", 1)
+qint8, quint8, qint32 = DType("qint8", "", 1), DType("quint8", "", 1), DType("qint32", "", 4)
+quint4x2, quint2x4 = DType("quint4x2", "", 1), DType("quint2x4", "", 1)
+int1, int2, int3, int4, int5, int6, int7 = (DType(f"int{k}", "", 1) for k in range(1, 8))
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (DType(f"uint{k}", "", 1) for k in range(1, 8))
 
 ALL = {
     d.code: d for d in (

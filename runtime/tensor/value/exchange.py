@@ -66,6 +66,10 @@ class Exchange(History):
             raise TypeError("Got unsupported ScalarType BFloat16: NumPy has none; use .float().numpy()")
         return export(self)
 
+    def share_memory_(self) -> Any:
+        """The tensor; threads share memory, and other processes get copies of it: it has no effect."""
+        return self
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if _running.transforms:
             raise AsArray("a function of Tensors under a transform cannot ask for arrays: their history would be lost")
