@@ -53,21 +53,20 @@ def segment_reduce(
         raise RuntimeError(f"segment_reduce(reduce=): expected one of {', '.join(KINDS)}, got {reduce!r}")
     if indices is not None or axis != 0:
         raise NotImplementedError("segment_reduce takes lengths or offsets of the first axis: use scatter_reduce")
-    if lengths is None:
-        if offsets is None:
-            raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-        lengths = T.diff(offsets)
-    if lengths.dim() != 1:
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    sizes: Any = T.diff(offsets) if lengths is None else lengths  # type: ignore[arg-type]
+    if sizes.dim() != 1:
         raise NotImplementedError("segment_reduce takes lengths of one dimension: use scatter_reduce")
-    if not unsafe and int(lengths.sum()) != len(data):
-        raise RuntimeError(f"segment_reduce(): lengths sum to {int(lengths.sum())}, but data has {len(data)} rows")
-    count = len(lengths)
-    place = T.repeat_interleave(T.arange(count), lengths).reshape(-1, *(1,) * (data.dim() - 1)).expand(data.shape)
+    if not unsafe and int(sizes.sum()) != len(data):
+        raise RuntimeError(f"segment_reduce(): lengths sum to {int(sizes.sum())}, but data has {len(data)} rows")
+    count = len(sizes)
+    place = T.repeat_interleave(T.arange(count), sizes).reshape(-1, *(1,) * (data.dim() - 1)).expand(data.shape)
     start = STARTS[reduce] if initial is None else initial
     if reduce == "mean":
         sums = data.new_full((count, *data.shape[1:]), initial or 0.0).scatter_add(0, place, data)
-        sizes = lengths.reshape(-1, *(1,) * (data.dim() - 1)).to(data.dtype)
-        return T.where(sizes == 0, T.full_like(sums, start), sums / T.clamp(sizes, min=1))
+        widths = sizes.reshape(-1, *(1,) * (data.dim() - 1)).to(data.dtype)
+        return T.where(widths == 0, T.full_like(sums, start), sums / T.clamp(widths, min=1))
     return data.new_full((count, *data.shape[1:]), start).scatter_reduce(0, place, data, KINDS[reduce])
 
 

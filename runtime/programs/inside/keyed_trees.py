@@ -61,7 +61,8 @@ class GetAttrKey:
         return getattr(obj, self.name)
 
 
-KeyEntry, KeyPath = Any, tuple[Any, ...]
+KeyEntry = Any
+KeyPath = tuple[Any, ...]
 
 
 def keys_of(spec: TreeSpec) -> list[Any]:

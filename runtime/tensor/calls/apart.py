@@ -27,19 +27,19 @@ class _Apart:
 
 
 apart = _Apart()
-_silent: set[type] = {list, tuple}
-"""Classes that answer for nothing."""
+_silent: set[type] = set()
+"""Classes that answer for nothing, as far as they have been met."""
 
 
 def strange(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the class of an argument, or of what a list holds, answers for functions."""
-    for a in (*args, *kwargs.values()) if kwargs else args:
-        cls = type(a)
-        if cls not in _silent:
-            if apart.answers(cls):
+    if not kwargs and _silent.issuperset(map(type, args)):
+        return False
+    for a in (*args, *kwargs.values()):
+        if type(a) is list or type(a) is tuple:
+            if not _silent.issuperset(map(type, a)) and any(map(_speaks, a)):
                 return True
-            _silent.add(cls)
-        elif (cls is list or cls is tuple) and not _silent.issuperset(map(type, a)) and any(map(_speaks, a)):
+        elif _speaks(a):
             return True
     return False
 

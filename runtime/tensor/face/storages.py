@@ -142,6 +142,6 @@ def as_subclass(input: Any, cls: type) -> Any:
     """The tensor as an object of a subclass, on the same memory and with its history."""
     if not issubclass(cls, Core):
         raise TypeError(f"as_subclass(cls): expected a subclass of Tensor, got {cls}")
-    made = view(input, (), ALIAS)
+    made: Any = view(input, (), ALIAS)
     made.__class__ = cls
     return made

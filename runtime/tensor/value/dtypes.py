@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ....compiler.ir.types import STORED
+from .devices import CPU as CPU
+from .devices import device as device
 
 COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
 """The dtypes of complex numbers, which the graph has as pairs."""
@@ -147,30 +149,3 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other)))
-
-
-class device:
-    """Where a tensor lives.  There is only the processor."""
-
-    type, index = "cpu", None
-
-    def __init__(self, name: str | device = "cpu") -> None:
-        if isinstance(name, device):
-            return
-        if name not in ("cpu", "cpu:0"):
-            raise RuntimeError(f"device {name!r} is not supported: expected 'cpu'")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device)
-
-    def __hash__(self) -> int:
-        return hash(self.type)
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-
-CPU = device()

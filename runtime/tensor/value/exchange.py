@@ -19,7 +19,7 @@ from ..ops.arranging.creation import as_tensor, export, from_numpy, on_memory, t
 from ..ops.elementwise.elementary import clone
 from ..reverse.modes import mode
 from .core import Core, requires
-from .dtypes import device as Device
+from .devices import placed
 from .dtypes import dtype_of, get_default_dtype
 from .history import History
 
@@ -140,7 +140,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     copy   True for memory of its own, False to refuse where there would be a copy
     """
     if device is not None:
-        Device(device)
+        placed(device)
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
             what = type(ext_tensor).__name__
@@ -200,7 +200,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of numbers, sequences, arrays, buffers, capsules: on their memory unless `copy`, where that can be."""
     if device is not None:
-        Device(device)
+        placed(device)
     made = _shared(obj, dtype)
     if made is None:
         if copy is False:
