@@ -222,3 +222,15 @@ def test_names_that_are_imported() -> None:
         for t in (torch, pullback):
             module, last = name.rpartition(".")[::2]
             assert hasattr(of(t, module) if module else t, last), (t, name)
+
+
+def test_airys_function() -> None:
+    """To the digits of torch's, and with the derivatives that it lacks."""
+    x = np.array([-30.0, -5.5, -2, -0.3, 0, 1, 2.5, 8, 30])
+    given = pullback.tensor(x, requires_grad=True)
+    made = pullback.special.airy_ai(given)
+    np.testing.assert_allclose(made.detach().numpy(), torch.special.airy_ai(torch.tensor(x)).numpy(), 1e-9, 1e-13)
+    (slope,) = pullback.autograd.grad(made.sum(), given, create_graph=True)
+    (bend,) = pullback.autograd.grad(slope.sum(), given)
+    np.testing.assert_allclose(bend.numpy(), x * made.detach().numpy(), 1e-12)
+    assert abs(slope[4].item() + 0.2588194037928068) < 1e-15

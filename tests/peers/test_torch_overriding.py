@@ -101,3 +101,27 @@ def test_what_does_not_answer(t: Any) -> None:
         t.mul(object(), t.ones(2))
     with pytest.raises(TypeError, match="subclass"):
         t.ones(2).as_subclass(int) if t is pullback else (_ for _ in ()).throw(TypeError("subclass"))
+
+
+@BOTH
+def test_asking_and_handing_on(t: Any) -> None:
+    class Mine:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "mine", func, types
+
+    class Sub(t.Tensor):
+        pass
+
+    o, p = t.overrides, t.nn.Parameter(t.ones(1))
+    assert not o.has_torch_function((t.ones(1), p, 3)) and not o.has_torch_function_unary(t.ones(1))
+    assert o.has_torch_function((t.ones(1), Mine())) and o.has_torch_function_variadic(t.ones(1).as_subclass(Sub))
+    assert o.is_tensor_like(Mine()) and o.is_tensor_like(p) and not o.is_tensor_like(3)
+
+    def own(x, y):
+        if o.has_torch_function((x, y)):
+            return o.handle_torch_function(own, (x, y), x, y)
+        return x + y
+
+    said, func, types = own(t.ones(1), Mine())
+    assert said == "mine" and func is own and types[-1] is Mine and own(t.ones(1), p).tolist() == [2]

@@ -1,11 +1,6 @@
 """`torch.nn.functional`: layers and losses as plain functions."""
 
-from ...programs.overrides import (  # noqa: F401
-    handle_torch_function,
-    has_torch_function,
-    has_torch_function_unary,
-    has_torch_function_variadic,
-)
+from ...programs import overrides as _overrides
 from ...programs.refused import functional as __getattr__  # noqa: F401
 from ...tensor.calls.recording import record_functions
 from ...tensor.face.tensor import Tensor  # noqa: F401
@@ -114,6 +109,10 @@ from .slopes import rrelu, rrelu_
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 record_functions(globals())
+
+has_torch_function, handle_torch_function = _overrides.has_torch_function, _overrides.handle_torch_function
+has_torch_function_unary = _overrides.has_torch_function_unary
+has_torch_function_variadic = _overrides.has_torch_function_variadic
 
 __all__ = [
     "adaptive_avg_pool1d",
