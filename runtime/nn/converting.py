@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from ..tensor.ops.arranging.creation import empty_like
@@ -70,6 +70,21 @@ class Convertible(Stateful):
         if not wanted.is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={wanted}")
         return self._floats(wanted)
+
+    def _named_members(
+        self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
+        """What a function gives of each module, pairs of a name and something, with the names on the way to it."""
+        seen = set[int]()
+        held: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)  # type: ignore[attr-defined]
+        for path, module in held if recurse else [(prefix, self)]:
+            for name, member in get_members_fn(module):
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield f"{path}.{name}" if path else name, member
 
     def _floats(self, wanted: dtypes.DType) -> Self:
         return self._apply(lambda x: x.to(wanted) if x.is_floating_point() else x)

@@ -3,6 +3,7 @@
 # pyright: reportPrivateUsage=false
 
 import importlib
+import operator
 import warnings
 from collections import OrderedDict, namedtuple
 from typing import Any
@@ -234,3 +235,47 @@ def test_airys_function() -> None:
     (bend,) = pullback.autograd.grad(slope.sum(), given)
     np.testing.assert_allclose(bend.numpy(), x * made.detach().numpy(), 1e-12)
     assert abs(slope[4].item() + 0.2588194037928068) < 1e-15
+
+
+@BOTH
+def test_what_classes_of_layers_have(t: Any) -> None:
+    nn = t.nn
+
+    class Standardised(nn.Conv2d):
+        def forward(self, x):
+            w = (self.weight - self.weight.mean((1, 2, 3), keepdim=True)) / (self.weight.std() + 1e-5)
+            return self._conv_forward(x, w, self.bias)
+
+    class Doubled(nn.Conv1d):
+        def _conv_forward(self, input, weight, bias):
+            return 2 * super()._conv_forward(input, weight, bias)
+
+    conv = Standardised(2, 3, 3, padding=(1, 2), padding_mode="reflect")
+    assert conv(t.ones(1, 2, 5, 6)).shape == (1, 3, 5, 8)
+    assert list(conv._reversed_padding_repeated_twice) == [2, 2, 1, 1]
+    one = Doubled(1, 1, 2)
+    x = t.arange(4.0).reshape(1, 1, 4)
+    assert t.allclose(one(x), 2 * nn.functional.conv1d(x, one.weight, one.bias))
+    assert not conv.transposed and conv.output_padding == (0, 0) and nn.ConvTranspose1d(1, 1, 2).transposed
+    same = nn.Conv2d(1, 1, (3, 4), padding="same", dilation=2)
+    assert list(same._reversed_padding_repeated_twice) == [3, 3, 2, 2]
+    lstm = nn.LSTM(2, 3, bidirectional=True)
+    assert lstm._flat_weights_names[4] == "weight_ih_l0_reverse" and lstm._flat_weights[0] is lstm.weight_ih_l0
+    lstm._flat_weights = list(lstm._flat_weights)
+    members = lstm._named_members(lambda module: module._parameters.items(), prefix="rnn")
+    assert [name for name, _ in members] == [f"rnn.{name}" for name in lstm._flat_weights_names]
+    packed = nn.utils.rnn.pack_sequence([t.ones(2), t.ones(1)])
+    assert packed.long().data.dtype is t.int64 and packed.half().data.dtype is t.float16 and not packed.is_pinned()
+
+
+@BOTH
+def test_what_classes_besides_have(t: Any) -> None:
+    assert isinstance(made := operator.add((1,), t.ones(2).shape), t.Size) and made == (1, 2)
+    with pytest.raises(RuntimeError, match="accelerator"):
+        t.ones(2).pin_memory()
+    optimizer = t.optim.LBFGS([t.ones(2), t.ones(3, dtype=t.complex64)])
+    assert optimizer._numel() == 8 and len(optimizer._params) == 2
+    with pytest.warns(FutureWarning, match="sample_n"):
+        assert t.distributions.Normal(0.0, 1.0).sample_n(3).shape == (3,)
+    groups = t.optim.Optimizer._group_tensors_by_device_and_dtype([[t.ones(1), t.ones(1, dtype=t.float64)]])
+    assert len(groups) == 2

@@ -149,3 +149,6 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size((*other, *self))

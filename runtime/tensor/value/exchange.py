@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -65,6 +65,10 @@ class Exchange(History):
         if self._kind_of().dtype == "bf16":
             raise TypeError("Got unsupported ScalarType BFloat16: NumPy has none; use .float().numpy()")
         return export(self)
+
+    def pin_memory(self, device: Any = None) -> NoReturn:
+        """Refuse memory that a device reads, as PyTorch does where there is no such device."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
 
     def share_memory_(self) -> Any:
         """The tensor; threads share memory, and other processes get copies of it: it has no effect."""
