@@ -24,8 +24,8 @@ def group_tensors(tensorlistlist: list[list[Any]], with_indices: bool = False) -
     found: dict[Any, Any] = {}
     for k, row in enumerate(zip(*tensorlistlist, strict=True)):
         lists, places = found.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
-        for one, tensor in zip(lists, row, strict=True):
-            one.append(tensor)
+        for one, held in zip(lists, row, strict=True):
+            one.append(held)
         places += [k] if with_indices else []
     return found
 
