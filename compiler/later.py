@@ -20,12 +20,12 @@ from typing import Any
 
 # Two threads that load packages which import their own submodules can each hold what the other one waits for, and then
 # Python gives one of them a module that is half made. So all that stands outside of the face is loaded under one lock.
-_LOCK = RLock()
+loading = RLock()
 
 
 def load(name: str) -> ModuleType:
     """The module of an absolute name; one thread at a time loads what is not loaded, and nothing is collected amid."""
-    with _LOCK:
+    with loading:
         if name in sys.modules:
             return import_module(name)  # it may be another thread that loads it
         collects = gc.isenabled()
@@ -67,6 +67,6 @@ def later(package: str | None, name: str) -> Any:
 
 
 if hasattr(os, "register_at_fork"):  # what is half loaded by a thread that a child has not stays so there
-    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+    os.register_at_fork(before=loading.acquire, after_in_parent=loading.release, after_in_child=loading.release)
 
-__all__ = ["later", "load"]
+__all__ = ["later", "load", "loading"]

@@ -115,6 +115,37 @@ def test_children_compile_for_themselves_and_processes_end() -> None:
     assert sorted(run.stdout.split()) == ["child", "done", "done", "parent"]
 
 
+FORKING = """
+import os, threading, time
+import llvmlite.binding.ffi
+import pullback.compiler.backend.machine
+from pullback.compiler import later
+begun = threading.Event()
+
+def load():
+    with later.loading:  # as a thread that compiles loads LLVM
+        begun.set()
+        time.sleep(0.5)
+        with llvmlite.binding.ffi.lib._lock:
+            pass
+
+threading.Thread(target=load).start()
+begun.wait()
+pid = os.fork()
+if pid:
+    assert os.waitpid(pid, 0)[1] == 0
+with later.loading, llvmlite.binding.ffi.lib._lock:
+    print("child" if not pid else "parent", "done", flush=True)
+"""
+
+
+def test_a_fork_waits_for_a_thread_that_loads_llvm() -> None:
+    """And holds nothing meanwhile that the thread waits for."""
+    run = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert sorted(run.stdout.split()) == ["child", "done", "done", "parent"]
+
+
 ENDING = """
 import sys
 import numpy as np

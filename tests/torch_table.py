@@ -16,6 +16,7 @@ from typing import Any
 import pullback
 from pullback.runtime.devices.accelerators import inaccessible, lacking
 from pullback.runtime.programs.refused import Refused, RefusedType, why
+from pullback.runtime.tensor.value.dtypes import ALL, DType
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "torch.md"
 NAMES = Path(__file__).with_name("torch_names.txt")
@@ -49,7 +50,7 @@ def verdict(module: str, where: Any, name: str) -> str:
         return why(module, name) or OTHERS
     if found in (lacking, inaccessible) if callable(found) else False:
         return DEVICE
-    if isinstance(found, Refused | RefusedType):
+    if isinstance(found, Refused | RefusedType) or (isinstance(found, DType) and found.code not in ALL):
         return why(module, name) or OTHERS
     return "no effect" if "no effect" in (getattr(found, "__doc__", None) or "") and callable(found) else "works"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..later import later
+from ..later import later, loading
 from .process import read_bytes
 from .processor import cpu_features, cpu_name
 
@@ -156,7 +156,11 @@ _forking: list[Any] = []
 
 
 def _before_fork() -> None:
-    """Wait until no thread is inside LLVM: the child would inherit its locks and nobody's key."""
+    """Wait until no thread is inside LLVM: the child would inherit its locks and nobody's key.
+
+    What a thread that loads LLVM holds is waited for first, as it is taken first there, or each would wait for ever.
+    """
+    loading.acquire()
     library = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
     if library is not None:
         library._lock.__enter__()
@@ -166,6 +170,7 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     if _forking:
         _forking.pop()._lock.__exit__()
+    loading.release()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -87,10 +87,6 @@ class _OfTheDevice(type):
         raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
 
 
-class OutOfMemoryError(RuntimeError):
-    """A device that is not there has no memory to run out of; programs name it where they catch it."""
-
-
 def _type_of(name: str) -> Any:
     return _OfTheDevice(f"{name}Tensor", (), {"__module__": "torch.cuda"})
 

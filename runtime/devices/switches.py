@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..tensor.ops.arranging.creation import set_default_dtype
-from ..tensor.value.dtypes import DType, device, float32, float64
+from ..tensor.value.devices import CPU, chosen, device, placed
+from ..tensor.value.dtypes import DType, float32, float64
 
 PRECISIONS = ("highest", "high", "medium")
 
@@ -21,6 +22,10 @@ class _Held:
 
 
 HELD = _Held()
+
+
+ENABLED, STRATEGY = False, None
+"""Of a library that orders the products of `einsum`."""
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -120,17 +125,14 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_default_device(device: Any) -> None:
-    """Accept the processor."""
-    _device(device)
+    """Make new tensors on a device unless they say so: the processor, or "meta"."""
+    wanted = placed("cpu" if device is None else device)
+    chosen.default = None if wanted is CPU else wanted
 
 
 def get_default_device() -> device:
-    """The processor."""
-    return _device()
-
-
-def _device(wanted: Any = None) -> device:
-    return device("cpu" if wanted is None else wanted)
+    """Where new tensors are unless they say so."""
+    return chosen.default or CPU
 
 
 def set_default_tensor_type(t: Any) -> None:

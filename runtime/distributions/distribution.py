@@ -29,6 +29,11 @@ class Distribution:
     event_dims: ClassVar[dict[str, int]] = {}
     _validate_args = __debug__
 
+    def sample_n(self, n: int) -> Any:
+        """The older name of `sample((n,))`."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        return self.sample((n,))  # type: ignore[attr-defined]
+
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Whether distributions check their parameters and values when they are not told."""

@@ -99,3 +99,7 @@ def standard_normal(shape: Any, dtype: Any, device: Any = None) -> Any:
 def sum_rightmost(value: Any, dim: int) -> Any:
     """The sum over the last `dim` dimensions."""
     return value.sum(list(range(-dim, 0))) if dim else value
+
+
+_standard_normal, _sum_rightmost = standard_normal, sum_rightmost
+"""As PyTorch has them."""

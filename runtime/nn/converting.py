@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from ..tensor.ops.arranging.creation import empty_like
 from ..tensor.reverse.modes import no_grad
 from ..tensor.value import dtypes
 from ..tensor.value.core import Core
+from ..tensor.value.devices import META, placed
+from .parameter import Parameter
 from .state import Stateful
 
 NAMES = {f"torch.{n}Tensor": d for n, d in {
@@ -25,11 +27,15 @@ class Convertible(Stateful):
         for module in self._modules.values() if recurse else ():
             if module is not None:
                 module._apply(fn)
-        for param in self._parameters.values():
+        for name, param in list(self._parameters.items()):
             if param is None:
                 continue
             with no_grad():
-                param.data = fn(param.detach())
+                made = fn(param.detach())
+                if made.is_meta is not param.is_meta:
+                    self._parameters[name] = Parameter(made, param.requires_grad)
+                    continue
+                param.data = made
                 if param.grad is not None:
                     grad = fn(param.grad.detach())
                     param.grad = None
@@ -49,7 +55,15 @@ class Convertible(Stateful):
             elif a is not None and not isinstance(a, bool):
                 dtype = a
         if device is not None:
-            dtypes.device(device)
+            where = placed(device)
+            held = [*self.parameters(), *self.buffers()]  # type: ignore[attr-defined]
+            if where is META:
+                self._apply(lambda x: x.to(device=where))
+            elif any(x.is_meta for x in held):
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of"
+                    " torch.nn.Module.to() when moving module from meta to a different device."
+                )
         if dtype is None:
             return self
         wanted = dtypes.dtype_of(dtype)
@@ -57,12 +71,27 @@ class Convertible(Stateful):
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={wanted}")
         return self._floats(wanted)
 
+    def _named_members(
+        self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
+        """What a function gives of each module, pairs of a name and something, with the names on the way to it."""
+        seen = set[int]()
+        held: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)  # type: ignore[attr-defined]
+        for path, module in held if recurse else [(prefix, self)]:
+            for name, member in get_members_fn(module):
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield f"{path}.{name}" if path else name, member
+
     def _floats(self, wanted: dtypes.DType) -> Self:
         return self._apply(lambda x: x.to(wanted) if x.is_floating_point() else x)
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """Forget the values."""
-        return self._apply(empty_like, recurse)
+        return self._apply(lambda x: empty_like(x, device=device), recurse)
 
     def cpu(self) -> Self:
         """The module: it is where it was."""

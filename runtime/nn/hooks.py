@@ -12,6 +12,7 @@ from ..tensor.reverse.custom import Function
 from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach, count_from
 from ..tensor.reverse.modes import mode
 from ..tensor.value.core import Core, requires
+from .older_hooks import refuse_both, register_backward_hook
 
 
 class Hooks:
@@ -187,7 +188,10 @@ class Hookable(ModuleBase):
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after it; what it returns replaces grad_input."""
+        refuse_both(self._hooks)
         return attach(self._hooked().leaving, hook, prepend)
+
+    register_backward_hook = register_backward_hook
 
 
 _DICT: Any = vars(Hookable)["__dict__"]

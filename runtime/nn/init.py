@@ -71,6 +71,8 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
     kept = _below((b - mean) / std) - _below((a - mean) / std)
     with no_grad():
         return (_rejected if kept > OFTEN else _accepted)(tensor, mean, std, a, b, generator)

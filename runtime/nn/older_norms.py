@@ -107,10 +107,6 @@ def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divide a weight by its largest singular value, found by power iterations (Miyato et al., 2018)."""
-    warnings.warn(
-        "`torch.nn.utils.spectral_norm` is deprecated in favor of `torch.nn.utils.parametrizations.spectral_norm`.",
-        FutureWarning, stacklevel=2,
-    )  # fmt: skip
     _refuse_two(module, name, SpectralNorm, "spectral_norm")
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0

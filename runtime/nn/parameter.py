@@ -7,6 +7,8 @@ from typing import Any
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.calls import running  # noqa: F401 - calls of functions with Tensors, registered when it is imported
 from ..tensor.calls.calls import recordable
+from ..tensor.face.meta import Shapes, shapes_of
+from ..tensor.face.overriding import disabled
 from ..tensor.face.tensor import Tensor, from_array, is_followed
 from ..tensor.ops.arranging.creation import empty
 from ..tensor.value.core import Core
@@ -15,11 +17,15 @@ from ..tensor.value.core import Core
 class Parameter(Tensor):
     """A leaf that requires a gradient, found by `module.parameters()`."""
 
+    __torch_function__ = staticmethod(disabled)
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty(0)
         if not isinstance(data, Core):
             raise TypeError(f"Parameter(data): expected a Tensor, got {type(data).__name__}")
+        if isinstance(data, Shapes):
+            return shapes_of(data, MetaParameter if cls is Parameter else cls, requires_grad)
         return cls._make_subclass(cls, data, requires_grad)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -35,10 +41,18 @@ class Parameter(Tensor):
         return memo[id(self)]
 
 
+class MetaParameter(Shapes, Parameter):  # type: ignore[misc]
+    """A parameter of which the shape and the dtype are known alone."""
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + Shapes.__repr__(self)
+
+
 def blank(*size: int, dtype: Any = None, device: Any = None) -> Parameter:
     """A parameter that nothing else shares, to be filled."""
-    made = Core.__new__(Parameter)
-    made._cell = empty(*size, dtype=dtype, device=device)._read()
+    values = empty(*size, dtype=dtype, device=device)
+    made = Core.__new__(MetaParameter if values.is_meta else Parameter)
+    made._cell = values._read()
     return made.requires_grad_()
 
 

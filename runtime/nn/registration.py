@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..tensor.face.overriding import disabled
 from ..tensor.face.tensor import Tensor
 from ..tensor.ops.arranging.creation import empty
 from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach
@@ -41,6 +42,7 @@ class Buffer(Tensor):
     """A tensor that becomes a buffer of the module it is assigned to."""
 
     persistent: bool
+    __torch_function__ = staticmethod(disabled)
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         data = empty(0) if data is None else data

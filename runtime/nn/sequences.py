@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partialmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -45,6 +46,18 @@ class PackedSequence(_Fields):
     def double(self) -> PackedSequence:
         """The data in float64."""
         return PackedSequence(self.data.double(), *self[1:])
+
+    def _as(self, name: str) -> PackedSequence:
+        """The data in the dtype that a method of tensors converts to."""
+        return PackedSequence(getattr(self.data, name)(), *self[1:])
+
+    float, half, bfloat16 = partialmethod(_as, "float"), partialmethod(_as, "half"), partialmethod(_as, "bfloat16")
+    long, int, short = partialmethod(_as, "long"), partialmethod(_as, "int"), partialmethod(_as, "short")
+    char, byte = partialmethod(_as, "char"), partialmethod(_as, "byte")
+
+    def is_pinned(self) -> bool:
+        """Whether the data is in memory that a device reads: no."""
+        return False
 
     def cpu(self) -> PackedSequence:
         """The sequences: they are where they were."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .lbfgs import Point, lowest, search
+from .state import group_tensors
 
 ParamsT = Iterable[Any]
 """What an optimiser takes: parameters, groups of them, or pairs of a name and a parameter."""
@@ -42,18 +43,6 @@ def strong_wolfe(
     start = Point(0.0, float(f), g, float(gtd))
     found, count = search(look, start, float(t), max_ls, float(d.abs().max()), tolerance_change)
     return found.loss, found.gradient, found.t, count
-
-
-def group_tensors(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
-    """By device and dtype of the tensors in the first list: of each list those that stand there, and at which places,
-    of which there are none unless `with_indices`."""
-    found: dict[Any, Any] = {}
-    for k, row in enumerate(zip(*tensorlistlist, strict=True)):
-        lists, places = found.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
-        for one, tensor in zip(lists, row, strict=True):
-            one.append(tensor)
-        places += [k] if with_indices else []
-    return found
 
 
 def has_foreach(*args: Any) -> bool:

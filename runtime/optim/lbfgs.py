@@ -135,6 +135,15 @@ class LBFGS(Optimizer):
 
     # ---- parameters as one vector
 
+    @property
+    def _params(self) -> list[Any]:
+        """The parameters."""
+        return self.param_groups[0]["params"]
+
+    def _numel(self) -> int:
+        """How many elements they have, complex ones twice."""
+        return sum(p.numel() * (1 + p.is_complex()) for p in self._params)
+
     def _gradient(self) -> np.ndarray:
         parts = []
         for p in self.param_groups[0]["params"]:

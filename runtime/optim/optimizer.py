@@ -25,7 +25,7 @@ from ..tensor.value.cells import PARTS, Cell
 from ..tensor.value.core import Core, input_cell
 from ..tensor.value.writing import assign
 from .hooks import hooked
-from .state import Stateful
+from .state import Stateful, group_tensors
 
 
 class Numbers:
@@ -95,6 +95,8 @@ class Optimizer(Stateful):
     formula: Operation
     _undo: list[tuple[dict[str, Any], dict[str, Any]]]
     """The states that the step under way changes, and what they were."""
+    given: Mapping[int, Any] = {}
+    """The gradients of parameters, by their ids, where they are given beside them and are not the parameters' own."""
     _mixed: Mapping[int, tuple[int, bool]] = {}
     """Of groups, by their ids, how many parameters had gradients when it was looked, and whether of several dtypes."""
 
@@ -112,6 +114,8 @@ class Optimizer(Stateful):
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+
+    _group_tensors_by_device_and_dtype = staticmethod(group_tensors)
 
     # ---- groups
 

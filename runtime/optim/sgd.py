@@ -86,6 +86,7 @@ class SGD(Optimizer):
         state = self.state[p]
         first = state.get("momentum_buffer") is None
         if first:
-            state["momentum_buffer"] = wrap(p._grad._read())
+            grad = self.given[id(p)] if self.given else p._grad
+            state["momentum_buffer"] = wrap(grad._read())
         choices = (True, group["nesterov"], first, decay != 0, group["maximize"])
         return Plan((state["momentum_buffer"],), numbers, choices)

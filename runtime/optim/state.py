@@ -18,6 +18,18 @@ from ..tensor.value.dtypes import float32, float64
 from .hooks import Hookable
 
 
+def group_tensors(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+    """By device and dtype of the tensors in the first list: of each list those that stand there, and at which places,
+    of which there are none unless `with_indices`."""
+    found: dict[Any, Any] = {}
+    for k, row in enumerate(zip(*tensorlistlist, strict=True)):
+        lists, places = found.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
+        for one, held in zip(lists, row, strict=True):
+            one.append(held)
+        places += [k] if with_indices else []
+    return found
+
+
 def _shown(number: Any) -> Any:
     """A number as the tensor that PyTorch has in its place."""
     return tensor(float(number), dtype=float64 if isinstance(number, np.float64) else float32)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from .reasons import DEVICE, EXPORT, FETCHED, GRAPHS, INSIDE, MANY, MASKED, MEASURED, QUANTISED, SCRIPT, SPARSE
 
 HANDED_ON = {
-    "": "_tensor functional futures return_types torch_version",
+    "": "_tensor functional return_types torch_version",
+    "_dynamo": "eval_frame",
     "amp": "autocast_mode grad_scaler",
     "autograd": "anomaly_mode gradcheck profiler_legacy profiler_util",
     "cuda": "comm graphs memory nccl nvtx random streams",
     "cuda.amp": "autocast_mode common grad_scaler",
     "distributed": "constants distributed_c10d device_mesh rendezvous utils",
+    "distributed.nn": "functional",
     "distributions": "cauchy chi2 continuous_bernoulli exp_family fishersnedecor generalized_pareto geometric gumbel"
     " half_cauchy half_normal inverse_gamma kumaraswamy lkj_cholesky log_normal logistic_normal"
     " lowrank_multivariate_normal multinomial negative_binomial pareto relaxed_bernoulli relaxed_categorical studentT"
@@ -25,7 +27,6 @@ HANDED_ON = {
 """By the package whose names they have."""
 
 SOURCES = {
-    "futures": "pullback.jit",
     "torch_version": "pullback.runtime.programs.version",
 }
 """The few whose names are not their package's."""

@@ -1,7 +1,7 @@
 """`torch.overrides`: classes that answer for functions of tensors by `__torch_function__`.
 
-Functions here take Tensors and ask nobody else, so a Tensor's class never answers for them. Programs that ask and hand
-on by themselves, as PyTorch's own Python functions do, may do so with classes of their own.
+Functions of Tensors ask by themselves (`tensor.face.overriding`). Programs may ask and hand on in functions of their
+own, as PyTorch's Python functions do.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..tensor.face.overriding import answers, is_enabled
 from ..tensor.face.tensor import Tensor
 from ..tensor.value.core import Core
 
 
 def _answers(x: Any) -> bool:
-    return hasattr(type(x), "__torch_function__")
+    return is_enabled() and answers(type(x))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -17,19 +17,39 @@ Asked = Callable[[Any], bool] | None
 class _Node(NamedTuple):
     """How containers of a class are opened, made again of their children, and what they are beside these."""
 
-    opened: Callable[[Any], tuple[list[Any], Any]]
-    made: Callable[[list[Any], Any], Any]
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+    unflatten_fn: Callable[[list[Any], Any], Any]
+
+
+def of_list(x: Any) -> tuple[list[Any], Any]:
+    """The children of a list, and what it is beside them: nothing."""
+    return list(x), None
+
+
+def to_list(values: Iterable[Any], context: Any) -> list[Any]:
+    """A list of children."""
+    return list(values)
+
+
+def of_dict(x: dict[Any, Any]) -> tuple[list[Any], Any]:
+    """The values of a dict, and its keys."""
+    return list(x.values()), list(x)
+
+
+def to_dict(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    """A dict of values and keys."""
+    return dict(zip(context, values, strict=True))
 
 
 def _named(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_make")
 
 
-_KNOWN: dict[Any, _Node] = {
+KNOWN: dict[Any, _Node] = {
     tuple: _Node(lambda x: (list(x), None), lambda children, _: tuple(children)),
-    list: _Node(lambda x: (list(x), None), lambda children, _: list(children)),
+    list: _Node(of_list, to_list),
     deque: _Node(lambda x: (list(x), x.maxlen), lambda children, most: deque(children, most)),
-    dict: _Node(lambda x: (list(x.values()), list(x)), lambda children, keys: dict(zip(keys, children, strict=True))),
+    dict: _Node(of_dict, to_dict),
     OrderedDict: _Node(
         lambda x: (list(x.values()), list(x)), lambda children, keys: OrderedDict(zip(keys, children, strict=True))
     ),
@@ -42,7 +62,12 @@ _NAMED = _Node(lambda x: (list(x), type(x)), lambda children, cls: cls(*children
 
 
 def _node(x: Any) -> _Node | None:
-    return _NAMED if _named(type(x)) and type(x) not in _KNOWN else _KNOWN.get(type(x))
+    return _NAMED if _named(type(x)) and type(x) not in KNOWN else KNOWN.get(type(x))
+
+
+def kind_of(tree: Any) -> Any:
+    """The class by which a container is opened."""
+    return tuple if _named(type(tree)) and type(tree) not in KNOWN else type(tree)
 
 
 class TreeSpec:
@@ -81,7 +106,7 @@ class TreeSpec:
         node = _node(tree)
         if node is None or (type(tree) is not self.type and not {type(tree), self.type} <= _DICTS):
             raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
-        children, context = node.opened(tree)
+        children, context = node.flatten_fn(tree)
         if len(children) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
         if self.type in _DICTS:
@@ -126,14 +151,14 @@ def register_pytree_node(
     cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Any, Any], Any], **others: Any
 ) -> None:
     """Let containers of a class be opened: into children and what they are beside these, and made of both again."""
-    if cls in _KNOWN:
+    if cls in KNOWN:
         raise ValueError(f"{cls} is already registered as pytree node.")
 
     def opened(x: Any) -> tuple[list[Any], Any]:
         children, context = flatten_fn(x)
         return list(children), context
 
-    _KNOWN[cls] = _Node(opened, unflatten_fn)
+    KNOWN[cls] = _Node(opened, unflatten_fn)
 
 
 def tree_is_leaf(tree: Any, is_leaf: Asked = None) -> bool:
@@ -146,7 +171,7 @@ def tree_flatten(tree: Any, is_leaf: Asked = None) -> tuple[list[Any], TreeSpec]
     node = None if is_leaf is not None and is_leaf(tree) else _node(tree)
     if node is None:
         return [tree], TreeSpec(None)
-    children, context = node.opened(tree)
+    children, context = node.flatten_fn(tree)
     parts = [tree_flatten(child, is_leaf) for child in children]
     return [leaf for leaves, _ in parts for leaf in leaves], TreeSpec(type(tree), context, [s for _, s in parts])
 
@@ -167,8 +192,8 @@ def _joined(leaves: Any, spec: TreeSpec) -> Any:
     if spec.type is None:
         return next(leaves)
     children = [_joined(leaves, child) for child in spec._children]
-    node = _KNOWN.get(spec.type, _NAMED)
-    return node.made(children, spec.context)
+    node = KNOWN.get(spec.type, _NAMED)
+    return node.unflatten_fn(children, spec.context)
 
 
 def tree_iter(tree: Any, is_leaf: Asked = None) -> Iterable[Any]:

@@ -30,6 +30,9 @@ FUSED_DOC = "fused: has no effect"
 
 # ---- modules
 
+EXTRA_STATE = "_extra_state"
+"""How the key of what `get_extra_state` gives ends."""
+
 
 def indented(s_: str, numSpaces: int) -> str:
     """A text whose lines behind the first are moved to the right."""

@@ -19,6 +19,7 @@ FETCHED = "nothing is fetched from the net or run from there; load a state_dict 
 PROCESSES = "tensors are not shared with other processes; threads share them, and pickles copy them"
 INSIDE = "it belongs to PyTorch's own machinery"
 GRAPHS = "programs are not rewritten as graphs of Python objects; f.ir() shows ours as text, which pullback.parse reads"
+STORED = "files are read and written by pullback.load and pullback.save, and memory is no object of its own"
 MEASURED = "nothing is measured: operations share kernels; pullback.explain() says what is compiled"
 
 CALLED: Table = {
@@ -40,7 +41,14 @@ CALLED: Table = {
     },
     "torch.masked": {MASKED: "MaskedTensor as_masked_tensor masked_tensor"},
     "torch.multiprocessing": {PROCESSES: "spawn start_processes"},
-    "torch": {SHAPES: "SymBool SymFloat SymInt"},
+    "torch": {
+        SHAPES: "SymBool SymFloat SymInt", DEVICE: "Event Stream", QUANTISED: "_scaled_mm", INSIDE: "_grouped_mm",
+        STORED: "PyTorchFileReader PyTorchFileWriter StorageBase from_file",
+    },
+    "torch.cuda": {DEVICE: "CUDAGraph Event ExternalStream MemPool Stream StreamContext default_stream graph stream"},
+    "torch.overrides": {INSIDE: "BaseTorchFunctionMode TorchFunctionMode"},
+    "torch.nn.functional": {QUANTISED: "ScalingType SwizzleType scaled_mm", INSIDE: "grouped_mm"},
+    "torch.serialization": {STORED: "get_unsafe_globals_in_checkpoint"},
 }
 
 PATTERNS: list[tuple[str, str, str]] = [

@@ -17,6 +17,8 @@ from weakref import WeakSet
 
 from ...compiler.later import later
 from ..transforms import jit
+from .inside.futures import Future
+from .inside.settled import TracerWarning
 from .refused import refused
 
 if TYPE_CHECKING:
@@ -175,31 +177,16 @@ def isinstance_of(obj: Any, target_type: Any) -> bool:
     return all(isinstance_of(each, inner[0]) for each in obj)
 
 
-def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future:
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
     """Call the function now, as PyTorch does outside of TorchScript; `wait` gives what it returned."""
-    return Future(functools.partial(func, *args, **kwargs)())
+    made = Future[T]()
+    made.set_result(functools.partial(func, *args, **kwargs)())
+    return made
 
 
-def wait(future: Future) -> Any:
+def wait(future: Future[T]) -> T:
     """What the function that was forked returned."""
     return future.wait()
-
-
-class Future:
-    """The result of a function that was called by `fork`, which is there already."""
-
-    def __init__(self, result: Any = None) -> None:
-        self._result = result
-
-    def wait(self) -> Any:
-        """The result."""
-        return self._result
-
-    value = wait
-
-    def done(self) -> bool:
-        """Yes."""
-        return True
 
 
 class Error(RuntimeError):
@@ -218,7 +205,8 @@ export_opnames = refused("torch.jit.export_opnames", "there is no TorchScript; p
 
 NAMES = {
     "Attribute": Attribute, "CompilationUnit": CompilationUnit, "Error": Error, "Final": Final, "Future": Future,
-    "ScriptFunction": ScriptFunction, "ScriptModule": ScriptModule, "annotate": annotate,
+    "ScriptFunction": ScriptFunction, "ScriptModule": ScriptModule, "TracerWarning": TracerWarning,
+    "annotate": annotate, "_overload": unused, "_overload_method": unused,
     "enable_onednn_fusion": enable_onednn_fusion, "export": export, "export_opnames": export_opnames, "fork": fork,
     "freeze": freeze, "ignore": ignore, "interface": interface, "is_scripting": is_scripting,
     "is_tracing": is_tracing, "isinstance": isinstance_of, "load": load,

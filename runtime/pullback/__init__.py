@@ -12,17 +12,18 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # PARTS of _where.py
     _accelerator = _amp = _array_api = _autograd = _backends = _cpu = _cuda = _distributed = _distributions = None
-    _fft = _func = _fx = _hub = _jit = _library = _linalg = _masked = _mps = _multiprocessing = _nn = _onnx = None
-    _optim = _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = _sparse = None
-    _special = _testing = _types = _of_utils = _version = _xpu = None
+    _fft = _func = _futures = _fx = _hub = _jit = _library = _linalg = _masked = _mps = _multiprocessing = None
+    _nn = _onnx = _optim = _overrides = _profiler = _quasirandom = _random = _scipy = _serialization = _signal = None
+    _sparse = _special = _storage = _testing = _types = _of_utils = _version = _xpu = None
     # isort: off
     from pullback.runtime.tensor.reverse.anomaly import (
         is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled,
     )
     from pullback import (
         accelerator, amp, array_api, autograd, backends, compiler, cpu, cuda, distributed, distributions, fft, func,
-        fx, hub, library, linalg, masked, mps, multiprocessing, nn, onnx, optim, overrides, profiler, quasirandom,
-        random, scipy, serialization, signal, sparse, special, testing, types, utils, version, xpu,
+        futures, fx, hub, library, linalg, masked, mps, multiprocessing, nn, onnx, optim, overrides, profiler,
+        quasirandom, random, scipy, serialization, signal, sparse, special, storage, testing, types, utils, version,
+        xpu,
     )
     # isort: on
     from pullback.compiler.backend.extension.carried import KernelError
@@ -65,6 +66,17 @@ if TYPE_CHECKING:
     from pullback.runtime.symbolic.precision import precision
     from pullback.runtime.symbolic.primitive import primitive
     # isort: off
+    from pullback.runtime.programs.inside.arrays import segment_reduce
+    from pullback.runtime.programs.inside.futures import Future
+    from pullback.runtime.programs.inside.scripts import ScriptFunction, ScriptModule, classes
+    from pullback.runtime.programs.inside.settled import (
+        AcceleratorError, OutOfMemoryError, get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype,
+        get_device_module, is_autocast_cpu_enabled,
+    )
+    from pullback.runtime.programs.inside.sizes import (
+        sym_float, sym_fresh_size, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum,
+    )
+    from pullback.runtime.tensor.face.storages import TypedStorage, UntypedStorage, is_storage
     from pullback.runtime.programs.native import (
         affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, celu_,
         constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout, dropout_, embedding,
@@ -77,8 +89,10 @@ if TYPE_CHECKING:
         real, resolve_conj, resolve_neg, view_as_complex, view_as_real,
     )
     from pullback.runtime.tensor.value.dtypes import (
-        Size, bfloat16, bool_, chalf, complex32, device, float8_e4m3fn, float8_e5m2, float16, float32, float64,
-        get_default_dtype, half, int32, int64,
+        Size, bfloat16, bool_, chalf, complex32, device, float16, float32, float4_e2m1fn_x2, float64,
+        float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, get_default_dtype, half,
+        int1, int2, int3, int32, int4, int5, int6, int64, int7, qint32, qint8, quint2x4, quint4x2, quint8,
+        uint1, uint2, uint3, uint4, uint5, uint6, uint7,
     )
     from pullback.runtime.tensor.reverse.modes import (
         enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
@@ -164,9 +178,10 @@ if TYPE_CHECKING:
     # isort: on
 
 __all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "Generator",
-    "GradScaler", "HalfTensor", "IntTensor", "KernelError", "LongTensor", "ParseError", "ShortTensor", "Size",
-    "Tag", "Tensor", "abs_", "absolute", "accelerator", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d",
+    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+    "Future", "Generator", "GradScaler", "HalfTensor", "IntTensor", "KernelError", "LongTensor", "OutOfMemoryError",
+    "ParseError", "ScriptFunction", "ScriptModule", "ShortTensor", "Size", "Tag", "Tensor", "TypedStorage",
+    "UntypedStorage", "abs_", "absolute", "accelerator", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d",
     "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "addr", "adjoint",
     "affine_grid_generator", "alias_copy", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax",
     "amp", "angle", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh",
@@ -180,10 +195,10 @@ __all__ = [
     "broadcast_to", "bucketize", "build", "can_cast", "cartesian_prod", "cat", "cdist", "cdouble", "ceil", "ceil_",
     "celu", "celu_", "cfloat", "chain_matmul", "chalf", "channel_shuffle", "channels_last", "check", "checkpoint",
     "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_",
-    "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "compiler", "complex32",
-    "complex64", "complex128", "concat", "concatenate", "cond", "conj", "conj_physical", "constant_pad_nd",
-    "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
+    "clamp_min", "clamp_min_", "classes", "clip", "clip_", "clone", "column_stack", "combinations", "compiler",
+    "complex32", "complex64", "complex128", "concat", "concatenate", "cond", "conj", "conj_physical",
+    "constant_pad_nd", "contiguous_format", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
     "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cpu", "cross", "ctc_loss", "cuda",
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "custom_formula", "custom_jvp", "custom_vjp",
     "default_generator", "deg2rad", "deg2rad_", "det", "detach", "detach_", "device", "diag", "diag_embed",
@@ -192,20 +207,22 @@ __all__ = [
     "einsum", "embedding", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad", "eq", "equal",
     "equations_of_motion", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy",
     "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "fft",
-    "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float8_e4m3fn", "float8_e5m2",
-    "float16", "float32", "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod",
-    "fori_loop", "frac", "frac_", "frexp", "frobenius_norm", "from_dlpack", "from_numpy", "frombuffer", "full",
-    "full_like", "func", "fx", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_default_device",
-    "get_default_dtype", "get_deterministic_debug_mode", "get_device", "get_float32_matmul_precision",
-    "get_num_interop_threads", "get_num_threads", "get_rng_state", "gnvp", "grad", "gradient", "greater",
-    "greater_equal", "grid_sampler", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink",
-    "heaviside", "hessian", "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub",
-    "hvp", "hypot", "i0", "i0_", "igamma", "igammac", "iinfo", "imag", "implicit", "index_add", "index_copy",
-    "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode",
-    "initial_seed", "inner", "instance_norm", "int8", "int16", "int32", "int64", "inverse",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_enabled", "is_complex", "is_conj",
+    "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float4_e2m1fn_x2",
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32",
+    "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac",
+    "frac_", "frexp", "frobenius_norm", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "func",
+    "futures", "fx", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "get_default_device", "get_default_dtype", "get_deterministic_debug_mode",
+    "get_device", "get_device_module", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "get_rng_state", "gnvp", "grad", "gradient", "greater", "greater_equal", "grid_sampler", "group_norm", "gt",
+    "half", "hamming_window", "hann_window", "hardshrink", "heaviside", "hessian", "hinge_embedding_loss", "histc",
+    "histogram", "histogramdd", "hsplit", "hstack", "hub", "hvp", "hypot", "i0", "i0_", "igamma", "igammac",
+    "iinfo", "imag", "implicit", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce",
+    "index_select", "inf", "inference_mode", "initial_seed", "inner", "instance_norm", "int1", "int2", "int3",
+    "int4", "int5", "int6", "int7", "int8", "int16", "int32", "int64", "inverse", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_complex", "is_conj",
     "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_tensor",
+    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor",
     "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal",
     "istft", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp", "kaiser_window", "kl_div", "kron", "kthvalue",
     "lambdify", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal",
@@ -213,37 +230,39 @@ __all__ = [
     "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logaddexp2",
     "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_",
     "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss",
-    "masked", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max_pool1d",
-    "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "minimum", "mm", "mode",
-    "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "multiprocessing", "mv", "mvlgamma",
-    "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy",
-    "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero",
+    "masked", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power",
+    "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory_format", "meshgrid", "minimum",
+    "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "multiprocessing", "mv",
+    "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
+    "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero",
     "nonzero_static", "norm", "normal", "not_equal", "nuclear_norm", "numel", "ones", "ones_like", "onnx", "ops",
     "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance", "parse", "pca_lowrank", "pdist",
     "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss",
     "polar", "polygamma", "positive", "precision", "prelu", "preserve_format", "primitive", "prod", "profiler",
-    "promote_types", "put", "qr", "quantile", "quasirandom", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "random", "randperm", "ravel", "real", "reciprocal", "reciprocal_",
-    "register", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_",
-    "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll", "rot90", "round_", "row_stack", "rrelu",
-    "rrelu_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan", "scatter", "scatter_add",
-    "scatter_reduce", "scipy", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu", "selu_",
-    "serialization", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled",
-    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "sgn",
-    "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_",
-    "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "sparse", "sparse_coo", "sparse_coo_tensor",
-    "sparse_csr", "sparse_csr_tensor", "special", "split", "split_copy", "split_with_sizes",
-    "split_with_sizes_copy", "spmm", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack",
-    "std", "std_mean", "stft", "stop_gradient", "strided", "sub", "subtract", "svd", "svd_lowrank", "swapaxes",
-    "swapdims", "switch", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "taylor",
-    "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "to_jax", "to_torch",
-    "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten", "tree_map",
-    "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices",
-    "true_divide", "trunc", "trunc_", "typename", "types", "uint8", "uint16", "uint32", "uint64", "unbind",
-    "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk",
-    "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms",
-    "utils", "value_and_grad", "vander", "var", "var_mean", "vdot", "version", "view_as_complex", "view_as_real",
+    "promote_types", "put", "qint8", "qint32", "qr", "quantile", "quasirandom", "quint2x4", "quint4x2", "quint8",
+    "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random",
+    "randperm", "ravel", "real", "reciprocal", "reciprocal_", "register", "relu", "relu_", "remainder", "renorm",
+    "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "rms_norm", "roll",
+    "rot90", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scan",
+    "scatter", "scatter_add", "scatter_reduce", "scipy", "searchsorted", "seed", "segment_reduce", "select",
+    "select_copy", "select_scatter", "selu", "selu_", "serialization", "set_anomaly_enabled", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions",
+    "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin",
+    "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "sparse",
+    "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor", "special", "split", "split_copy",
+    "split_with_sizes", "split_with_sizes_copy", "spmm", "sqrt", "sqrt_", "square", "square_", "squeeze",
+    "squeeze_copy", "stack", "std", "std_mean", "stft", "stop_gradient", "storage", "strided", "sub", "subtract",
+    "svd", "svd_lowrank", "swapaxes", "swapdims", "switch", "sym_float", "sym_fresh_size", "sym_int", "sym_ite",
+    "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "t", "t_copy", "take", "take_along_dim", "tan", "tan_",
+    "tanh", "tanh_", "taylor", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
+    "to_jax", "to_torch", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tree_flatten",
+    "tree_map", "tree_unflatten", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu",
+    "triu_indices", "true_divide", "trunc", "trunc_", "typename", "types", "uint1", "uint2", "uint3", "uint4",
+    "uint5", "uint6", "uint7", "uint8", "uint16", "uint32", "uint64", "unbind", "unbind_copy", "unflatten",
+    "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
+    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils",
+    "value_and_grad", "vander", "var", "var_mean", "vdot", "version", "view_as_complex", "view_as_real",
     "view_copy", "vjp", "vmap", "vsplit", "vstack", "where", "while_loop", "wirtinger", "xlogy", "xlogy_", "xpu",
     "zero_", "zeros", "zeros_like",
 ]

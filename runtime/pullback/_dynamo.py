@@ -17,4 +17,5 @@ from pullback.compiler.directives import (  # noqa: F401
 )
 from pullback.compiler.directives import disable as disallow_in_graph  # noqa: F401
 from pullback.compiler.directives import mark_dynamic as maybe_mark_dynamic  # noqa: F401
+from pullback.compiler.directives import mark_static as mark_static_address  # noqa: F401
 from pullback.runtime.nn.optimized import OptimizedModule  # noqa: F401

@@ -3,8 +3,8 @@
 NAMES_OF = {
     "compiler.frontend.numpy.convolutions": "conv",
     "pullback": "accelerator amp array_api autograd backends compiler cpu cuda distributed distributions fft func fx"
-    " hub library linalg masked mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy"
-    " serialization signal sparse special testing types utils version xpu",
+    " futures hub library linalg masked mps multiprocessing nn onnx optim overrides profiler quasirandom random scipy"
+    " serialization signal sparse special storage testing types utils version xpu",
     "compiler.backend.extension.carried": "KernelError",
     "compiler.ir.text": "ParseError",
     "runtime.check": "check",
@@ -29,7 +29,9 @@ NAMES_OF = {
     " set_default_tensor_type set_float32_matmul_precision use_deterministic_algorithms",
     "runtime.nn.optimized": "compile",
     "runtime.tensor.value.dtypes": "Size bfloat16 bool_ chalf complex32 device float16 float32 float64"
-    " float8_e4m3fn float8_e5m2 get_default_dtype half int32 int64",
+    " float8_e4m3fn float8_e5m2 get_default_dtype half int32 int64"
+    " float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 qint8 quint8 qint32 quint4x2 quint2x4"
+    " int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7",
     "runtime.tensor.face.functions": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor"
     " memory_format"
     " Generator HalfTensor IntTensor LongTensor ShortTensor Tensor abs absolute acos acosh add addbmm"
@@ -122,13 +124,25 @@ NAMES_OF = {
     " hinge_embedding_loss instance_norm layer_norm kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_"
     " selu_ threshold_ triplet_margin_loss",
     "runtime.programs.scripting": "jit",
+    "runtime.programs.inside.arrays": "segment_reduce",
+    "runtime.programs.inside.scripts": "ScriptFunction ScriptModule classes",
+    "runtime.programs.inside.futures": "Future",
+    "runtime.programs.inside.settled": "AcceleratorError OutOfMemoryError get_autocast_cpu_dtype get_autocast_dtype"
+    " get_autocast_gpu_dtype get_device_module is_autocast_cpu_enabled",
+    "runtime.programs.inside.sizes": "sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt"
+    " sym_sum",
+    "runtime.tensor.face.storages": "TypedStorage UntypedStorage is_storage",
     "runtime.programs.standing_in": "as_torch",
     "runtime.transforms": "grad value_and_grad",
     "runtime.utils.files": "load save",
     "runtime.vmap": "vmap",
 }
 
-PREFIXES = {"_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
+PREFIXES = {"_assert_async": "runtime.programs.inside.checking", "_check": "runtime.programs.inside.checking",
+            "_convert_indices": "runtime.programs.inside.arrays", "_segment_reduce": "runtime.programs.inside.arrays",
+            "_shape_as_tensor": "runtime.programs.inside.arrays",
+            "_softmax_backward_data": "runtime.programs.inside.arrays",
+            "_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
             "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
             "_assert": "runtime.programs.reached"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
@@ -144,12 +158,14 @@ PARTS = {
     " runtime.programs.tuples",
     "_backends": "runtime.devices.accelerators runtime.devices.switches",
     "_cpu": "runtime.devices.accelerators",
-    "_cuda": "runtime.devices.accelerators runtime.devices.precision",
+    "_cuda": "runtime.devices.accelerators runtime.devices.precision runtime.programs.inside.settled"
+    " runtime.programs.refused",
     "_distributed": "runtime.programs.distributed runtime.programs.refused",
     "_distributions": "runtime.distributions",
     "_fft": "runtime.tensor.face.fourier_functions",
     "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
     " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
+    "_futures": "runtime.programs.inside.futures",
     "_fx": "runtime.programs.inner runtime.programs.refused",
     "_hub": "runtime.programs.inner runtime.programs.refused",
     "_jit": "runtime.programs.scripting",
@@ -175,9 +191,11 @@ PARTS = {
     "_serialization": "runtime.programs.refused runtime.utils.files runtime.utils.safe_globals",
     "_signal": "runtime.tensor.ops.windows.tapers",
     "_special": "runtime.tensor.face.special_functions",
+    "_storage": "runtime.tensor.face.storages",
     "_testing": "runtime.programs.comparing runtime.programs.made runtime.programs.refused",
     "_types": "runtime.programs.aliases",
-    "_of_utils": "runtime.programs.pytrees runtime.utils.checkpoint runtime.utils.collate runtime.utils.data"
+    "_of_utils": "runtime.programs.pytrees runtime.programs.inside.keyed_trees runtime.programs.inside.weak"
+    " runtime.utils.checkpoint runtime.utils.collate runtime.utils.data"
     " runtime.utils.loader",
     "_version": "runtime.programs.version",
     "_xpu": "runtime.devices.accelerators",

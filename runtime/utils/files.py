@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..tensor.value.dtypes import device
+from ..tensor.value.devices import placed
 from . import archives, legacy_files, safetensors_files
 from .pickle_reader import PickleReader
 from .pickle_writer import PickleWriter
@@ -70,7 +70,7 @@ def load(
         state = pullback.load("state.pt", map_location="cpu")
     """
     if map_location is not None and not callable(map_location) and not isinstance(map_location, dict):
-        device(map_location)
+        placed(map_location)
     named = Path(f) if isinstance(f, (str, os.PathLike)) else None
     if not named and not hasattr(f, "read"):
         raise AttributeError(f"load(f): expected a path or a file to read from, got {type(f).__name__}")

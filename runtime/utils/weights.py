@@ -19,6 +19,7 @@ from ..tensor.ops.arranging.creation import finished
 from ..tensor.value import dtypes
 from ..tensor.value.cells import cell_of
 from ..tensor.value.core import Core
+from ..tensor.value.devices import placed
 from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.storage import Storage
 from .pickle_reader import KnownName, check_key
@@ -213,7 +214,7 @@ class Weights:
 def there(name: Any) -> device:
     """The device of this name."""
     try:
-        return device(name)
+        return placed(name)
     except RuntimeError:
         raise Damaged(
             f"it has tensors of the device {str(name)[:40]!r}, and there is the processor alone; pass"

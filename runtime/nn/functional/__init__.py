@@ -1,6 +1,9 @@
 """`torch.nn.functional`: layers and losses as plain functions."""
 
+from ...programs import overrides as _overrides
+from ...programs.refused import functional as __getattr__  # noqa: F401
 from ...tensor.calls.recording import record_functions
+from ...tensor.face.tensor import Tensor  # noqa: F401
 from ...tensor.ops.windows.averages import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -12,6 +15,9 @@ from ...tensor.ops.windows.averages import (
 from ...tensor.ops.windows.convolutions import conv1d, conv2d, conv3d
 from ...tensor.ops.windows.pooling import max_pool1d, max_pool2d, max_pool3d
 from ...tensor.ops.windows.transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..tuples import pair as _pair  # noqa: F401
+from ..tuples import single as _single  # noqa: F401
+from ..tuples import triple as _triple  # noqa: F401
 from .activations import (
     celu,
     celu_,
@@ -44,7 +50,11 @@ from .activations import (
     threshold,
     threshold_,
 )
+from .attention import canonical_mask as _canonical_mask  # noqa: F401
+from .attention import in_projection as _in_projection  # noqa: F401
+from .attention import in_projection_packed as _in_projection_packed  # noqa: F401
 from .attention import multi_head_attention_forward, scaled_dot_product_attention
+from .attention import none_or_dtype as _none_or_dtype  # noqa: F401
 from .classes import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -99,6 +109,10 @@ from .slopes import rrelu, rrelu_
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 record_functions(globals())
+
+has_torch_function, handle_torch_function = _overrides.has_torch_function, _overrides.handle_torch_function
+has_torch_function_unary = _overrides.has_torch_function_unary
+has_torch_function_variadic = _overrides.has_torch_function_variadic
 
 __all__ = [
     "adaptive_avg_pool1d",

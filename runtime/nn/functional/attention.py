@@ -179,6 +179,47 @@ def projected(
     return q, k, v
 
 
+def in_projection_packed(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None
+) -> list[Tensor]:
+    """Queries, keys and values by the three parts of one matrix."""
+    return list(projected(q, k, v, w, b, size_of(q)[-1]))
+
+
+def in_projection(
+    q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Tensor | None = None,
+    b_k: Tensor | None = None, b_v: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Queries, keys and values by a matrix each, of which those of keys and values are as high as they are wide."""
+    width = size_of(q)[-1]
+    matrices = ("w_q", w_q, q), ("w_k", w_k, k), ("w_v", w_v, v)
+    wanted = {name: (w, (width, size_of(x)[-1])) for name, w, x in matrices}
+    wanted |= {name: (x, (width,)) for name, x in (("b_q", b_q), ("b_k", b_k), ("b_v", b_v)) if x is not None}
+    for name, (x, shape) in wanted.items():
+        if size_of(x) != shape:
+            raise AssertionError(f"_in_projection: expected {name} of shape {shape}, but got {tuple(size_of(x))}")
+    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
+
+
+def canonical_mask(
+    mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
+) -> Tensor | None:
+    """A mask as numbers that are added; True means that a key is not looked at."""
+    if mask is None:
+        return None
+    kind = mask._kind_of()
+    if kind.dtype != "bool" and not kind.is_float:
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported, got {mask.dtype}")
+    if kind.is_float:
+        return mask
+    return zeros(size_of(mask), dtype=target_type).masked_fill(mask, -math.inf)
+
+
+def none_or_dtype(input: Tensor | None) -> Any:
+    """The dtype of a tensor, if there is one."""
+    return None if input is None else input.dtype
+
+
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,

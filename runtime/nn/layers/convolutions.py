@@ -17,6 +17,7 @@ class _Convolution(Module):
     """Kernels slid over the input, with weights drawn evenly within 1/sqrt(elements of a kernel)."""
 
     rank: int
+    transposed = False
     weight: Parameter
     bias: Parameter | None
 
@@ -41,7 +42,7 @@ class _Convolution(Module):
         self.stride = numbers(stride, rank, name, "stride")
         self.dilation = numbers(dilation, rank, name, "dilation")
         self.padding = padding if isinstance(padding, str) else numbers(padding, rank, name, "padding")
-        self.padding_mode = padding_mode
+        self.padding_mode, self.output_padding = padding_mode, (0,) * rank
         self._check()
         self.weight = blank(*self._weights(), *self.kernel_size, dtype=dtype, device=device)
         if bias:
@@ -71,6 +72,19 @@ class _Convolution(Module):
                 f" padding_mode={self.padding_mode!r}"
             )
 
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
+        """What is put around the input, as `pad` takes it."""
+        sides = list[int]()
+        given = (0,) * self.rank if self.padding == "valid" else self.padding
+        for k in reversed(range(self.rank)):
+            if isinstance(given, str):
+                reach = self.dilation[k] * (self.kernel_size[k] - 1)
+                sides += [reach // 2, reach - reach // 2]
+            else:
+                sides += [given[k]] * 2
+        return sides
+
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
         fan = math.prod(self.weight.shape[1:])
@@ -99,16 +113,7 @@ class _Straight(_Convolution):
         """The input with what `padding_mode` puts around it, and the padding that is left to do."""
         if self.padding_mode == "zeros":
             return input, self.padding
-        sides: list[int] = []
-        for n, k, d in reversed(list(zip(self._around(), self.kernel_size, self.dilation, strict=True))):
-            reach = d * (k - 1)
-            sides += [n, n] if n is not None else [reach // 2, reach - reach // 2]
-        return F.pad(input, sides, self.padding_mode), 0
-
-    def _around(self) -> list[Any]:
-        if isinstance(self.padding, str):
-            return [None if self.padding == "same" else 0] * self.rank
-        return list(self.padding)
+        return F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
 
 
 class Conv1d(_Straight):
@@ -117,8 +122,12 @@ class Conv1d(_Straight):
     rank = 1
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The same with other kernels, which classes that change them call."""
         input, padding = self._padded(input)
-        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Straight):
@@ -127,8 +136,12 @@ class Conv2d(_Straight):
     rank = 2
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The same with other kernels, which classes that change them call."""
         input, padding = self._padded(input)
-        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Straight):
@@ -137,12 +150,18 @@ class Conv3d(_Straight):
     rank = 3
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The same with other kernels, which classes that change them call."""
         input, padding = self._padded(input)
-        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _Transposed(_Convolution):
     """Kernels laid at every element of the input, and added."""
+
+    transposed = True
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,

@@ -16,7 +16,7 @@ from .linear import Linear
 from .norms import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 
 
-class _Uninitialized:
+class UninitializedTensorMixin:
     """A tensor whose shape is not known yet."""
 
     kind: ClassVar[type]
@@ -47,7 +47,7 @@ class _Uninitialized:
         return type(self), (held.requires_grad, None, held.dtype)
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet."""
 
     kind = Parameter
@@ -56,7 +56,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         return super().__new__(cls, empty(0, dtype=dtype), requires_grad)
 
 
-class UninitializedBuffer(_Uninitialized, Buffer):
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """A buffer whose shape is not known yet."""
 
     kind = Tensor
@@ -67,12 +67,12 @@ class UninitializedBuffer(_Uninitialized, Buffer):
 
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no shape yet."""
-    return isinstance(param, _Uninitialized)
+    return isinstance(param, UninitializedTensorMixin)
 
 
 def _sized(held: Any, *shape: int) -> None:
     """Give a tensor its shape, if it waits for one."""
-    if isinstance(held, _Uninitialized):
+    if isinstance(held, UninitializedTensorMixin):
         held.materialize(shape)
 
 
@@ -99,14 +99,14 @@ class _Lazy(Module):
         """What is loaded says the sizes as well."""
         for name, held in self._own_state().items():
             given = state_dict.get(prefix + name)
-            if isinstance(held, _Uninitialized) and given is not None and not isinstance(given, _Uninitialized):
+            if is_lazy(held) and given is not None and not is_lazy(given):
                 held.materialize(given.shape)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def has_uninitialized_params(self) -> bool:
         """Whether the layer waits for its first input."""
         held = (*self._parameters.values(), *self._buffers.values())
-        return any(isinstance(p, _Uninitialized) for p in held)
+        return any(isinstance(p, UninitializedTensorMixin) for p in held)
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, if there are any yet."""

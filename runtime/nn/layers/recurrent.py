@@ -71,6 +71,21 @@ class RNNBase(Module):
         if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of all weights, in their order."""
+        return [name for names in self._weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        """All weights."""
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, value: list[Any]) -> None:
+        if any(getattr(self, name) is not x for name, x in zip(self._flat_weights_names, value, strict=True)):
+            raise NotImplementedError("_flat_weights are the attributes of the layer: set those by their names")
+
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
         bound = 1 / math.sqrt(self.hidden_size)

@@ -7,3 +7,4 @@ from pullback.backends import mkl as mkl
 from pullback.backends import mkldnn as mkldnn
 from pullback.backends import mps as mps
 from pullback.backends import openmp as openmp
+from pullback.backends import opt_einsum as opt_einsum

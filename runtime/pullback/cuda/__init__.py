@@ -13,7 +13,6 @@ from pullback.runtime.devices.accelerators import (  # noqa: F401
     HalfTensor,
     IntTensor,
     LongTensor,
-    OutOfMemoryError,
     ShortTensor,
 )
 from pullback.runtime.devices.accelerators import Ignored as device  # noqa: F401
@@ -46,3 +45,5 @@ from pullback.runtime.devices.accelerators import zero as max_memory_allocated  
 from pullback.runtime.devices.accelerators import zero as max_memory_reserved  # noqa: F401
 from pullback.runtime.devices.accelerators import zero as memory_allocated  # noqa: F401
 from pullback.runtime.devices.accelerators import zero as memory_reserved  # noqa: F401
+from pullback.runtime.programs.inside.settled import OutOfMemoryError as OutOfMemoryError
+from pullback.runtime.programs.refused import cuda as __getattr__  # noqa: F401

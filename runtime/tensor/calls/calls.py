@@ -30,7 +30,7 @@ from ..value.by_value import through_values
 from ..value.given import asked
 from ..value.memory import leave, leave_all, tensor_types, usable
 from ..value.numbers import number_of
-from .apart import apart
+from .apart import apart, strange
 from .cutting import is_cut
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
@@ -82,7 +82,7 @@ class Recorded:
 
     def slow(self, *args: Any, **kwargs: Any) -> Any:
         """The call, where it was not recognised."""
-        if apart.on and (made := apart.answer(self.function.__name__, args, kwargs)) is not NotImplemented:
+        if (apart.on or strange(args, kwargs)) and (made := apart.called(self, args, kwargs)) is not NotImplemented:
             return made
         tape: Any = tapes.tape
         if recorder.SUPPORTED and tape.special is None:

@@ -28,6 +28,7 @@ from ..ops.folds import reductions as R
 from ..ops.matrices import affine as Q
 from ..ops.matrices import products as P
 from ..value.core import Core, number_of
+from ..value.devices import META, made, placed
 from ..value.dtypes import ALL, COMPLEX, dtype_of, float32, float64, int32, int64
 from ..value.dtypes import device as Device
 from ..value.formats import ordered
@@ -229,6 +230,16 @@ class Layout(Folds):
         return S.expand(self, S.shape_of(other))  # type: ignore[arg-type]
 
 
+def shape_alone(self: Any, *args: Any, device: Any = None, dtype: Any = None, **options: Any) -> Any:
+    """What `to` gives where it is asked for the device "meta"; else NotImplemented."""
+    where = next((a for a in args if isinstance(a, (str, Device))), device)
+    if where is None or placed(where) is not META:
+        return NotImplemented
+    kinds = [a for a in (*args, dtype) if a is not None and not isinstance(a, (str, Device, Core, int))]
+    kind = dtype_of(kinds[0]).numpy if kinds else ALL[self._kind_of().dtype].numpy
+    return made.shapes(self._kind_of().shape, kind, False)
+
+
 class Operators(Further, Arrangements, Layout):
     """Other dtypes.  These methods hide the names of Python's classes, so nothing else stands here."""
 
@@ -244,13 +255,13 @@ class Operators(Further, Arrangements, Layout):
             if isinstance(a, Core):
                 dtype = ALL[a._kind_of().dtype]
             elif isinstance(a, (str, Device)):
-                Device(a)
+                placed(a)
             elif a is True or a is False:
                 flags, copy = flags + 1, a if flags else copy
             else:
                 dtype = a
         if device is not None:
-            Device(device)
+            placed(device)
         have = self._kind_of().dtype
         code = dtype_of(dtype).code if dtype is not None else have
         if code == have:
@@ -259,6 +270,8 @@ class Operators(Further, Arrangements, Layout):
             warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
             return real(self).to(dtype)  # type: ignore[arg-type]
         return E.cast_to(self, code)
+
+    to.at_once = shape_alone  # type: ignore[attr-defined]
 
     def float(self) -> Tensor:
         return self.to(float32)

@@ -16,6 +16,7 @@ import numpy as np
 from ..value.cells import DualCell, LaneCell, levels_of
 from ..value.core import wrap
 from ..value.dtypes import bool_, default_complex, get_default_dtype, int64
+from .overriding import answers
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -63,6 +64,7 @@ def text_of(x: Tensor) -> str:
         depth = len(levels_of([cell])[0])
         return f"BatchedTensor(lvl={depth}, bdim=0, value=\n{indent(text_of(wrap(cell.whole)), '    ')}\n)"
     array, notes, dtype = x._array(), [], x.dtype
+    prefix = PREFIX if not answers(type(x)) else f"{type(x).__name__}("
     if array.size == 0:
         body = "[]"
         if array.ndim != 1:
@@ -74,23 +76,23 @@ def text_of(x: Tensor) -> str:
             notes.append(f"dtype={dtype}")
         summary = array.size > OPTIONS.threshold
         width, form = _format_for(_corners(array) if summary else array)
-        body = _nested(array, len(PREFIX), summary, width, form)
+        body = _nested(array, len(prefix), summary, width, form)
     if x.grad_fn is not None:
         notes.append(f"grad_fn=<{type(x.grad_fn).__name__}>")
     elif x.requires_grad:
         notes.append("requires_grad=True")
     if type(cell) is DualCell and cell.level.open:
         notes.append(f"tangent={text_of(wrap(cell.tangent, *(cell.edge or ())))}")
-    return _with_notes(PREFIX + body, notes)
+    return _with_notes(prefix + body, notes, len(prefix))
 
 
-def _with_notes(text: str, notes: list[str]) -> str:
+def _with_notes(text: str, notes: list[str], indent: int) -> str:
     """The text with its notes, each on a line of its own where the line would be too long."""
     last = len(text) - text.rfind("\n") + 1
     for note in notes:
         if last + len(note) + 2 > OPTIONS.linewidth:
-            text += ",\n" + " " * len(PREFIX) + note
-            last = len(PREFIX) + len(note)
+            text += ",\n" + " " * indent + note
+            last = indent + len(note)
         else:
             text += ", " + note
             last += len(note) + 2

@@ -14,7 +14,9 @@ lgamma, polygamma, multigammaln = written(F.lgamma, F.polygamma, F.mvlgamma)
 exp2, expm1, log1p, expit, logit, sinc = written(E.exp2, E.expm1, E.log1p, E.sigmoid, F.logit, F.sinc)
 ndtr, ndtri, log_ndtr, entr = written(F.ndtr, F.ndtri, F.log_ndtr, F.entr)
 i0, i0e, i1, i1e = written(F.i0, F.i0e, F.i1, F.i1e)
-bessel_j0, bessel_j1, bessel_y0, bessel_y1 = written(F.bessel_j0, F.bessel_j1, F.bessel_y0, F.bessel_y1)
+airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1 = written(
+    F.airy_ai, F.bessel_j0, F.bessel_j1, F.bessel_y0, F.bessel_y1
+)
 (spherical_bessel_j0,) = written(F.spherical_bessel_j0)
 xlogy, xlog1py, zeta, gammainc, gammaincc = written(F.xlogy, F.xlog1py, F.zeta, F.igamma, F.igammac)
 modified_bessel_k0, modified_bessel_k1 = written(F.modified_bessel_k0, F.modified_bessel_k1)
@@ -40,7 +42,7 @@ modified_bessel_i0, modified_bessel_i1 = i0, i1
 record_functions(globals())
 
 __all__ = [
-    "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
     "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2",
     "expit", "expm1", "gammainc", "gammaincc", "gammaln", "hermite_polynomial_h", "hermite_polynomial_he", "i0",
     "i0e", "i1", "i1e", "laguerre_polynomial_l", "legendre_polynomial_p", "log1p", "log_ndtr", "log_softmax",

@@ -14,18 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..ops.arranging.shapes import viewing
 from ..value.core import Core
 from ..value.dtypes import CPU, DType, Size, device
+from ..value.views import view
 from .queries import address
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+ALIAS = viewing("view", "AliasBackward0")
+
 
 class UntypedStorage:
     """The bytes of a memory. Two are equal if they are those of the same memory."""
 
-    def __init__(self, tensor: Core) -> None:
+    def __init__(self, tensor: Any = None, **options: Any) -> None:
+        if not isinstance(tensor, Core):
+            raise NotImplementedError(
+                f"{type(self).__name__}: memory is no object of its own here; make a tensor, such as torch.empty(n)"
+            )
         tensor._read()
         self._memory = tensor._shared()
         self._dtype = tensor.dtype  # type: ignore[attr-defined]
@@ -92,6 +100,11 @@ class TypedStorage(UntypedStorage):
         return f"<{self.size()} elements of {self._dtype} in memory on the processor>"
 
 
+def is_storage(obj: Any) -> bool:
+    """Whether something is the memory of a tensor."""
+    return isinstance(obj, UntypedStorage)
+
+
 def untyped_storage(input: Tensor) -> UntypedStorage:
     """The bytes of the memory that the tensor is a part of."""
     return UntypedStorage(input)
@@ -126,10 +139,9 @@ def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
 
 
 def as_subclass(input: Any, cls: type) -> Any:
-    """The tensor itself, if it is of the class; other classes have no part in the history of a tensor."""
-    if isinstance(input, cls):
-        return input
-    raise NotImplementedError(
-        f"as_subclass: {cls.__name__} would share the history of this tensor, which subclasses cannot here;"
-        f" make one of its values: {cls.__name__}(x.detach())"
-    )
+    """The tensor as an object of a subclass, on the same memory and with its history."""
+    if not issubclass(cls, Core):
+        raise TypeError(f"as_subclass(cls): expected a subclass of Tensor, got {cls}")
+    made: Any = view(input, (), ALIAS)
+    made.__class__ = cls
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partialmethod
-from typing import Any
+from typing import Any, NoReturn
 
 from ..ops.arranging import arranging as B
 from ..ops.arranging import pieces as C
@@ -129,6 +129,11 @@ class Questions(PointwiseInPlace):
         return self
 
 
+def _only_sparse(self: Core, name: str, layout: str) -> NoReturn:
+    """Refuse what sparse tensors alone have, as PyTorch does."""
+    raise RuntimeError(f"{name} expected sparse {layout}tensor layout but got Strided")
+
+
 def _no_chalf(self: Core) -> object:
     known = ", ".join(map(repr, ALL.values()))
     raise NotImplementedError(f"elements of dtype torch.complex32 are not supported; there are {known}")
@@ -145,6 +150,13 @@ class Conversions(Questions):
     """To dtypes of 8 and 16 bits; and to the one that there is not: an error that says which there are."""
 
     chalf = _no_chalf
+    coalesce, is_coalesced, indices = (
+        partialmethod(_only_sparse, name, "coordinate ") for name in ("coalesce", "is_coalesced", "indices")
+    )
+    values = partialmethod(_only_sparse, "values", "")
+    crow_indices, col_indices = (
+        partialmethod(_only_sparse, name, "row compressed ") for name in ("crow_indices", "col_indices")
+    )
     half, bfloat16, byte, char, short = (_converting(d) for d in (float16, bfloat16, uint8, int8, int16))
 
 

@@ -35,6 +35,7 @@ from ..value.located import located
 from ..value.paths import Path, part_of, strided
 from ..value.slots import LEAF
 from ..value.storage import PIECE, Storage
+from .overriding import overridable
 from .printing import text_of
 from .queries import contiguous_format
 
@@ -283,5 +284,6 @@ def is_followed(x: Tensor) -> bool:
 
 
 Node.__call__ = call_node  # type: ignore[attr-defined]
+overridable(Tensor)
 register_leaf(Tensor, Core._array, from_array)
 STACKS[Tensor], EAGER[Tensor], FOLLOWED[Tensor] = stack, vmap, is_followed

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ....compiler.ir.types import STORED
+from .devices import CPU as CPU
+from .devices import device as device
 
 COMPLEX = {"c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128)}
 """The dtypes of complex numbers, which the graph has as pairs."""
@@ -64,6 +66,12 @@ half, float8_e4m3fn, float8_e5m2 = float16, DType("float8_e4m3fn", "", 1), DType
 float32, float64 = DType("float32", "f32"), DType("float64", "f64")
 complex64, complex128 = DType("complex64", "c64"), DType("complex128", "c128")
 chalf = complex32 = DType("complex32", "", 4)
+float8_e4m3fnuz, float8_e5m2fnuz = DType("float8_e4m3fnuz", "", 1), DType("float8_e5m2fnuz", "", 1)
+float8_e8m0fnu, float4_e2m1fn_x2 = DType("float8_e8m0fnu", "", 1), DType("float4_e2m1fn_x2", "", 1)
+qint8, quint8, qint32 = DType("qint8", "", 1), DType("quint8", "", 1), DType("qint32", "", 4)
+quint4x2, quint2x4 = DType("quint4x2", "", 1), DType("quint2x4", "", 1)
+int1, int2, int3, int4, int5, int6, int7 = (DType(f"int{k}", "", 1) for k in range(1, 8))
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (DType(f"uint{k}", "", 1) for k in range(1, 8))
 
 ALL = {
     d.code: d for d in (
@@ -142,29 +150,5 @@ class Size(tuple[int, ...]):
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other)))
 
-
-class device:
-    """Where a tensor lives.  There is only the processor."""
-
-    type, index = "cpu", None
-
-    def __init__(self, name: str | device = "cpu") -> None:
-        if isinstance(name, device):
-            return
-        if name not in ("cpu", "cpu:0"):
-            raise RuntimeError(f"device {name!r} is not supported: expected 'cpu'")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device)
-
-    def __hash__(self) -> int:
-        return hash(self.type)
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-
-CPU = device()
+    def __radd__(self, other: Any) -> Any:
+        return Size((*other, *self))

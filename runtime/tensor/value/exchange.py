@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..ops.arranging.creation import as_tensor, export, from_numpy, on_memory, t
 from ..ops.elementwise.elementary import clone
 from ..reverse.modes import mode
 from .core import Core, requires
-from .dtypes import device as Device
+from .devices import placed
 from .dtypes import dtype_of, get_default_dtype
 from .history import History
 
@@ -65,6 +65,14 @@ class Exchange(History):
         if self._kind_of().dtype == "bf16":
             raise TypeError("Got unsupported ScalarType BFloat16: NumPy has none; use .float().numpy()")
         return export(self)
+
+    def pin_memory(self, device: Any = None) -> NoReturn:
+        """Refuse memory that a device reads, as PyTorch does where there is no such device."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def share_memory_(self) -> Any:
+        """The tensor; threads share memory, and other processes get copies of it: it has no effect."""
+        return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if _running.transforms:
@@ -136,7 +144,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     copy   True for memory of its own, False to refuse where there would be a copy
     """
     if device is not None:
-        Device(device)
+        placed(device)
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
             what = type(ext_tensor).__name__
@@ -196,7 +204,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of numbers, sequences, arrays, buffers, capsules: on their memory unless `copy`, where that can be."""
     if device is not None:
-        Device(device)
+        placed(device)
     made = _shared(obj, dtype)
     if made is None:
         if copy is False:

@@ -16,7 +16,9 @@ from ...transforms.crossings import alike, check_one
 from ...value.axes import check_sizes, sizes
 from ...value.cells import cell_of, shown
 from ...value.core import Core, Storage, wrap
-from ...value.dtypes import ALL, DType, bool_, default_complex, device, dtype_of, get_default_dtype, int64
+from ...value.devices import chosen, is_meta
+from ...value.devices import made as shapes
+from ...value.dtypes import ALL, DType, bool_, default_complex, dtype_of, get_default_dtype, int64
 from ...value.dtypes import set_default_dtype as _set_default
 from ...value.foreign import array_behind
 from ...value.numbers import number_of
@@ -40,8 +42,8 @@ def set_default_dtype(d: DType) -> None:
 
 def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
     """A tensor of an array that is its own."""
-    if on is not None:
-        device(on)
+    if (on is not None or chosen.default is not None) and is_meta(on):
+        return shapes.shapes(array.shape, array.dtype, requires_grad)
     made = wrap(cell_of(array))
     return made.requires_grad_() if requires_grad else made
 
@@ -161,8 +163,10 @@ def export(x: Core) -> np.ndarray:
 
 def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Tensor:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
+    if (on is not None or chosen.default is not None) and is_meta(on):
+        return shapes.shapes(check_sizes(sizes(shape)), kind.numpy, requires_grad)
     array = np.full(check_sizes(sizes(shape)), value, kind.numpy)
-    return finished(array, requires_grad, on)
+    return finished(array, requires_grad)
 
 
 def zeros(
@@ -212,6 +216,9 @@ def like(x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None) -
     """One number in a tensor of the shape of `x`."""
     kind = x._kind_of()
     wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy
+    if (on is not None or x.is_meta) and is_meta(on, x):  # type: ignore[attr-defined]
+        return shapes.shapes(kind.shape, wanted, requires_grad)
+    on = on or "cpu"  # that of x, whatever the default is
     return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
 
 

@@ -192,32 +192,37 @@ def _dtype(x: Core, dtype: Any) -> Any:
 
 def new_zeros(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
     """Zeros of the dtype of `input`."""
-    return alike(zeros(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+    return alike(zeros(*_size(size, options), dtype=_dtype(input, dtype), **_there(input, options)), input)
 
 
 def new_ones(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
     """Ones of the dtype of `input`."""
-    return alike(ones(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+    return alike(ones(*_size(size, options), dtype=_dtype(input, dtype), **_there(input, options)), input)
 
 
 def new_empty(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
     """Elements, of the dtype of `input`, that nobody should count on."""
-    return alike(empty(*_size(size, options), dtype=_dtype(input, dtype), **options), input)
+    return alike(empty(*_size(size, options), dtype=_dtype(input, dtype), **_there(input, options)), input)
 
 
 def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """The same; the strides are those of a contiguous tensor."""
-    return empty(size, dtype=_dtype(input, dtype), **options)
+    return empty(size, dtype=_dtype(input, dtype), **_there(input, options))
 
 
 def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """One number, in the dtype of `input`."""
-    return alike(full(size, fill_value, dtype=_dtype(input, dtype), **options), input)
+    return alike(full(size, fill_value, dtype=_dtype(input, dtype), **_there(input, options)), input)
 
 
 def new_tensor(input: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """A copy of `data` in the dtype of `input`."""
-    return tensor(data, dtype=_dtype(input, dtype), **options)
+    return tensor(data, dtype=_dtype(input, dtype), **_there(input, options))
+
+
+def _there(x: Core, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the device of `x` if they name none."""
+    return options if options.get("device") is not None else {**options, "device": x.device}  # type: ignore
 
 
 def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:

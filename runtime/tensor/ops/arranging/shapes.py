@@ -16,6 +16,7 @@ from ...value.paths import Path, can_view, strided
 from ...value.promotion import common_shape
 from ...value.views import view
 from ..elementwise.elementary import clone
+from .reinterpreting import of_other_dtype
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -66,8 +67,10 @@ def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def view_as_shape(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
-    """The same memory in another shape."""
+def view_as_shape(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """The same memory in another shape, or its bytes as elements of another dtype."""
+    if (made := of_other_dtype(input, *shape, dtype=dtype)) is not NotImplemented:
+        return made
     have = input._kind_of()
     step = ("reshape", inferred(sizes(shape if size is None else (size,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
@@ -76,6 +79,9 @@ def view_as_shape(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
             " across two contiguous subspaces). Use .reshape(...) instead."
         )
     return view(input, (step,), VIEW)
+
+
+view_as_shape.at_once = of_other_dtype  # type: ignore[attr-defined]
 
 
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:

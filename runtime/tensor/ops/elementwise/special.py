@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
+from .....compiler.ops.scipy.called import Functions
 from .....compiler.ops.scipy.special import Family
 from ...trace.fragments import RESULT, Operation
 from ...value.core import Core, apply
@@ -30,6 +31,7 @@ i0 = unary("i0", "I0Backward0", lambda m, x: m.i0(x))
 i0e = unary("i0e", "SpecialI0EBackward0", lambda m, x: m.i0e(x), loose=RESULT)
 i1 = unary("i1", "SpecialI1Backward0", lambda m, x: m.i1(x), loose=RESULT)
 i1e = unary("i1e", "SpecialI1EBackward0", lambda m, x: m.i1e(x), loose=RESULT)
+_airy_ai = unary("airy_ai", "SpecialAiryAiBackward0", lambda m, x: Functions(m.b).airy(x)[0])
 bessel_j0 = unary("bessel_j0", "SpecialBesselJ0Backward0", lambda m, x: m.bessel_j0(x))
 bessel_j1 = unary("bessel_j1", "SpecialBesselJ1Backward0", lambda m, x: m.bessel_j1(x))
 bessel_y0 = unary("bessel_y0", "SpecialBesselY0Backward0", lambda m, x: m.bessel_y0(x))
@@ -48,6 +50,13 @@ scaled_modified_bessel_k0 = unary(
 scaled_modified_bessel_k1 = unary(
     "scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", lambda m, x: m.scaled_modified_bessel_k1(x)
 )
+
+
+def airy_ai(input: Tensor) -> Tensor:
+    """Airy's function Ai, which is SciPy's."""
+    import scipy.special  # noqa: F401 - as its functions are called where it is there
+
+    return _airy_ai(input)
 
 
 def _sinc(m: Any, x: Any) -> Any:

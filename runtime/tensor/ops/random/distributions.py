@@ -57,6 +57,8 @@ WRITES["random"], WRITES["bernoulli"] = _writes("random", "RandomBackward0"), _w
 
 def _fill(name: str, input: Any, generator: Any, law: Law, *numbers: Any) -> Any:
     """Write what a law for floats gives."""
+    if input.is_meta:
+        return input
     check_writable(input)
     dtype = input._kind_of().dtype
     check_float(f"{name}_", ALL[dtype])

@@ -12,6 +12,8 @@ from ...face.results import deliver
 from ...transforms.lanes import open_levels
 from ...value.axes import check_sizes, sizes
 from ...value.core import Core
+from ...value.devices import chosen, is_meta
+from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
 from ...value.located import located
 from ..arranging.creation import finished
@@ -39,9 +41,12 @@ if TYPE_CHECKING:
 
 
 def _drawn(
-    name: str, law: Law, size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, *numbers: Any
-) -> Tensor:
+    name: str, law: Law, size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, *numbers: Any,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
+    if (device is not None or chosen.default is not None) and is_meta(device):
+        return shapes.shapes(check_sizes(sizes(size)), kind.numpy, requires_grad)
     if isinstance(out, Core) and dtype is None:
         kind = ALL[out._kind_of().dtype]
     shape = check_sizes(sizes(size))
@@ -86,7 +91,7 @@ def rand(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers evenly distributed in [0, 1)."""
-    return _drawn("rand", laws.unit, size, dtype, requires_grad, generator, out)
+    return _drawn("rand", laws.unit, size, dtype, requires_grad, generator, out, device=device)
 
 
 def randn(
@@ -94,7 +99,7 @@ def randn(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers of the standard normal distribution."""
-    return _drawn("randn", laws.normal, size, dtype, requires_grad, generator, out)
+    return _drawn("randn", laws.normal, size, dtype, requires_grad, generator, out, device=device)
 
 
 def rand_like(
@@ -102,7 +107,7 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """`rand` in the shape and dtype of `input`."""
-    return _like("rand_like", laws.unit, input, generator, dtype, requires_grad)
+    return _like("rand_like", laws.unit, input, generator, dtype, requires_grad, device=device)
 
 
 def randn_like(
@@ -111,16 +116,19 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """`randn` in the shape and dtype of `input`."""
     numbers = () if order_in_memory(input) is None else (0.0, 1.0, False)
-    return _like("randn_like", laws.normal, input, generator, dtype, requires_grad, *numbers)
+    return _like("randn_like", laws.normal, input, generator, dtype, requires_grad, *numbers, device=device)
 
 
 def _like(
-    name: str, law: Law, input: Tensor, generator: Any, dtype: Any, requires_grad: bool, *numbers: Any
-) -> Tensor:
+    name: str, law: Law, input: Tensor, generator: Any, dtype: Any, requires_grad: bool, *numbers: Any,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
     kind = input._kind_of()
     wanted = dtype_of(dtype) if dtype is not None else ALL[kind.dtype]
+    if (device is not None or input.is_meta) and is_meta(device, input):
+        return shapes.shapes(kind.shape, wanted.numpy, requires_grad)
     if wanted.is_complex or order_in_memory(input) is None:
-        return _drawn(name, law, (kind.shape,), wanted, requires_grad, generator, None)
+        return _drawn(name, law, (kind.shape,), wanted, requires_grad, generator, None, device=device or "cpu")
     check_float(name, wanted)
     return finish(laid_out(generator_of(generator, name), law, input, wanted.code, *numbers), requires_grad)
 
@@ -169,6 +177,8 @@ def randint(
     if out is not None and dtype is None:
         dtype = ALL[out._kind_of().dtype]
     kind = dtype_of(dtype) if dtype is not None else int64
+    if (device is not None or chosen.default is not None) and is_meta(device):
+        return shapes.shapes(check_sizes(sizes((size,))), kind.numpy, requires_grad)
     made = integers("randint", check_sizes(sizes((size,))), low, high, kind, generator)
     return finish(made, requires_grad, out)
 
@@ -182,7 +192,7 @@ def randint_like(
     if low is None and high is None:
         raise TypeError("randint_like(input, high): high is missing; or give low and high")
     bounds = (0, low) if high is None else (low or 0, high)
-    return randint(*bounds, kind.shape, generator=generator,
+    return randint(*bounds, kind.shape, generator=generator, device=device or input.device,
                    dtype=dtype or ALL[kind.dtype], requires_grad=requires_grad)  # fmt: skip
 
 
@@ -192,6 +202,8 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
     source, shape = generator_of(generator, "randperm"), check_sizes((index(n),))
+    if (device is not None or chosen.default is not None) and is_meta(device):
+        return shapes.shapes(shape, (dtype_of(dtype) if dtype is not None else int64).numpy, requires_grad)
     kind = dtype_of(dtype) if dtype is not None else ALL[out._kind_of().dtype] if out is not None else int64
     made = source.draw(_orders, shape, shape[0]) if open_levels() else finished(_order(source, shape[0]))
     return finish(made if kind is int64 else cast_to(made, kind.code), requires_grad, out)

@@ -1,0 +1,3 @@
+"""Blocks that are decorators, too."""
+
+from pullback.runtime.tensor.reverse.modes import _Switch as _DecoratorContextManager  # noqa: F401
