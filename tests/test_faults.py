@@ -73,7 +73,7 @@ def test_a_step_that_fails_changes_nothing(
 
 
 def test_a_trace_that_fails_twice_leaves_what_was_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(self: Tape) -> Any:
+    def failing(self: Tape, *_: Any) -> Any:
         raise MemoryError("no")
 
     x, w = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0], requires_grad=True)

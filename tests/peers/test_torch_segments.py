@@ -6,6 +6,7 @@ Whether the trace is run at looks depends on how often steps came again (`trace/
 from __future__ import annotations
 
 import random
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,14 +16,14 @@ import torch as reference
 
 import pullback
 from pullback.runtime.tensor.reverse.segment_nodes import SegmentNode
-from pullback.runtime.tensor.trace import paths
+from pullback.runtime.tensor.trace import paths, planning
 
 STEPS = 6
 
 
 @pytest.fixture(autouse=True)
 def segments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[SegmentNode]]:
-    """The trace is run at each look; the segments that are made."""
+    """The trace is run at each look, and no history left to who may ask; the segments that are made."""
     made: list[SegmentNode] = []
     init = SegmentNode.__init__
 
@@ -31,6 +32,8 @@ def segments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[SegmentNode]]:
         made.append(self)
 
     monkeypatch.setattr(paths._Habit, "note", lambda self, new: None)
+    monkeypatch.setattr(paths, "_habits", OrderedDict())
+    monkeypatch.setattr(planning, "may_keep", lambda tape, live: False)
     monkeypatch.setattr(SegmentNode, "__init__", noted)
     yield made
 
@@ -133,6 +136,9 @@ ASKS: dict[str, Callable[..., Any]] = {
     "of a value": lambda torch, r, log: list(map(_plain, torch.autograd.grad(_loss(r), r[1], retain_graph=True))),
     "of two values": lambda torch, r, log: list(map(_plain, torch.autograd.grad(_loss(r), r[1:3]))),
     "of none": lambda torch, r, log: [_plain(torch.autograd.grad(r[1].sum(), r[2], allow_unused=True)[0])],
+    "batched": lambda torch, r, log: list(
+        map(_plain, torch.autograd.grad(r[0], r[5], torch.eye(9).double().view(9, 3, 3), True, is_grads_batched=True))
+    ),
     "second": lambda torch, r, log: (torch.autograd.grad(_loss(r), r[5], create_graph=True)[0] ** 2).sum().backward(),
     "written over": lambda torch, r, log: r[1].detach().mul_(2) and None,
     "in place": lambda torch, r, log: r[1].mul_(2) and None,

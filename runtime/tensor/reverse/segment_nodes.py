@@ -90,6 +90,7 @@ class SegmentNode(Node):
         self.segment, self.saved, self.serial = segment, saved, tape.serial
         self.freed = self.passed = 0
         self.opened: list[Edge] | None = None
+        self.lanes = ((),) * len(segment.places)
 
     @property
     def outputs(self) -> int:
@@ -165,7 +166,7 @@ class SegmentNode(Node):
             node = made[number] = known.name(edges, fragment, self.age - before)
             node.sequence, node.pull = self.sequence - before, known.pull  # type: ignore[assignment]
             node.saved = [self._saved(number, known, n, at) for n, at in enumerate(saves)]
-            node.place, node.serial = call.place or place, self.serial
+            node.place, node.serial, node.lanes = call.place or place, self.serial, ((),) * node.outputs
         return made
 
     def _saved(self, number: int, known: Any, n: int, at: int | None) -> Any:

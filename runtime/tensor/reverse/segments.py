@@ -23,7 +23,6 @@ from ..value.numbers import cell_of_number
 from ..value.paths import Path
 from ..value.slots import HISTORY, TensorBase
 from .carrying import Carrying, Place, Unusual
-from .modes import watch
 from .nodes import Kept
 from .segment_nodes import Back, SegmentNode
 
@@ -240,9 +239,9 @@ def _is_behind(t: Any, n: int) -> bool:
 
 
 def may_enter(tape: Any) -> bool:
-    """Whether nothing of a trace that is about to end was made in earnest, or is watched."""
+    """Whether nothing of a trace that is about to end was made in earnest, or is watched, or is unusual."""
     touched = tape.noded or tape.done or tape.attached[1] or tape.state.blurred or tape.caught.parent is not None
-    return not (touched or watch.packers or watch.duals or watch.lanes or watch.anomaly)
+    return not touched and tape.mode <= 1
 
 
 def segment_for(tape: Any, live: bytes) -> Segment | None:
