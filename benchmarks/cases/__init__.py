@@ -46,6 +46,7 @@ FAMILIES = (
     "ingredients",
     "tutorials",
     "unrepeated",
+    "looked_at",
     "tensor_recording",
     "interop",
     "imports",

@@ -15,6 +15,7 @@ import pytest
 import torch as reference
 
 import pullback
+from pullback.runtime.tensor.reverse import segments as stretches
 from pullback.runtime.tensor.reverse.segment_nodes import SegmentNode
 from pullback.runtime.tensor.trace import paths, planning
 
@@ -31,7 +32,7 @@ def segments(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[SegmentNode]]:
         init(self, *args)
         made.append(self)
 
-    monkeypatch.setattr(paths._Habit, "note", lambda self, new: None)
+    monkeypatch.setattr(paths._Habit, "note", lambda *_: None)
     monkeypatch.setattr(paths, "_habits", OrderedDict())
     monkeypatch.setattr(planning, "may_keep", lambda tape, live: False)
     monkeypatch.setattr(SegmentNode, "__init__", noted)
@@ -236,3 +237,26 @@ def test_random_programs(seed: int) -> None:
     for step in range(4):
         mine, theirs = _random_step(pullback, seed, step), _random_step(reference, seed, step)
         assert _same(mine, theirs), f"step {step}"
+
+
+def test_no_more_than_so_many_segments_are_kept(monkeypatch: pytest.MonkeyPatch, segments: list[SegmentNode]) -> None:
+    monkeypatch.setattr(stretches, "KEPT", 3)
+    monkeypatch.setattr(stretches, "_kept", OrderedDict())
+    w = pullback.ones(3, requires_grad=True)
+    for depth in [*range(1, 8), 1, 1]:
+        for _ in range(3):
+            y = w * 2.0
+            for _ in range(depth):
+                y = (y * w).sin()
+            y.sum().item()
+            w.grad = None
+            (y * 2).sum().backward()
+            assert len(stretches._kept) <= 3
+        expected = reference.ones(3, requires_grad=True)
+        z = expected * 2.0
+        for _ in range(depth):
+            z = (z * expected).sin()
+        (z * 2).sum().backward()
+        assert w.grad is not None and expected.grad is not None
+        assert np.allclose(w.grad.numpy(), expected.grad.numpy(), rtol=1e-5)
+    assert segments

@@ -11,8 +11,10 @@ between them and who leads to it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from ....compiler.locks import lock
 from ..calls.call_nodes import lodge
 from ..trace.fragments import COTANGENT, INPUT
 from ..trace.overwritten import Overwritten
@@ -25,6 +27,12 @@ from ..value.slots import HISTORY, TensorBase
 from .carrying import Carrying, Place, Unusual
 from .nodes import Kept
 from .segment_nodes import Back, SegmentNode
+
+KEPT = 512
+"""So many segments are kept; the oldest goes first, and is made again if its trace comes again."""
+
+_kept: OrderedDict[tuple[State, bytes], None] = OrderedDict()
+_lock = lock()
 
 
 class Inner(NamedTuple):
@@ -250,16 +258,26 @@ def segment_for(tape: Any, live: bytes) -> Segment | None:
     live   a bit for each value that is wanted
     """
     state: State = tape.state
-    found = state.segments.get(live)
+    found: Any = state.segments.get(live)
     if found is None and may_enter(tape) and not forest.is_new(hash((state.path, live, "segment"))):
         try:
             found = Segment(state, live)
         except (Unusual, KeyError):
             found = False
-        if not state.segments:
-            state.segments = {}
-        state.segments[live] = found
+        _keep(state, live, found)
     return found or None
+
+
+def _keep(state: State, live: bytes, found: Segment | bool) -> None:
+    """Keep a segment at its state, and let go of the oldest where there are too many."""
+    if not state.segments:
+        state.segments = {}
+    state.segments[live] = found
+    with _lock:
+        _kept[state, live] = None
+        while len(_kept) > KEPT:
+            (old, known), _ = _kept.popitem(last=False)
+            old.segments.pop(known, None)
 
 
 __all__ = ["Segment", "segment_for"]

@@ -33,19 +33,22 @@ class _Habit:
     whole   whether looks leave the trace whole, else it is run at each
     doubt   how much spoke for the other
     needed  how many must, for it to be left whole: one the first time, and more each time that it was wrong
+    longest how many values the longest step had that was left whole
     ways    hashes of the ways of steps that were run at each look
     """
 
-    __slots__ = ("whole", "doubt", "needed", "ways")
+    __slots__ = ("whole", "doubt", "needed", "longest", "ways")
 
     def __init__(self) -> None:
-        self.whole, self.doubt, self.needed = False, 0, 1
+        self.whole, self.doubt, self.needed, self.longest = False, 0, 1, 0
         self.ways: OrderedDict[int, None] = OrderedDict()
 
-    def note(self, new: bool) -> None:
-        """Note whether a step went a way that none has gone before."""
+    def note(self, new: bool, length: int = 0) -> None:
+        """Note whether a step went a way that none has gone before; one that is longer than all may be growing, where
+        several traces of a step become one."""
         if self.whole:
-            self.doubt = self.doubt + DEAR if new else max(self.doubt - 1, 0)
+            self.doubt = self.doubt + (1 if length > self.longest else DEAR) if new else max(self.doubt - 1, 0)
+            self.longest = max(self.longest, length)
         else:
             self.doubt = 0 if new else self.doubt + 1
         if self.doubt >= (NEW if self.whole else self.needed):
@@ -82,11 +85,12 @@ class Way:
         """Note that the trace is run at a look."""
         self.cuts = hash((self.cuts, look))
 
-    def end(self, path: int, new: bool = False) -> None:
-        """Note that the step is over, with a trace of this path, and whether that is new; there is no way then."""
+    def end(self, path: int, new: bool = False, length: int = 0) -> None:
+        """Note that the step is over, with a trace of this path, whether that is new, and how many values it has; there
+        is no way then."""
         habit = self.habit
         if self.whole == habit.whole:
-            habit.note(new if self.whole else habit.is_new(hash((self.cuts, path))))
+            habit.note(new if self.whole else habit.is_new(hash((self.cuts, path))), length)
 
 
 __all__ = ["Way"]

@@ -247,7 +247,7 @@ class Tape(TapeBase):
             return self.begin()
         plan, kept, over = planned(self, live)
         if self.way is not None and (step or over):
-            self.way = self.way.end(self.state.path, self.state.plans.get(plan.live) is not plan)
+            self.way = self.way.end(self.state.path, self.state.plans.get(plan.live) is not plan, self.count)
         late = plan.replay(self)
         self._note(plan, hand_over(self, plan, plan.run(self)) if late is None else late, kept)
         self.begin()
