@@ -70,9 +70,11 @@ def test_new_shares_memory() -> None:
     assert x.tolist() == [5.0, 0.0, 0.0]
 
 
-def test_a_subclass_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="Parameter"):
-        pullback.zeros(3).as_subclass(pullback.nn.Parameter)
+def test_an_object_of_a_subclass_has_the_same_memory() -> None:
+    x = pullback.zeros(3)
+    made = x.as_subclass(pullback.nn.Parameter)
+    x.add_(1)
+    assert type(made) is pullback.nn.Parameter and not made.requires_grad and made.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_storage_says_that_it_is_old() -> None:

@@ -49,7 +49,7 @@ def test_what_is_made(t: Any) -> None:
     try:
         assert t.ones(2).is_meta and t.get_default_device().type == "meta"
     finally:
-        t.set_default_device("cpu")
+        t.set_default_device(None)
     assert not t.ones(2).is_meta
 
 
@@ -112,3 +112,9 @@ def test_they_take_no_memory() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 1_000_000  # kilobytes, where the values would be 8 GB
+
+
+def test_the_first_tensor_of_a_process_may_be_one() -> None:
+    code = "import pullback; print(pullback.zeros(2, 3, device='meta').shape, pullback.randn(2, device='meta').is_meta)"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert made.stdout.split("\n")[0] == "torch.Size([2, 3]) True"

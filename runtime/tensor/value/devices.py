@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib.util import resolve_name
 from typing import Any
+
+from ....compiler.later import load
 
 KINDS = {
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -62,13 +65,19 @@ class NotThere(AssertionError, RuntimeError):
 
 
 class _Chosen(threading.local):
-    """Where new tensors of a thread are, if not on the processor; and what makes one of shape and dtype alone."""
+    """Where new tensors of a thread are, if not on the processor."""
 
     default: device | None = None
 
 
 class _Made:
+    """What makes tensors of shape and dtype alone. It is about tensors, and loaded when the first is made."""
+
     shapes: Callable[[Any, Any, bool], Any]
+
+    def __getattr__(self, name: str) -> Any:
+        load(resolve_name("..face.meta", __package__))
+        return self.__dict__[name]
 
 
 CPU, META = device(), device("meta")
