@@ -84,10 +84,10 @@ def catch_up(tape: Tape, live: bytes | None = None) -> Segment | None:
     """
     if tape.caught is tape.state or tapes.tape.again is not None:
         return None
-    segment = segment_for(tape, tape.live() if live is None else live)
-    if segment is not None and segment.enter(tape, live is None):
-        return segment
     with tape.lock:
+        segment = segment_for(tape, tape.live() if live is None else live)
+        if segment is not None and segment.enter(tape, live is None):
+            return segment
         now = tape.state  # native code may go on
         states = events(now, tape.caught)
         calls = [(s, s.event) for s in states if s not in tape.done and isinstance(s.event, Call)]
