@@ -260,3 +260,21 @@ def test_no_more_than_so_many_segments_are_kept(monkeypatch: pytest.MonkeyPatch,
         assert w.grad is not None and expected.grad is not None
         assert np.allclose(w.grad.numpy(), expected.grad.numpy(), rtol=1e-5)
     assert segments
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "lerp", "mul"])
+def test_a_second_backward_through_what_saved_numbers_alone(name: str, segments: list[SegmentNode]) -> None:
+    def run(torch: Any, step: int) -> Any:
+        a, b = _leaves(torch, step)
+        y = a.lerp(b, 0.3) if name == "lerp" else a * 2.5 if name == "mul" else getattr(torch, name)(a, b, alpha=2.5)
+        said = [y.sum().item()]
+        for loss in (y.sum(), (y * 3.0).mean()):
+            try:
+                loss.backward()
+            except RuntimeError as error:
+                said.append("second" if "second time" in str(error) else str(error))
+        return [*said, _plain(a.grad)]
+
+    mine, theirs = _both(run)
+    assert _same(mine, theirs)
+    assert segments

@@ -7,7 +7,7 @@ it is opened: they are made of what it has saved, and it stands between them and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..trace.composed import Part, compose
@@ -165,14 +165,15 @@ class SegmentNode(Node):
             fragment, _, _, place = template.steps[known.step]
             node = made[number] = known.name(edges, fragment, self.age - before)
             node.sequence, node.pull = self.sequence - before, known.pull  # type: ignore[assignment]
-            node.saved = [self._saved(number, known, n, at) for n, at in enumerate(saves)]
+            kept = () if fragment.operation.edges else known.pull.numbers
+            node.saved = [self._saved(number, known, n, at, kept) for n, at in enumerate(saves)]
             node.place, node.serial, node.lanes = call.place or place, self.serial, ((),) * node.outputs
         return made
 
-    def _saved(self, number: int, known: Any, n: int, at: int | None) -> Any:
-        """What one of its nodes saved, None if that was freed."""
+    def _saved(self, number: int, known: Any, n: int, at: int | None, kept: Collection[int]) -> Any:
+        """What one of its nodes saved, None if that was freed; not what is `kept`, as `Node.free` says."""
         cell = None if at is None else self.saved[at]
-        if cell is None or (self.freed >> number & 1 and n not in known.pull.numbers):
+        if cell is None or (self.freed >> number & 1 and n not in kept):
             return None
         cell = cell._cell if type(cell) is Kept else cell
         return Kept(cell) if n in known.pull.loose else cell

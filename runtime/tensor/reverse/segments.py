@@ -165,10 +165,10 @@ class Segment:
         """Which nodes read what is saved, and which lead to which edges."""
         after: dict[int, set[int]] = {}
         for number in sorted(self.inner):
-            _, _, _, saves, ways = self.inner[number]
-            for at in saves:
+            _, _, known, saves, ways = self.inner[number]
+            for n, at in enumerate(saves):
                 if at is not None:
-                    self.savers[at] |= 1 << number
+                    self.savers[at] |= -1 if n in known.pull.numbers else 1 << number  # numbers stay
             leads = after[number] = set()
             for way in ways:
                 if way is not None:
