@@ -66,6 +66,21 @@ def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph])
     assert shared > len(graphs) // 2
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_layers_over_time_share_their_loops(kind: str, graphs: list[Graph]) -> None:
+    net = getattr(torch.nn, kind)(5, 8)
+    for steps in (1, 9, 12, 30, 14, 2, 21, 11, 40, 25):
+        x = ramp(steps, 3, 5).requires_grad_()
+        (net(x)[0] * ramp(steps, 3, 8)).sum().backward()
+        x.grad.tolist()
+    loops = [g for g in graphs if any(op.regions for op in g.body)]
+    kernels = [families.kernel_of(graph) for graph in loops]
+    assert sum(isinstance(kernel, Sized) for kernel in kernels) > len(loops) // 2
+    for graph, kernel in zip(loops, kernels, strict=True):
+        given = numbers(graph)
+        assert [a.tobytes() for a in kernel.run(given)] == [a.tobytes() for a in compile_graph(graph).run(given)]
+
+
 def test_threads_share_families(graphs: list[Graph]) -> None:
     want = {n: ramp(n, 6).tanh().numpy().tobytes() for n in SIZES}
     families._families.clear()

@@ -20,7 +20,7 @@ from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
 from .nests.chunks import Pause, cut, pause
-from .program import Nest, Program, Rows, has_regions
+from .program import Nest, Program, Rows
 from .storage import plan
 
 SHAPE = frozenset(("reduced", "width", "unroll", "rows", "partials", "site", "aliases"))
@@ -111,12 +111,7 @@ def _plain(told: Told) -> tuple[Any, ...]:
 
 
 def generalise(program: Program, other: Program) -> Pattern | None:
-    """The pattern of two programs; None if they differ in more than numbers, or have loops around array work.
-
-    Those decide by numbers what is written: how tapes are kept, which indices need no care.
-    """
-    if has_regions(program) or has_regions(other):
-        return None
+    """The pattern of two programs; None if they differ in more than numbers."""
     sizes = Sizes({})
     slots: dict[tuple[int, int], Extent] = {}
 
@@ -170,12 +165,13 @@ class _Walk:
         return made
 
     def _inside(self, kind: Any, a: Any, b: Any) -> Any:
-        if kind in (tuple, list):
+        if issubclass(kind, (tuple, list)):
             if len(a) != len(b):
                 raise Differs
             made = [self.pair(x, y) for x, y in zip(a, b, strict=True)]
-            same = all(x is y for x, y in zip(made, a, strict=True))
-            return a if same else kind(made)
+            if all(x is y for x, y in zip(made, a, strict=True)):
+                return a
+            return kind(*made) if hasattr(kind, "_fields") else kind(made)
         if kind is dict:
             pairs = self.pair(tuple(a.items()), tuple(b.items()))
             return dict(pairs)
@@ -193,6 +189,9 @@ class _Walk:
             return a if terms is a.terms and constant is a.constant else Affine(terms, constant)
         if kind in (Axis, Buffer) and self.partner.setdefault(id(a), b) is not b:
             raise Differs
+        if kind is Axis:  # what it is called in dumps makes no difference
+            extent = self.pair(a.extent, b.extent)
+            return a if extent is a.extent else Axis(a.name, extent)
         return self._fields(kind, a, b)
 
     def _fields(self, kind: Any, a: Any, b: Any) -> Any:
