@@ -128,3 +128,8 @@ def test_second_gradients(name: str, point: np.ndarray) -> None:
     (h,) = torch.autograd.grad(weighted(g, 2), x)
     want = differences(lambda a: weighted(first(f, a)[1], 2).item(), point, 1e-3)
     np.testing.assert_allclose(h.numpy(), want, rtol=1e-7, atol=1e-8)
+
+
+def test_no_inputs() -> None:
+    with pytest.raises(RuntimeError, match=r"`inputs` argument to `grad\(\)` cannot be empty"):
+        torch.autograd.grad(torch.ones(3, requires_grad=True).sum(), [])

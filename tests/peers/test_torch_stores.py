@@ -146,6 +146,7 @@ def _errors(torch: Any) -> Any:
     for key, value in (
         (3, 1.0), ((0, 2), 1.0), (0, torch.ones(3)), ((0, 0, 0), 1.0), (0, "a"), (torch.tensor([5]), 1.0),
         (slice(0, 2), torch.ones(3, 2)), (torch.tensor([True, False]), 1.0), (0, torch.ones(1, 1, 2)),
+        (torch.tensor([0, 2]), x[:2]), (x > 1, x[0, 0]),
     ):  # fmt: skip
         try:
             x[key] = value

@@ -71,6 +71,8 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     results, sources = _all(outputs, "outputs"), _all(inputs, "inputs")
+    if not sources:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty: give the tensors to differentiate by.")
     weights = _weights(grad_outputs, len(results))
 
     def once(rows: Sequence[Any], retain: bool | None) -> list[Any]:

@@ -16,7 +16,7 @@ from ...trace.fragments import Operation
 from ...value.cells import cell_of
 from ...value.core import Core, apply_now, number_of, wrap
 from ...value.views import view
-from ...value.writing import check_apart, overwrite
+from ...value.writing import overwrite
 from ..elementwise.arithmetic import MASKED_FILL_TENSOR
 from .shapes import UNSQUEEZE, shape_of
 
@@ -86,9 +86,8 @@ def mask_of_fill(x: Any, key: Any, value: Any) -> Any:
 
 
 def fill_where(x: Tensor, mask: Core, number: Core) -> None:
-    """Write one number wherever a mask of leading axes holds."""
+    """Write one number wherever a mask of leading axes holds; it is read first, and may be one of those."""
     start_writing(x, [number], apart=False)
-    check_apart(x, number)
     shape, held = shape_of(x), mask._kind_of().shape
     if len(shape) > len(held):
         mask = view(mask, (("reshape", (*held, *[1] * (len(shape) - len(held)))),), UNSQUEEZE)

@@ -59,11 +59,12 @@ def store(x: Any, key: Any, value: Any) -> bool:
 
 def _path_to(place: tuple[Any, ...], shape: tuple[int, ...]) -> Path | None:
     """The path along ints and slices."""
-    if place == (...,):
-        return ()
-    place = place[:-1] if place[-1:] == (...,) else place
+    if place and place[-1] is ...:  # an array is not to be compared
+        place = place[:-1]
     if len(place) > len(shape) or any(type(k) is not int and type(k) is not slice for k in place):
         return None
+    if not place:
+        return ()
     spelled = [k.indices(n) if type(k) is slice else k for k, n in zip(place, shape, strict=False)]
     try:
         return cell_path(shape, tuple(spelled))
