@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.calls import calls
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace.plans import explain
 from pullback.runtime.tensor.value.given import NumberInput, lies_in
 from tests.test_new_structures import unrecognised
@@ -76,12 +76,12 @@ def test_bits_do_not_depend_on_recognition(name: str) -> None:
     """The numbers cross borders that the functions compare them with, and come by exponents with their own formula."""
     with unrecognised():
         plain = results(PROGRAMS[name])
-    calls.forget_calls()
+    forget_calls()
     assert results(PROGRAMS[name]) == results(PROGRAMS[name]) == plain
 
 
 def test_an_error_for_one_number_does_not_spoil_the_others() -> None:
-    calls.forget_calls()
+    forget_calls()
     x = torch.ones(4, 4, requires_grad=True)
     for k in range(40):
         if k % 3 == 2:
@@ -93,7 +93,7 @@ def test_an_error_for_one_number_does_not_spoil_the_others() -> None:
 
 @pytest.mark.parametrize("name", ["epsilon", "delta", "alpha", "two numbers", "computed labels"])
 def test_steps_with_ever_other_numbers_are_kernels(name: str) -> None:
-    calls.forget_calls()
+    forget_calls()
     w = torch.ones(4, 4, requires_grad=True)
     descent = torch.optim.SGD([w], lr=0.01)
 

@@ -13,7 +13,8 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.backend.recorder import BOUND, forget_places, place_text
-from pullback.runtime.tensor.calls import calls, patterns
+from pullback.runtime.tensor.calls import patterns
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import plans, states, tape
 from tests.test_patterns import recognising, trained
 
@@ -23,7 +24,7 @@ mine: Any = tape.tapes
 
 @pytest.fixture(autouse=True)
 def afresh() -> None:
-    calls.forget_calls()
+    forget_calls()
 
 
 def noted(steps: int = 3) -> tuple[Any, Any, Any]:
@@ -144,7 +145,7 @@ def test_threads_read_while_the_main_one_records() -> None:
 
 def test_what_was_noted_outlives_what_is_forgotten() -> None:
     x, y, want = noted()
-    calls.forget_calls()
+    forget_calls()
     assert mine.tape.notes() == ()
     z = y * 2.0
     z.sum().backward()
@@ -188,7 +189,7 @@ def count_of(cls: type) -> int:
 def test_structures_that_come_once_leave_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tape, "STATES", 150)
     monkeypatch.setattr(plans, "KEPT", 4)
-    calls.forget_calls()
+    forget_calls()
     forget_places()  # of the tests before
     patterns.codes.forget()
     before = count_of(states.State)

@@ -12,6 +12,7 @@ import pytest
 
 import pullback as torch
 from pullback.runtime.tensor.calls import calls, natively, places
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import engine, plans
 from pullback.runtime.tensor.trace.opened import set_irregular
 from pullback.runtime.tensor.trace.states import forest
@@ -32,7 +33,7 @@ def recognising(wanted: bool) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def afresh() -> None:
-    calls.forget_calls()
+    forget_calls()
 
 
 # ---- programs

@@ -11,6 +11,7 @@ import pytest
 
 import pullback as torch
 from pullback.runtime.tensor.calls import calls, patterns
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace.misses import FEW, HOPELESS, OFTEN, SELDOM, Misses
 from pullback.runtime.tensor.trace.plans import explain
 from tests.test_new_structures import unrecognised
@@ -57,7 +58,7 @@ class Watch:
 
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    calls.forget_calls()
+    forget_calls()
     yield Watch(monkeypatch)
 
 

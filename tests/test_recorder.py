@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pullback as torch
-from pullback.runtime.tensor.calls.calls import forget_calls
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import opened, tape
 
 F, nn = torch.nn.functional, torch.nn

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.runtime.tensor.calls import calls
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from tests.test_new_structures import unrecognised
 from tests.test_rare_disturbances import Watch
 
@@ -438,7 +438,7 @@ def test_functions_under_transforms() -> None:
 
 @pytest.mark.parametrize("program", ALWAYS, ids=lambda p: p.__name__[1:])
 def test_later_steps_are_recognised(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls.forget_calls()
+    forget_calls()
     torch.func.vmap(torch.sin)(torch.ones(2))  # transforms elsewhere in the program make no difference
     torch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))
     watch, taken = Watch(monkeypatch), []

@@ -14,7 +14,7 @@ import pytest
 import pullback as torch
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
-from pullback.runtime.tensor.calls.calls import forget_calls
+from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import engine, plans, tape
 from pullback.runtime.tensor.trace.fragments import Fragment
 

@@ -18,6 +18,7 @@ import pullback
 from pullback.runtime.tensor.reverse import segments as stretches
 from pullback.runtime.tensor.reverse.segment_nodes import SegmentNode
 from pullback.runtime.tensor.trace import paths, planning
+from pullback.runtime.tensor.value import taken
 
 STEPS = 6
 
@@ -169,6 +170,120 @@ def test_what_a_stretch_left_is_asked_for(ask: str, segments: list[SegmentNode])
     assert segments
 
 
+# ---- writes to what an earlier stretch gave a history
+
+
+def _filled(torch: Any, x: Any, w: Any, look: Any) -> Any:
+    """Rows of a table, one by one, with a look after each."""
+    table, h = torch.zeros(4, 3, dtype=torch.float64), x[0]
+    for k in range(4):
+        h = (h @ w + x[k]).tanh()
+        table[k] = h
+        look(table)
+    return (table * table).sum()
+
+
+def _routed(torch: Any, x: Any, w: Any, look: Any) -> Any:
+    """Sums scattered into rows that values choose, as in a mixture of experts."""
+    out = torch.zeros(4, 3, dtype=torch.float64)
+    for k in range(3):
+        rows = torch.where(x[:, k].detach() > 0)[0]
+        out[rows] += x[rows] @ w * (k + 1)
+        look(out)
+    return out.exp().mean()
+
+
+def _in_place(torch: Any, x: Any, w: Any, look: Any) -> Any:
+    """Functions that end in an underscore, of what was looked at."""
+    y = x @ w
+    look(y)
+    y.mul_(0.5).add_(x)
+    look(y)
+    kept = y + 1.0
+    y[1:3].tanh_()
+    z = y * 2.0
+    look(z)
+    z.masked_fill_(x > 1, 0.25)
+    return (kept * x).sum() + (z**2).sum()
+
+
+WRITES = {"filled": _filled, "routed": _routed, "in_place": _in_place}
+
+
+def _writing(torch: Any, name: str, step: int) -> list[Any]:
+    data = np.random.default_rng([7, step])
+    x, w = (torch.tensor(data.standard_normal(shape)).requires_grad_() for shape in ((4, 3), (3, 3)))
+    seen: list[Any] = []
+
+    def look(t: Any) -> None:
+        seen.extend([t.sum().item(), t._version])
+
+    loss = WRITES[name](torch, x, w, look)
+    slopes = torch.autograd.grad(loss, [x, w], create_graph=step % 2 == 1)
+    if step % 2 == 1:
+        sum([(g**2).sum() for g in slopes], torch.zeros(())).backward()
+    return [*seen, *map(_plain, slopes), _plain(x.grad), _plain(w.grad)]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_to_what_an_earlier_stretch_gave_a_history(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    take = taken._take_up
+    monkeypatch.setattr(taken, "_take_up", lambda *a: found.append(take(*a)) or found[-1])
+    for step in range(8):
+        assert _same(_writing(pullback, name, step), _writing(reference, name, step)), step
+    assert found and None not in found
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_such_a_write_is_seen_by_who_has_saved_what_was_there(again: bool) -> None:
+    for _ in range(4):
+        w = pullback.ones(4, requires_grad=True)
+        out = pullback.zeros(4)
+        out[0] = w[0] * 2
+        out.sum().item()
+        y = out * out
+        if again:
+            y.sum().item()
+        out[1] = w[1] * 3
+        with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*version 2; expected version 1"):
+            y.sum().backward()
+        with pytest.raises(IndexError):
+            out[7] = w[1]
+        out.sum().backward()
+        assert w.grad is not None and w.grad.tolist() == [2, 3, 0, 0]
+
+
+def test_a_step_that_fails_leaves_what_was_written_to_as_it_was() -> None:
+    for _ in range(4):
+        w = pullback.ones(3, requires_grad=True)
+        out = pullback.zeros(3)
+        out[0] = w[0] * 2
+        before = out.tolist()
+        a = pullback.zeros(2, 2)
+        with pytest.raises(RuntimeError):
+            out[1] = pullback.linalg.inv(a)[0, 0] * w[1]
+            out.tolist()
+        assert out.tolist() == before and out._version == 1
+        out.sum().backward()
+        assert w.grad is not None and w.grad.tolist() == [2, 0, 0]
+
+
+def test_a_view_that_outlasts_its_stretch_leaves_the_segment_closed(segments: list[SegmentNode]) -> None:
+    def run(torch: Any, step: int) -> Any:
+        w = torch.tensor(np.random.default_rng(step).standard_normal((3, 3))).requires_grad_()
+        h = torch.ones(1, 3, dtype=torch.float64)
+        for _ in range(5):
+            h = (h.view(1, 3) @ w).tanh().unsqueeze(0)[0]
+            h.sum().item()
+        h.sum().backward()
+        return _plain(w.grad)
+
+    mine, theirs = _both(run)
+    assert all(map(_same, mine, theirs))
+    assert segments and all(s.opened is None for s in segments)
+
+
 # ---- random programs
 
 
@@ -178,12 +293,22 @@ def _operations(torch: Any, lin: Any, norm: Any) -> list[Callable[[Any, Any], An
         made[0] = b[1]
         return made
 
+    def row_of(a: Any, b: Any) -> Any:
+        if a.grad_fn is not None:
+            a[1] = b[0]
+        return a + b
+
+    def added_to(a: Any, b: Any) -> Any:
+        if a.grad_fn is not None:
+            a.add_(b.sin())
+        return a * 0.5
+
     return [
         lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a.sin(), lambda a, b: a @ b, lambda a, b: lin(a),
         lambda a, b: a.tanh() * 0.5, lambda a, b: (a * a + 1).sqrt(), lambda a, b: a.exp().clamp(max=5.0),
         lambda a, b: a - b.mean(), lambda a, b: torch.nn.functional.gelu(a), lambda a, b: torch.softmax(a, -1),
         lambda a, b: a.t(), lambda a, b: a.detach() + b, lambda a, b: torch.cat([a, b], 0)[:3] * 1.0,
-        lambda a, b: a[:, :1] * b, with_row, lambda a, b: norm(a), lambda a, b: (a + 0.0).relu_(),
+        lambda a, b: a[:, :1] * b, with_row, lambda a, b: norm(a), lambda a, b: (a + 0.0).relu_(), row_of, added_to,
     ]  # fmt: skip
 
 

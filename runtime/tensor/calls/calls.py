@@ -21,7 +21,6 @@ from ..trace.chunks import end_chunk, may_end
 from ..trace.crowd import crowd
 from ..trace.handing import forget_storages
 from ..trace.locks import wait_for
-from ..trace.opened import open_tapes
 from ..trace.states import Call, State, forest
 from ..trace.tape import BOUND, Tape, tapes
 from ..trace.undo import mend
@@ -36,8 +35,8 @@ from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .naming import renamed
 from .natively import NativeCall, native_types, tell
-from .patterns import drop_patterns, forget_patterns, tell_pattern
-from .reading import Over, Reading, Unknown, check, forget_forms
+from .patterns import tell_pattern
+from .reading import Over, Reading, Unknown, check
 
 NOT_RECORDED = object()
 
@@ -115,6 +114,10 @@ class Recorded:
             return self.function(*args, **kwargs)
         if self.native is not None and not tape.mode & 1 and leave_all(args, tape):
             return self.native(*args, **kwargs)
+        if self.writes and tape.mode == 1 and args and type(args[0]) in tensor_types:
+            made = args[0]._write_taken_up(self.native or self.slow, args, kwargs)
+            if made is not NotImplemented:
+                return made
         if self.parts is not None and self.parts(tape, args, kwargs):
             return None
         with tape.lock:
@@ -142,6 +145,9 @@ class Recorded:
                         return NOT_RECORDED
                 state = self._next(tape, reading)
             check_through(state, reading)
+        except Over:  # a value is looked at, and there is none on the side
+            tape.flush()
+            return self._recorded(tape, args, kwargs)
         except Unknown as error:
             self._missed(error, case)
             return self._plainly(tape, args, kwargs) if self.exact else NOT_RECORDED
@@ -289,18 +295,6 @@ class Recorded:
         return asked(self.function(*given, **{name: run.numbers.handed(named[name], a) for name, a in kwargs.items()}))
 
 
-def forget_calls() -> None:
-    """Recognise nothing that was learned so far, because what it depended on has changed: the default dtype."""
-    forgotten = forget_patterns()
-    for tape in open_tapes():
-        with tape.lock:
-            tape.catch_up()
-            tape.go(State(tape.state, None, tape.state.values))
-    drop_patterns(forgotten)
-    forget_forms()
-    forest.forget()
-
-
 def recordable(cls: type) -> None:
     """Let calls be described by instances of this class; results are of the first."""
     tensor_types.append(cls)
@@ -347,4 +341,4 @@ if recorder.SUPPORTED:
     NativeCall.__reduce__ = lambda self: self.__qualname__  # copies and pickles are the function itself
 
 
-__all__ = ["Recorded", "forget_calls", "recordable", "recorded"]
+__all__ = ["Recorded", "recordable", "recorded"]

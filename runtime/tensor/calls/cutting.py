@@ -10,7 +10,9 @@ from ..value.slots import LEAF
 
 FEW = 3
 """So many rows of a tensor are cut at once while a trace goes on; further ones are a part of it, as in loops over time.
-A loop over batches reads few in a trace, and where a batch lies must be no part of it."""
+A loop over batches reads few in a trace, and where a batch lies must be no part of it. Rows of whole numbers are always
+cut, for they are looked at: an embedding asks whether its indices are in range.
+"""
 
 
 MANY = 16
@@ -38,7 +40,7 @@ def is_cut(args: tuple[Any, ...], tape: Tape, which: str) -> bool:
     elif values != tape.count:
         rows += 1
     x._rows = tape.serial, rows, tape.count
-    return rows < FEW
+    return rows < FEW or not x._cell.kind.is_float
 
 
 def _is_known(x: Any, tape: Tape) -> bool:

@@ -102,8 +102,9 @@ class FirstRun:
         """Whether a tensor with a history is an argument, which a call of this trace made and nobody watches."""
         reading = self.reading
         k = None if reading.recorded.exact else reading.seen.get(id(t))
-        known = k is not None and type(reading.places[k]) is int and t._node.serial == self.tape.serial
-        return known and not t._retains
+        if k is None or type(reading.places[k]) is not int or t._retains:
+            return False
+        return t._node.serial == self.tape.serial or reading.cells[k] is None or reading.cells[k].array is None
 
     def adds(self, leaf: Any) -> None:
         """Note that the gradient of a leaf is about to be added to."""

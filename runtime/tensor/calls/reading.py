@@ -63,7 +63,8 @@ class Unknown(Exception):
 
 
 class Over(Unknown):
-    """Raised where a leaf is read that was just written to: the step is over, and the trace is to be run."""
+    """Raised where a leaf is read that was just written to, so that the step is over, or where a value is to be looked
+    at: the trace is to be run."""
 
 
 class Reading:
@@ -280,7 +281,7 @@ def check(template: Template, reading: Reading) -> None:
         if t._is_late or t._cell.array is None:
             array = peek(t, checked=True)
             if array is None:
-                raise Unknown(CHANGING)
+                raise Over if t._serial == reading.tape.serial else Unknown(CHANGING)
             test(array)
             continue
         cell = t._cell

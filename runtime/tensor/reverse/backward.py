@@ -122,7 +122,7 @@ def walk(
             if in_parts and node.joined is not None and (hooks is None or not (hooks.before or hooks.after)):
                 pulled = _ways(node, (yield node.joined, flows))
             else:
-                pulled = _run(node, flows, create)
+                pulled = _run(node, flows, create, held)
             for edge, flow in pulled:
                 _give(held, edge, flow, create)
             if leaf is not None and hooks is None:
@@ -179,7 +179,7 @@ def _passed_by() -> None:
         call.refuse("comes to a leaf that requires no gradient any more")
 
 
-def _run(node: Node, flows: Flows, create: bool) -> list[tuple[Edge, Flow]]:
+def _run(node: Node, flows: Flows, create: bool, held: Held) -> list[tuple[Edge, Flow]]:
     """Run one node between its own hooks: the cotangents of its inputs, and where they go."""
     hooks = node.hooks
     if hooks is not None and hooks.before:
@@ -193,7 +193,8 @@ def _run(node: Node, flows: Flows, create: bool) -> list[tuple[Edge, Flow]]:
                 call_posts(node.variable)
         pulled = []
     else:
-        pulled = node.pull_back(flows, create)
+        adds = type(node) is SegmentNode and not create
+        pulled = node.pull_added(flows, held) if adds else node.pull_back(flows, create)  # type: ignore[attr-defined]
         if watch.anomaly and watch.check_nan:
             check_nan(node, pulled)
     if hooks is not None and hooks.after:

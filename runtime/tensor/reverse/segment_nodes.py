@@ -8,10 +8,12 @@ it is opened: they are made of what it has saved, and it stands between them and
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from typing import Any
 
+from ..ops.elementwise.arithmetic import ADD
 from ..trace.composed import Part, compose
-from ..trace.fragments import Fragment
+from ..trace.fragments import Fragment, fragment_for
 from ..trace.states import ABSOLUTE
 from ..trace.tape import record
 from ..value.cells import Cell, Kind
@@ -28,6 +30,7 @@ class Back:
     reads     which of what is saved it reads
     gives     (which edge, number of the fragment's result, or -1 - k for the cotangent of result k itself)
     passes    a bit for each node that it passes
+    terms     the edges to whose cotangents it adds what is there already, which the fragment reads after all else
     """
 
     def __init__(self, segment: Any, present: Sequence[bool]) -> None:
@@ -58,9 +61,34 @@ class Back:
         wanted = list(dict.fromkeys([n for _, n in flows if n >= len(self.given)]))
         self.gives = [(k, wanted.index(n) if n >= len(self.given) else -1 - self.given[n]) for k, n in flows]
         self.fragment: Fragment | None = compose("segment_pull", kinds, parts, wanted) if wanted else None
-        self.passes = 0
+        self.passes, self.terms = 0, ()
         for k in self.given:
             self.passes |= segment.reach[k]
+        self.adding: dict[tuple[int, ...], Back] = {}
+
+    def with_terms(self, edges: tuple[int, ...]) -> Back:
+        """The same that adds to the cotangents of these edges what is there already."""
+        made = self.adding.get(edges)
+        if made is None:
+            made = self.adding[edges] = copy(self)
+            made._add(edges)
+        return made
+
+    def _add(self, edges: tuple[int, ...]) -> None:
+        own: Any = self.fragment
+        kinds = {k: own.results[n] for k, n in self.gives if n >= 0}
+        inputs, first = [*own.inputs, *[kinds[k] for k in edges]], len(own.inputs)
+        parts: list[Part] = [(own, tuple(range(first)))]
+        made, results = len(inputs), list[int]()
+        count, self.terms, gives = made + len(own.results), edges, []
+        for k, n in self.gives:
+            if k in edges:
+                parts.append((fragment_for((ADD, (), kinds[k], kinds[k])), (first + edges.index(k), made + n)))
+                count += 1
+            if n >= 0:
+                results.append(count - 1 if k in edges else made + n)
+            gives.append((k, len(results) - 1 if n >= 0 else n))
+        self.gives, self.fragment = gives, compose("segment_pull", inputs, parts, results)
 
 
 def leads_to(edge: Edge | None, useful: Any) -> bool:
@@ -104,7 +132,31 @@ class SegmentNode(Node):
     def pull_back(self, cotangents: Sequence[Flow | None], create: bool) -> list[tuple[int, Flow]]:
         if self.opened is not None:
             return [(k, flow) for k, flow in enumerate(cotangents) if flow is not None]
+        return self._pulled(self.segment.back(tuple([flow is not None for flow in cotangents])), cotangents, [])
+
+    def pull_added(self, cotangents: Sequence[Flow | None], held: dict[Any, Any]) -> list[tuple[int, Flow]]:
+        """The same, with what has come to its edges before, which is `held` no more."""
+        if self.opened is not None:
+            return self.pull_back(cotangents, False)
         back = self.segment.back(tuple([flow is not None for flow in cotangents]))
+        terms = {k: held[edge[0]] for k, n in back.gives if n >= 0 and (edge := self.edges[k]) and edge[0] in held}
+        places = [self.edges[k] for k, _ in back.gives]
+        for k, flows in [*terms.items()]:
+            have = flows[self.edges[k][1]]  # type: ignore[index]
+            kind = back.fragment.results[dict(back.gives)[k]]  # type: ignore[union-attr]
+            alike = have is not None and have[1] is None and type(have[0]) is Cell and have[0].kind is kind
+            if not alike or places.count(self.edges[k]) > 1:
+                del terms[k]
+        cells = []
+        for k, flows in terms.items():
+            index = self.edges[k][1]  # type: ignore[index]
+            cells.append(flows[index][0])
+            flows[index] = None
+        return self._pulled(back.with_terms(tuple(terms)) if terms else back, cotangents, cells)
+
+    def _pulled(
+        self, back: Back, cotangents: Sequence[Flow | None], terms: Sequence[Cell]
+    ) -> list[tuple[int, Flow]]:
         self.passed = back.passes
         made: list[Cell] = []
         if back.fragment is not None:
@@ -112,6 +164,7 @@ class SegmentNode(Node):
             saved = [self.saved[at] for at in back.reads]
             cells += [Cell(c.kind, c.array) for c in back.zeros]
             cells += [c._cell if type(c) is Kept else c for c in saved]
+            cells += terms
             made = record(back.fragment, cells, self.place)
         return [(k, (made[n], None) if n >= 0 else cotangents[-1 - n]) for k, n in back.gives]  # type: ignore[misc]
 
@@ -144,6 +197,15 @@ class SegmentNode(Node):
 
     def at(self, index: int) -> Edge:
         return self.open()[index]
+
+    def base_of(self, number: int) -> Edge | None:
+        """Where the gradient goes of what a value of its trace is a view of; None if only its nodes tell."""
+        place = None if self.opened is not None else self.segment.bases.get(number)
+        if place is None:
+            return None
+        if place[0] < 0:
+            return self.edges[self.segment.sources[-1 - place[0]]]
+        return self, self.segment.places.index(place)
 
     def open(self) -> list[Edge]:
         """Where its results lead among its nodes, which are there from now on."""

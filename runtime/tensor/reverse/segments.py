@@ -12,6 +12,7 @@ between them and who leads to it.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....compiler.locks import lock
@@ -62,6 +63,7 @@ class Segment:
 
     path     its states; base how many values it has
     ends     numbers of the values with a history that somebody holds, and where their gradients go
+    bases    of those that are views, where the gradients of what they are views of go
     places   those places that are results of its nodes, each once; results their kinds
     sources  numbers of the values from outside to which gradients go, and which edge of the segment each is
     saved    what its nodes save; index which of that a value is
@@ -85,12 +87,15 @@ class Segment:
         if self.joins is None:
             raise Unusual
         self.ends = [(n, carried.sources[n]) for n in wanted if program.history.get(n, False)]
-        self.places = list(dict.fromkeys([place for _, place in self.ends if place[0] >= 0]))
+        of, based = program.views.of, [n for n in wanted if n in program.views.based]
+        self.bases = {n: carried.sources[of[n]] for n in based if of.get(n) in carried.sources}
+        ends = [*[place for _, place in self.ends], *self.bases.values()]
+        self.places = list(dict.fromkeys([place for place in ends if place[0] >= 0]))
         self.inner: dict[int, Inner] = {}
         self.index: dict[int, int] = {}
         self.saved: list[Saved] = []
         self.sources: dict[int, int] = {}
-        self._find(carried, over)
+        self._find(carried, over, ends)
         self.results = [self._kind(place) for place in self.places]
         self.reach = [self._reached(number) for number, _ in self.places]
         self.savers = [0] * len(self.saved)
@@ -99,10 +104,10 @@ class Segment:
         self.backs: dict[tuple[bool, ...], Back] = {}
         self.alone = not program.views.of and not over.over
 
-    def _find(self, carried: Carrying, over: Overwritten) -> None:
+    def _find(self, carried: Carrying, over: Overwritten, ends: Sequence[Place]) -> None:
         """The nodes that can be reached from the ends, what they save, and where they lead."""
         calls = [(call, begin) for call, begin in carried.calls for _ in call.template.nodes or ()]
-        for _, (number, _) in self.ends:
+        for number, _ in ends:
             self._source(number)
         pending = [number for number, _ in self.places]
         while pending:

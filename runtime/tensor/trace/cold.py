@@ -15,19 +15,23 @@ def run_cold(plan: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     values: Any = [None] * len(plan.program.kinds)
     for (n, _), array in zip(plan.sources, arrays, strict=True):
         values[n] = array
-    wanted, steps = plan.results, plan.steps
-    last = dict.fromkeys(wanted, len(steps))
-    drop: list[list[int]] = [[] for _ in steps]
-    for n in range(len(steps) - 1, -1, -1):
-        for number in steps[n].numbers:
-            if number not in last:
-                last[number] = n
-                drop[n].append(number)
-    for step, unused in zip(steps, drop, strict=True):
-        run_step(step.fragment, [values[k] for k in step.numbers], values, step.first)
-        for number in unused:
-            values[number] = None
-    return [values[k] for k in wanted]
+    if plan.unused is None:
+        plan.unused = unused_after(plan.steps, plan.results)
+    for (fragment, numbers, first, _), unused in zip(plan.steps, plan.unused, strict=True):
+        run_step(fragment, [values[k] for k in numbers], values, first)
+        for n in unused:
+            values[n] = None
+    return [values[k] for k in plan.results]
+
+
+def unused_after(steps: Sequence[Any], wanted: Sequence[int]) -> list[list[int]]:
+    """For each step the values that it is the last to read, but for those that are wanted."""
+    last, found = set(wanted), []
+    for step in reversed(steps):
+        unused = [n for n in dict.fromkeys(step.numbers) if n not in last]
+        last.update(unused)
+        found.append(unused)
+    return found[::-1]
 
 
 class Interpreted:

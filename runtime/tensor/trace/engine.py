@@ -51,7 +51,8 @@ def kernel_for(graph: Graph, exact: bool) -> Kernel:
 
 
 OFTEN, SMALL = 16, 20_000
-"""A graph that runs so often by itself is called natively; an exact one only if it has no more elements."""
+"""A graph that runs so often by itself is called natively; an exact one only if it has no more elements for each of its
+operations."""
 
 
 class Alone:
@@ -82,7 +83,7 @@ class Alone:
         return kernel.run(arrays)
 
     def _is_better_compiled(self) -> bool:
-        return not is_opaque(self.graph) and self.size <= SMALL
+        return not is_opaque(self.graph) and self.size <= SMALL * len(self.graph.body)
 
     def _compile(self) -> None:
         """Go on in native code; if there is an error in the compiler, as before."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .states import Again, Call, State
+from .states import Again, Call, State, events
 
 
 class Overwritten:
@@ -64,4 +64,16 @@ class Overwritten:
         return not any(ref == target for target, _ in template.assigns) and self.has(call.number(ref))
 
 
-__all__ = ["Overwritten"]
+def overwritten(tape: Any) -> Overwritten:
+    """What the calls of the trace under way wrote over so far; what is known of it is kept on the tape."""
+    known, over = tape.over
+    path = events(tape.state, known)
+    if over is None or (path[0].parent if path else tape.state) is not known:
+        over, path = Overwritten(), events(tape.state)
+    for state in path:
+        over.note(state)
+    tape.over = tape.state, over
+    return over
+
+
+__all__ = ["Overwritten", "overwritten"]

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from ....compiler.frontend.patched.patches import unpatched
+from ..calls.places import here
 from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
-from .overwritten import Overwritten
+from .overwritten import overwritten
 from .paths import Way
 from .plans import Plan, plan_for
 from .spent import is_useful
@@ -99,13 +100,8 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
         return storage is not None and storage.array is None and t._seen == storage.edition
     if t._flags & PART or t._serial != tape.serial:
         return False
-    path = events(tape.state)
-    if not any(type(s.event) is Call and s.event.template.assigns for s in path):
-        return True
-    over = Overwritten()
-    for state in path:
-        over.note(state)
-    return not over.has(t._number)
+    over = overwritten(tape)
+    return not over.over or not over.has(t._number)
 
 
 def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:
@@ -141,7 +137,7 @@ def _is_whole(tape: Tape, key: int) -> bool:
     """Whether a look leaves the trace whole."""
     way = tape.way
     if way is None:
-        way = tape.way = Way(key)
+        way = tape.way = Way(hash(here()))
     if not way.whole:
         way.cut(key)
     return way.whole

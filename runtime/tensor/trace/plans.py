@@ -189,6 +189,7 @@ class Plan:
     known            numbers of values that were computed on the side, from which the steps go on: see peeking.py
     sources          numbers of the values that the steps read, with the dtype if that is a Python number
     joins            which views that are wanted share the memory of which values
+    unused           for each step, the values that may be dropped after it, once it has run op by op
     times            how often native code ran it
     keeps            whether its history need not be made in time, where that was asked: see kept.py
     waits            how often it is to run op by op before it is worth the time of a thread to compile it
@@ -209,6 +210,7 @@ class Plan:
         self.asked = self.times = 0
         self.waits = WAITS
         self.keeps: bool | None = None
+        self.unused: list[list[int]] | None = None
         self.replayed: Replay | None = None
         self.held: tuple[int, ...] | None = None
         given = {*program.inputs, *program.numbers, *program.constants, *known}

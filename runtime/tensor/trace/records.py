@@ -10,6 +10,7 @@ import numpy as np
 
 from ..calls.repeat import grads_of, run_again
 from ..reverse.nodes import Node, reachable
+from ..reverse.segment_nodes import SegmentNode
 from ..value.cells import Cell
 from ..value.core import wrap
 from ..value.memory import has_history
@@ -53,8 +54,9 @@ class Record:
         array = np.empty(kind.shape, kind.numpy)
         np.copyto(part_of(array, path), t._cell.array)
         base: Any = wrap(Cell(kind, array))
-        made, edge = {s.first: s.numbers[0] for s in program.steps}, (t._open(), t._index)
-        while t._node is not None and number != of:
+        known = t._node.base_of(number) if type(t._node) is SegmentNode else None
+        made, edge = {s.first: s.numbers[0] for s in program.steps}, known or (t._open(), t._index)
+        while known is None and t._node is not None and number != of:
             edge, number = edge[0].edges[0], made[program.number(number)]
         base._node, base._index = edge
         base._written = t._written

@@ -52,7 +52,7 @@ class Tape(TapeBase):
     goes_on  whether a step has ended and the trace has not
     journal  what Python code has changed because of values that are still to be computed, see undo.py
     failed   the trace that could not be run once; patience a trace's serial and how long it may get, see chunks.py
-    way      how the step has gone in which somebody has looked, see paths.py
+    way      how the step has gone in which somebody has looked, see paths.py; over what its calls wrote over
     alone    the serial of a trace that ended because somebody looked at the only value with a history, see peeking.py
     holders  of memory that tensors share, as in value/memory.py; and up to where none is missing, as in follow.py: seen
     visits   how often other threads hold the lock; `depth` counts that as well, and recorded functions that run
@@ -74,6 +74,7 @@ class Tape(TapeBase):
         self.visits, self.busy, self.alone, self.patience = 0, False, (-1, 0), (-1, 0)
         self.peeked: Any = 0, list[int](), dict[int, Any]()
         self.way: Way | None = None
+        self.over: Any = None, None
         self.lock, self.owner = reentrant_lock(), threading.get_ident()
         self.ages = count().__next__
         self.journal, self.storages = list[Any](), list[Any]()

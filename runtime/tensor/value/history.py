@@ -31,6 +31,7 @@ from .memory import has_history, leave, settle
 from .promotion import c_name
 from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
+from .taken import write_taken_up
 from .views import alias
 from .writing import check_writable, overwrite_whole
 
@@ -70,9 +71,7 @@ _unseen = recorded(_uncounted)
 class History(Operators):
     """The gradient side of a tensor."""
 
-    def _write_through(self, cell: Cell) -> None:
-        """Write a value to the memory that it shares."""
-        overwrite_whole(self, cell)
+    _write_through, _write_taken_up = overwrite_whole, write_taken_up
 
     # ---- what it requires
 

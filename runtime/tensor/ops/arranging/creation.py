@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...calls.calls import forget_calls
+from ...calls.forgetting import forget_calls
 from ...trace.fragments import forget_fragments
 from ...trace.states import may_save
 from ...trace.tape import force, tapes
