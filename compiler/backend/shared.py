@@ -58,10 +58,11 @@ class Shared:
         stages = Stages(Start(graph, self.title), optimised=True)
         if self._made or self._failures < self.patience:
             program = stages.program
-            for pattern, emitted, code in self._made:
+            for k, (pattern, emitted, code) in enumerate(self._made):
                 numbers = pattern.match(program)
                 if numbers is not None:
                     self.refused = ""
+                    self._made.insert(0, self._made.pop(k))  # the next size is likely of the same one
                     return Sized(stages, emitted, code, numbers)
         if self._failures < self.patience:
             made = self._new(stages, others)
