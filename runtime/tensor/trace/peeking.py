@@ -137,7 +137,8 @@ def _is_whole(tape: Tape, key: int) -> bool:
     """Whether a look leaves the trace whole."""
     way = tape.way
     if way is None:
-        way = tape.way = Way(hash(here()))
+        code, instruction = here()  # steps that look in one place of a program are of one kind
+        way = tape.way = Way(hash((id(code), instruction)))
     if not way.whole:
         way.cut(key)
     return way.whole

@@ -100,7 +100,8 @@ def _tell(before: Any, x: Any, tape: Tape) -> None:
         return
     writes = type(event) is Call and event.template.assigns
     place = place_of_write(event, writes[0][1]) if writes else tape.place  # type: ignore[arg-type]
-    note(tape, Cell(old.kind, None, tape.serial, x._number), old, "home", "version")
+    if x._serial == tape.serial:
+        note(tape, Cell(old.kind, None, tape.serial, x._number), old, "home", "version")
     old.home, old.version = Home(x._written, place, get_ident()), before._written
 
 
