@@ -12,6 +12,10 @@ from ..compiled.byname import name_in
 from ..nn import functional as F
 from ..tensor.face.linalg_functions import matrix_norm, vector_norm
 from ..tensor.face.tensor import Tensor
+from ..tensor.ops.elementwise.quantising import (  # noqa: F401 - found by these names
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+)
 
 _REDUCTIONS = ("none", "mean", "sum")
 

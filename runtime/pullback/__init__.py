@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from pullback.runtime.programs.native import (
         affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, celu_,
         constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout, dropout_, embedding,
-        feature_alpha_dropout, feature_alpha_dropout_, frobenius_norm, grid_sampler, group_norm,
+        fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine, feature_alpha_dropout,
+        feature_alpha_dropout_, frobenius_norm, grid_sampler, group_norm,
         hinge_embedding_loss, instance_norm, kl_div, layer_norm,
         margin_ranking_loss, nuclear_norm, poisson_nll_loss, rrelu_, selu_, threshold_, triplet_margin_loss,
     )
@@ -206,7 +207,8 @@ __all__ = [
     "distributions", "div", "divide", "dot", "double", "dropout", "dropout_", "dsplit", "dstack", "dtype", "e",
     "einsum", "embedding", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad", "eq", "equal",
     "equations_of_motion", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy",
-    "explain", "expm1", "expm1_", "external", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "fft",
+    "explain", "expm1", "expm1_", "external", "eye", "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine", "feature_alpha_dropout", "feature_alpha_dropout_", "fft",
     "fill", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float4_e2m1fn_x2",
     "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32",
     "float64", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "fori_loop", "frac",

@@ -120,7 +120,8 @@ NAMES_OF = {
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
     "runtime.programs.native": "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm"
     " binary_cross_entropy_with_logits celu_ constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout"
-    " dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ frobenius_norm grid_sampler group_norm"
+    " dropout_ embedding fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout"
+    " feature_alpha_dropout_ frobenius_norm grid_sampler group_norm"
     " hinge_embedding_loss instance_norm layer_norm kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_"
     " selu_ threshold_ triplet_margin_loss",
     "runtime.programs.scripting": "jit",

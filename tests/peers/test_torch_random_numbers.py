@@ -56,6 +56,11 @@ DRAWS: dict[str, Callable[[Any, int, Any], Any]] = {
     "columns first": lambda t, n, d: t.empty(3, n, dtype=d).t().uniform_(),
     "columns first, normal": lambda t, n, d: t.empty(3, n, dtype=d).t().normal_(),
     "like columns": lambda t, n, d: t.rand_like(t.empty(3, n, dtype=d).t()) + t.randn_like(t.empty(3, n, dtype=d).t()),
+    "gamma": lambda t, n, d: t._standard_gamma(t.arange(n, dtype=d) / 7 + 0.03),
+    "gamma, large": lambda t, n, d: t.distributions.Gamma(t.full((n,), 400.0, dtype=d), 3.0).sample(),
+    "poisson": lambda t, n, d: t.poisson(t.arange(n, dtype=d) / 3),
+    "binomial": lambda t, n, d: t.binomial(t.arange(n, dtype=d), t.linspace(0, 1, n, dtype=d)),
+    "binomial, large": lambda t, n, d: t.binomial(t.full((n,), 500.0, dtype=d), t.linspace(0, 1, n, dtype=d)),
     "dropout of columns": lambda t, n, d: t.nn.functional.dropout(t.ones(3, n, dtype=d).t()),
 }  # fmt: skip
 INTEGERS: dict[str, Callable[[Any, int], Any]] = {
