@@ -184,6 +184,30 @@ t.ones(2,2,2).t()
 t.ones(2,2,2).T
 t.ones(2).mT
 t.ones(2,2,2).H
+t.ones(3).scatter(0,t.tensor([1.]),1.0)
+t.ones(3).scatter(0,t.tensor([True]),t.ones(1))
+t.ones(3).scatter_add(0,t.tensor([1],dtype=t.int16),t.ones(1))
+t.ones(3).scatter_reduce(0,t.tensor([1],dtype=t.uint8),t.ones(1),"sum")
+t.ones(3).scatter(0,t.tensor([1],dtype=t.int32),2.0)
+t.ones(3).index_reduce(0,t.tensor([1.]),t.ones(1),"mean")
+t.ones(3)[t.tensor([1],dtype=t.int16)]
+t.ones(3)[t.tensor([1],dtype=t.int32)]
+t.tensor([4,5]) // t.tensor([1,0])
+t.tensor([4,5]) % t.tensor([1,0])
+t.fmod(t.tensor([4,5]),t.tensor([1,0]))
+t.div(t.tensor([4,5]),t.tensor([1,0]),rounding_mode="trunc")
+t.div(t.tensor([4,5]),t.tensor([1.,0.]),rounding_mode="floor")
+t.div(t.tensor([4.,5.]),0,rounding_mode="floor")
+3 % t.tensor([0])
+t.tensor([4.,5.]) % t.tensor([0,2])
+t.tensor(None)
+t.tensor([1,None])
+t.tensor({})
+format(t.ones(2),".2f")
+format(t.ones(()),".2f")
+t.nn.functional.cross_entropy(t.ones(2,3),t.tensor([0,2],dtype=t.uint8))
+t.nn.functional.nll_loss(t.ones(2,3),t.ones(2,3,dtype=t.int64))
+t.feature_dropout(t.ones(2),0.5,True)
 """
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops.elementwise import cast
+from ...calls.asking import check_values
 from ...face.required import check_one_tensor, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import RESULT, Operation, Rule, widen
@@ -92,6 +93,8 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     """input / other; integers become floats unless rounded."""
     if rounding_mode is None:
         return apply(DIV, (input, other))
+    if not isinstance(input, Core) or not input._kind_of().is_float:
+        check_divisor(other)
     if rounding_mode == "floor":
         return apply(FLOORED, (input, other))
     if rounding_mode == "trunc":
@@ -128,7 +131,7 @@ REMAINDER, REMAINDER_TENSOR = (
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The largest whole number not above input / other."""
     if not isinstance(input, Core) or not input._kind_of().is_float:
-        _check_divisor(other)
+        check_divisor(other)
     return apply(FLOOR_DIV, (input, other))
 
 
@@ -136,13 +139,23 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     """input - floor(input / other) * other, as Python's `%`."""
     check_one_tensor("remainder", input, other)
     if not isinstance(input, Core) or not input._kind_of().is_float:
-        _check_divisor(other)
+        check_divisor(other)
     return apply(REMAINDER_TENSOR if isinstance(other, Core) else REMAINDER, (input, other))
 
 
-def _check_divisor(other: Operand) -> None:
+def check_divisor(other: Operand) -> None:
     if type(other) is int and other == 0:
-        raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
+        raise RuntimeError(BY_ZERO)
+    if isinstance(other, Core) and not other._kind_of().is_float:
+        check_values(other, _no_zero)
+
+
+BY_ZERO = "ZeroDivisionError: integer division or modulo by zero"
+
+
+def _no_zero(values: np.ndarray) -> None:
+    if not values.all():
+        raise RuntimeError(BY_ZERO)
 
 
 # ---- comparisons and logic
