@@ -129,5 +129,5 @@ class _Dirichlet(Function):
 
 
 def dirichlet(concentration: Any) -> Any:
-    """Draws of probabilities along the last dimension, none of them 0 or 1; a share takes from the others in proportion."""
+    """Probabilities along the last dimension, none of them 0 or 1; what one gains the others lose in proportion."""
     return _Dirichlet.apply(concentration)

@@ -147,8 +147,8 @@ PREFIXES = {"_assert_async": "runtime.programs.inside.checking", "_check": "runt
             "_convert_indices": "runtime.programs.inside.arrays", "_segment_reduce": "runtime.programs.inside.arrays",
             "_shape_as_tensor": "runtime.programs.inside.arrays",
             "_softmax_backward_data": "runtime.programs.inside.arrays",
-            "_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback", "_VF": "pullback",
-            "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
+            "_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
+            "_VF": "pullback", "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
             "_assert": "runtime.programs.reached"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 

@@ -42,7 +42,8 @@ def test_slopes_of_shares_are_exact(a: float, b: float) -> None:
     for x in (a / (a + b), 0.7 * a / (a + b), min(1.2 * a / (a + b), 0.999)):
         below = mpmath.diff(lambda a, x=x: mpmath.betainc(a, b, 0, x, regularized=True), a)
         density = mpmath.mpf(x) ** (a - 1) * (1 - mpmath.mpf(x)) ** (b - 1) / mpmath.beta(a, b)
-        assert float(share_slope(np.array(x), np.array(a), np.array(b))) == pytest.approx(float(-below / density), 1e-13)
+        made = float(share_slope(np.array(x), np.array(a), np.array(b)))
+        assert made == pytest.approx(float(-below / density), 1e-13)
 
 
 def test_gradients_of_shares() -> None:

@@ -1,4 +1,4 @@
-"""Numbers held to a grid of quantised ones are torch's, and so are their gradients and refusals; torch scales in float32."""
+"""Numbers held to a grid of quantised ones are torch's, which scales in float32, with their gradients and refusals."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,8 @@ X = np.concatenate([RNG.normal(size=60) * 2, np.arange(-12, 12) * 0.05, [9.0, -9
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "by tensor": lambda t, x: t.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7),
-    "by tensors": lambda t, x: t.fake_quantize_per_tensor_affine(x, t.tensor([0.3]), t.tensor([2], dtype=t.int32), 0, 15),
+    "by tensors": lambda t, x: t.fake_quantize_per_tensor_affine(
+        x, t.tensor([0.3]), t.tensor([2], dtype=t.int32), 0, 15),
     "by channel": lambda t, x: t.fake_quantize_per_channel_affine(
         x, t.tensor([0.1, 0.2, 0.05, 1.0]), t.tensor([0, 1, 2, 3], dtype=t.int32), 1, 0, 15),
     "by last channel": lambda t, x: t.fake_quantize_per_channel_affine(x, t.full((11,), 0.07), t.zeros(11), 2, -4, 3),

@@ -143,4 +143,4 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _drop(ALPHA_DROPPED, input, _channels(shape), p, training, inplace)
 
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "feature_dropout"]
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -91,7 +91,8 @@ def _layers(mode: str) -> Callable[..., Any]:
             x = input.transpose(0, 1)
         states = list(hx) if states_of(mode) == 2 else [hx]
         sizes = second if is_packed else None
-        out, last = _run(mode, x, states, list(weights), biased, layers, dropout if train else 0.0, both, sizes, lengths)
+        dropout = dropout if train else 0.0
+        out, last = _run(mode, x, states, list(weights), biased, layers, dropout, both, sizes, lengths)
         out = packed(out, second) if is_packed else out.transpose(0, 1) if turned else out
         return (out, *last)
 

@@ -76,7 +76,7 @@ def fake_quantize_per_tensor_affine(
     if zero is not None and not low <= zero <= high:
         raise RuntimeError(f"`zero_point` must be between `quant_min` and `quant_max`, got {zero}, {low} and {high}.")
     dtype = input.dtype
-    given = [x if isinstance(x, Core) else tensor(x, dtype=dtype) for x in (scale, zero_point)]
+    given: list[Any] = [x if isinstance(x, Core) else tensor(x, dtype=dtype) for x in (scale, zero_point)]
     operation = BY_TENSORS if isinstance(scale, Core) else BY_NUMBERS
     return apply(operation, (input, *[_spread(reshape(x, ()), input) for x in given]), (low, high))
 
@@ -97,7 +97,8 @@ def fake_quantize_per_channel_affine(
     wide = (*(1,) * at, shape[at], *(1,) * (len(shape) - at - 1))
     for what, x in (("scale", scale), ("zero-point", zero_point)):
         if shape_of(x) != (shape[at],):
-            raise RuntimeError(f"dimensions of {what} and input tensor do not match: {list(shape_of(x))}, {list(shape)}")
+            found = f"{list(shape_of(x))} and {list(shape)}"
+            raise RuntimeError(f"dimensions of {what} and input tensor do not match along axis {at}: {found}")
 
     def within(values: np.ndarray) -> None:
         if values.size and not (values.min() >= low and values.max() <= high):

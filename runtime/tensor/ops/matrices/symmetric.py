@@ -1,8 +1,8 @@
 """Symmetric matrices to their factors L D L' (Bunch and Kaufman 1977), and solutions by these.
 
-The factors are in one matrix as LAPACK's `sytrf` leaves them: D on the diagonal, with blocks of one or two rows, L below.
-A pivot k > 0 says that the row was exchanged with row k; two of -k that a block of two rows starts here, whose second row
-was exchanged with row k.
+The factors are in one matrix as LAPACK's `sytrf` leaves them: D on the diagonal, in blocks of one or two rows, L below.
+A pivot k > 0 says that the row was exchanged with row k; two of -k that a block of two rows starts here, of which the
+second was exchanged with row k.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _factored(given: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarra
     a, n, info, k = np.tril(given), len(given), 0, 0
     pivots = np.zeros(n, np.int32)
     if hermitian:
-        a[np.diag_indices(n)] = a.diagonal().real
+        a[np.diag_indices(n)] = np.real(a.diagonal())
     while k < n:
         p, rows, found = _pivot(a, k)
         if not found:
@@ -88,7 +88,7 @@ def _factored(given: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarra
             a[end:, end:] -= np.tril(factor @ (below.conj() if hermitian else below).T)
             if hermitian:
                 left = range(end, n)
-                a[left, left] = a[left, left].real
+                a[left, left] = np.real(a[left, left])
             a[end:, k:end] = factor
         k = end
     return a, pivots, info

@@ -282,7 +282,8 @@ def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tenso
     """Draws from gamma distributions of rate 1, without a gradient."""
     kind = concentration._kind_of()
     check_float("standard_gamma", ALL[kind.dtype])
-    drawn = generator_of(generator, "standard_gamma").draw_from(rejections.gamma, kind.shape, (concentration,), kind.dtype)
+    source = generator_of(generator, "standard_gamma")
+    drawn = source.draw_from(rejections.gamma, kind.shape, (concentration,), kind.dtype)
     return finish(drawn, False, None)
 
 

@@ -4,8 +4,8 @@
     poisson(source, n, "f32", rate)         by products below 10, by transformed rejection (Hoermann 1993) from there
     binomial(source, n, "f32", count, p)    by geometric steps, or by transformed rejection from 10 expected on
 
-Each number takes as many uniform ones as it needs, so they are drawn one by one. `Stream` reads ahead and gives back what
-nobody asked for.
+Each number takes as many uniform ones as it needs, so they are drawn one by one. `Stream` reads ahead and gives back
+what nobody asked for.
 """
 
 from __future__ import annotations
