@@ -20,6 +20,8 @@ SAFETENSORS = ".safetensors"
 def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
     """Write tensors, numbers, strings, None, and dicts, lists, tuples and sets of these to a path or a binary file.
 
+    NumPy's arrays and numbers are written as what they are; PyTorch reads those with `weights_only=False` alone.
+
     Names that end in .safetensors get a file of that format (an extra: `pip install 'pullback[files]'`), all others
     the zip file that PyTorch's `torch.load` reads with `weights_only=True`. There, tensors that share memory share it
     again when they are loaded, and a view takes the whole memory along, as in PyTorch. Raises TypeError for anything

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..tensor.value.dtypes import DType, device
+from .numpy_values import built
 from .structure import Damaged
 
 FIXED = {
@@ -174,9 +175,11 @@ class PickleReader:
         self.stack.append(function.make(*args))
 
     def build(self) -> None:
-        """Only what a state_dict has beside its tensors: the versions of its modules' layouts."""
+        """What a state_dict has beside its tensors, the versions of its modules' layouts, and NumPy's arrays."""
         (state,) = self.above(len(self.stack) - 1)
         made = self.stack[-1]
+        if built(made, state):
+            return
         if type(made) is not OrderedDict or not isinstance(state, dict) or list(state) != ["_metadata"]:
             raise Damaged(f"its pickle gives attributes to a value of type {type(made).__name__}")
         made._metadata = state["_metadata"]  # type: ignore[attr-defined]

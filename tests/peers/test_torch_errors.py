@@ -208,6 +208,25 @@ format(t.ones(()),".2f")
 t.nn.functional.cross_entropy(t.ones(2,3),t.tensor([0,2],dtype=t.uint8))
 t.nn.functional.nll_loss(t.ones(2,3),t.ones(2,3,dtype=t.int64))
 t.feature_dropout(t.ones(2),0.5,True)
+1 - t.tensor([True,False])
+t.tensor([True,False]) - 1
+t.tensor([True,False]) - t.ones(2)
+t.ones(2) - t.tensor([True,False])
+t.tensor([1,2]) - True
+t.tensor([True]) - t.tensor([True])
+t.rsub(t.tensor([True]),1)
+t.ones(2).sub_(t.tensor([True,False]))
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=2)
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=False)
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=True)
+t.add(t.tensor([1,2]),t.tensor([1,2]),alpha=1.5)
+t.add(t.tensor([1,2]),t.tensor([1.,2.]),alpha=1.5)
+t.add(t.ones(2),t.ones(2),alpha=True)
+t.sub(t.tensor([1,2]),2,alpha=2)
+t.sub(t.tensor([1,2]),2,alpha=0.5)
+t.rsub(t.tensor([1,2]),2,alpha=0.5)
+t.tensor([True,False]) + True
+[d.is_signed for d in (t.bool,t.uint8,t.int8,t.int64,t.float16,t.float64,t.complex64)]
 """
 
 

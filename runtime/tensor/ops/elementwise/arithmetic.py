@@ -29,11 +29,6 @@ def _add(m: Any, x: Any, y: Any) -> Any:
 
 
 def _sub(m: Any, x: Any, y: Any) -> Any:
-    if _is_bool(x):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or"
-            " `logical_xor()` operator instead."
-        )
     return x - y
 
 
@@ -65,8 +60,12 @@ def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor
     """input + alpha * other."""
     if older:
         return older_order(add, 2, ("alpha",), input, other, *older)
-    if alpha != 1:
-        return apply(SCALED, (input, other, alpha))
+    if alpha != 1 or alpha is True:
+        check_alpha(input, other, alpha)
+        if _of_truths(input) and _of_truths(other):
+            return apply(ADD, (input, other if alpha else False))
+        if alpha != 1:
+            return apply(SCALED, (input, other, alpha))
     return apply(ADD, (input, other))
 
 
@@ -74,13 +73,46 @@ def sub(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor
     """input - alpha * other."""
     if older:
         return older_order(sub, 2, ("alpha",), input, other, *older)
-    if alpha != 1:
-        return apply(SCALED_SUB, (input, other, alpha))
+    check_no_truths(input, other)
+    if alpha != 1 or alpha is True:
+        check_alpha(input, other, alpha)
+        if alpha != 1:
+            return apply(SCALED_SUB, (input, other, alpha))
     return apply(SUB, (input, other))
+
+
+def _of_truths(x: Any) -> bool:
+    return x._kind_of().dtype == "bool" if isinstance(x, Core) else isinstance(x, bool)
+
+
+def check_no_truths(x: Any, y: Any) -> None:
+    """Raise PyTorch's error of a difference with a mask."""
+    found = _of_truths(x), _of_truths(y)
+    if all(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or"
+            " `logical_xor()` operator instead."
+        )
+    if any(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported: turn a mask round by `~` or"
+            " `logical_not()`, or take .int() or .float() of it"
+        )
+
+
+def check_alpha(x: Any, y: Any, alpha: Any) -> None:
+    """Raise PyTorch's error of a factor that the result's dtype does not have."""
+    if isinstance(alpha, bool) and not (_of_truths(x) and _of_truths(y)):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not any(
+        v._kind_of().is_float if isinstance(v, Core) else isinstance(number_of(v), float | complex) for v in (x, y)
+    ):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
 def rsub(input: Operand, other: Operand) -> Tensor:
     """other - input."""
+    check_no_truths(input, other)
     return apply(RSUB if number_of(other) is not None else RSUB_TENSOR, (input, other))
 
 

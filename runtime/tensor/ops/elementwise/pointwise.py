@@ -18,7 +18,7 @@ from ...face.required import check_tensors
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
 from ...value.dtypes import LARGEST
-from .arithmetic import Operand, binary, check_divisor, clamped
+from .arithmetic import Operand, binary, check_alpha, check_divisor, check_no_truths, clamped
 from .elementary import cast_to, unary
 from .powers import pow_
 
@@ -299,6 +299,8 @@ LDEXP = Operation("ldexp", "LdexpBackward0", lambda m, x, y: x * m.exp2(y), "flo
 def rsub(input: Tensor, other: Operand, *, alpha: float = 1) -> Tensor:
     """other - alpha * input."""
     check_tensors("rsub", input=input)
+    check_no_truths(input, other)
+    check_alpha(input, other, alpha)
     operation = RSUB if isinstance(other, Core) else RSUB_NUMBER
     return apply(operation, (input, other, alpha))
 
