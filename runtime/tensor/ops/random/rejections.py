@@ -58,7 +58,10 @@ class Stream:
 
     def close(self) -> None:
         """Leave the source where the last number that was asked for ended."""
-        if self.at < len(self.block):
+        left = 2 * (len(self.block) - self.at)
+        if 0 < left < self.source.at:  # they are the last of the words at hand
+            self.source.at -= left
+        elif left:
             self.source.go_to(self.start)
             self.source.words(2 * self.at)
         self.source.normal = self.normal
