@@ -147,7 +147,7 @@ def _spelled(k: Any) -> list[Any]:
         if kind.dtype in ("bool", "u8"):
             return places_of(k._array().astype(bool))
         if kind.dtype not in ("i64", "i32"):
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {kind}")
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {k.dtype}")
         return [k._array().item() if not kind.shape else k]
     number = number_of(k)
     if isinstance(number, bool):
