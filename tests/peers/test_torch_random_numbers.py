@@ -337,6 +337,7 @@ def test_other_functions_that_draw() -> None:
             f.gumbel_softmax(x[0], hard=True), f.dropout1d(x), f.dropout3d(x.reshape(2, 3, 4, 1, 1), 0.2),
             f.feature_alpha_dropout(x, 0.4, True), f.scaled_dot_product_attention(x, x, x, dropout_p=0.4),
             f.fractional_max_pool2d(t.rand(1, 2, 6, 6), 2, 3), t.feature_dropout(x, 0.4, True),
+            f.rrelu(x, training=True), f.rrelu(x.double().clone(), 0.1, 0.7, True, True), t.rand(1),
             t.svd_lowrank(x[0], 2)[1], t.svd_lowrank(x[0].T, 2)[1], t.pca_lowrank(x.reshape(4, 6), 2)[1],
         ]  # fmt: skip
 
