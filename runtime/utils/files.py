@@ -60,11 +60,11 @@ def load(
 ) -> Any:
     """Read what `save` or PyTorch's `torch.save` wrote, or any safetensors file, from a path or a binary file.
 
-    Of pickles, tensors, parameters, numbers, strings and containers are read, the rest is refused: `weights_only` is
-    always True here. `map_location` says where tensors of other devices go: a name, a dict of names, or a function
-    of a storage, which is a tensor of one axis, and its location; the CPU is all there is. With `mmap=True` the file
-    of a path is mapped, so that tensors are read from the disk when they are used, and must not be shortened
-    meanwhile.
+    Of pickles, tensors, parameters, numbers, strings, NumPy's arrays and containers are read, the rest is refused:
+    `weights_only` is always True here. `map_location` says where tensors of other devices go: a name, a dict of
+    names, or a function of a storage, which is a tensor of one axis, and its location; the CPU is all there is. With
+    `mmap=True` the file of a path is mapped, so that tensors are read from the disk when they are used, and must not
+    be shortened meanwhile.
 
     Raises RuntimeError for a file that is damaged, of no such format or with other objects, and says what to do;
     EOFError for an empty one.

@@ -167,17 +167,22 @@ class PickleReader:
         function, args = self.above(len(self.stack) - 2)
         if not isinstance(function, KnownName) or type(args) is not tuple:
             raise Damaged(f"its pickle calls a value of type {type(function).__name__}")
+        self.count(args)
+        self.stack.append(function.make(*args))
+
+    def count(self, args: tuple[Any, ...]) -> None:
+        """That these may be copied."""
         for each in args:
             if isinstance(each, (list, tuple, dict, set, str, bytes)):
                 self.left -= len(each)
         if self.left < 0:
             raise Damaged("its pickle copies the same values again and again")
-        self.stack.append(function.make(*args))
 
     def build(self) -> None:
         """What a state_dict has beside its tensors, the versions of its modules' layouts, and NumPy's arrays."""
         (state,) = self.above(len(self.stack) - 1)
         made = self.stack[-1]
+        self.count(state if type(state) is tuple else (state,))
         if built(made, state):
             return
         if type(made) is not OrderedDict or not isinstance(state, dict) or list(state) != ["_metadata"]:

@@ -11,6 +11,9 @@ import pytest
 import torch
 
 import pullback
+from pullback.runtime.utils.numpy_values import NAMES
+from pullback.runtime.utils.pickle_reader import KnownName, PickleReader
+from pullback.runtime.utils.structure import Damaged
 
 VALUES: dict[str, Any] = {
     "columns": np.arange(6.0).reshape(2, 3).T, "int": np.int64(-3), "single": np.float32(0.5), "truth": np.bool_(True),
@@ -50,6 +53,14 @@ FAULTS = [
 ]  # fmt: skip
 
 
+def again_and_again(times: int) -> bytes:
+    """A list of a dtype, bytes, and arrays that are all made of these."""
+    start = b"\x80\x02](cnumpy\ndtype\n(X\x02\x00\x00\x00u1tRq\x00B" + (2**20).to_bytes(4, "little")
+    one = b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00tC\x01btR"
+    one += b"(K\x01(J\x00\x00\x10\x00th\x00\x89h\x01tb"
+    return start + bytes(2**20) + b"q\x01" + one * times + b"e."
+
+
 @pytest.mark.parametrize("pickled", FAULTS, ids=range(len(FAULTS)))
 def test_other_arrays_are_refused(pickled: bytes) -> None:
     pickletools.dis(pickled, io.StringIO())  # they are pickles
@@ -67,3 +78,16 @@ def test_other_arrays_are_refused(pickled: bytes) -> None:
 def test_what_is_not_written(value: Any) -> None:
     with pytest.raises(TypeError, match="NumPy"):
         pullback.save({"a": value}, io.BytesIO())
+
+
+@pytest.mark.parametrize(("times", "fits"), [(2, True), (200, False)])
+def test_arrays_of_the_same_bytes_are_counted(times: int, fits: bool) -> None:
+    def find(module: str, name: str) -> KnownName:
+        return KnownName(f"{module}.{name}", NAMES[f"{module}.{name}"])
+
+    reader = PickleReader(again_and_again(times), find, lambda x: x)
+    if fits:
+        assert [a.nbytes for a in reader.value()[2:]] == [2**20] * times
+    else:
+        with pytest.raises(Damaged, match="again and again"):
+            reader.value()
