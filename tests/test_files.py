@@ -196,8 +196,8 @@ class Named(tuple):
     [
         (nn.Linear(1, 1), "save its state_dict"),
         ({"model": [nn.Linear(1, 1)]}, "at model.0"),
-        ({"a": np.ones(2)}, "from_numpy"),
-        (np.float32(1), "item"),
+        ({"a": np.array(["b"])}, "from_numpy"),
+        (np.datetime64("2020-01-01"), "item"),
         (lambda: 0, "function"),
         (Named(), "Named"),
         (defaultdict(int), "defaultdict"),

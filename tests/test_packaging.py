@@ -58,7 +58,7 @@ def test_the_face_holds_nothing_else() -> None:
     """Its submodules hand on the names of others: a docstring and imports. `jit` also takes its module's place."""
     files = {path.name for path in FACE.iterdir() if path.is_file()}
     # What others import from inside PyTorch.
-    inner = {"_C.py", "__config__.py", "_dynamo.py", "_utils.py", "_vmap_internals.py"}
+    inner = {"_C.py", "_VF.py", "__config__.py", "_dynamo.py", "_utils.py", "_vmap_internals.py"}
     assert files == {"__init__.py", "__main__.py", "_where.py", "py.typed", *inner}
     for path in FACE.rglob("*.py"):
         if path.parent != FACE or path.name in inner:

@@ -208,8 +208,9 @@ class StudentT(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """A normal draw by the root of a chi-squared one."""
         shape = self._extended_shape(sample_shape)
+        normal = T.randn(shape, dtype=self.df.dtype)
         chi2 = 2 * standard_gamma((self.df / 2).expand(shape))
-        return self.loc + self.scale * T.randn(shape, dtype=self.df.dtype) * T.rsqrt(chi2 / self.df)
+        return self.loc + self.scale * normal * T.rsqrt(chi2 / self.df)
 
     def log_prob(self, value: Any) -> Any:
         """The logarithms of the densities."""

@@ -59,7 +59,7 @@ class VonMises(Distribution):
                 f = ((1 + r * z) / (r + z)).clamp(-1, 1)
                 g = c * (r - f)
                 taken = (g * (2 - g) - u[1] > 0) | ((g / u[1]).log() + 1 - g >= 0)
-                made = T.where(~done & taken, (u[2] - 0.5).sign() * f.acos(), made)
+                made = T.where(taken, (u[2] - 0.5).sign() * f.acos(), made)  # anew where it was done, as PyTorch
                 done = done | taken
             turned = (made + math.pi + self.loc.double()) % (2 * math.pi) - math.pi
             return turned.to(self.loc.dtype)

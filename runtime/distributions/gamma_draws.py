@@ -1,9 +1,13 @@
-"""Draws from gamma distributions of rate 1, with their gradient: how far a draw of the same quantile moves.
+"""Draws from gamma distributions of rate 1 and of shares of them, with their gradient: how far a draw of the same
+quantile moves.
 
 With F the distribution function and f the density at a draw z, dz/da = -(dF/da) / f (implicit reparametrisation;
 Figurnov, Mohamed and Mnih, 2018). F is the series z^a e^-z sum of z^n / gamma(a + n + 1), differentiated term by term.
 From a = 3,000 on that takes too many terms; there the cube of a normal quantile (Wilson and Hilferty, 1931) is
 differentiated, whose relative error falls with 1 / a.
+
+A share x of a Dirichlet distribution is beta distributed with a and the rest b of the concentrations. F is the series
+x^a (1 - x)^b / (a B(a, b)) sum of (a + b)_n / (a + 1)_n x^n, or one less that of 1 - x, whichever has smaller terms.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from ..tensor.ops.arranging.creation import from_numpy
 from ..tensor.ops.random.distributions import drawn_gamma
 from ..tensor.reverse.custom import Function
 from ..tensor.reverse.once import once_differentiable
+from ..tensor.value.dtypes import float64
 
 LARGE = 3_000.0
 
@@ -75,3 +80,54 @@ class _StandardGamma(Function):
 def standard_gamma(concentration: Any) -> Any:
     """Draws from gamma distributions of rate 1; never zero, whose logarithm is infinite."""
     return _StandardGamma.apply(concentration)
+
+
+def share_slope(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """dx/da of draws `x` of beta distributions of concentrations `a` and `b`, in float64.
+
+    >>> import numpy as np
+    >>> from pullback.runtime.distributions.gamma_draws import share_slope
+    >>> share_slope(np.array([0.25]), np.array([1.0]), np.array([1.0]))  # F is x^a: -x log x
+    array([0.34657359])
+    """
+    x, a, b = (np.array(each, "f8") for each in np.broadcast_arrays(x, a, b))
+    x = np.clip(x, np.finfo(float).tiny, 1 - 2.0**-53)
+    made, low = np.empty(a.shape), x <= (a + 1) / (a + b + 2)
+    digamma = polygamma.evaluate([a + b], {"n": 0}, ())[0] - polygamma.evaluate([a], {"n": 0}, ())[0]
+    made[low] = -_shares(x[low], a[low], b[low], np.log(x[low]) - 1 / a[low] + digamma[low], 1.0)
+    high = ~low
+    made[high] = _shares(1 - x[high], b[high], a[high], np.log1p(-(1 - x[high])) + digamma[high], 0.0)
+    return made
+
+
+def _shares(x: np.ndarray, a: np.ndarray, b: np.ndarray, slope: np.ndarray, first: float) -> np.ndarray:
+    """x (1 - x) / a times the derivative of the sum with its factor: `slope` is that of the factor's logarithm, and a
+    counts in the terms' denominators if `first` is 1."""
+    term, n, total = np.ones_like(x), a + 1, slope.copy()
+    while np.any((x * (b - 1) > (1 - x) * n) | (np.abs(term * slope) > 1e-17 * (1 - x) * np.abs(total))):
+        slope = slope + 1 / (n + b - 1) - first / n
+        term, n = term * x * (n + b - 1) / n, n + 1
+        total += term * slope
+    return total * x * (1 - x) / a
+
+
+class _Dirichlet(Function):
+    @staticmethod
+    def forward(ctx: Any, concentration: Any) -> Any:
+        limits, drawn = finfo(concentration.dtype), drawn_gamma(concentration.to(float64))
+        made = (drawn / drawn.sum(-1, True)).to(concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
+        ctx.save_for_backward(concentration, made)
+        return made
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Any) -> Any:
+        a, x = (each.detach().numpy().astype("f8") for each in ctx.saved_tensors)
+        along = gradient - (ctx.saved_tensors[1] * gradient).sum(-1, True)
+        slopes = share_slope(x, a, a.sum(-1, keepdims=True) - a) / np.maximum(1 - x, np.finfo(float).tiny)
+        return along * from_numpy(slopes).to(gradient.dtype)
+
+
+def dirichlet(concentration: Any) -> Any:
+    """Probabilities along the last dimension, none of them 0 or 1; what one gains the others lose in proportion."""
+    return _Dirichlet.apply(concentration)

@@ -10,7 +10,7 @@ from ..tensor.face import special_functions as special
 from ..tensor.value.dtypes import Size
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
-from .gamma_draws import standard_gamma
+from .gamma_draws import dirichlet, standard_gamma
 from .utils import broadcast_all, only_numbers
 
 
@@ -178,8 +178,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Gamma draws by their sum."""
-        drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return drawn / drawn.sum(-1, True)
+        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithms of the densities."""

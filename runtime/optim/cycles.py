@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .optimizer import Optimizer
 from .schedules import LRScheduler, check_optimizer, one_for_each, set_value
@@ -182,12 +182,12 @@ class CyclicLR(_Momentum):
             f.__dict__.update(state_dict["_scale_fn_custom"])
 
 
-class Phase(NamedTuple):
-    """A part of a cycle up to `end`, and what rate and momentum go from and to."""
-
-    end: float
-    rates: tuple[str, str]
-    momentums: tuple[str, str]
+def _phase(end: float, rates: tuple[str, str], momentums: tuple[str, str]) -> dict[str, Any]:
+    """A part of a cycle up to `end`, and what rate and momentum go from and to, as it stands in PyTorch's states."""
+    return {
+        "end_step": end, "start_lr": rates[0], "end_lr": rates[1], "start_momentum": momentums[0],
+        "end_momentum": momentums[1],
+    }  # fmt: skip
 
 
 UP, DOWN, END = ("initial_lr", "max_lr"), ("max_lr", "initial_lr"), ("initial_lr", "min_lr")
@@ -222,13 +222,14 @@ class OneCycleLR(_Momentum):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
-        first, last = float(pct_start * self.total_steps) - 1, float(self.total_steps - 1)
+        first, last = float(pct_start * self.total_steps) - 1, self.total_steps - 1
         if three_phase:
             second = float(2 * pct_start * self.total_steps) - 2
             steady = ("max_momentum", "max_momentum")
-            self._phases = [Phase(first, UP, FALLING), Phase(second, DOWN, RISING), Phase(last, END, steady)]
+            phases = [(first, UP, FALLING), (second, DOWN, RISING), (last, END, steady)]
         else:
-            self._phases = [Phase(first, UP, FALLING), Phase(last, ("max_lr", "min_lr"), RISING)]
+            phases = [(first, UP, FALLING), (last, ("max_lr", "min_lr"), RISING)]
+        self._schedule_phases = [_phase(*each) for each in phases]
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, one_for_each("max_lr", optimizer, max_lr), strict=True):
                 group["initial_lr"], group["max_lr"] = rate / div_factor, rate
@@ -248,17 +249,17 @@ class OneCycleLR(_Momentum):
         step, begin = self.last_epoch, 0.0
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        phase = self._phases[0]
-        for phase in self._phases:
-            if step <= phase.end or phase is self._phases[-1]:
+        phase = self._schedule_phases[0]
+        for phase in self._schedule_phases:
+            if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
-            begin = phase.end
-        share = (step - begin) / (phase.end - begin)
+            begin = phase["end_step"]
+        share = (step - begin) / (phase["end_step"] - begin)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase.rates[0]], group[phase.rates[1]], share))
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
             if self.cycle_momentum:
-                start, end = (group[key] for key in phase.momentums)
+                start, end = (group[phase[key]] for key in ("start_momentum", "end_momentum"))
                 self._set_momentum(group, self._between(start, end, share))
         return rates
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..tensor.ops.arranging.creation import tensor
 from ..tensor.value.core import Core
-from ..tensor.value.dtypes import float32, float64
+from ..tensor.value.dtypes import float32, float64, get_default_dtype
 from .hooks import Hookable
 
 
@@ -32,7 +32,8 @@ def group_tensors(tensorlistlist: list[list[Any]], with_indices: bool = False) -
 
 def _shown(number: Any) -> Any:
     """A number as the tensor that PyTorch has in its place."""
-    return tensor(float(number), dtype=float64 if isinstance(number, np.float64) else float32)
+    wide = isinstance(number, np.float64) or get_default_dtype() is float64
+    return tensor(float(number), dtype=float64 if wide else float32)
 
 
 class Stateful(Hookable):

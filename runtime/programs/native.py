@@ -10,8 +10,13 @@ from typing import Any
 
 from ..compiled.byname import name_in
 from ..nn import functional as F
+from ..nn.functional.dropout import feature_dropout as left_out
 from ..tensor.face.linalg_functions import matrix_norm, vector_norm
 from ..tensor.face.tensor import Tensor
+from ..tensor.ops.elementwise.quantising import (  # noqa: F401 - found by these names
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+)
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -102,6 +107,9 @@ def grid_sampler(
     return F.grid_sample(input, grid, mode, border, align_corners)
 
 
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """See `nn.functional.affine_grid`."""
     return F.affine_grid(theta, list(size), align_corners)
@@ -146,6 +154,16 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold` in place."""
     return F.threshold(input, threshold, value, True)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Whole channels left out."""
+    return left_out(input, p, train)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """`feature_dropout` in place."""
+    return left_out(input, p, train, True)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:

@@ -120,11 +120,16 @@ NAMES_OF = {
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
     "runtime.programs.native": "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm"
     " binary_cross_entropy_with_logits celu_ constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout"
-    " dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ frobenius_norm grid_sampler group_norm"
+    " dropout_ embedding fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout"
+    " feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm grid_sampler grid_sampler_2d"
+    " grid_sampler_3d group_norm"
     " hinge_embedding_loss instance_norm layer_norm kl_div margin_ranking_loss nuclear_norm poisson_nll_loss rrelu_"
     " selu_ threshold_ triplet_margin_loss",
     "runtime.programs.scripting": "jit",
     "runtime.programs.inside.arrays": "segment_reduce",
+    "runtime.programs.inside.layers": "conv_tbc embedding_renorm_ gru gru_cell lstm lstm_cell max_pool1d_with_indices"
+    " native_batch_norm native_channel_shuffle native_group_norm native_layer_norm rnn_relu rnn_relu_cell rnn_tanh"
+    " rnn_tanh_cell",
     "runtime.programs.inside.scripts": "ScriptFunction ScriptModule classes",
     "runtime.programs.inside.futures": "Future",
     "runtime.programs.inside.settled": "AcceleratorError OutOfMemoryError get_autocast_cpu_dtype get_autocast_dtype"
@@ -143,7 +148,7 @@ PREFIXES = {"_assert_async": "runtime.programs.inside.checking", "_check": "runt
             "_shape_as_tensor": "runtime.programs.inside.arrays",
             "_softmax_backward_data": "runtime.programs.inside.arrays",
             "_foreach_": "runtime.tensor.face.lists", "_standard_gamma": "runtime.programs.inner", "_C": "pullback",
-            "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
+            "_VF": "pullback", "_dynamo": "pullback", "__config__": "pullback", "_utils": "pullback",
             "_assert": "runtime.programs.reached"}
 """Where names of PyTorch's that are not public stand, by how they begin."""
 

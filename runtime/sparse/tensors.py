@@ -14,10 +14,11 @@ import numpy as np
 
 from ..tensor.calls.apart import apart
 from ..tensor.face.functions import tensor
+from ..tensor.face.printing import part_of, with_notes
 from ..tensor.face.queries import Layout
 from ..tensor.face.tensor import Tensor, from_array
 from ..tensor.value.core import Core
-from ..tensor.value.dtypes import Size
+from ..tensor.value.dtypes import Size, bool_, get_default_dtype, int64
 
 COO = sparse_coo = Layout("sparse_coo", __name__)
 CSR = sparse_csr = Layout("sparse_csr", __name__)
@@ -94,12 +95,21 @@ class SparseTensor(Tensor):
         raise RuntimeError(f"the truth of a sparse tensor is not told: {WAY_OUT}")
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        if self.layout is CSR:
-            parts = [f"crow_indices={self.crow_indices()!r}", f"col_indices={self.col_indices()!r}"]
-        else:
-            parts = [f"indices={self._places!r}"]
-        parts += [f"values={self._entries!r}", f"size={tuple(self._sizes)}, nnz={self._nnz()}, layout={self.layout}"]
-        return "tensor(" + ",\n       ".join(parts) + ")"
+        rows = self.layout is CSR
+        held = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()} if rows else {
+            "indices": self._places
+        }  # fmt: skip
+        parts = [part_of(name, x) for name, x in {**held, "values": self._entries}.items()]
+        notes = [f"size={tuple(self._sizes)}", f"nnz={self._nnz()}"]
+        if self.dtype not in (get_default_dtype(), int64, bool_):
+            notes.append(f"dtype={self.dtype}")
+        notes.append(f"layout={self.layout}")
+        if self._entries.grad_fn is not None:
+            notes.append(f"grad_fn=<{type(self._entries.grad_fn).__name__}>")
+        elif self._entries.requires_grad:
+            notes.append("requires_grad=True")
+        text = "tensor(" + ",\n       ".join(parts)
+        return with_notes(text, notes) if rows else with_notes(text + ",\n       " + notes[0], notes[1:])
 
     # ---- its parts
 

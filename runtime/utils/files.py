@@ -20,6 +20,8 @@ SAFETENSORS = ".safetensors"
 def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
     """Write tensors, numbers, strings, None, and dicts, lists, tuples and sets of these to a path or a binary file.
 
+    NumPy's arrays and numbers are written as what they are; PyTorch reads those with `weights_only=False` alone.
+
     Names that end in .safetensors get a file of that format (an extra: `pip install 'pullback[files]'`), all others
     the zip file that PyTorch's `torch.load` reads with `weights_only=True`. There, tensors that share memory share it
     again when they are loaded, and a view takes the whole memory along, as in PyTorch. Raises TypeError for anything
@@ -58,11 +60,11 @@ def load(
 ) -> Any:
     """Read what `save` or PyTorch's `torch.save` wrote, or any safetensors file, from a path or a binary file.
 
-    Of pickles, tensors, parameters, numbers, strings and containers are read, the rest is refused: `weights_only` is
-    always True here. `map_location` says where tensors of other devices go: a name, a dict of names, or a function
-    of a storage, which is a tensor of one axis, and its location; the CPU is all there is. With `mmap=True` the file
-    of a path is mapped, so that tensors are read from the disk when they are used, and must not be shortened
-    meanwhile.
+    Of pickles, tensors, parameters, numbers, strings, NumPy's arrays and containers are read, the rest is refused:
+    `weights_only` is always True here. `map_location` says where tensors of other devices go: a name, a dict of
+    names, or a function of a storage, which is a tensor of one axis, and its location; the CPU is all there is. With
+    `mmap=True` the file of a path is mapped, so that tensors are read from the disk when they are used, and must not
+    be shortened meanwhile.
 
     Raises RuntimeError for a file that is damaged, of no such format or with other objects, and says what to do;
     EOFError for an empty one.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..tensor.value.dtypes import DType, device
+from .numpy_values import built
 from .structure import Damaged
 
 FIXED = {
@@ -166,17 +167,24 @@ class PickleReader:
         function, args = self.above(len(self.stack) - 2)
         if not isinstance(function, KnownName) or type(args) is not tuple:
             raise Damaged(f"its pickle calls a value of type {type(function).__name__}")
+        self.count(args)
+        self.stack.append(function.make(*args))
+
+    def count(self, args: tuple[Any, ...]) -> None:
+        """That these may be copied."""
         for each in args:
             if isinstance(each, (list, tuple, dict, set, str, bytes)):
                 self.left -= len(each)
         if self.left < 0:
             raise Damaged("its pickle copies the same values again and again")
-        self.stack.append(function.make(*args))
 
     def build(self) -> None:
-        """Only what a state_dict has beside its tensors: the versions of its modules' layouts."""
+        """What a state_dict has beside its tensors, the versions of its modules' layouts, and NumPy's arrays."""
         (state,) = self.above(len(self.stack) - 1)
         made = self.stack[-1]
+        self.count(state if type(state) is tuple else (state,))
+        if built(made, state):
+            return
         if type(made) is not OrderedDict or not isinstance(state, dict) or list(state) != ["_metadata"]:
             raise Damaged(f"its pickle gives attributes to a value of type {type(made).__name__}")
         made._metadata = state["_metadata"]  # type: ignore[attr-defined]

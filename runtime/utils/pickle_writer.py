@@ -19,6 +19,7 @@ from ..tensor.value.aliases import tell_alias
 from ..tensor.value.core import Core
 from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.paths import part_of
+from .numpy_values import KINDS, PLAIN
 from .structure import LEVELS, refusal
 from .weights import SAVED_AS, UNTYPED
 
@@ -129,6 +130,12 @@ class PickleWriter:
             self.call("__builtin__", "complex", value.real, value.imag)
         elif kind is set:
             self.call("__builtin__", "set", list(value), path=path, level=level + 1)
+        elif isinstance(value, np.ndarray) and PLAIN.fullmatch(value.dtype.str):
+            rows = bytearray(value.tobytes())
+            self.held.append(rows)
+            self.call("numpy", "ndarray", value.shape, value.dtype.str, rows)
+        elif isinstance(value, np.generic) and kind.__name__ in KINDS:
+            self.call("numpy", "bool_" if isinstance(value, np.bool_) else kind.__name__, value.item())
         elif isinstance(value, DType):
             self.name("torch", value.name)
         elif isinstance(value, device):

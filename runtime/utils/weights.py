@@ -22,6 +22,7 @@ from ..tensor.value.core import Core
 from ..tensor.value.devices import placed
 from ..tensor.value.dtypes import ALL, DType, Size, device
 from ..tensor.value.storage import Storage
+from .numpy_values import NAMES
 from .pickle_reader import KnownName, check_key
 from .structure import Damaged
 
@@ -75,8 +76,10 @@ class Weights:
             "torch.Size": size_of, "torch.device": self.located, "torch.serialization._get_layout": layout,
             "collections.OrderedDict": ordered, "collections.Counter": counted, "_codecs.encode": encoded,
         }  # fmt: skip
+        self.names |= NAMES
         for module in ("builtins", "__builtin__"):
             self.names |= {f"{module}.set": unordered, f"{module}.bytearray": changeable, f"{module}.complex": number}
+            self.names[f"{module}.bytes"] = bytes_of_none
 
     # ---- names
 
@@ -295,6 +298,11 @@ def encoded(text: Any, encoding: Any) -> bytes:
     if not isinstance(text, str) or encoding != "latin1":
         raise Damaged("it has bytes that are no text in latin1")
     return text.encode("latin1")
+
+
+def bytes_of_none() -> bytes:
+    """As pickles write bytes of which there are none."""
+    return b""
 
 
 def unordered(items: Any) -> set[Any]:

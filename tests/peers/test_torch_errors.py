@@ -184,6 +184,49 @@ t.ones(2,2,2).t()
 t.ones(2,2,2).T
 t.ones(2).mT
 t.ones(2,2,2).H
+t.ones(3).scatter(0,t.tensor([1.]),1.0)
+t.ones(3).scatter(0,t.tensor([True]),t.ones(1))
+t.ones(3).scatter_add(0,t.tensor([1],dtype=t.int16),t.ones(1))
+t.ones(3).scatter_reduce(0,t.tensor([1],dtype=t.uint8),t.ones(1),"sum")
+t.ones(3).scatter(0,t.tensor([1],dtype=t.int32),2.0)
+t.ones(3).index_reduce(0,t.tensor([1.]),t.ones(1),"mean")
+t.ones(3)[t.tensor([1],dtype=t.int16)]
+t.ones(3)[t.tensor([1],dtype=t.int32)]
+t.tensor([4,5]) // t.tensor([1,0])
+t.tensor([4,5]) % t.tensor([1,0])
+t.fmod(t.tensor([4,5]),t.tensor([1,0]))
+t.div(t.tensor([4,5]),t.tensor([1,0]),rounding_mode="trunc")
+t.div(t.tensor([4,5]),t.tensor([1.,0.]),rounding_mode="floor")
+t.div(t.tensor([4.,5.]),0,rounding_mode="floor")
+3 % t.tensor([0])
+t.tensor([4.,5.]) % t.tensor([0,2])
+t.tensor(None)
+t.tensor([1,None])
+t.tensor({})
+format(t.ones(2),".2f")
+format(t.ones(()),".2f")
+t.nn.functional.cross_entropy(t.ones(2,3),t.tensor([0,2],dtype=t.uint8))
+t.nn.functional.nll_loss(t.ones(2,3),t.ones(2,3,dtype=t.int64))
+t.feature_dropout(t.ones(2),0.5,True)
+1 - t.tensor([True,False])
+t.tensor([True,False]) - 1
+t.tensor([True,False]) - t.ones(2)
+t.ones(2) - t.tensor([True,False])
+t.tensor([1,2]) - True
+t.tensor([True]) - t.tensor([True])
+t.rsub(t.tensor([True]),1)
+t.ones(2).sub_(t.tensor([True,False]))
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=2)
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=False)
+t.add(t.tensor([True,False]),t.tensor([False,True]),alpha=True)
+t.add(t.tensor([1,2]),t.tensor([1,2]),alpha=1.5)
+t.add(t.tensor([1,2]),t.tensor([1.,2.]),alpha=1.5)
+t.add(t.ones(2),t.ones(2),alpha=True)
+t.sub(t.tensor([1,2]),2,alpha=2)
+t.sub(t.tensor([1,2]),2,alpha=0.5)
+t.rsub(t.tensor([1,2]),2,alpha=0.5)
+t.tensor([True,False]) + True
+[d.is_signed for d in (t.bool,t.uint8,t.int8,t.int64,t.float16,t.float64,t.complex64)]
 """
 
 

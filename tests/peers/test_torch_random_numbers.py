@@ -56,6 +56,11 @@ DRAWS: dict[str, Callable[[Any, int, Any], Any]] = {
     "columns first": lambda t, n, d: t.empty(3, n, dtype=d).t().uniform_(),
     "columns first, normal": lambda t, n, d: t.empty(3, n, dtype=d).t().normal_(),
     "like columns": lambda t, n, d: t.rand_like(t.empty(3, n, dtype=d).t()) + t.randn_like(t.empty(3, n, dtype=d).t()),
+    "gamma": lambda t, n, d: t._standard_gamma(t.arange(n, dtype=d) / 7 + 0.03),
+    "gamma, large": lambda t, n, d: t.distributions.Gamma(t.full((n,), 400.0, dtype=d), 3.0).sample(),
+    "poisson": lambda t, n, d: t.poisson(t.arange(n, dtype=d) / 3),
+    "binomial": lambda t, n, d: t.binomial(t.arange(n, dtype=d), t.linspace(0, 1, n, dtype=d)),
+    "binomial, large": lambda t, n, d: t.binomial(t.full((n,), 500.0, dtype=d), t.linspace(0, 1, n, dtype=d)),
     "dropout of columns": lambda t, n, d: t.nn.functional.dropout(t.ones(3, n, dtype=d).t()),
 }  # fmt: skip
 INTEGERS: dict[str, Callable[[Any, int], Any]] = {
@@ -331,7 +336,9 @@ def test_other_functions_that_draw() -> None:
         return [
             f.gumbel_softmax(x[0], hard=True), f.dropout1d(x), f.dropout3d(x.reshape(2, 3, 4, 1, 1), 0.2),
             f.feature_alpha_dropout(x, 0.4, True), f.scaled_dot_product_attention(x, x, x, dropout_p=0.4),
-            f.fractional_max_pool2d(t.rand(1, 2, 6, 6), 2, 3),
+            f.fractional_max_pool2d(t.rand(1, 2, 6, 6), 2, 3), t.feature_dropout(x, 0.4, True),
+            f.rrelu(x, training=True), f.rrelu(x.double().clone(), 0.1, 0.7, True, True), t.rand(1),
+            t.svd_lowrank(x[0], 2)[1], t.svd_lowrank(x[0].T, 2)[1], t.pca_lowrank(x.reshape(4, 6), 2)[1],
         ]  # fmt: skip
 
     for mine, yours in zip(made(pullback), made(torch), strict=True):

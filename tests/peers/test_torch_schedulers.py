@@ -1,5 +1,6 @@
 """Learning rate schedulers beside torch's: what the groups hold after each of twenty steps."""
 
+import io
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -145,11 +146,18 @@ def test_a_saved_scheduler_goes_on(name: str, settings: dict[str, Any]) -> None:
                 state, held = scheduler.state_dict(), optimizer.state_dict()
                 scheduler = getattr(module.optim.lr_scheduler, name)(optimizer, **settings)
                 optimizer.load_state_dict(held)
-                scheduler.load_state_dict(state)
+                file = io.BytesIO()
+                module.save(state, file)
+                file.seek(0)
+                scheduler.load_state_dict(module.load(file))
+                states.append(state)
         return seen
 
+    states: list[Any] = []
     assert rates(pullback, True) == rates(pullback, False)
     assert difference(rates(pullback, True), rates(torch, True), relative=1e-12, floor=1e-15) is None
+    mine, yours = (plain(dict(sorted(state.items())), False) for state in (states[0], states[-1]))
+    assert difference(mine, yours, relative=1e-12, floor=1e-15) is None
 
 
 FAULTS = """

@@ -141,3 +141,25 @@ def test_older_classes() -> None:
         pullback.sparse.FloatTensor(at.int(), pullback.ones(4))
     with pytest.raises(TypeError, match=r"takes two Tensors, indices and values, and a size; .* got \(list\)"):
         pullback.sparse.FloatTensor([[1.0]])
+
+
+def printed(t: Any) -> list[str]:
+    rng = np.random.default_rng(0)
+    places, values = t.tensor(rng.integers(0, 12, (2, 30))), t.tensor(rng.normal(size=30).astype(np.float32))
+    two = t.tensor([[0, 1], [1, 0]])
+    made = [
+        t.sparse_coo_tensor(places, values, (12, 12)), t.sparse_coo_tensor(places, values, (12, 12)).coalesce(),
+        t.eye(3).to_sparse(), t.eye(3).to_sparse_csr(), t.ones(12, 12).to_sparse_csr(),
+        t.sparse_coo_tensor(two[:1], t.ones(2, 9), (3, 9)), t.sparse_coo_tensor(two, t.tensor([1, 2]), (2, 2)),
+        t.sparse_coo_tensor(two, t.ones(2, dtype=t.float64), (2, 2)),
+        t.sparse_coo_tensor(two, t.ones(2), (2, 2), requires_grad=True),
+        t.sparse_coo_tensor(two, t.ones(2), (2, 2), requires_grad=True) * 2,
+        t.sparse_coo_tensor(two[:, :0], t.ones(0), (2, 2)),
+    ]  # fmt: skip
+    return [repr(x) for x in made]
+
+
+def test_printing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says that rows are in beta
+        assert printed(pullback) == printed(torch)

@@ -65,8 +65,7 @@ def minor(a: np.ndarray) -> np.ndarray:
 
 def _is_positive(a: np.ndarray) -> bool:
     try:
-        np.linalg.cholesky(a)
-        return True
+        return not np.isnan(np.linalg.cholesky(a).diagonal()).any()
     except np.linalg.LinAlgError:
         return False
 

@@ -157,7 +157,7 @@ def nll_loss(
             f"weight tensor should be defined either for all {have[axis]} classes or no classes but got weight"
             f" tensor of shape: {list(size_of(weight))}"
         )
-    if wanted.dtype not in ("i64", "i32"):
+    if wanted.dtype not in ("i64", "i32", "u8"):
         raise RuntimeError(f"expected scalar type Long but found {target.dtype}")
     check_classes(target, have[axis], ignore_index)
     target = target.reshape(()) if len(have) == 1 else target
@@ -175,6 +175,8 @@ def _check_sizes(have: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         raise ValueError(
             f"Expected input batch_size ({have[0]}) to match target batch_size ({wanted[0] if wanted else 0})."
         )
+    if len(have) == len(wanted) == 2:
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {list(wanted)}")
     raise RuntimeError(f"Expected target size {list(have[:axis] + have[axis + 1 :])}, got {list(wanted)}")
 
 

@@ -128,6 +128,13 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _feature_dropout("dropout3d", 3, input, p, training, inplace, (4, 5))
 
 
+def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = False) -> Tensor:
+    """Whole channels, those of the second dimension, left out."""
+    if len(shape := _checked(input, p)) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _drop(CHANNELS_DROPPED, input, _channels(shape), p, training, inplace)
+
+
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels."""
     shape = _checked(input, p)

@@ -72,7 +72,7 @@ def _padding(name: str, padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
-def _renorm(table: Tensor, index: Any, limit: float, p: float) -> None:
+def renormed(table: Tensor, index: Any, limit: float, p: float) -> None:
     """Scale the rows named to a norm of at most `limit`, in place."""
     with no_grad():
         size = table.detach().abs().pow(p).sum(1).pow(1 / p) if p != inf else table.detach().abs().amax(1)
@@ -94,7 +94,7 @@ def embedding(
     padding = _padding("embedding", padding_idx, rows)
     index = _checked("embedding", input, rows)
     if max_norm is not None:
-        _renorm(weight, index, max_norm, norm_type)
+        renormed(weight, index, max_norm, norm_type)
     if sparse and requires(weight):
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
@@ -191,7 +191,7 @@ def embedding_bag(
     index = _checked("embedding_bag", input, rows).reshape(-1)
     bag, count = _bag_of(shape, offsets, include_last_offset)
     if max_norm is not None:
-        _renorm(weight, index, max_norm, norm_type)
+        renormed(weight, index, max_norm, norm_type)
     padding = _padding("embedding_bag", padding_idx, rows)
     shares = () if per_sample_weights is None else (per_sample_weights.reshape(-1),)
     if sparse and requires(weight):

@@ -18,6 +18,7 @@ from ...tensor.ops.windows.averages import adaptive_avg_pool1d, adaptive_avg_poo
 from ...tensor.trace.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
+from .smoothing import smoothed
 from .terms import Shape, along, counting, need_tensor, shape_of, size_of
 
 CUBIC = -0.75
@@ -124,8 +125,8 @@ def interpolate(
     mode   nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area
     """
     need_tensor("interpolate", "input", input)
-    _check_mode(mode, align_corners, antialias)
     shape = size_of(input)
+    _check_mode(mode, align_corners, antialias, len(shape))
     old = shape[2:]
     sizes, factors = _sizes(old, size, scale_factor, recompute_scale_factor, mode)
     rank = len(old)
@@ -144,20 +145,20 @@ def interpolate(
         raise NotImplementedError(f"interpolate: not implemented for {input.dtype}; convert the tensor to a float")
     aligned = bool(align_corners)
     scales = tuple([_scale(o, n, f, aligned) for o, n, f in zip(old, sizes, factors, strict=True)])
+    if antialias:
+        return smoothed(input, mode, sizes, scales)
     return apply(MODES[mode][0][rank], (input,), ((sizes, scales, aligned),))
 
 
-def _check_mode(mode: str, align_corners: bool | None, antialias: bool) -> None:
+def _check_mode(mode: str, align_corners: bool | None, antialias: bool, rank: int) -> None:
     if mode not in MODES and mode != "area":
         raise NotImplementedError(f"interpolate: unknown mode {mode!r}: use one of {', '.join(MODES)} or area")
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear |"
                          " bicubic | trilinear")
-    if antialias:
-        if mode not in ("bilinear", "bicubic"):
-            raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D"
-                             " tensor as input")
-        raise NotImplementedError("interpolate: antialias=True is not supported")
+    if antialias and (mode not in ("bilinear", "bicubic") or rank != 4):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D"
+                         " tensor as input")
 
 
 def _sizes(

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...tensor.calls.calls import recorded
 from ...tensor.face.inplace import in_place
 from ...tensor.face.tensor import Tensor
-from ...tensor.ops.random.draws import evenly
+from ...tensor.ops.random.generators import default_generator
+from ...tensor.ops.random.laws import FLOATS
+from ...tensor.ops.random.twister import Twister
 from ...tensor.trace.fragments import Operation
 from ...tensor.value.core import apply
 from ...tensor.value.writing import check_writable
 from .activations import _leaky, _writing
 from .terms import need_tensor
+
+
+def _below(source: Twister, n: int, dtype: str, lower: float, upper: float, x: np.ndarray) -> np.ndarray:
+    """Slopes, drawn where x is not positive."""
+    made, below = np.ones(n, FLOATS[dtype]), x <= 0
+    made[below] = source.doubles(int(below.sum())) * (upper - lower) + lower
+    return made
 
 
 def _sloped(m: Any, x: Any, slopes: Any) -> Any:
@@ -36,7 +47,11 @@ def rrelu(
         raise RuntimeError(f"rrelu: lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     if inplace:
         check_writable(input)
-    return _rrelu(input, evenly(kind.shape, kind.dtype) if training else None, lower, upper, inplace)
+    drawn = None
+    if training:
+        given = (float(lower), float(upper))
+        drawn = default_generator.draw_from(_below, kind.shape, (input,), kind.dtype, *given)
+    return _rrelu(input, drawn, lower, upper, inplace)
 
 
 @recorded
@@ -49,7 +64,7 @@ def _rrelu(input: Tensor, drawn: Tensor | None, lower: float, upper: float, inpl
 def _bent(input: Tensor, drawn: Tensor | None, lower: float, upper: float, which: int) -> Tensor:
     if drawn is None:
         return apply(MEAN[which], (input, (lower + upper) / 2))
-    return apply(DRAWN[which], (input, drawn * (upper - lower) + lower))
+    return apply(DRAWN[which], (input, drawn))
 
 
 rrelu_ = _writing(rrelu)

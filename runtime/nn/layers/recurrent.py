@@ -42,7 +42,7 @@ class RNNBase(Module):
                 stacklevel=3,
             )
         rows, out = GATES[mode] * hidden_size, proj_size or hidden_size
-        self._weights: list[list[str]] = []
+        self._all_weights: list[list[str]] = []
         for k in range(num_layers):
             inner = input_size if k == 0 else out * (1 + bidirectional)
             shapes = {"weight_ih": (rows, inner), "weight_hh": (rows, out)}
@@ -51,7 +51,7 @@ class RNNBase(Module):
             for suffix in (f"_l{k}", f"_l{k}_reverse") if bidirectional else (f"_l{k}",):
                 for name, shape in shapes.items():
                     setattr(self, name + suffix, blank(*shape, dtype=dtype, device=device))
-                self._weights.append([name + suffix for name in shapes])
+                self._all_weights.append([name + suffix for name in shapes])
         self.reset_parameters()
 
     def _check(self) -> None:
@@ -74,7 +74,7 @@ class RNNBase(Module):
     @property
     def _flat_weights_names(self) -> list[str]:
         """The names of all weights, in their order."""
-        return [name for names in self._weights for name in names]
+        return [name for names in self._all_weights for name in names]
 
     @property
     def _flat_weights(self) -> list[Any]:
@@ -98,7 +98,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The weights of each layer and direction."""
-        return [[getattr(self, name) for name in names] for names in self._weights]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
@@ -136,7 +136,9 @@ class RNNBase(Module):
     def _states(self, batch: int, hx: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The first states [layers * directions, batch, n], zeros if none were given."""
         if x.shape[-1] != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size {self.input_size}, got {x.shape[-1]}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
+            )
         if x.dtype != self.all_weights[0][0].dtype:
             raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype"
                              f" ({self.all_weights[0][0].dtype}). Convert input or weights")
@@ -165,8 +167,8 @@ class RNNBase(Module):
             made = []
             for d in range(directions):
                 at = k * directions + d
-                weights = [getattr(self, name) for name in self._weights[at]]
-                names = [name.replace("weight", "w").replace("bias", "b")[:4] for name in self._weights[at]]
+                weights = [getattr(self, name) for name in self._all_weights[at]]
+                names = [name.replace("weight", "w").replace("bias", "b")[:4] for name in self._all_weights[at]]
                 if lengths is not None:
                     weights, names = [*weights, lengths], [*names, "lengths"]
                 turned = batch_first and k == 0

@@ -10,6 +10,7 @@ from ..ops.matrices import matrix_functions as X
 from ..ops.matrices import products as P
 from ..ops.matrices import solving as S
 from ..ops.matrices import spectra as V
+from ..ops.matrices import symmetric as Y
 from .results import written
 
 LinAlgError = S.LinAlgError
@@ -22,6 +23,7 @@ solve, solve_ex, solve_triangular, lu_solve = written(S.solve, S.solve_ex, S.sol
 tensorinv, tensorsolve = written(D.tensorinv, D.tensorsolve)
 cholesky, cholesky_ex, qr, svd, svdvals = written(F.cholesky, F.cholesky_ex, F.qr, V.svd, V.svdvals)
 eig, eigvals = written(V.eig, V.eigvals)
+ldl_factor, ldl_factor_ex, ldl_solve = written(Y.ldl_factor, Y.ldl_factor_ex, Y.ldl_solve)
 eigh, eigvalsh, lu, lu_factor, lu_factor_ex = written(V.eigh, V.eigvalsh, F.lu, F.lu_factor, F.lu_factor_ex)
 householder_product, lstsq, matrix_rank = written(F.householder_product, F.lstsq, F.matrix_rank)
 matrix_power, multi_dot, cond, cross = written(X.matrix_power, X.multi_dot, X.cond, X.cross)
@@ -33,7 +35,8 @@ record_functions(globals())
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul",
     "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
     "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip

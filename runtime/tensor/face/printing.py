@@ -86,6 +86,21 @@ def text_of(x: Tensor) -> str:
     return _with_notes(prefix + body, notes, len(prefix))
 
 
+def part_of(name: str, x: Tensor) -> str:
+    """A tensor that is a part of another one, as it prints there: below its name, without notes but a size of none."""
+    array, prefix = x._array(), f"{name}={PREFIX}"
+    if not array.size:
+        return f"{prefix}[], size={array.shape})"
+    summary = array.size > OPTIONS.threshold
+    width, form = _format_for(_corners(array) if summary else array)
+    return prefix + _nested(array, len(PREFIX) + len(prefix), summary, width, form) + ")"
+
+
+def with_notes(text: str, notes: list[str]) -> str:
+    """The end of what prints a tensor of parts."""
+    return _with_notes(text, notes, len(PREFIX))
+
+
 def _with_notes(text: str, notes: list[str], indent: int) -> str:
     """The text with its notes, each on a line of its own where the line would be too long."""
     last = len(text) - text.rfind("\n") + 1

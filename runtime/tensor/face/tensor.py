@@ -185,7 +185,9 @@ class Tensor(Exchange):
     def __format__(self, spec: str) -> str:
         if self.dim() == 0:
             return format(self.item(), spec)
-        return format(repr(self), spec)
+        if spec:
+            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__: {spec!r}")
+        return repr(self)
 
     def __len__(self) -> int:
         if not self._kind_of().shape:

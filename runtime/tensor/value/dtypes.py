@@ -42,6 +42,10 @@ class DType:
     def is_complex(self) -> bool:
         return self.name.startswith("complex")
 
+    @property
+    def is_signed(self) -> bool:
+        return not self.name.startswith(("uint", "bool"))
+
     def to_real(self) -> DType:
         """The dtype of its parts, if it is complex."""
         return {"c64": float32, "c128": float64}.get(self.code, self)

@@ -25,7 +25,7 @@ from ...value.numbers import number_of
 from ...value.paths import part_of
 from ...value.promotion import common_dtype
 from ..elementwise.elementary import cast_to
-from .nesting import dtype_within, holds_dtypes, kind_within, plain_numbers
+from .nesting import dtype_within, holds_dtypes, kind_within, not_numbers, plain_numbers
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -81,7 +81,7 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
     plain = plain_numbers(data)
     array = np.array(plain)
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"new(): invalid data type {kind_within(plain)!r}; expected numbers or sequences of them")
+        raise not_numbers(kind_within(plain))
     if dtype is not None:
         if array.dtype.kind == "c" and not dtype_of(dtype).is_complex:
             raise TypeError(f"new(): a complex number cannot become {dtype_of(dtype)}")

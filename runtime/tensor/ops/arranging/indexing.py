@@ -146,8 +146,8 @@ def _spelled(k: Any) -> list[Any]:
         kind = k._kind_of()
         if kind.dtype in ("bool", "u8"):
             return places_of(k._array().astype(bool))
-        if kind.is_float:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if kind.dtype not in ("i64", "i32"):
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {k.dtype}")
         return [k._array().item() if not kind.shape else k]
     number = number_of(k)
     if isinstance(number, bool):

@@ -69,8 +69,15 @@ def _plain(data: Any, depth: int) -> Any:
             return [_single(d) if isinstance(d, Core) else _plain(d, depth + 1) for d in data]
         return [_plain(d, depth + 1) for d in data]
     if not isinstance(data, Number):
-        raise TypeError(f"new(): invalid data type {type(data).__name__!r}; expected numbers or sequences")
+        raise not_numbers(type(data).__name__)
     return data
+
+
+def not_numbers(kind: str) -> Exception:
+    """The error of data of which some are of this type: PyTorch's is a TypeError for text alone."""
+    if kind in ("str", "bytes"):
+        return TypeError(f"new(): invalid data type {kind!r}; expected numbers or sequences of them")
+    return RuntimeError(f"Could not infer dtype of {kind}; expected numbers or sequences of them")
 
 
 def _single(x: Core) -> Any:
@@ -101,4 +108,4 @@ def kind_within(data: Any) -> str:
     return type(data).__name__
 
 
-__all__ = ["dtype_within", "holds_dtypes", "kind_within", "plain_numbers"]
+__all__ = ["dtype_within", "holds_dtypes", "kind_within", "not_numbers", "plain_numbers"]

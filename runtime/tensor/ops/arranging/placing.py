@@ -287,6 +287,8 @@ def index_reduce(
 
 
 def _flat_rows(input: Any, axis: int, where: Any) -> np.ndarray:
+    if where._kind_of().dtype not in ("i64", "i32"):
+        raise RuntimeError(f"index_reduce(): Expected dtype int32/int64 for index but got: {where.dtype}")
     array, n = where._array(), sizes_of(input)[axis]
     if array.ndim > 1:
         raise IndexError("index_reduce(): Index is supposed to be a vector")

@@ -190,6 +190,8 @@ def _checked_grid(input: Any, dim: int, index: Any, source: Any = None) -> int:
     """The axis, where all that `index` names is there."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
+    if index._kind_of().dtype not in ("i64", "i32") and prod(wanted):
+        raise RuntimeError(f"scatter(): Expected dtype int32/int64 for index but got: {index.dtype}")
     if len(wanted) != len(shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if source is not None and len(shape_of(source)) != len(shape):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops.elementwise import cast
+from ...calls.asking import check_values
 from ...face.required import check_one_tensor, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import RESULT, Operation, Rule, widen
@@ -28,11 +29,6 @@ def _add(m: Any, x: Any, y: Any) -> Any:
 
 
 def _sub(m: Any, x: Any, y: Any) -> Any:
-    if _is_bool(x):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or"
-            " `logical_xor()` operator instead."
-        )
     return x - y
 
 
@@ -64,8 +60,12 @@ def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor
     """input + alpha * other."""
     if older:
         return older_order(add, 2, ("alpha",), input, other, *older)
-    if alpha != 1:
-        return apply(SCALED, (input, other, alpha))
+    if alpha != 1 or alpha is True:
+        check_alpha(input, other, alpha)
+        if _of_truths(input) and _of_truths(other):
+            return apply(ADD, (input, other if alpha else False))
+        if alpha != 1:
+            return apply(SCALED, (input, other, alpha))
     return apply(ADD, (input, other))
 
 
@@ -73,13 +73,46 @@ def sub(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor
     """input - alpha * other."""
     if older:
         return older_order(sub, 2, ("alpha",), input, other, *older)
-    if alpha != 1:
-        return apply(SCALED_SUB, (input, other, alpha))
+    check_no_truths(input, other)
+    if alpha != 1 or alpha is True:
+        check_alpha(input, other, alpha)
+        if alpha != 1:
+            return apply(SCALED_SUB, (input, other, alpha))
     return apply(SUB, (input, other))
+
+
+def _of_truths(x: Any) -> bool:
+    return x._kind_of().dtype == "bool" if isinstance(x, Core) else isinstance(x, bool)
+
+
+def check_no_truths(x: Any, y: Any) -> None:
+    """Raise PyTorch's error of a difference with a mask."""
+    found = _of_truths(x), _of_truths(y)
+    if all(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or"
+            " `logical_xor()` operator instead."
+        )
+    if any(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported: turn a mask round by `~` or"
+            " `logical_not()`, or take .int() or .float() of it"
+        )
+
+
+def check_alpha(x: Any, y: Any, alpha: Any) -> None:
+    """Raise PyTorch's error of a factor that the result's dtype does not have."""
+    if isinstance(alpha, bool) and not (_of_truths(x) and _of_truths(y)):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not any(
+        v._kind_of().is_float if isinstance(v, Core) else isinstance(number_of(v), float | complex) for v in (x, y)
+    ):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
 def rsub(input: Operand, other: Operand) -> Tensor:
     """other - input."""
+    check_no_truths(input, other)
     return apply(RSUB if number_of(other) is not None else RSUB_TENSOR, (input, other))
 
 
@@ -92,6 +125,8 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     """input / other; integers become floats unless rounded."""
     if rounding_mode is None:
         return apply(DIV, (input, other))
+    if not isinstance(input, Core) or not input._kind_of().is_float:
+        check_divisor(other)
     if rounding_mode == "floor":
         return apply(FLOORED, (input, other))
     if rounding_mode == "trunc":
@@ -128,7 +163,7 @@ REMAINDER, REMAINDER_TENSOR = (
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """The largest whole number not above input / other."""
     if not isinstance(input, Core) or not input._kind_of().is_float:
-        _check_divisor(other)
+        check_divisor(other)
     return apply(FLOOR_DIV, (input, other))
 
 
@@ -136,13 +171,23 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     """input - floor(input / other) * other, as Python's `%`."""
     check_one_tensor("remainder", input, other)
     if not isinstance(input, Core) or not input._kind_of().is_float:
-        _check_divisor(other)
+        check_divisor(other)
     return apply(REMAINDER_TENSOR if isinstance(other, Core) else REMAINDER, (input, other))
 
 
-def _check_divisor(other: Operand) -> None:
+def check_divisor(other: Operand) -> None:
     if type(other) is int and other == 0:
-        raise RuntimeError("ZeroDivisionError: integer division or modulo by zero")
+        raise RuntimeError(BY_ZERO)
+    if isinstance(other, Core) and not other._kind_of().is_float:
+        check_values(other, _no_zero)
+
+
+BY_ZERO = "ZeroDivisionError: integer division or modulo by zero"
+
+
+def _no_zero(values: np.ndarray) -> None:
+    if not values.all():
+        raise RuntimeError(BY_ZERO)
 
 
 # ---- comparisons and logic

@@ -18,7 +18,7 @@ from ...face.required import check_tensors
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
 from ...value.dtypes import LARGEST
-from .arithmetic import Operand, binary, clamped
+from .arithmetic import Operand, binary, check_alpha, check_divisor, check_no_truths, clamped
 from .elementary import cast_to, unary
 from .powers import pow_
 
@@ -195,8 +195,8 @@ def _fmod(m: Any, x: Any, y: Any) -> Any:
 def fmod(input: Operand, other: Operand) -> Tensor:
     """The remainder that has the sign of `input`, as C's."""
     check_tensors("fmod", input=input)
-    if type(other) is int and other == 0 and not input._kind_of().is_float:
-        raise RuntimeError("ZeroDivisionError")
+    if not input._kind_of().is_float:
+        check_divisor(other)
     return apply(FMOD_TENSOR if isinstance(other, Core) else FMOD, (input, other))
 
 
@@ -299,6 +299,8 @@ LDEXP = Operation("ldexp", "LdexpBackward0", lambda m, x, y: x * m.exp2(y), "flo
 def rsub(input: Tensor, other: Operand, *, alpha: float = 1) -> Tensor:
     """other - alpha * input."""
     check_tensors("rsub", input=input)
+    check_no_truths(input, other)
+    check_alpha(input, other, alpha)
     operation = RSUB if isinstance(other, Core) else RSUB_NUMBER
     return apply(operation, (input, other, alpha))
 

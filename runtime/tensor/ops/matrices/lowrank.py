@@ -96,10 +96,12 @@ def _orthonormal(A: Any) -> Any:
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S and V of the q largest singular values of A, or of A - M, about."""
     A = A if M is None else sub(A, M)
-    rank = min(6 if q is None else q, *shape_of(A)[-2:])
-    basis = _basis(A, rank, 2 if niter is None else niter)
+    rows, columns = shape_of(A)[-2:]
+    A = adjoint(A) if rows < columns else A  # so that fewer numbers are drawn, as in PyTorch
+    basis = _basis(A, min(6 if q is None else q, rows, columns), 2 if niter is None else niter)
     u, s, vh = svd(matmul(adjoint(basis), A), False)
-    return matmul(basis, u), s, adjoint(vh)
+    left, right = matmul(basis, u), adjoint(vh)
+    return (right, s, left) if rows < columns else (left, s, right)
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

@@ -21,11 +21,10 @@ from ...value.promotion import common_shape
 from ...value.writing import check_apart, check_writable, overwrite
 from ..arranging.shapes import expand, shape_of
 from ..elementwise.elementary import cast_to
-from . import laws
+from . import laws, rejections
 from .draws import Generator, check_float, drawn_normal, finish, generator_of, integers, limits, randn
 from .generators import Law
 from .layouts import is_whole, laid_out
-from .twister import Twister
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -254,19 +253,6 @@ def _constant(value: Any) -> Any:
     return wrap(value._read()) if isinstance(value, Core) else value
 
 
-def _by_numpy(draw: Law) -> Law:
-    """A draw that takes an unknown number of steps: NumPy's, from a state that the source gives."""
-
-    def law(source: Twister, n: int, dtype: str, *given: np.ndarray) -> np.ndarray:
-        rng = np.random.Generator(np.random.Philox(key=source.long_words(2)))
-        return draw(rng, *given).astype(laws.FLOATS[dtype], copy=False)
-
-    return law
-
-
-POISSON = _by_numpy(lambda rng, rate: rng.poisson(rate))
-BINOMIAL = _by_numpy(lambda rng, n, p: rng.binomial(n.astype(np.int64), p))
-GAMMA = _by_numpy(lambda rng, a: rng.standard_gamma(a))
 POISSON_OF = _writes("poisson", "PoissonBackward0")
 BINOMIAL_OF = _writes("binomial", "BinomialBackward0")
 
@@ -276,7 +262,7 @@ def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     kind = input._kind_of()
     check_float("poisson", ALL[kind.dtype])
     check_values(input, RATES)
-    drawn = generator_of(generator, "poisson").draw_from(POISSON, kind.shape, (input,), kind.dtype)
+    drawn = generator_of(generator, "poisson").draw_from(rejections.poisson, kind.shape, (input,), kind.dtype)
     return _drawn_with(input, drawn, POISSON_OF)
 
 
@@ -288,7 +274,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     count, prob = expand(count, shape), expand(prob, shape)
     check_values(count, COUNTS)
     check_values(prob, CHANCES)
-    drawn = generator_of(generator, "binomial").draw_from(BINOMIAL, shape, (count, prob), kind.dtype)
+    drawn = generator_of(generator, "binomial").draw_from(rejections.binomial, shape, (count, prob), kind.dtype)
     return _drawn_with(count, drawn, BINOMIAL_OF)
 
 
@@ -296,7 +282,8 @@ def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tenso
     """Draws from gamma distributions of rate 1, without a gradient."""
     kind = concentration._kind_of()
     check_float("standard_gamma", ALL[kind.dtype])
-    drawn = generator_of(generator, "standard_gamma").draw_from(GAMMA, kind.shape, (concentration,), kind.dtype)
+    source = generator_of(generator, "standard_gamma")
+    drawn = source.draw_from(rejections.gamma, kind.shape, (concentration,), kind.dtype)
     return finish(drawn, False, None)
 
 

@@ -1,0 +1,1 @@
+../../../runtime/pullback/_VF.py
