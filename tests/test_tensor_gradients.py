@@ -133,3 +133,16 @@ def test_second_gradients(name: str, point: np.ndarray) -> None:
 def test_no_inputs() -> None:
     with pytest.raises(RuntimeError, match=r"`inputs` argument to `grad\(\)` cannot be empty"):
         torch.autograd.grad(torch.ones(3, requires_grad=True).sum(), [])
+
+
+def test_what_has_no_derivative_is_named() -> None:
+    x = torch.rand(4, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"derivative of histc is not implemented: detach\(\)"):
+        torch.histc(x).sum().backward()
+
+
+def test_a_mask_leads_nowhere() -> None:
+    x = torch.rand(4, requires_grad=True)
+    node = torch.where(torch.tensor([True, False, True, False]), x * 2, x.sin()).grad_fn
+    assert node is not None
+    assert [type(n).__name__ for n, _ in node.next_functions] == ["MulBackward0", "SinBackward0"]

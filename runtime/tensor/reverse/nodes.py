@@ -31,6 +31,7 @@ AGAIN = (
     "Trying to backward through the graph a second time: the saved values of {name} were freed by the first"
     " backward. Specify retain_graph=True there if you need to backward through the graph a second time."
 )
+NO_DERIVATIVE = "the derivative of {name} is not implemented: detach() its result (for // use div with rounding_mode)"
 
 class Packed(Protocol):
     """What stands for a saved cell where the user keeps it."""
@@ -127,10 +128,7 @@ class Node:
         fragment, pull = self.fragment, self.pull
         assert fragment is not None
         if pull is None:
-            raise RuntimeError(
-                "the derivative of floor_divide (//) is not implemented: use"
-                ' div(..., rounding_mode="floor"), whose derivative is zero'
-            )
+            raise RuntimeError(NO_DERIVATIVE.format(name=fragment.operation.name))
         if pull is NOTHING:
             return []
         cells: list[Cell] = []
@@ -198,10 +196,12 @@ class Node:
 
     def shown(self) -> list[int]:
         """The inputs that count: tensors, no indices and masks, and numbers where PyTorch's operation has tensors."""
+        every, of = range(len(self.edges)), self.fragment and self.fragment.inputs
         if self.fragment is None or self.fragment.operation.edges:
-            return list(range(len(self.edges)))
+            masks = of and self.fragment.operation.rule == "own"  # type: ignore[union-attr]
+            return [k for k in every if not masks or k >= len(of) or of[k].dtype != "bool"]
         numbers, kinds, sums = self.fragment.numbers, self.fragment.inputs, self.fragment.operation.rule != "first"
-        tensors = [k for k in range(len(self.edges)) if k >= len(numbers) or numbers[k] is None]
+        tensors = [k for k in every if k >= len(numbers) or numbers[k] is None]
         return [k for k in tensors if kinds[k].is_float or (sums and kinds[k].dtype != "bool")]
 
     @property
