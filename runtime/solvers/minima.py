@@ -14,6 +14,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .edges import Edges
 from .roots import tupled
 from .solution import Solved, default, solution
 
@@ -70,6 +71,8 @@ def minimize(
     slope = value.gradient
     sides = _bounds(bounds, n) if bounds is not None else ()
 
+    edges = Edges.of(slope, rising=True)
+
     def solve(f: Any, x: Any, *sides: Any) -> Any:
         more: dict[str, Any] = {} if name in WITHOUT else {"jac": lambda x: f[1](x)}
         if name in CURVED:
@@ -78,13 +81,16 @@ def minimize(
             more["bounds"] = scipy.optimize.Bounds(*sides)
         made: Any = scipy.optimize.minimize(lambda x: float(f[0](x)), x, method=method, **more, **told)
         counts = (made.get("nfev", 0), made.get("nit", 0), made.get("status", 0))
-        return np.asarray(made.x, float), bool(made.success), *map(int, counts)
+        x = np.asarray(made.x, float)
+        return x, bool(made.success), *map(int, counts), *(() if edges is None else edges.found(f[1], f[2:], x))
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
-        return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[5:])
+        return _stationary(smooth, made[0], *sides) if sides else smooth
 
     gives = (f"f64[{n}]", bool, int, int, int)
-    x, success, nfev, nit, status = solution("minimize", [value, slope], equation, [start, *sides], gives, solve)
+    functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
+    x, success, nfev, nit, status = solution("minimize", functions, equation, [start, *sides], gives, solve, held)
     told_of = {"success": success, "nfev": nfev, "nit": nit, "status": status}
     fun_at, jac_at = (f.traced([x], f.outside)[0] for f in (value, slope))
     return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
@@ -101,15 +107,22 @@ def minimize_scalar(
     told = {n: given("scipy.optimize.minimize_scalar", n, x) for n, x in zip(names, values, strict=True)}
     args, ends = tupled(args), [] if bounds is None else [vector(x).reshape(()) for x in bounds]
     value = Closed("minimize_scalar", lambda x: np.reshape(vector(R.call(fun, x, *args)), ()), floats())
+    edges = Edges.of(value.gradient, rising=True)
 
     def solve(f: Any, *ends: Any) -> Any:
         more = {"bounds": ends} if ends else {}
         made: Any = scipy.optimize.minimize_scalar(lambda x: float(f[0](x)), **more, **told)
-        return np.float64(made.x), bool(made.success), int(made.nfev), int(made.nit)
+        found = np.float64(made.x), bool(made.success), int(made.nfev), int(made.nit)
+        return found if edges is None else (*found, *edges.found(f[1], f[2:], made.x))
 
-    gives = (np.float64, bool, int, int)
-    equation = lambda f, made, *_: f[1](made[0])  # noqa: E731
-    x, success, nfev, nit = solution("minimize_scalar", [value, value.gradient], equation, ends, gives, solve)
+    def equation(f: Any, made: Any, *ends: Any) -> Any:
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[4:])
+        return _stationary(smooth, made[0], *ends) if ends else smooth
+
+    functions, held = [value, value.gradient, *(edges.functions if edges else ())], edges.gives if edges else ()
+    x, success, nfev, nit = solution(
+        "minimize_scalar", functions, equation, ends, (np.float64, bool, int, int), solve, held
+    )
     return Solved(x=x, fun=value.traced([x], value.outside)[0], success=success, nfev=nfev, nit=nit)
 
 

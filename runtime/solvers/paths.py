@@ -19,6 +19,7 @@ from ...compiler.frontend.patched.recoded import recode
 from ..control import scan, while_loop
 from ..rules import stop_gradient
 from .closed import Closed, floats, vector
+from .crossings import Crossings
 from .roots import tupled
 from .solution import Solved, default
 
@@ -35,14 +36,18 @@ def _norm(x: Any) -> Any:
 class Pair:
     """An embedded Runge-Kutta pair of SciPy's for y' = f(t, y)."""
 
-    def __init__(self, method: str, f: Callable[[Any, Any], Any], rtol: Any, atol: Any) -> None:
+    def __init__(self, method: str, f: Closed, rtol: Any, atol: Any) -> None:
         import scipy.integrate
 
         table: Any = getattr(scipy.integrate, method)
-        self.f, self.rtol, self.atol = f, rtol, atol
+        self.closed, self.rtol, self.atol = f, rtol, atol
+        self.changes = Crossings.of(f)
         self.order, self.exponent = table.error_estimator_order, -1.0 / (table.error_estimator_order + 1)
         self.a, self.b, self.c = table.A[: table.n_stages], table.B, table.C[: table.n_stages]
         self.errors = (table.E5, table.E3) if method == "DOP853" else (table.E,)
+
+    def f(self, t: Any, y: Any) -> Any:
+        return self.closed.traced([t, y], self.closed.outside)[0]
 
     def step(self, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, Any, Any]:
         """y after a step, the slope there, and the error in units of the tolerance."""
@@ -81,53 +86,72 @@ def _sum(weights: Any, stages: list[Any]) -> Any:
     return sum(terms[1:], terms[0]) if terms else 0.0 * stages[0]
 
 
-def path(pair: Pair, t0: Any, y0: Any, times: Any, end: Any, first: Any, longest: Any) -> tuple[Any, Any, Any]:
-    """y at the times, one row each; NaN behind where it could not go on; whether it has, and how often f was called."""
-    direction = stop_gradient(np.sign(end - t0))
-    slope = pair.f(t0, y0)
-    interval = np.abs(end - t0)
-    h = pair.first(t0, y0, slope, interval, direction, longest) if first is None else 0.0 * interval + first
+class Way:
+    """The steps from a time to others, which lie behind each other."""
 
-    def unfinished(state: Any) -> Any:
-        t, goal, _, _, _, _, fine, _ = state
-        return np.logical_and(fine, direction * (goal - t) > 0)
+    def __init__(self, pair: Pair, end: Any, longest: Any, t0: Any) -> None:
+        self.pair, self.longest, self.changes = pair, longest, pair.changes
+        self.direction, self.interval = stop_gradient(np.sign(end - t0)), np.abs(end - t0)
 
-    def attempt(state: Any) -> Any:
-        t, goal, y, slope, h, rejected, _, count = state
+    def begin(self, t0: Any, y0: Any, first: Any) -> tuple[Any, ...]:
+        slope = self.pair.f(t0, y0)
+        given = t0, y0, slope, self.interval, self.direction, self.longest
+        h = self.pair.first(*given) if first is None else 0.0 * self.interval + first
+        known = () if self.changes is None else self.changes.begin(t0, y0)
+        count = np.int64(2 if first is None else 1)
+        return t0, y0, slope, stop_gradient(h), np.bool_(False), np.bool_(True), count, known
+
+    def attempt(self, state: Any) -> Any:
+        """A trial step, which may be accepted."""
+        goal, (t, y, slope, h, rejected, _, count, known) = state
+        direction, changes = self.direction, self.changes
         least = 10.0 * np.abs(np.nextafter(stop_gradient(t), direction * np.inf) - stop_gradient(t))
-        h = np.minimum(np.maximum(h, np.where(rejected, 0.0, least)), longest)
+        h = np.minimum(np.maximum(h, np.where(rejected, 0.0, least)), self.longest)
         rest = np.abs(goal - t)
-        last = h >= rest
-        made = direction * np.where(last, rest, h)
-        after, steep, error = pair.step(t, y, slope, made)
-        accepted = error < 1
+        bound, tiny = (np.inf, 0.0) if changes is None else changes.longest(known, t, goal)
+        tried = np.minimum(h, bound)
+        last = tried >= rest
+        made = direction * np.where(last, rest, tried)
+        after, steep, error = self.pair.step(t, y, slope, made)
+        moved, length = np.where(last, goal, t + made), np.abs(made)
+        accepted, far = error < 1, np.bool_(False)
+        if changes is not None:
+            now, far, crossed = changes.judged(known, moved, after, stop_gradient(length) <= tiny)
+            accepted = accepted & ~far | crossed
+            after, steep = changes.crossed(crossed, known, (t, y, moved, after, made), now, steep, self.interval)
+            known = changes.kept(known, now, (t, moved, after, far, accepted, crossed, direction))
         some = np.where(np.logical_and(error > 0, error < np.inf), error, 1.0)
-        wanted = SAFETY * some**pair.exponent
+        wanted = SAFETY * some**self.pair.exponent
         more = np.where(error > 0, np.minimum(np.where(rejected, 1.0, MOST), wanted), np.where(rejected, 1.0, MOST))
         less = np.where(error < np.inf, np.maximum(LEAST, wanted), LEAST)
-        length = np.abs(made)
-        grown = np.where(last, np.maximum(h, length * more), length * more)
-        next_h = stop_gradient(np.where(accepted, grown, length * less))
-        fine = np.logical_or(accepted, next_h >= least)
-        moved = np.where(last, goal, t + made)
-        return (
-            np.where(accepted, moved, t), goal, np.where(accepted, after, y), np.where(accepted, steep, slope), next_h,
-            np.logical_not(accepted), fine, count + len(pair.a),
+        grown = np.where(last | (tried < h), np.maximum(h, length * more), length * more)
+        next_h = stop_gradient(np.where(accepted, grown, np.where(far, h, length * less)))
+        fine = np.logical_or(accepted | far, next_h >= least)
+        return goal, (
+            np.where(accepted, moved, t), np.where(accepted, after, y), np.where(accepted, steep, slope), next_h,
+            np.where(far, rejected, np.logical_not(accepted)), fine, count + len(self.pair.a), known,
         )  # fmt: skip
 
-    def arrive(state: Any, goal: Any) -> Any:
-        t, y, slope, h, rejected, fine, count = state
-        t, _, y, slope, h, rejected, fine, count = while_loop(
-            unfinished, attempt, (t, goal, y, slope, h, rejected, fine, count)
-        )
-        return (t, y, slope, h, rejected, fine, count), np.where(fine, y, np.nan)
+    def unfinished(self, state: Any) -> Any:
+        goal, (t, _, _, _, _, fine, _, _) = state
+        return np.logical_and(fine, self.direction * (goal - t) > 0)
 
-    start = (t0, y0, slope, stop_gradient(h), np.bool_(False), np.bool_(True), np.int64(2 if first is None else 1))
-    (*_, fine, count), rows = scan(arrive, start, times)
+    def arrive(self, state: Any, goal: Any) -> Any:
+        """The state at a time, and y."""
+        _, state = while_loop(self.unfinished, self.attempt, (goal, state))
+        _, y, *_, fine, _, known = state
+        y = y if self.changes is None else self.changes.certain(known, y)
+        return state, np.where(fine, y, np.nan)
+
+
+def path(pair: Pair, t0: Any, y0: Any, times: Any, end: Any, first: Any, longest: Any) -> tuple[Any, Any, Any]:
+    """y at the times, one row each; NaN behind where it could not go on; whether it has, and how often f was called."""
+    way = Way(pair, end, longest, t0)
+    (*_, fine, count, _), rows = scan(way.arrive, way.begin(t0, y0, first), times)
     return rows, fine, count
 
 
-def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> Callable[[Any, Any], Any]:
+def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> Closed:
     """f(t, y) of the user's, traced once."""
 
     def called(t: Any, y: Any) -> Any:
@@ -138,7 +162,7 @@ def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> 
     if closed.shapes[0] != (n,):
         fix = f"let it return {n} numbers, a derivative for each of y0"
         R.refuse(f"{name}: the function returns an array of shape {closed.shapes[0]}", fix)
-    return lambda t, y: closed.traced([t, y], closed.outside)[0]
+    return closed
 
 
 def _tolerances(name: str, rtol: Any, atol: Any) -> tuple[Any, Any]:

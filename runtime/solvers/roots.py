@@ -16,6 +16,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .edges import Edges
 from .solution import Solved, default, solution
 
 TYPES = {"success": bool, "converged": bool}
@@ -175,12 +176,20 @@ def _one(
         R.refuse(f"{name}: the function returns an array of shape {scalars[0].shapes[0]}", "let it return a number")
     kinds = [TYPES.get(c, int) for c in counts]
 
-    def run(numeric: Any, x: Any) -> tuple[Any, list[Any]]:
-        found, *told = solve(numeric, x)
-        return np.float64(found), [kind(n) for kind, n in zip(kinds, told, strict=True)]
+    edges, count = Edges.of(functions[0], rising=False), len(functions)
+    more = () if edges is None else tuple(edges.functions)
 
-    equation = lambda f, made, *_: np.reshape(f[0](made[0]), ())  # noqa: E731
-    x, told = solution(name, functions, equation, [begin], (np.float64, kinds), run)
+    def run(numeric: Any, x: Any) -> tuple[Any, ...]:
+        found, *told = solve(numeric[:count], x)
+        made = np.float64(found), [kind(n) for kind, n in zip(kinds, told, strict=True)]
+        return made if edges is None else (*made, *edges.found(numeric[0], numeric[count:], found))
+
+    def equation(f: Any, made: Any, *_: Any) -> Any:
+        value = np.reshape(f[0](made[0]), ())
+        return value if edges is None else edges.equation(value, f[count:], made[0], made[2:])
+
+    held = () if edges is None else edges.gives
+    x, told = solution(name, [*functions, *more], equation, [begin], (np.float64, kinds), run, held)
     return Solved(root=x, **dict(zip(counts, told, strict=True)))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...compiler.frontend import region as R
 from ..external import External
 from ..implicit import Implicit
+from ..rules import stop_gradient
 from .closed import Closed
 
 Functions = list[Callable[..., Any]]
@@ -28,11 +29,13 @@ def solution(
     starts: Sequence[Any],
     gives: Any,
     solve: Callable[..., Any],
+    held: Sequence[Any] = (),
 ) -> Any:
     """What `solve` returns, where `equation` is zero.
 
     solve      solve(functions, *starts) -> a tree like `gives`, whose only floats are the unknowns, on numbers
     equation   equation(functions, made, *starts) -> an array for each array of unknowns, on traced values
+    held       types of further results of `solve`, which the equation reads and holds constant
     """
     count = len(starts)
 
@@ -47,14 +50,19 @@ def solution(
         return equation(of(Closed.traced, given[count:]), made, *given[:count])
 
     call.__name__ = call.__qualname__ = name
-    opaque = External(call, gives, None, False, None)
+    opaque = External(call, (*gives, *held) if held else gives, None, False, None)
+    outside = [x for f in functions for x in f.outside]
+    size = len(gives) if held else 0
 
     def solver(*given: Any) -> Any:
-        return opaque(*given)
+        return given[0][:size] if held else opaque(*given)
+
+    def zero(made: Any, *given: Any) -> Any:
+        return residual((*made, *given[0][size:]), *given[1:]) if held else residual(made, *given)
 
     solver.__name__ = solver.__qualname__ = name
-    outside = [x for f in functions for x in f.outside]
-    return Implicit(solver, residual, fixed=False, tolerance=1e-12)(*starts, *outside)
+    known = (stop_gradient(opaque(*map(stop_gradient, (*starts, *outside)))),) if held else ()
+    return Implicit(solver, zero, fixed=False, tolerance=1e-12)(*known, *starts, *outside)
 
 
 def _first(kind: Callable[..., Any], function: Closed, outside: Sequence[Any], *given: Any) -> Any:
