@@ -1,9 +1,9 @@
 """Paths of ordinary differential equations with traced parameters: scipy.integrate's solve_ivp and odeint.
 
-A loop of the graph makes the steps of SciPy's explicit Runge-Kutta pairs, with its tables, its first step and its
-control of the error (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4). It ends a step at each
-time that is asked for, where SciPy interpolates; so a value differs by less than the tolerance. A derivative is that of
-the steps that were made: how long they are is a constant to it, but for what remains to a time that is traced.
+A loop of the graph makes the steps of a Runge-Kutta pair (`pairs`) with SciPy's control of the error (Hairer, Norsett &
+Wanner, Solving Ordinary Differential Equations I, II.4). It ends a step at each time that is asked for, where SciPy
+interpolates, and where the equation jumps (`crossings`); so a value differs by less than the tolerance. A derivative is
+that of the steps that were made: how long they are is a constant to it, but for what remains to a time that is traced.
 """
 
 from __future__ import annotations
@@ -19,71 +19,15 @@ from ...compiler.frontend.patched.recoded import recode
 from ..control import scan, while_loop
 from ..rules import stop_gradient
 from .closed import Closed, floats, vector
-from .crossings import Crossings
+from .crossings import Events
+from .pairs import Pair, Rosenbrock
 from .roots import tupled
-from .solution import Solved, default
+from .solution import Ends, Solved, default
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """How the error makes the next step: SciPy's factors."""
 
-EXPLICIT = ("RK45", "RK23", "DOP853")
-
-
-def _norm(x: Any) -> Any:
-    return np.sqrt(np.sum(x * x) / x.size)
-
-
-class Pair:
-    """An embedded Runge-Kutta pair of SciPy's for y' = f(t, y)."""
-
-    def __init__(self, method: str, f: Closed, rtol: Any, atol: Any) -> None:
-        import scipy.integrate
-
-        table: Any = getattr(scipy.integrate, method)
-        self.closed, self.rtol, self.atol = f, rtol, atol
-        self.changes = Crossings.of(f)
-        self.order, self.exponent = table.error_estimator_order, -1.0 / (table.error_estimator_order + 1)
-        self.a, self.b, self.c = table.A[: table.n_stages], table.B, table.C[: table.n_stages]
-        self.errors = (table.E5, table.E3) if method == "DOP853" else (table.E,)
-
-    def f(self, t: Any, y: Any) -> Any:
-        return self.closed.traced([t, y], self.closed.outside)[0]
-
-    def step(self, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, Any, Any]:
-        """y after a step, the slope there, and the error in units of the tolerance."""
-        stages = [slope]
-        for row, c in zip(self.a[1:], self.c[1:], strict=True):
-            stages.append(self.f(t + float(c) * h, y + h * _sum(row, stages)))
-        after = y + h * _sum(self.b, stages)
-        stages.append(self.f(t + h, after))
-        scale = self.atol + np.maximum(np.abs(y), np.abs(after)) * self.rtol
-        first, *others = (_sum(e, stages) / scale for e in self.errors)
-        length = np.abs(h)
-        if not others:
-            return after, stages[-1], stop_gradient(_norm(first) * length)
-        fifth, third = np.sum(first * first), np.sum(others[0] * others[0])
-        whole = (fifth + 0.01 * third) * first.size
-        error = np.where(whole > 0, length * fifth / np.sqrt(np.where(whole > 0, whole, 1.0)), whole)
-        return after, stages[-1], stop_gradient(error)
-
-    def first(self, t: Any, y: Any, slope: Any, interval: Any, direction: Any, longest: Any) -> Any:
-        """The length of the first step."""
-        scale = self.atol + np.abs(y) * self.rtol
-        size, speed = _norm(y / scale), _norm(slope / scale)
-        small = np.logical_or(size < 1e-5, speed < 1e-5)
-        h = np.minimum(np.where(small, 1e-6, 0.01 * size / np.where(speed > 0, speed, 1.0)), interval)
-        h = np.where(h > 0, h, 1e-6)
-        turn = _norm((self.f(t + h * direction, y + h * direction * slope) - slope) / scale) / h
-        steep = np.maximum(speed, turn)
-        guess = (0.01 / np.where(steep > 1e-15, steep, 1.0)) ** (1.0 / (self.order + 1))
-        h1 = np.where(steep > 1e-15, guess, np.maximum(1e-6, h * 1e-3))
-        return np.minimum(np.minimum(100.0 * h, h1), np.minimum(interval, longest))
-
-
-def _sum(weights: Any, stages: list[Any]) -> Any:
-    """A combination of the slopes; those of weight zero are left out."""
-    terms = [float(w) * k for w, k in zip(weights, stages, strict=False) if w]
-    return sum(terms[1:], terms[0]) if terms else 0.0 * stages[0]
+EXPLICIT, STIFF = ("RK45", "RK23", "DOP853"), ("Radau", "BDF")
 
 
 class Way:
@@ -118,8 +62,10 @@ class Way:
         if changes is not None:
             now, far, crossed = changes.judged(known, moved, after, stop_gradient(length) <= tiny)
             accepted = accepted & ~far | crossed
-            after, steep = changes.crossed(crossed, known, (t, y, moved, after, made), now, steep, self.interval)
-            known = changes.kept(known, now, (t, moved, after, far, accepted, crossed, direction))
+            step = t, y, moved, after, made
+            after, steep, hit = changes.crossed(crossed, known, step, now, steep, self.interval)
+            known = changes.kept(known, now, (t, moved, after, far, accepted, crossed, direction, hit))
+            moved, after = (np.where(known.done, x, y) for x, y in zip(hit, (moved, after), strict=False))
         some = np.where(np.logical_and(error > 0, error < np.inf), error, 1.0)
         wanted = SAFETY * some**self.pair.exponent
         more = np.where(error > 0, np.minimum(np.where(rejected, 1.0, MOST), wanted), np.where(rejected, 1.0, MOST))
@@ -133,8 +79,9 @@ class Way:
         )  # fmt: skip
 
     def unfinished(self, state: Any) -> Any:
-        goal, (t, _, _, _, _, fine, _, _) = state
-        return np.logical_and(fine, self.direction * (goal - t) > 0)
+        goal, (t, _, _, _, _, fine, _, known) = state
+        going = fine if self.changes is None else np.logical_and(fine, np.logical_not(known.done))
+        return np.logical_and(going, self.direction * (goal - t) > 0)
 
     def arrive(self, state: Any, goal: Any) -> Any:
         """The state at a time, and y."""
@@ -144,11 +91,11 @@ class Way:
         return state, np.where(fine, y, np.nan)
 
 
-def path(pair: Pair, t0: Any, y0: Any, times: Any, end: Any, first: Any, longest: Any) -> tuple[Any, Any, Any]:
-    """y at the times, one row each; NaN behind where it could not go on; whether it has, and how often f was called."""
+def path(pair: Pair, t0: Any, y0: Any, times: Any, end: Any, first: Any, longest: Any) -> tuple[Any, tuple[Any, ...]]:
+    """y at the times, one row each, NaN behind where it could not go on; the state at the end."""
     way = Way(pair, end, longest, t0)
-    (*_, fine, count, _), rows = scan(way.arrive, way.begin(t0, y0, first), times)
-    return rows, fine, count
+    state, rows = scan(way.arrive, way.begin(t0, y0, first), times)
+    return rows, state
 
 
 def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> Closed:
@@ -177,28 +124,49 @@ def solve_ivp(
     lband: Any = None, uband: Any = None, min_step: Any = 0.0,
 ) -> Any:  # fmt: skip
     name = "scipy.integrate.solve_ivp"
-    default("solve_ivp", events=(events, None))
-    if t_eval is None and not dense_output:
-        fix = "give the times: t_eval=[t_span[1]] for sol.y[:, -1]; or dense_output=True, and read sol.sol(t)"
-        R.refuse("solve_ivp without t_eval on traced parameters: how many steps it takes is not known", fix)
+    method = getattr(method, "__name__", method)
     if method == "LSODA":
         method = "DOP853"
-    if method not in EXPLICIT:
-        fix = f"use {', '.join(EXPLICIT)} or LSODA; for a stiff system, scan with steps that pullback.implicit solves"
-        R.refuse(f"solve_ivp with method={getattr(method, '__name__', method)!r} on traced parameters", fix)
-    y, times = vector(y0), vector([] if t_eval is None else t_eval)
+    if method not in (*EXPLICIT, *STIFF):
+        fix = f"use {', '.join((*EXPLICIT, *STIFF))} or LSODA"
+        R.refuse(f"solve_ivp with method={method!r} on traced parameters", fix)
+    y, times, args = vector(y0), vector([] if t_eval is None else t_eval), () if args is None else tupled(args)
     start, end = (vector(t) for t in t_span)
-    f = _slope("solve_ivp", fun, y.shape[0], () if args is None else tupled(args), vectorized)
-    pair = Pair(method, f, *_tolerances(name, rtol, atol))
+    f, watched = _slope("solve_ivp", fun, y.shape[0], args, vectorized), _events(events, y.shape[0], args)
+    if t_eval is not None and watched is not None and np.any(watched.terminal):
+        fix = "leave t_eval out, and read sol.t[-1] and sol.y[:, -1], or sol.t_events[0][0]"
+        R.refuse("solve_ivp with t_eval and a terminal event on traced parameters: how many times come before it", fix)
+    way = Rosenbrock if method in STIFF else Pair
+    pair = way(method, f, *_tolerances(name, rtol, atol), watched)
     first, longest = given(name, "first_step", first_step), given(name, "max_step", max_step)
     along = lambda times: path(pair, start, y, times, end, first, longest)  # noqa: E731
-    rows, fine, count = along(times if t_eval is not None else end[None])
+    rows, (stopped, *_, fine, count, known) = along(times if t_eval is not None else end[None])
     status = np.where(fine, np.int64(0), np.int64(-1))
     made = Solved(nfev=count, njev=0, nlu=0, status=status, success=fine, t_events=None, y_events=None)
+    if watched is not None and pair.changes is not None:
+        certain = [pair.changes.certain(known, x) for x in known.hits[1:]]
+        stopped = pair.changes.certain(known, stopped)
+        hits = [[x[k] for x in certain] for k in range(len(watched.terminal))]
+        made["t_events"] = [Ends("t_events", first, last) for first, last, *_ in hits]
+        made["y_events"] = [Ends("y_events", first, last, True) for *_, first, last in hits]
+        made["status"] = np.where(known.done, np.int64(1), status)
     made["sol"] = _dense(along, stop_gradient(np.sign(end - start))) if dense_output else None
     if t_eval is not None:
         made.update(t=times, y=np.transpose(rows))
+    else:
+        made.update(t=Ends("t", start, np.where(fine, stopped, np.nan)), y=Ends("y", y, rows[0]))
     return made
+
+
+def _events(events: Any, n: int, args: tuple[Any, ...]) -> Events | None:
+    """SciPy's functions of t and y, with the attributes that they may have."""
+    several = [] if events is None else [events] if callable(events) else list(events)
+    if not several:
+        return None
+    one = lambda e, t, y: np.reshape(vector(R.call(e, t, y, *args)), ())  # noqa: E731
+    f = Closed("events", lambda t, y: np.stack([one(e, t, y) for e in several]), floats(), floats(n))
+    told = [[float(getattr(e, name, 0) or 0) for e in several] for name in ("direction", "terminal")]
+    return Events(f, *map(np.array, told))
 
 
 def _dense(along: Callable[[Any], Any], direction: Any) -> Callable[[Any], Any]:

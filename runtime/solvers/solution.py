@@ -89,6 +89,43 @@ class Solved(dict):
         R.refuse(f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}", fix)
 
 
+class Ends:
+    """An array of steps, of which there are as many as a call takes: the first and the last can be read.
+
+    Steps are along the last axis, or along the first one where it is `across`.
+    """
+
+    def __init__(self, name: str, first: Any, last: Any, across: bool = False) -> None:
+        self._name, self._first, self._last, self._across = name, first, last, across
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if not self._across and len(keys) < 1 + np.ndim(self._first) and keys[-1] is not ... and keys[0] is not ...:
+            return Ends(self._name, self._first[key], self._last[key])
+        k = keys.pop(0 if self._across else -1)
+        if type(k) is not int or k not in (0, -1):
+            self._unknown()
+        end = self._last if k else self._first
+        keys = [each for each in keys if each is not ...]
+        return end[tuple(keys)] if keys else end
+
+    @property
+    def T(self) -> Ends:
+        return Ends(self._name, self._first, self._last, not self._across)
+
+    def _unknown(self, *_: Any, **__: Any) -> NoReturn:
+        fix = f"read the first or the last: sol.{self._name}[..., -1]; or give the times, t_eval=, for sol.t and sol.y"
+        R.refuse(f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", fix)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._unknown()
+
+    __iter__ = __len__ = __array__ = __array_ufunc__ = __array_function__ = _unknown
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __pow__ = __neg__ = _unknown
+
+
 def default(name: str, **given: Any) -> None:
     """Refuse arguments that are not what they are by default: (value, default)."""
     for argument, (value, usual) in given.items():
@@ -96,4 +133,4 @@ def default(name: str, **given: Any) -> None:
             R.refuse(f"{name} with {argument}={value!r:.40} on traced parameters", f"leave {argument} out")
 
 
-__all__ = ["Functions", "Solved", "default", "solution"]
+__all__ = ["Ends", "Functions", "Solved", "default", "solution"]
