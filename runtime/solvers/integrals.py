@@ -84,12 +84,11 @@ def quad(
         run = f.held(outside)
         integrand = lambda x: float(run(x)[0].reshape(()))  # noqa: E731
         cuts = None if changes is None else changes.cut(ranged(a, b), f, outside)
-        own = {**options, "points": numbers[-1] if told else None}
-        return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), own, cuts)
+        options["points"] = numbers[-1] if told else None
+        return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options, cuts)
 
     frozen = [stop_gradient(x) for x in (*ends, *f.outside)]
-    if changes is not None:
-        frozen += changes.at_ends(ranged(*ends)[0], infinite)
+    frozen += [] if changes is None else changes.at_ends(ranged(*ends)[0], infinite)
     frozen += map(stop_gradient, told)
     found.__name__ = "quad"
     size = (limit + 2 * CUTS + (changes is not None) * 2 * MOST) * POINTS
