@@ -8,7 +8,7 @@ first trace for which SciPy's module is there.
 from ...compiler.frontend.patched.recoded import recode_later
 
 for _module, _registering in {
-    "scipy.integrate": ("integrals", "paths"),
+    "scipy.integrate": ("integrals", "paths", "boundaries"),
     "scipy.interpolate": ("splines", "lattices", "fitpack", "scattered", "through_points"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
     "scipy.optimize": ("fits", "minima", "roots"),

@@ -87,9 +87,8 @@ def quad(
         options["points"] = numbers[-1] if told else None
         return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options, cuts)
 
-    frozen = [stop_gradient(x) for x in (*ends, *f.outside)]
-    frozen += [] if changes is None else changes.at_ends(ranged(*ends)[0], infinite)
-    frozen += map(stop_gradient, told)
+    sides = [] if changes is None else changes.at_ends(ranged(*ends)[0], infinite)
+    frozen = [stop_gradient(x) for x in (*ends, *f.outside, *sides, *told)]
     found.__name__ = "quad"
     size = (limit + 2 * CUTS + (changes is not None) * 2 * MOST) * POINTS
     gives = (np.float64, np.float64, *(f"f64[{size}]",) * 2, int)

@@ -150,7 +150,8 @@ def solve_ivp(
         made["t_events"] = [Ends("t_events", first, last) for first, last, *_ in hits]
         made["y_events"] = [Ends("y_events", first, last, True) for *_, first, last in hits]
         made["status"] = np.where(known.done, np.int64(1), status)
-    made["sol"] = _dense(along, stop_gradient(np.sign(end - start))) if dense_output else None
+    sign = stop_gradient(np.sign(end - start))
+    made["sol"] = along_any(lambda times: along(times)[0], sign) if dense_output else None
     if t_eval is not None:
         made.update(t=times, y=np.transpose(rows))
     else:
@@ -169,16 +170,15 @@ def _events(events: Any, n: int, args: tuple[Any, ...]) -> Events | None:
     return Events(f, *map(np.array, told))
 
 
-def _dense(along: Callable[[Any], Any], direction: Any) -> Callable[[Any], Any]:
-    """The path at any times, by steps that end at each; SciPy interpolates between its own."""
+def along_any(along: Callable[[Any], Any], direction: Any) -> Callable[[Any], Any]:
+    """The path at any times, by steps that end at each, of what is `along` those in order; SciPy interpolates."""
 
     def at(t: Any) -> Any:
         times = vector(t)
         if not times.ndim:
-            return along(times[None])[0][0]
+            return along(times[None])[0]
         order = np.argsort(stop_gradient(times) * direction, kind="stable")
-        rows = along(times[order])[0]
-        return np.transpose(rows[np.argsort(order, kind="stable")])
+        return np.transpose(along(times[order])[np.argsort(order, kind="stable")])
 
     return at
 
@@ -204,4 +204,4 @@ def odeint(
 
 recode("scipy.integrate", {"solve_ivp": solve_ivp, "odeint": odeint})
 
-__all__ = ["odeint", "solve_ivp"]
+__all__ = ["along_any", "odeint", "path", "solve_ivp"]

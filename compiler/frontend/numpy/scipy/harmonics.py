@@ -19,14 +19,18 @@ from ...tracing import user_line
 from .scipy_functions import as_float, given
 
 
-def _column(n: int, m: int, c: Any, s: Any) -> Any:
-    """The function of degree n and order m, normalised on the sphere, of the cosine and the sine of theta."""
+def _column(n: int, m: int, c: Any, s: Any, squared: Any = None) -> Any:
+    """The function of degree n and order m, normalised on the sphere, of the cosine and the sine of theta.
+
+    The square of the sine may be given: the sine of a cosine is a root, which has no slope at the ends.
+    """
     order = abs(m)
     if order > n or n < 0:
         return 0.0 * c
     factor = math.prod((2 * k - 1) / (2 * k) for k in range(1, order + 1)) * (2 * order + 1) / (4 * math.pi)
     sign = -1.0 if order % 2 and m > 0 else 1.0
-    before, now = 0.0, 0.0 * c + sign * math.sqrt(factor) * s**order
+    power = s**order if squared is None else squared ** (order // 2) * (s if order % 2 else 1.0)
+    before, now = 0.0, 0.0 * c + sign * math.sqrt(factor) * power
     for k in range(order + 1, n + 1):
         rise = math.sqrt((4 * k * k - 1) / (k * k - order * order))
         fall = math.sqrt(((k - 1) ** 2 - order**2) / (4 * (k - 1) ** 2 - 1)) if k - 1 > order else 0.0
@@ -76,8 +80,9 @@ def assoc_legendre_p(n: Any, m: Any, z: Any, branch_cut: Any = 2, norm: bool = F
         fix = "leave branch_cut out"
         raise TraceError(message("scipy.special.assoc_legendre_p with another branch_cut", user_line(), fix))
     z = as_float(z)
-    s = np.sqrt((1.0 - z) * (1.0 + z))
-    return _over("assoc_legendre_p", n, m, lambda n, m: _scale(n, m, norm) * _column(n, m, z, s), z)
+    squared = (1.0 - z) * (1.0 + z)
+    column = lambda n, m: _scale(n, m, norm) * _column(n, m, z, np.sqrt(squared) if m % 2 else 1.0, squared)  # noqa: E731
+    return _over("assoc_legendre_p", n, m, column, z)
 
 
 def legendre_p(n: Any, z: Any) -> Any:
