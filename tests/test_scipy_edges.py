@@ -10,7 +10,7 @@ import pytest
 import scipy.integrate
 import scipy.optimize
 
-from pullback import grad, vmap
+from pullback import grad, jit, vmap
 
 O: Any = scipy.optimize  # noqa: E741
 AT = 0.7
@@ -77,6 +77,46 @@ def test_a_curved_edge() -> None:
 
     h = 1e-4
     assert grad(f)(2.0) == pytest.approx((f(2 + h) - f(2 - h)) / (2 * h), rel=1e-4)
+
+
+def bowl(s: Any) -> Callable[..., Any]:
+    return lambda x: (x[0] - s) ** 2 + (x[1] - s**2) ** 4 + x[1] ** 2
+
+
+BOX = [(-2, 2), (-2, 2)]
+OLDER: dict[str, tuple[Callable[..., Any], float]] = {
+    "fmin": (lambda s: O.fmin(bowl(s), [0.0, 0.0], disp=0)[0], 1.0),
+    "fmin_powell": (lambda s: O.fmin_powell(bowl(s), [0.0, 0.0], disp=0)[0], 1.0),
+    "fmin_bfgs": (lambda s: O.fmin_bfgs(bowl(s), [0.0, 0.0], disp=0)[0], 1.0),
+    "fmin_cg": (lambda s: O.fmin_cg(bowl(s), [0.0, 0.0], disp=0)[0], 1.0),
+    "fmin_l_bfgs_b": (lambda s: O.fmin_l_bfgs_b(bowl(s), [0.0, 0.0], approx_grad=True)[0][0], 1.0),
+    "golden": (lambda s: O.golden(lambda x: (x - s) ** 2), 1.0),
+    "brent": (lambda s: O.brent(lambda x: np.abs(x - s) + x * x / 9), 1.0),
+    "fminbound": (lambda s: O.fminbound(lambda x: (x - 2 * s) ** 2, 0, s), 1.0),
+    "basinhopping": (lambda s: O.basinhopping(bowl(s), [0.0, 0.0], niter=3, seed=1).x[0], 1.0),
+    "differential_evolution": (lambda s: O.differential_evolution(bowl(s), BOX, seed=1).x[0], 1.0),
+    "at the edge of the box": (
+        lambda s: O.differential_evolution(bowl(s), [(-2, s - 0.1), (-2, 2)], seed=1).fun, 0.0,
+    ),
+    "dual_annealing": (lambda s: O.dual_annealing(bowl(s), BOX, seed=1, maxiter=20).x[0], 1.0),
+    "shgo": (lambda s: O.shgo(bowl(s), BOX).x[0], 1.0),
+    "direct": (lambda s: O.direct(bowl(s), BOX).x[0], 1.0),
+    "brute": (lambda s: O.brute(bowl(s), BOX)[0], 1.0),
+    "broyden1": (lambda s: O.broyden1(lambda x: x**3 - s, [1.0], f_tol=1e-12)[0], AT ** (-2 / 3) / 3),
+    "newton_krylov": (lambda s: O.newton_krylov(lambda x: x**3 - s, [1.0], f_tol=1e-12)[0], AT ** (-2 / 3) / 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_other_names(name: str) -> None:
+    f, want = OLDER[name]
+    np.testing.assert_allclose(jit(f)(AT), f(AT), rtol=1e-3)
+    if name == "at the edge of the box":
+        inner = O.minimize_scalar(lambda y: (y - AT**2) ** 4 + y * y).x
+        want = -4 * (inner - AT**2) ** 3 * 2 * AT
+    np.testing.assert_allclose(grad(f)(AT), want, rtol=1e-4)
+    with pytest.raises(TypeError, match="full_output"):
+        grad(lambda s: O.fmin(bowl(s), [0.0, 0.0], full_output=1)[0][0])(AT)
 
 
 def test_edges_in_batches_and_points_of_quad() -> None:

@@ -96,6 +96,28 @@ def minimize(
     return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
 
 
+def least_of(name: str, value: Closed, start: Any, sides: tuple[Any, ...], solve: Any) -> Any:
+    """Where a function of a vector is smallest, as `solve(functions, start, *sides)` finds it on numbers."""
+    slope = value.gradient
+    edges = Edges.of(slope, rising=True)
+
+    def found(f: Any, x: Any, *sides: Any) -> Any:
+        x = solve(f[:2], x, *sides)
+        return (x,) if edges is None else (x, *edges.found(f[1], f[2:], x))
+
+    def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[1:])
+        return _stationary(smooth, made[0], *sides) if sides else smooth
+
+    functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
+    return solution(name, functions, equation, [start, *sides], (str(start.type),), found, held)[0]
+
+
+def sides_of_pairs(pairs: Any, n: int) -> tuple[Any, Any]:
+    """Lower and upper bounds of pairs, or of an object of SciPy's."""
+    return _bounds(pairs, n)
+
+
 def minimize_scalar(
     fun: Any, bracket: Any = None, bounds: Any = None, args: Any = (), method: Any = None, tol: Any = None,
     options: Any = None,
@@ -179,4 +201,4 @@ recode("scipy.optimize", {
     "minimize": minimize, "minimize_scalar": minimize_scalar, "least_squares": least_squares,
 })  # fmt: skip
 
-__all__ = ["least_squares", "minimize", "minimize_scalar", "sides_of", "smallest_rows"]
+__all__ = ["least_of", "least_squares", "minimize", "minimize_scalar", "sides_of", "sides_of_pairs", "smallest_rows"]

@@ -32,7 +32,7 @@ def _numbers(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {key: given(name, key, value) for key, value in options.items()}
 
 
-def _solved(
+def solved_by(
     name: str, function: Any, x0: Any, args: Any, solve: Callable[..., Any], counts: tuple[str, ...],
     others: tuple[Any, ...] = (), wanted: Any = None,
 ) -> tuple[Any, Closed, dict[str, Any]]:  # fmt: skip
@@ -71,7 +71,7 @@ def fsolve(
         "xtol": xtol, "maxfev": maxfev, "band": band, "epsfcn": epsfcn, "factor": factor, "diag": diag,
     })  # fmt: skip
     solve = lambda f, x: (scipy.optimize.fsolve(f[0], x, **told),)  # noqa: E731
-    return _solved("fsolve", func, x0, args, solve, (), wanted=np.ravel)[0]
+    return solved_by("fsolve", func, x0, args, solve, (), wanted=np.ravel)[0]
 
 
 def root(
@@ -89,7 +89,7 @@ def root(
 
     function = (lambda x, *args: R.call(fun, x, *args)[0]) if jac is True else fun
     shaped = np.ravel if method in ("hybr", "lm") else None
-    x, closed, told_of = _solved("root", function, x0, args, solve, ("success", "status", "nfev"), wanted=shaped)
+    x, closed, told_of = solved_by("root", function, x0, args, solve, ("success", "status", "nfev"), wanted=shaped)
     return Solved(x=x, **told_of, fun=closed.traced([x], closed.outside)[0])
 
 
@@ -100,7 +100,7 @@ def fixed_point(
 
     told = _numbers("scipy.optimize.fixed_point", {"xtol": xtol, "maxiter": maxiter, "method": method})
     solve = lambda f, x: (scipy.optimize.fixed_point(lambda x: f[0](x) + x, x, **told),)  # noqa: E731
-    return _solved("fixed_point", lambda x, *args: vector(R.call(func, x, *args)) - x, x0, args, solve, ())[0]
+    return solved_by("fixed_point", lambda x, *args: vector(R.call(func, x, *args)) - x, x0, args, solve, ())[0]
 
 
 # ---- one unknown
@@ -138,7 +138,7 @@ def newton(
     def solve(f: Any, x: Any) -> tuple[Any, ...]:
         return (scipy.optimize.newton(f[0], x, **dict(zip(slopes, f[1:], strict=True)), **told),)
 
-    return _solved("newton", func, x0, args, solve, (), tuple(slopes.values()))[0]
+    return solved_by("newton", func, x0, args, solve, (), tuple(slopes.values()))[0]
 
 
 def _scalar(
@@ -232,4 +232,4 @@ recode("scipy.optimize", {
     **{name: _bracketing(name) for name in BRACKETING},
 })  # fmt: skip
 
-__all__ = ["fixed_point", "fsolve", "newton", "root", "root_scalar", "tupled"]
+__all__ = ["fixed_point", "fsolve", "newton", "root", "root_scalar", "solved_by", "tupled"]
