@@ -59,6 +59,18 @@ def slopes_and_integrals_of_a_spline(p):
 
 
 @program(0.3, 0.5)
+def splines_near_points(p):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.random(12) * 5)
+    y = np.sin(x) * p[0] + p[1] * x**2
+    knots = np.concatenate([[x[0]] * 4, [1.5, 3.0], [x[-1]] * 4])
+    least = S.interpolate.make_lsq_spline(x, np.stack([y, y**2]), knots, w=np.arange(1.0, 13), axis=1)
+    known = S.interpolate.make_smoothing_spline(x, y, lam=0.1)
+    traced = S.interpolate.make_smoothing_spline(x, y, w=np.arange(1.0, 13), lam=p[1])
+    return least(2.2).prod() + known(2.2) ** 2 + traced.derivative()(2.2) ** 2 + traced(np.array([0.3, 4])).sum()
+
+
+@program(0.3, 0.5)
 def draws_of_an_old_generator(p):
     rng = np.random.RandomState(3)
     return np.mean(np.exp(rng.randn(20) * p[0]) * rng.permutation(20)) + np.std(rng.rand(9) * p[1] + rng.randn(9))

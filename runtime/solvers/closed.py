@@ -83,7 +83,7 @@ class Closed:
         """The function of numbers that has these from outside."""
         kinds = [(p.type.numpy, p.type.static_shape()) for p in self.graph.params]
         kept = [np.array(x, d).reshape(s) for x, (d, s) in zip(outside, kinds[self.count :], strict=True)]
-        kept = [part for x in kept for part in ((x.real.copy(), x.imag.copy()) if x.dtype.kind == "c" else (x,))]
+        kept = [np.array(part) for x in kept for part in ((np.real(x), np.imag(x)) if x.dtype.kind == "c" else (x,))]
         run, kinds = self._kernel.run, kinds[: self.count]
 
         def called(*given: Any) -> list[np.ndarray]:
