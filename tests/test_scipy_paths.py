@@ -1,5 +1,7 @@
 """scipy.integrate's solve_ivp and odeint with traced parameters: values as SciPy's, derivatives to second order."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +68,17 @@ def test_directions_and_batches() -> None:
     np.testing.assert_allclose(vmap(grad(f))(each)[1], want, rtol=1e-6)
     with settings.override(reference=True):
         np.testing.assert_allclose(grad(f)(0.7), want, rtol=1e-6)
+
+
+def test_a_process_that_begins_with_vmap_knows_the_solvers() -> None:
+    text = """
+import numpy as np, scipy.integrate
+from pullback import vmap
+f = lambda s: scipy.integrate.solve_ivp(lambda t, y: -s * y, (0.0, 2.0), np.ones(1), t_eval=(2.0,)).y[0, -1]
+print(vmap(f)(np.array([0.3, 0.7])).shape)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "(2,)\n", done.stderr
 
 
 def test_spans_that_are_traced_and_go_back() -> None:

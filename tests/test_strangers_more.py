@@ -71,12 +71,6 @@ def splines_near_points(p):
 
 
 @program(0.3, 0.5)
-def draws_of_an_old_generator(p):
-    rng = np.random.RandomState(3)
-    return np.mean(np.exp(rng.randn(20) * p[0]) * rng.permutation(20)) + np.std(rng.rand(9) * p[1] + rng.randn(9))
-
-
-@program(0.3, 0.5)
 def records(p):
     rows = np.array([(1.0, 2), (3.0, 4)], dtype=[("x", float), ("k", int)])
     total = 0.0
@@ -174,11 +168,6 @@ def test_programs(name: str) -> None:
     np.testing.assert_allclose(jit(f)(at), f(at), rtol=1e-7)
     np.testing.assert_allclose(slope(at), differences(jit(f), at), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(hessian(f)(at), differences(slope, at), rtol=1e-5, atol=1e-6)
-
-
-def test_generators_without_a_seed_are_refused() -> None:
-    with pytest.raises(TypeError, match="random numbers"):
-        grad(lambda p: np.random.RandomState().randn(2) @ p)(np.ones(2))
 
 
 def test_shapes_and_poles_of_harmonics() -> None:

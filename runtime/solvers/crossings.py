@@ -127,7 +127,7 @@ class Crossings:
         base, no = (stop_gradient(t), stop_gradient(y)), np.bool_(False)
         none = 0.0 * t + np.full(self.many, np.nan)
         states = none[:, None] + 0.0 * y
-        hits = Hits(np.zeros(self.many, int) + 0 * np.int64(t > t), none, none, states, states)
+        hits = Hits(np.zeros(self.many, int), none, none, states, states)
         return Search(np.sign(now), now, now, stop_gradient(t), no, 0.0 * base[0], base, np.int64(0), no, hits, no)
 
     def longest(self, known: Search, t: Any, goal: Any) -> tuple[Any, Any]:

@@ -73,7 +73,8 @@ def make_lsq_spline(
 
     if not concrete([x, t, w]):
         R.refuse("make_lsq_spline at traced places, knots or weights", f"{PLACES}, and fit by np.linalg.lstsq")
-    rows = np.moveaxis(vector(y), axis, 0)
+    values: Any = vector(y)
+    rows = np.moveaxis(values, axis, 0)
     unit = scipy.interpolate.make_lsq_spline(x, np.eye(rows.shape[0]), t, k, w, method=method)
     return _of_rows(unit.t, np.tensordot(unit.c, rows, 1), unit.k, axis, rows.ndim)
 
@@ -87,7 +88,8 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
         R.refuse("make_smoothing_spline at traced places or with traced weights", PLACES)
     if lam is None:
         R.refuse("make_smoothing_spline without lam on traced values, whose choice follows them", "give lam")
-    rows, at = np.moveaxis(vector(y), axis, 0), np.asarray(x, float)
+    values: Any = vector(y)
+    rows, at = np.moveaxis(values, axis, 0), np.asarray(x, float)
     one = np.eye(rows.shape[0])
     if concrete(lam):
         unit = make(at, one, w, lam)

@@ -119,34 +119,6 @@ def _is_unseeded(generator: Any, a: Any = None, *args: Any, **kwargs: Any) -> bo
     return a is None
 
 
-class _Seeded(np.random.MT19937):
-    """What RandomState(seed) makes without a seed at first: numbers of the system, which it throws away."""
-
-    def __init__(self) -> None:
-        super().__init__(0)
-        self._seeded = False
-
-    def _legacy_seeding(self, seed: Any) -> None:
-        self._seeded = seed is not None
-        super()._legacy_seeding(seed)  # type: ignore[misc]
-
-    @property
-    def capsule(self) -> Any:
-        if not self._seeded:
-            raise refusal(ENTROPY)
-        return super().capsule
-
-
-_Seeded.__name__ = "MT19937"
-
-
-def _made_for_seeds(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if args or kwargs or current() is None or not _called_by(sys._getframe(2), True):
-        return NOT_MINE
-    return _Seeded()
-
-
-replaced.register(np.random.mtrand, "_MT19937", _made_for_seeds)
 for _name in (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS), "localtime", "gmtime", "ctime", "asctime", "strftime"):
     if hasattr(time, _name):
         IMPURE[getattr(time, _name)] = CLOCK
