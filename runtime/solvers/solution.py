@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...compiler.frontend import region as R
+from ...compiler.frontend.errors import TraceAttributeError, TraceError, message
+from ...compiler.frontend.tracing import user_line
 from ..external import External
 from ..implicit import Implicit
 from ..rules import stop_gradient
@@ -86,7 +88,8 @@ class Solved(dict):
 
     def _missing(self, name: str) -> NoReturn:
         fix = "read it from a call of the solver outside of the function"
-        R.refuse(f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}", fix)
+        said = f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}"
+        raise TraceAttributeError(message(said, user_line(), fix))
 
 
 class Ends:
@@ -114,13 +117,16 @@ class Ends:
         return Ends(self._name, self._first, self._last, not self._across)
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
+        raise TraceError(message(*self._verdict()))
+
+    def _verdict(self) -> tuple[Any, ...]:
         fix = f"read the first or the last: sol.{self._name}[..., -1]; or give the times, t_eval=, for sol.t and sol.y"
-        R.refuse(f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", fix)
+        return f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", user_line(), fix
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
-        self._unknown()
+        raise TraceAttributeError(message(*self._verdict()))
 
     __iter__ = __len__ = __array__ = __array_ufunc__ = __array_function__ = _unknown
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __pow__ = __neg__ = _unknown
