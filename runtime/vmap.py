@@ -25,7 +25,7 @@ from ..compiler.frontend.static_keys import static_key
 from ..compiler.frontend.tracing import Tracing
 from ..compiler.ir.primitive import NotBatchable
 from ..compiler.passes.batch import batched, widened
-from . import control
+from . import control, solvers  # noqa: F401  # the latter registers what SciPy's solvers mean
 from .compiled.byname import made_of
 from .compiled.chosen import EVERY
 from .compiled.derive import Jit

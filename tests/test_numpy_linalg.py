@@ -80,6 +80,18 @@ def test_determinants_of_singular_matrices_have_derivatives() -> None:
     assert (sign, size) == (0.0, -np.inf)
 
 
+@pytest.mark.parametrize("a", [SINGULAR, np.zeros((3, 3)), np.diag([1.0, 0, 0, 2]), np.ones((1, 1))])
+def test_determinants_of_singular_matrices_have_further_derivatives(a: np.ndarray) -> None:
+    n, rng = len(a), np.random.default_rng(1)
+    x, y = rng.normal(size=(2, n, n))
+    f = lambda t: LA.det(a + t * x + t * t * y)  # noqa: E731
+    places = np.linspace(-1, 1, 2 * n + 9)
+    want = np.polynomial.Polynomial.fit(places, [f(t) for t in places], 2 * n, [-1, 1], window=[-1, 1]).coef
+    slope = grad(f)
+    third = want[3] * 6 if n > 1 else 0.0
+    np.testing.assert_allclose([grad(slope)(0.0), grad(grad(slope))(0.0)], [want[2] * 2, third], atol=1e-11)
+
+
 def test_whole_numbers_and_empty_matrices_are_as_in_numpy() -> None:
     whole, empty = np.array([[2, 1], [1, 1]]), np.zeros((0, 0))
     for function in (LA.inv, LA.det, LA.norm, LA.eigvalsh):

@@ -1,5 +1,7 @@
 """scipy.integrate's solve_ivp and odeint with traced parameters: values as SciPy's, derivatives to second order."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +70,17 @@ def test_directions_and_batches() -> None:
         np.testing.assert_allclose(grad(f)(0.7), want, rtol=1e-6)
 
 
+def test_a_process_that_begins_with_vmap_knows_the_solvers() -> None:
+    text = """
+import numpy as np, scipy.integrate
+from pullback import vmap
+f = lambda s: scipy.integrate.solve_ivp(lambda t, y: -s * y, (0.0, 2.0), np.ones(1), t_eval=(2.0,)).y[0, -1]
+print(vmap(f)(np.array([0.3, 0.7])).shape)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "(2,)\n", done.stderr
+
+
 def test_spans_that_are_traced_and_go_back() -> None:
     def f(span: Any) -> Any:
         made = I.solve_ivp(decay, span, [1.0, 0.5], t_eval=[span[1]], args=(0.7,), **TIGHT)
@@ -127,12 +140,97 @@ def test_paths_at_any_time(span: tuple[float, float]) -> None:
     assert grad(slope)(0.8) == pytest.approx((slope(0.8 + h) - slope(0.8 - h)) / (2 * h), rel=1e-6)
 
 
+def half(t: Any, y: Any, a: Any) -> Any:
+    return y[0] - 0.5
+
+
+half.terminal, half.direction = True, -1  # type: ignore[attr-defined]
+
+
+def second(slope: Callable[..., Any], a: float, h: float = 1e-4) -> float:
+    return float((slope(a + h) - slope(a - h)) / (2 * h))
+
+
+def test_events_have_times_and_states_that_move() -> None:
+    def times(a: Any) -> Any:
+        made = I.solve_ivp(decay, (0, 9), [1.0, 0.0], events=[half, lambda t, y, a: y[1] - 0.2], args=(a,), **TIGHT)
+        assert len(made.t_events) == 2
+        return made.t_events[0][0], made.t[-1], made.t_events[1][-1], made.y[1, -1], made.y_events[0][0, 1], made.status
+
+    a = 0.7
+    want = [np.log(2) / a, np.log(2) / a, -np.log(1 - 0.2 * a) / a, 0.5 / a, 0.5 / a, 1]
+    np.testing.assert_allclose(jit(times)(a), want, rtol=1e-8)
+    np.testing.assert_allclose(times(a)[:5], want[:5], rtol=1e-8)
+    got = [grad(lambda a, k=k: times(a)[k])(a) for k in range(5)]
+    third = 0.2 / (a - 0.2 * a**2) + np.log(1 - 0.2 * a) / a**2
+    np.testing.assert_allclose(got, [-np.log(2) / a**2] * 2 + [third] + [-0.5 / a**2] * 2, rtol=1e-7)
+    assert grad(grad(lambda a: times(a)[0]))(a) == pytest.approx(2 * np.log(2) / a**3, rel=1e-6)
+
+
+def test_an_event_that_jumps_has_a_time_that_moves() -> None:
+    def f(a: Any) -> Any:
+        made = I.solve_ivp(decay, (0, 9), [1.0, 0.0], events=lambda t, y, a: np.sign(y[0] - 0.5), args=(a,), **TIGHT)
+        return made.t_events[0][0]
+
+    assert jit(f)(0.7) == pytest.approx(np.log(2) / 0.7, rel=1e-8)
+    assert grad(f)(0.7) == pytest.approx(-np.log(2) / 0.7**2, rel=1e-7)
+
+
+def test_a_ball_that_bounces_and_the_period_of_an_oscillation() -> None:
+    def ground(t: Any, y: Any) -> Any:
+        return y[0]
+
+    ground.terminal, ground.direction = True, -1  # type: ignore[attr-defined]
+
+    def third(e: Any) -> Any:
+        t, y = 0.0, np.array([1.0, 0.0])
+        for _ in range(3):
+            made = I.solve_ivp(lambda t, y: [y[1], -9.81], (t, 10), y, events=ground, **TIGHT)
+            t, y = made.t[-1], made.y[:, -1] * np.array([0.0, -e])
+        return t
+
+    begin = np.sqrt(2 / 9.81)
+    assert third(0.8) == pytest.approx(begin * (1 + 1.6 + 1.28), rel=1e-8)
+    assert grad(third)(0.8) == pytest.approx(begin * (2 + 3.2), rel=1e-7)
+    assert grad(grad(third))(0.8) == pytest.approx(begin * 4, rel=1e-6)
+
+    def upwards(t: Any, y: Any) -> Any:
+        return y[0]
+
+    upwards.direction = 1  # type: ignore[attr-defined]
+
+    def periods(w: Any) -> Any:
+        made = I.solve_ivp(lambda t, y: [y[1], -w * w * y[0]], (0, 20), [1.0, 0.0], events=upwards, **TIGHT)
+        return made.t_events[0][-1] - made.t_events[0][0]
+
+    assert jit(periods)(1.1) == pytest.approx(periods(1.1), rel=1e-7)
+    assert grad(periods)(1.1) == pytest.approx(-periods(1.1) / 1.1, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", I.Radau])
+def test_stiff_equations(method: Any) -> None:
+    def rates(t: Any, y: Any, k: Any) -> Any:
+        first, back, last = k[0] * y[0], k[1] * y[1] * y[2], k[2] * y[1] ** 2
+        return np.array([back - first, first - back - last, last])
+
+    def f(s: Any) -> Any:
+        k = s * np.array([0.04, 1e4, 3e7])
+        made = I.solve_ivp(rates, (0, 1e3), [1.0, 0, 0], method, args=(k,), rtol=1e-8, atol=1e-12)
+        return made.y[0, -1] + 1e5 * made.y[1, -1]
+
+    assert jit(f)(1.1) == pytest.approx(f(1.1), rel=1e-6)
+    slope, h = grad(f), 1e-3
+    assert slope(1.1) == pytest.approx((f(1.1 + h) - f(1.1 - h)) / (2 * h), rel=1e-4)
+    assert grad(slope)(1.1) == pytest.approx(second(slope, 1.1), rel=1e-4)
+
+
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
-    "no times": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a]).y[0, -1], r"t_eval=\[t_span\[1\]\]"),
-    "stiff": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], "BDF", [1.0]).y[0, 0], "RK45, RK23, DOP853 or LSODA"),
-    "dense": (lambda a: I.solve_ivp(decay, (0, 1), [1, a], args=(a,), dense_output=True).y[0, 0], "no 'y'"),
-    "events": (
-        lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], events=decay).y[0, 0], "leave events out",
+    "a step": (lambda a: I.solve_ivp(decay, (0, 1), [1, a], args=(a,)).y[0, 2], "how many steps sol.y has"),
+    "all steps": (lambda a: np.sum(I.solve_ivp(decay, (0, 1), [1, a], args=(a,)).t), "how many steps sol.t has"),
+    "methods": (lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], "RK4", [1.0]).y[0, 0], "RK45, RK23, DOP853, Radau"),
+    "times and an end": (
+        lambda a: I.solve_ivp(decay, (0, 1), [1.0, a], t_eval=[1.0], events=half, args=(a,)).y[0, 0],
+        "leave t_eval out",
     ),
     "messages": (lambda a: len(I.solve_ivp(decay, (0, 1), [1, a], t_eval=[1.0], args=(a,)).message), "no 'message'"),
     "shapes": (lambda a: I.solve_ivp(lambda t, y: y[0], (0, 1), [1.0, a], t_eval=[1.0]).y[0, 0], "2 numbers"),

@@ -64,6 +64,7 @@ for _module, _registering in {
     "scipy.spatial.transform": ("rotations", "nearest_rotations"),
     "scipy.sparse._base": ("sparse", "sparse_entries"),
     "scipy.sparse._coo": ("sparse",),
+    "scipy.special._multiufuncs": ("harmonics",),
     "scipy.stats": ("summaries", "hypotheses", "ranks", "samples"),
     "scipy.stats._distn_infrastructure": ("stats",),
     "scipy.stats._multivariate": ("multivariate",),

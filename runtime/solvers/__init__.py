@@ -8,10 +8,10 @@ first trace for which SciPy's module is there.
 from ...compiler.frontend.patched.recoded import recode_later
 
 for _module, _registering in {
-    "scipy.integrate": ("integrals", "paths"),
+    "scipy.integrate": ("integrals", "paths", "boundaries"),
     "scipy.interpolate": ("splines", "lattices", "fitpack", "scattered", "through_points"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
-    "scipy.optimize": ("fits", "minima", "roots"),
+    "scipy.optimize": ("fits", "minima", "roots", "older_names"),
     "scipy.signal": ("linear_systems",),
     "scipy.sparse.linalg": ("sparse_systems",),
     "scipy.stats._distn_infrastructure": ("expectations",),

@@ -54,21 +54,28 @@ _SIGNS = {E.abs_, E.sign}
 _STEPS = {E.floor: sin, E.ceil: sin, E.trunc: sin, E.rint: cos, E.cast: sin}
 _QUOTIENTS = {E.floordiv, E.mod, bits.fmod}
 _ORDERS = {ordering.sort, ordering.argsort, ordering.argpartition, reduce.argmax, reduce.max_, reduce.min_}
+_TURNING = {E.maximum, E.minimum, E.abs_, ordering.sort, reduce.max_, reduce.min_}
+"""Operations whose results turn at a change and do not jump."""
 _ONCE = {call: 1, cond: 2, checkpoint: 1, custom: 1}
 """Operations whose first regions run once."""
 _CONDITIONS = (require, guard)
 
 
-def gaps(graph: Graph) -> Graph | None:
-    """The graph of a vector that changes a sign where the formula of `graph` changes along its first argument."""
+def gaps(graph: Graph, moving: int = 1) -> tuple[Graph, int] | None:
+    """The graph of a vector that changes a sign where the formula of `graph` changes as its first arguments move.
+
+    Beside it, how many of its first elements may be jumps; at the others the results turn, if anything.
+    """
     b = Builder(f"{graph.name}_gaps", [p.type for p in graph.params])
-    moving, found = {b.params[0]}, list[Value]()
-    _follow(b, _inlined(graph, b, b.params), moving, found)
+    found = list[tuple[bool, Value]]()
+    _follow(b, _inlined(graph, b, b.params), set(b.params[:moving]), found)
     if not found:
         return None
-    flat = [reshape(b, v, shape=(math.prod(v.type.static_shape()),)) for v in found]
+    found.sort(key=lambda each: each[0])
+    sizes = [math.prod(v.type.static_shape()) for _, v in found]
+    flat = [reshape(b, v, shape=(n,)) for (_, v), n in zip(found, sizes, strict=True)]
     whole = flat[0] if len(flat) == 1 else concatenate(b, *flat, axis=0)
-    return dead(b.finish([whole]))
+    return dead(b.finish([whole])), sum(n for (turns, _), n in zip(found, sizes, strict=True) if not turns)
 
 
 def _inlined(graph: Graph, b: Builder, given: Sequence[Value]) -> list[Op]:
@@ -78,8 +85,11 @@ def _inlined(graph: Graph, b: Builder, given: Sequence[Value]) -> list[Op]:
     return b.body[before:]
 
 
-def _follow(b: Builder, body: Sequence[Op], moving: set[Value], found: list[Value]) -> None:
-    """Append the gaps of operations on what moves; regions that run once are looked into, loops are not."""
+def _follow(b: Builder, body: Sequence[Op], moving: set[Value], found: list[tuple[bool, Value]]) -> None:
+    """Append the gaps of operations on what moves, each with whether results only turn there.
+
+    Regions that run once are looked into, loops are not.
+    """
     for op in body:
         if moving.isdisjoint(op.args):
             continue
@@ -91,7 +101,7 @@ def _follow(b: Builder, body: Sequence[Op], moving: set[Value], found: list[Valu
             continue
         made = _gap(b, op, moving)
         if made is not None and math.prod(made.type.static_shape()):
-            found.append(made)
+            found.append((op.prim in _TURNING, made))
 
 
 def _gap(b: Builder, op: Op, moving: set[Value]) -> Value | None:
@@ -173,7 +183,7 @@ class Changes:
     def of(cls, f: Closed) -> Changes | None:
         """None for a function that has one formula."""
         made = gaps(f.graph)
-        return None if made is None else cls(f, made)
+        return None if made is None else cls(f, made[0])
 
     def cut(self, mapped: Range, f: Closed, outside: Any) -> Callable[[np.ndarray], tuple[list[Cut], list[float]]]:
         """What finds, between points of [0, 1] in order, the cuts, and where a change is too smooth to be one."""
@@ -276,4 +286,4 @@ def sharpest(f: Callable[[float], np.ndarray], found: list[Cut]) -> list[Cut]:
     return [each for each in found if differs(each[0])]
 
 
-__all__ = ["MOST", "Changes", "Cut", "Range"]
+__all__ = ["MOST", "Changes", "Cut", "Range", "gaps"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...compiler.frontend import region as R
 from ...compiler.frontend.array import Array, here, value_of
+from ...compiler.frontend.complexes import as_computed
 from ...compiler.frontend.numpy.matrices.linalg import as_float
 from ...compiler.frontend.numpy.reductions import traced
 from ...compiler.frontend.promotion import conform
@@ -82,6 +83,7 @@ class Closed:
         """The function of numbers that has these from outside."""
         kinds = [(p.type.numpy, p.type.static_shape()) for p in self.graph.params]
         kept = [np.array(x, d).reshape(s) for x, (d, s) in zip(outside, kinds[self.count :], strict=True)]
+        kept = [np.array(part) for x in kept for part in ((np.real(x), np.imag(x)) if x.dtype.kind == "c" else (x,))]
         run, kinds = self._kernel.run, kinds[: self.count]
 
         def called(*given: Any) -> list[np.ndarray]:
@@ -91,7 +93,7 @@ class Closed:
 
     @cached_property
     def _kernel(self) -> kernels.Runnable:
-        return kernels.make(self.graph, self.name)
+        return kernels.make(as_computed(self.graph), self.name)
 
     @cached_property
     def gradient(self) -> Closed:

@@ -54,10 +54,50 @@ def make_interp_spline(
     c = np.tensordot(unit.c, rows, 1)
     if not (bc_type is None or isinstance(bc_type, str)):
         c = c + make(at, np.zeros(tuple(rows.shape)), k, t, bc_type).c
+    return _of_rows(unit.t, c, k, axis, rows.ndim, "periodic" if bc_type == "periodic" else True)
+
+
+def _of_rows(t: Any, c: Any, k: int, axis: int, rank: int, extrapolate: Any = True) -> Any:
+    import scipy.interpolate
+
     made = object.__new__(scipy.interpolate.BSpline)
-    made_b_spline(made, unit.t, c, k, "periodic" if bc_type == "periodic" else True)
-    made.axis = axis % rows.ndim
+    made_b_spline(made, t, c, k, extrapolate)
+    made.axis = axis % rank
     return made
+
+
+def make_lsq_spline(
+    x: Any, y: Any, t: Any, k: Any = 3, w: Any = None, axis: int = 0, check_finite: bool = True, *, method: str = "qr"
+) -> Any:
+    import scipy.interpolate
+
+    if not concrete([x, t, w]):
+        R.refuse("make_lsq_spline at traced places, knots or weights", f"{PLACES}, and fit by np.linalg.lstsq")
+    values: Any = vector(y)
+    rows = np.moveaxis(values, axis, 0)
+    unit = scipy.interpolate.make_lsq_spline(x, np.eye(rows.shape[0]), t, k, w, method=method)
+    return _of_rows(unit.t, np.tensordot(unit.c, rows, 1), unit.k, axis, rows.ndim)
+
+
+def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
+    """The values at the places are (I + lam K)^-1 y, and the spline is the natural one through them."""
+    import scipy.interpolate
+
+    make = scipy.interpolate.make_smoothing_spline
+    if not concrete([x, w]):
+        R.refuse("make_smoothing_spline at traced places or with traced weights", PLACES)
+    if lam is None:
+        R.refuse("make_smoothing_spline without lam on traced values, whose choice follows them", "give lam")
+    values: Any = vector(y)
+    rows, at = np.moveaxis(values, axis, 0), np.asarray(x, float)
+    one = np.eye(rows.shape[0])
+    if concrete(lam):
+        unit = make(at, one, w, lam)
+        return _of_rows(unit.t, np.tensordot(unit.c, rows, 1), 3, axis, rows.ndim)
+    unit, some = make(at, one, w, 0.0), np.mean(np.diff(at)) ** 3
+    bend = (np.linalg.inv(make(at, one, w, some)(at)) - one) / some
+    flat = np.linalg.solve(one + lam * bend, np.reshape(rows, (rows.shape[0], -1)))
+    return _of_rows(unit.t, np.tensordot(unit.c, np.reshape(flat, rows.shape), 1), 3, axis, rows.ndim)
 
 
 # ---- FITPACK's
@@ -129,9 +169,10 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
 
 
 recode("scipy.interpolate", {
-    "make_interp_spline": make_interp_spline, "UnivariateSpline.__init__": univariate,
+    "make_interp_spline": make_interp_spline, "make_lsq_spline": make_lsq_spline,
+    "make_smoothing_spline": make_smoothing_spline, "UnivariateSpline.__init__": univariate,
     "InterpolatedUnivariateSpline.__init__": interpolating, "UnivariateSpline.__call__": at_univariate,
     "splrep": splrep, "splev": splev,
 })  # fmt: skip
 
-__all__ = ["make_interp_spline", "splev", "splrep"]
+__all__ = ["make_interp_spline", "make_lsq_spline", "make_smoothing_spline", "splev", "splrep"]

@@ -1,4 +1,4 @@
-"""Fits by scipy.optimize with traced data: curve_fit and leastsq, and the covariance of what is fitted.
+"""Fits by scipy.optimize with traced data: curve_fit, leastsq, lsq_linear and nnls, and a fit's covariance.
 
 SciPy's method finds the parameters on numbers; the equation that the gradient of the sum of squares is zero there
 differentiates them, as that of `minima`. The covariance is of the exact Jacobian, where SciPy's is of differences.
@@ -20,7 +20,7 @@ from ..derivatives.jacobians import jacobian
 from .closed import Closed, floats, vector
 from .minima import sides_of, smallest_rows
 from .roots import tupled
-from .solution import default
+from .solution import Solved, default
 
 
 def _count(f: Callable[..., Any]) -> int:
@@ -135,6 +135,57 @@ def leastsq(
     return x, ending
 
 
-recode("scipy.optimize", {"curve_fit": curve_fit, "leastsq": leastsq})
+# ---- linear rows within bounds
 
-__all__ = ["curve_fit", "leastsq"]
+
+def _linear(name: str, A: Any, b: Any) -> tuple[Closed, Any]:
+    """The rows A x - b, and where to begin."""
+    A, b = vector(A.toarray() if hasattr(A, "toarray") else A), vector(b)
+    if A.ndim != 2 or b.shape != A.shape[:1]:
+        raise ValueError(f"{name}: A has the shape {tuple(A.shape)} and b {tuple(b.shape)}, expected (m, n) and (m,)")
+    n = int(A.shape[1])
+    return Closed(name, lambda x: A @ x - b, floats(n)), vector(np.zeros(n))
+
+
+def lsq_linear(
+    A: Any, b: Any, bounds: Any = (-np.inf, np.inf), method: str = "trf", tol: Any = 1e-10, lsq_solver: Any = None,
+    lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *, lsmr_maxiter: Any = None,
+) -> Any:  # fmt: skip
+    import scipy.optimize
+
+    default("lsq_linear", lsq_solver=(lsq_solver, None), lsmr_tol=(lsmr_tol, None), verbose=(verbose, 0))
+    options = {"method": method, "tol": tol, "max_iter": max_iter}
+    told = {name: given("scipy.optimize.lsq_linear", name, x) for name, x in options.items()}
+    rows, start = _linear("lsq_linear", A, b)
+    sides = sides_of(bounds, start.shape[0])
+
+    def solve(f: Any, x: Any, *sides: Any) -> Any:
+        far = f[0](x)
+        matrix = np.column_stack([f[0](e) - far for e in np.eye(x.size)])
+        made: Any = scipy.optimize.lsq_linear(matrix, -far, bounds=sides, **told)
+        return np.asarray(made.x, float), bool(made.success), int(made.nit), int(made.status)
+
+    x, made, success, nit, status = smallest_rows(rows, [start, *sides], (bool, int, int), solve)
+    return Solved(x=x, fun=made, cost=0.5 * np.sum(made**2), success=success, nit=nit, status=status)
+
+
+def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> Any:
+    import scipy.optimize
+
+    limit = given("scipy.optimize.nnls", "maxiter", maxiter)
+    rows, start = _linear("nnls", A, b)
+    n = start.shape[0]
+
+    def solve(f: Any, x: Any, *_: Any) -> Any:
+        far = f[0](x)
+        matrix = np.column_stack([f[0](e) - far for e in np.eye(n)])
+        return (np.asarray(scipy.optimize.nnls(matrix, -far, maxiter=limit)[0], float),)
+
+    sides = vector(np.zeros(n)), vector(np.full(n, np.inf))
+    x, made = smallest_rows(rows, [start, *sides], (), solve)
+    return x, np.sqrt(np.sum(made**2))
+
+
+recode("scipy.optimize", {"curve_fit": curve_fit, "leastsq": leastsq, "lsq_linear": lsq_linear, "nnls": nnls})
+
+__all__ = ["curve_fit", "leastsq", "lsq_linear", "nnls"]

@@ -56,9 +56,10 @@ def quad(
     default("quad", full_output=(full_output, 0), weight=(weight, None), complex_func=(complex_func, False))
     if not callable(func):
         R.refuse("quad of a LowLevelCallable with traced arguments", "pass the function of Python that it was made of")
-    options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points}
+    options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
     options = {name: given("scipy.integrate.quad", name, x) for name, x in options.items()}
     args, ends = tupled(args), [vector(x).reshape(()) for x in (a, b)]
+    told = [] if points is None else [np.ravel(vector(points))]
     infinite = [float(np.sign(x)) if not isinstance(x, Array) and np.isinf(x) else 0.0 for x in (a, b)]
     both = infinite[0] and infinite[1]
     called = lambda x: R.call(func, x, *args)  # noqa: E731
@@ -83,11 +84,11 @@ def quad(
         run = f.held(outside)
         integrand = lambda x: float(run(x)[0].reshape(()))  # noqa: E731
         cuts = None if changes is None else changes.cut(ranged(a, b), f, outside)
+        options["points"] = numbers[-1] if told else None
         return _parts(integrand, [0.0, np.inf] if both else [a, b], ranged(a, b), options, cuts)
 
-    frozen = [stop_gradient(x) for x in (*ends, *f.outside)]
-    if changes is not None:
-        frozen += changes.at_ends(ranged(*ends)[0], infinite)
+    sides = [] if changes is None else changes.at_ends(ranged(*ends)[0], infinite)
+    frozen = [stop_gradient(x) for x in (*ends, *f.outside, *sides, *told)]
     found.__name__ = "quad"
     size = (limit + 2 * CUTS + (changes is not None) * 2 * MOST) * POINTS
     gives = (np.float64, np.float64, *(f"f64[{size}]",) * 2, int)

@@ -72,6 +72,56 @@ def _slopes(rows: Any, t: Any, k: int) -> tuple[Any, Any, int, int]:
     return made, t[1:-1], k - 1, n - 1
 
 
+def _b_spline_of(self: Any, t: Any, c: Any, k: int, extrapolate: Any) -> Any:
+    import scipy.interpolate
+
+    made = object.__new__(scipy.interpolate.BSpline)
+    made_b_spline(made, t, c, k, extrapolate)
+    made.__dict__["axis"] = self.axis
+    return made
+
+
+def slope_of_b_spline(self: Any, nu: int = 1) -> Any:
+    nu = given("scipy.interpolate.BSpline.derivative", "nu", nu)
+    if nu < 0:
+        return antiderivative_of_b_spline(self, -nu)
+    t, c, k = vector(self._t), vector(self._c), self.k
+    if nu > k:
+        raise ValueError(f"Order of derivative (n = {nu}) must be <= order of spline (k = {k})")
+    n, rest = t.shape[0] - k - 1, tuple(c.shape[1:])
+    rows = np.reshape(c[:n], (n, -1))
+    for _ in range(nu):
+        rows, t, k, n = _slopes(rows, t, k)
+    return _b_spline_of(self, t, np.reshape(rows, (n, *rest)), k, self.extrapolate)
+
+
+def antiderivative_of_b_spline(self: Any, nu: int = 1) -> Any:
+    nu = given("scipy.interpolate.BSpline.antiderivative", "nu", nu)
+    if nu < 0:
+        return slope_of_b_spline(self, -nu)
+    t, c, k = vector(self._t), vector(self._c), self.k
+    c = c[: t.shape[0] - k - 1]
+    for _ in range(nu):
+        width = np.reshape(t[k + 1 :] - t[: -k - 1], (-1, *[1] * (c.ndim - 1)))
+        c = np.cumsum(c * width, axis=0) / (k + 1)
+        c, t, k = np.concatenate([0.0 * c[:1], c]), np.concatenate([t[:1], t, t[-1:]]), k + 1
+    extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
+    return _b_spline_of(self, t, c, k, extrapolate)
+
+
+def integral_of_b_spline(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    extrapolate = self.extrapolate if extrapolate is None else extrapolate
+    if extrapolate == "periodic":
+        R.refuse("the integral of a periodic spline on traced values", "subtract two values of antiderivative()")
+    whole, t, n = antiderivative_of_b_spline(self), vector(self._t), vector(self._t).shape[0] - self.k - 1
+    ends = [vector(x) if extrapolate else np.clip(vector(x), t[self.k], t[n]) for x in (a, b)]
+    c = whole._c
+    made = _b_spline_of(self, whole._t, c, whole.k, True)
+    made.__dict__["axis"] = 0
+    low, high = (at_b_spline(made, x) for x in ends)
+    return high - low
+
+
 # ---- slopes and integrals of piecewise polynomials
 
 
@@ -211,7 +261,9 @@ def _beyond(self: Any, made: Any, outside: Any) -> Any:
 
 
 recode("scipy.interpolate", {
-    "BSpline.__init__": made_b_spline, "BSpline.__call__": at_b_spline, "PPoly.derivative": derivative,
+    "BSpline.__init__": made_b_spline, "BSpline.__call__": at_b_spline,
+    "BSpline.derivative": slope_of_b_spline, "BSpline.antiderivative": antiderivative_of_b_spline,
+    "BSpline.integrate": integral_of_b_spline, "PPoly.derivative": derivative,
     "PPoly.antiderivative": antiderivative, "PPoly.integrate": integral, "RegularGridInterpolator.__init__": made_grid,
     "RegularGridInterpolator.__call__": at_grid, "interpn": interpn,
 })  # fmt: skip

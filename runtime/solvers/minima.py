@@ -14,6 +14,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .edges import Edges
 from .roots import tupled
 from .solution import Solved, default, solution
 
@@ -70,6 +71,8 @@ def minimize(
     slope = value.gradient
     sides = _bounds(bounds, n) if bounds is not None else ()
 
+    edges = Edges.of(slope, rising=True)
+
     def solve(f: Any, x: Any, *sides: Any) -> Any:
         more: dict[str, Any] = {} if name in WITHOUT else {"jac": lambda x: f[1](x)}
         if name in CURVED:
@@ -78,16 +81,41 @@ def minimize(
             more["bounds"] = scipy.optimize.Bounds(*sides)
         made: Any = scipy.optimize.minimize(lambda x: float(f[0](x)), x, method=method, **more, **told)
         counts = (made.get("nfev", 0), made.get("nit", 0), made.get("status", 0))
-        return np.asarray(made.x, float), bool(made.success), *map(int, counts)
+        x = np.asarray(made.x, float)
+        return x, bool(made.success), *map(int, counts), *(() if edges is None else edges.found(f[1], f[2:], x))
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
-        return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[5:])
+        return _stationary(smooth, made[0], *sides) if sides else smooth
 
     gives = (f"f64[{n}]", bool, int, int, int)
-    x, success, nfev, nit, status = solution("minimize", [value, slope], equation, [start, *sides], gives, solve)
+    functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
+    x, success, nfev, nit, status = solution("minimize", functions, equation, [start, *sides], gives, solve, held)
     told_of = {"success": success, "nfev": nfev, "nit": nit, "status": status}
     fun_at, jac_at = (f.traced([x], f.outside)[0] for f in (value, slope))
     return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+
+
+def least_of(name: str, value: Closed, start: Any, sides: tuple[Any, ...], solve: Any) -> Any:
+    """Where a function of a vector is smallest, as `solve(functions, start, *sides)` finds it on numbers."""
+    slope = value.gradient
+    edges = Edges.of(slope, rising=True)
+
+    def found(f: Any, x: Any, *sides: Any) -> Any:
+        x = solve(f[:2], x, *sides)
+        return (x,) if edges is None else (x, *edges.found(f[1], f[2:], x))
+
+    def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[1:])
+        return _stationary(smooth, made[0], *sides) if sides else smooth
+
+    functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
+    return solution(name, functions, equation, [start, *sides], (str(start.type),), found, held)[0]
+
+
+def sides_of_pairs(pairs: Any, n: int) -> tuple[Any, Any]:
+    """Lower and upper bounds of pairs, or of an object of SciPy's."""
+    return _bounds(pairs, n)
 
 
 def minimize_scalar(
@@ -101,15 +129,22 @@ def minimize_scalar(
     told = {n: given("scipy.optimize.minimize_scalar", n, x) for n, x in zip(names, values, strict=True)}
     args, ends = tupled(args), [] if bounds is None else [vector(x).reshape(()) for x in bounds]
     value = Closed("minimize_scalar", lambda x: np.reshape(vector(R.call(fun, x, *args)), ()), floats())
+    edges = Edges.of(value.gradient, rising=True)
 
     def solve(f: Any, *ends: Any) -> Any:
         more = {"bounds": ends} if ends else {}
         made: Any = scipy.optimize.minimize_scalar(lambda x: float(f[0](x)), **more, **told)
-        return np.float64(made.x), bool(made.success), int(made.nfev), int(made.nit)
+        found = np.float64(made.x), bool(made.success), int(made.nfev), int(made.nit)
+        return found if edges is None else (*found, *edges.found(f[1], f[2:], made.x))
 
-    gives = (np.float64, bool, int, int)
-    equation = lambda f, made, *_: f[1](made[0])  # noqa: E731
-    x, success, nfev, nit = solution("minimize_scalar", [value, value.gradient], equation, ends, gives, solve)
+    def equation(f: Any, made: Any, *ends: Any) -> Any:
+        smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[4:])
+        return _stationary(smooth, made[0], *ends) if ends else smooth
+
+    functions, held = [value, value.gradient, *(edges.functions if edges else ())], edges.gives if edges else ()
+    x, success, nfev, nit = solution(
+        "minimize_scalar", functions, equation, ends, (np.float64, bool, int, int), solve, held
+    )
     return Solved(x=x, fun=value.traced([x], value.outside)[0], success=success, nfev=nfev, nit=nit)
 
 
@@ -166,4 +201,4 @@ recode("scipy.optimize", {
     "minimize": minimize, "minimize_scalar": minimize_scalar, "least_squares": least_squares,
 })  # fmt: skip
 
-__all__ = ["least_squares", "minimize", "minimize_scalar", "sides_of", "smallest_rows"]
+__all__ = ["least_of", "least_squares", "minimize", "minimize_scalar", "sides_of", "sides_of_pairs", "smallest_rows"]

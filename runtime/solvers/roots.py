@@ -16,6 +16,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .edges import Edges
 from .solution import Solved, default, solution
 
 TYPES = {"success": bool, "converged": bool}
@@ -31,7 +32,7 @@ def _numbers(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {key: given(name, key, value) for key, value in options.items()}
 
 
-def _solved(
+def solved_by(
     name: str, function: Any, x0: Any, args: Any, solve: Callable[..., Any], counts: tuple[str, ...],
     others: tuple[Any, ...] = (), wanted: Any = None,
 ) -> tuple[Any, Closed, dict[str, Any]]:  # fmt: skip
@@ -70,7 +71,7 @@ def fsolve(
         "xtol": xtol, "maxfev": maxfev, "band": band, "epsfcn": epsfcn, "factor": factor, "diag": diag,
     })  # fmt: skip
     solve = lambda f, x: (scipy.optimize.fsolve(f[0], x, **told),)  # noqa: E731
-    return _solved("fsolve", func, x0, args, solve, (), wanted=np.ravel)[0]
+    return solved_by("fsolve", func, x0, args, solve, (), wanted=np.ravel)[0]
 
 
 def root(
@@ -88,7 +89,7 @@ def root(
 
     function = (lambda x, *args: R.call(fun, x, *args)[0]) if jac is True else fun
     shaped = np.ravel if method in ("hybr", "lm") else None
-    x, closed, told_of = _solved("root", function, x0, args, solve, ("success", "status", "nfev"), wanted=shaped)
+    x, closed, told_of = solved_by("root", function, x0, args, solve, ("success", "status", "nfev"), wanted=shaped)
     return Solved(x=x, **told_of, fun=closed.traced([x], closed.outside)[0])
 
 
@@ -99,7 +100,7 @@ def fixed_point(
 
     told = _numbers("scipy.optimize.fixed_point", {"xtol": xtol, "maxiter": maxiter, "method": method})
     solve = lambda f, x: (scipy.optimize.fixed_point(lambda x: f[0](x) + x, x, **told),)  # noqa: E731
-    return _solved("fixed_point", lambda x, *args: vector(R.call(func, x, *args)) - x, x0, args, solve, ())[0]
+    return solved_by("fixed_point", lambda x, *args: vector(R.call(func, x, *args)) - x, x0, args, solve, ())[0]
 
 
 # ---- one unknown
@@ -137,7 +138,7 @@ def newton(
     def solve(f: Any, x: Any) -> tuple[Any, ...]:
         return (scipy.optimize.newton(f[0], x, **dict(zip(slopes, f[1:], strict=True)), **told),)
 
-    return _solved("newton", func, x0, args, solve, (), tuple(slopes.values()))[0]
+    return solved_by("newton", func, x0, args, solve, (), tuple(slopes.values()))[0]
 
 
 def _scalar(
@@ -175,12 +176,20 @@ def _one(
         R.refuse(f"{name}: the function returns an array of shape {scalars[0].shapes[0]}", "let it return a number")
     kinds = [TYPES.get(c, int) for c in counts]
 
-    def run(numeric: Any, x: Any) -> tuple[Any, list[Any]]:
-        found, *told = solve(numeric, x)
-        return np.float64(found), [kind(n) for kind, n in zip(kinds, told, strict=True)]
+    edges, count = Edges.of(functions[0], rising=False), len(functions)
+    more = () if edges is None else tuple(edges.functions)
 
-    equation = lambda f, made, *_: np.reshape(f[0](made[0]), ())  # noqa: E731
-    x, told = solution(name, functions, equation, [begin], (np.float64, kinds), run)
+    def run(numeric: Any, x: Any) -> tuple[Any, ...]:
+        found, *told = solve(numeric[:count], x)
+        made = np.float64(found), [kind(n) for kind, n in zip(kinds, told, strict=True)]
+        return made if edges is None else (*made, *edges.found(numeric[0], numeric[count:], found))
+
+    def equation(f: Any, made: Any, *_: Any) -> Any:
+        value = np.reshape(f[0](made[0]), ())
+        return value if edges is None else edges.equation(value, f[count:], made[0], made[2:])
+
+    held = () if edges is None else edges.gives
+    x, told = solution(name, [*functions, *more], equation, [begin], (np.float64, kinds), run, held)
     return Solved(root=x, **dict(zip(counts, told, strict=True)))
 
 
@@ -223,4 +232,4 @@ recode("scipy.optimize", {
     **{name: _bracketing(name) for name in BRACKETING},
 })  # fmt: skip
 
-__all__ = ["fixed_point", "fsolve", "newton", "root", "root_scalar", "tupled"]
+__all__ = ["fixed_point", "fsolve", "newton", "root", "root_scalar", "solved_by", "tupled"]

@@ -14,8 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...compiler.frontend import region as R
+from ...compiler.frontend.errors import TraceAttributeError, TraceError, message
+from ...compiler.frontend.tracing import user_line
 from ..external import External
 from ..implicit import Implicit
+from ..rules import stop_gradient
 from .closed import Closed
 
 Functions = list[Callable[..., Any]]
@@ -28,11 +31,13 @@ def solution(
     starts: Sequence[Any],
     gives: Any,
     solve: Callable[..., Any],
+    held: Sequence[Any] = (),
 ) -> Any:
     """What `solve` returns, where `equation` is zero.
 
     solve      solve(functions, *starts) -> a tree like `gives`, whose only floats are the unknowns, on numbers
     equation   equation(functions, made, *starts) -> an array for each array of unknowns, on traced values
+    held       types of further results of `solve`, which the equation reads and holds constant
     """
     count = len(starts)
 
@@ -47,14 +52,19 @@ def solution(
         return equation(of(Closed.traced, given[count:]), made, *given[:count])
 
     call.__name__ = call.__qualname__ = name
-    opaque = External(call, gives, None, False, None)
+    opaque = External(call, (*gives, *held) if held else gives, None, False, None)
+    outside = [x for f in functions for x in f.outside]
+    size = len(gives) if held else 0
 
     def solver(*given: Any) -> Any:
-        return opaque(*given)
+        return given[0][:size] if held else opaque(*given)
+
+    def zero(made: Any, *given: Any) -> Any:
+        return residual((*made, *given[0][size:]), *given[1:]) if held else residual(made, *given)
 
     solver.__name__ = solver.__qualname__ = name
-    outside = [x for f in functions for x in f.outside]
-    return Implicit(solver, residual, fixed=False, tolerance=1e-12)(*starts, *outside)
+    known = (stop_gradient(opaque(*map(stop_gradient, (*starts, *outside)))),) if held else ()
+    return Implicit(solver, zero, fixed=False, tolerance=1e-12)(*known, *starts, *outside)
 
 
 def _first(kind: Callable[..., Any], function: Closed, outside: Sequence[Any], *given: Any) -> Any:
@@ -78,7 +88,48 @@ class Solved(dict):
 
     def _missing(self, name: str) -> NoReturn:
         fix = "read it from a call of the solver outside of the function"
-        R.refuse(f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}", fix)
+        said = f"a solution has no {name!r} in a traced function, where there are {', '.join(self)}"
+        raise TraceAttributeError(message(said, user_line(), fix))
+
+
+class Ends:
+    """An array of steps, of which there are as many as a call takes: the first and the last can be read.
+
+    Steps are along the last axis, or along the first one where it is `across`.
+    """
+
+    def __init__(self, name: str, first: Any, last: Any, across: bool = False) -> None:
+        self._name, self._first, self._last, self._across = name, first, last, across
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if not self._across and len(keys) < 1 + np.ndim(self._first) and keys[-1] is not ... and keys[0] is not ...:
+            return Ends(self._name, self._first[key], self._last[key])
+        k = keys.pop(0 if self._across else -1)
+        if type(k) is not int or k not in (0, -1):
+            self._unknown()
+        end = self._last if k else self._first
+        keys = [each for each in keys if each is not ...]
+        return end[tuple(keys)] if keys else end
+
+    @property
+    def T(self) -> Ends:
+        return Ends(self._name, self._first, self._last, not self._across)
+
+    def _unknown(self, *_: Any, **__: Any) -> NoReturn:
+        raise TraceError(message(*self._verdict()))
+
+    def _verdict(self) -> tuple[Any, ...]:
+        fix = f"read the first or the last: sol.{self._name}[..., -1]; or give the times, t_eval=, for sol.t and sol.y"
+        return f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", user_line(), fix
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise TraceAttributeError(message(*self._verdict()))
+
+    __iter__ = __len__ = __array__ = __array_ufunc__ = __array_function__ = _unknown
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __pow__ = __neg__ = _unknown
 
 
 def default(name: str, **given: Any) -> None:
@@ -88,4 +139,4 @@ def default(name: str, **given: Any) -> None:
             R.refuse(f"{name} with {argument}={value!r:.40} on traced parameters", f"leave {argument} out")
 
 
-__all__ = ["Functions", "Solved", "default", "solution"]
+__all__ = ["Ends", "Functions", "Solved", "default", "solution"]

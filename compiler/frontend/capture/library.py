@@ -263,6 +263,9 @@ def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, *, ndmin: in
 
 @meaning_of(np.asarray, np.asanyarray)
 def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    dtype = lower(m, dtype)
+    if isinstance(dtype, list) or (dtype is not None and np.dtype(dtype).names):
+        return native(m, lambda: np.array(lower(m, x), dtype))  # of records: no array of numbers
     if is_array(x):
         held = m.content(x.box)
         if dtype is None or held.dtype == np.dtype(dtype):

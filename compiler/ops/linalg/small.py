@@ -8,7 +8,7 @@ the registers of the loop around it, and of a batch several go in the lanes of a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.types import Type
@@ -171,9 +171,9 @@ def cholesky(m: Any, a: Rows) -> Rows:
     return _unless(m, bad, low)
 
 
-def cofactors(m: Any, a: Rows) -> Rows:
-    """The determinants of what is left without a row and a column, with their signs; shared parts are made once."""
-    n, made = len(a), dict[Any, Any]()
+def _minors(m: Any, a: Rows) -> Callable[[Sequence[int], Sequence[int]], Any]:
+    """The determinant of some rows and columns; shared parts are made once."""
+    made = dict[Any, Any]()
 
     def minor(rows: Sequence[int], columns: Sequence[int]) -> Any:
         if (rows, columns) not in made:
@@ -185,9 +185,34 @@ def cofactors(m: Any, a: Rows) -> Rows:
             made[rows, columns] = total
         return made[rows, columns]
 
-    others = [tuple(k for k in range(n) if k != i) for i in range(n)]
-    found = [[minor(rows, columns) for columns in others] for rows in others]
+    return minor
+
+
+def _without(n: int, *gone: int) -> tuple[int, ...]:
+    return tuple(k for k in range(n) if k not in gone)
+
+
+def cofactors(m: Any, a: Rows) -> Rows:
+    """The determinants of what is left without a row and a column, with their signs."""
+    n, minor = len(a), _minors(m, a)
+    found = [[minor(_without(n, i), _without(n, j)) for j in range(n)] for i in range(n)]
     return [[-x if (i + j) % 2 else x for j, x in enumerate(row)] for i, row in enumerate(found)]
 
 
-__all__ = ["LU", "ROWS", "cholesky", "cofactors", "elements", "is_small", "matrix", "substituted"]
+def cofactors_pulled(m: Any, a: Rows, ct: Rows) -> Rows:
+    """The sums of what each cofactor changes by, as polynomials: the matrix may be singular."""
+    n, minor = len(a), _minors(m, a)
+
+    def element(i: int, j: int) -> Any:
+        total: Any = m.number(0.0, a[0][0].value.type)
+        for k in _without(n, i):
+            for el in _without(n, j):
+                term = ct[k][el] * minor(_without(n, i, k), _without(n, j, el))
+                odd = (k + el + i - (i > k) + j - (j > el)) % 2
+                total = total - term if odd else total + term
+        return total
+
+    return [[element(i, j) for j in range(n)] for i in range(n)]
+
+
+__all__ = ["LU", "ROWS", "cholesky", "cofactors", "cofactors_pulled", "elements", "is_small", "matrix", "substituted"]

@@ -213,8 +213,10 @@ def _cofactor_written(m: Any, a: Any) -> Any:
 
 
 def _cofactor_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
-    """By the inverse, so only where there is one."""
+    """By polynomials for few rows, else by the inverse, so only where there is one."""
     (a,), (ct,) = inputs, cts
+    if not isinstance(a, Pair) and small.is_small(a.value.type):
+        return [small.matrix(m, small.cofactors_pulled(m, small.elements(m, a), small.elements(m, ct)))]
     turned = M.turned(m, m.inverse(a))
     trace = M.diagonal(m, M.product(m, M.turned(m, ct), turned))
     total = _summed(m, trace)

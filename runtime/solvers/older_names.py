@@ -1,0 +1,113 @@
+"""Minima and roots by scipy.optimize's other names, with traced parameters: fmin and its kin, golden, global searches.
+
+Each is SciPy's function on numbers; what holds at its result is the equation of `minima` or of `roots`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...compiler.frontend import region as R
+from ...compiler.frontend.numpy.scipy.scipy_functions import given
+from ...compiler.frontend.patched.recoded import recode
+from .closed import Closed, floats, vector
+from .minima import least_of, sides_of_pairs
+from .roots import solved_by, tupled
+from .solution import Solved
+
+SLOPED = ("fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b")
+"""Minimisers that take the gradient."""
+
+ONE = ("golden", "brent", "fminbound")
+"""Those of one unknown that is a number."""
+
+OBJECTS = ("basinhopping", "differential_evolution", "dual_annealing", "shgo", "direct")
+"""Those that return a result with attributes."""
+
+OTHERS = ("fmin", "fmin_powell", "brute")
+ROOTS = ("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "newton_krylov")
+LEFT_OUT = {"fprime", "approx_grad", "callback", "full_output", "retall", "disp", "iprint", "verbose", "workers"}
+
+
+def _signatures() -> dict[str, inspect.Signature]:
+    import scipy.optimize
+
+    return {name: inspect.signature(getattr(scipy.optimize, name)) for name in (*SLOPED, *ONE, *OBJECTS, *OTHERS)}
+
+
+_SIGNATURES = _signatures()
+
+
+def _minimiser(name: str) -> Callable[..., Any]:
+    def meaning(*args: Any, **kwargs: Any) -> Any:
+        own = _SIGNATURES[name].bind(*args, **kwargs).arguments
+        function, more = own.pop(next(iter(_SIGNATURES[name].parameters))), tupled(own.pop("args", ()))
+        if own.get("full_output") or own.get("retall"):
+            R.refuse(f"{name} with full_output on traced parameters", "use scipy.optimize.minimize, or leave it out")
+        pairs = own.pop("bounds", own.pop("ranges", None))
+        pairs = [(own.pop("x1"), own.pop("x2"))] if name == "fminbound" else pairs
+        begin = own.pop("x0", None)
+        told = {k: given(f"scipy.optimize.{name}", k, x) for k, x in own.items() if k not in LEFT_OUT}
+        n = 1 if name in ONE else len(pairs) if begin is None else int(np.prod(np.shape(begin)))
+        start = vector(np.zeros(n)) if begin is None else np.reshape(vector(begin), (-1,))
+        sides = () if pairs is None else sides_of_pairs(pairs, n)
+        single = (lambda x: x[0]) if name in ONE else (lambda x: x)
+        called = lambda x: np.reshape(vector(R.call(function, single(x), *more)), ())  # noqa: E731
+        value = Closed(name, called, floats(n))
+
+        def solve(f: Any, x: Any, *sides: Any) -> Any:
+            return np.reshape(np.asarray(_found(name, f, x, sides, begin is not None, told), float), (n,))
+
+        x = least_of(name, value, start, sides, solve)
+        at = value.traced([x], value.outside)[0]
+        if name in OBJECTS:
+            return Solved(x=x, fun=at)
+        if name == "fmin_l_bfgs_b":
+            return x, at, Solved()
+        return x[0] if name in ONE else x
+
+    meaning.__name__ = name
+    return meaning
+
+
+def _found(name: str, f: Any, x: Any, sides: Any, begins: bool, told: dict[str, Any]) -> Any:
+    """SciPy's minimum, on numbers."""
+    import scipy.optimize
+
+    solve, pairs = getattr(scipy.optimize, name), list(zip(*sides, strict=True))
+    value = lambda x: float(f[0](np.reshape(x, (-1,))))  # noqa: E731
+    more: dict[str, Any] = dict(told)
+    if begins:
+        more["x0"] = x
+    if name in SLOPED:
+        more["fprime"] = f[1]
+    if name == "fminbound":
+        more.update(zip(("x1", "x2"), pairs[0], strict=True))
+    elif sides:
+        more["ranges" if name == "brute" else "bounds"] = pairs
+    if "disp" in _SIGNATURES[name].parameters and name != "fmin_l_bfgs_b":
+        more["disp"] = False
+    made: Any = solve(value, **more)
+    return made.x if name in OBJECTS else made[0] if name == "fmin_l_bfgs_b" else made
+
+
+def _root(name: str) -> Callable[..., Any]:
+    def meaning(F: Any, xin: Any, *args: Any, **kwargs: Any) -> Any:
+        import scipy.optimize
+
+        told = {key: given(f"scipy.optimize.{name}", key, x) for key, x in kwargs.items() if key not in LEFT_OUT}
+        solve = lambda f, x: (getattr(scipy.optimize, name)(f[0], x, *args, **told),)  # noqa: E731
+        return solved_by(name, F, xin, (), solve, ())[0]
+
+    meaning.__name__ = name
+    return meaning
+
+
+recode("scipy.optimize", {name: _minimiser(name) for name in _SIGNATURES})
+recode("scipy.optimize", {name: _root(name) for name in ROOTS})
+
+__all__ = ["OBJECTS", "ONE", "OTHERS", "ROOTS", "SLOPED"]
