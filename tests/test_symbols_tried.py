@@ -127,3 +127,9 @@ def test_what_is_no_expression_is_told_with_what_to_pass(e: Any, says: str) -> N
 def test_a_delta_with_a_range_is_one_without() -> None:
     f = lambdify([i, n], sp.KroneckerDelta(i, n, (0, 5)))
     assert (f(1, 1), f(1, 2)) == (1.0, 0.0)
+
+
+def test_the_sign_of_a_permutation_that_is_computed() -> None:
+    j = sp.Symbol("j", integer=True)
+    f = lambdify([i, j, n, x], sp.LeviCivita(i, j, n) * x)
+    assert [f(*each, 2.0) for each in ((1, 2, 3), (2, 1, 3), (2, 3, 1), (1, 1, 2))] == [2.0, -2.0, 2.0, 0.0]

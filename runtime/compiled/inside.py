@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
     from ..inspect.diagnosis import Diagnosis
     from ..inspect.profile import Profile
     from ..inspect.text import Text
-    from ..symbolic import latex, matrixwise, results, writing
+    from ..symbolic import differentiated, latex, matrixwise, results, writing
     from . import report, sparsity
     from .report import Memory, Report
     from .sparsity import Pattern
@@ -34,7 +34,11 @@ else:
     explored, stages = later(__package__, "..inspect.explored"), later(__package__, "..inspect.stages")
     latex, matrixwise = later(__package__, "..symbolic.latex"), later(__package__, "..symbolic.matrixwise")
     results, writing = later(__package__, "..symbolic.results"), later(__package__, "..symbolic.writing")
+    differentiated = later(__package__, "..symbolic.differentiated")
     report, sparsity = later(__package__, ".report"), later(__package__, ".sparsity")
+
+WRITTEN_OUT = 32
+"""The most operations of a function in which no loop is looked for that was written out."""
 
 Followed = tuple[Trace, Graph, list[np.ndarray], list[str]]
 
@@ -192,31 +196,63 @@ class Inside:
         """
         if not args and not kwargs:
             args = (1.0,) * int(self._positional[0])
-        traced = self._trace(self.flatten(args, kwargs)[0])
         if matrices:
-            graph, result = self.plan.derive(traced, self)
+            graph, result = self.plan.derive(self._trace(self.flatten(args, kwargs)[0]), self)
             whole = matrixwise.to_matrices(graph, self._symbols())
             return assemble(results.with_complex(result), lambda leaf: whole[leaf.index])
-        try:
-            result, made = self._expressions(traced)
-        except writing.NoExpression:  # of very many rounds that are written out: then of the loop that they are
-            rolled = rerolled(traced)
-            if rolled.graph is traced.graph:
-                raise
-            result, made = self._expressions(rolled)
+        result, made = self._expressions(args, kwargs)
         return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
 
-    def _expressions(self, traced: Trace) -> tuple[Any, list[Any]]:
+    def _expressions(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         """What a call returns, and the expressions that are its leaves."""
+        traced = self._trace(self.flatten(args, kwargs)[0])
+        rolled = rerolled(traced) if len(traced.graph.body) > WRITTEN_OUT else traced
+        try:  # very many rounds that are written out are read as the loop that they are
+            return self._read(rolled, args, kwargs)
+        except writing.NoExpression:
+            if rolled.graph is traced.graph:
+                raise
+            return self._read(traced, args, kwargs)
+
+    def _read(self, traced: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         graph, result = self.plan.derive(traced, self)
+        if any(op.regions for op in traced.graph.body):
+            made = self._differentiated(traced, graph, args, kwargs)
+            if made is not None and differentiated.is_long(made):
+                return result, made
         try:
             return result, writing.to_sympy(graph, self._symbols(), traced.extras)
-        except writing.NoExpression:  # of what a loop keeps for its gradient: then SymPy differentiates its sums
-            differentiated = getattr(self.plan, "differentiated", None)  # of gradients
-            wrt = differentiated and differentiated(traced, self)
-            if not wrt:
+        except writing.NoExpression:  # of what is kept for a gradient
+            made = self._differentiated(traced, graph, args, kwargs)
+            if made is None:
                 raise
-            return result, writing.slopes(traced.graph, self._symbols(), traced.extras, wrt, self.plan.with_value)
+            return result, made
+
+    def _differentiated(
+        self, traced: Trace, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any] | None:
+        """The results of a derivative of a function with a long loop: SymPy differentiates its sums and recurrences."""
+        try:
+            made = self._slopes(traced, args, kwargs)
+        except writing.NoExpression:
+            return None
+        return made if made is not None and len(made) == len(graph.results) else None
+
+    def _slopes(self, traced: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The expressions of a derivative by those of its function; None for what is none."""
+        inner = self.__wrapped__
+        of = getattr(self.plan, "differentiated", None)  # of gradients
+        wrt = of and of(traced, self)
+        if isinstance(inner, Inside):
+            values = inner._expressions(args, kwargs)[1]
+        elif wrt:
+            values = writing.to_sympy(traced.graph, self._symbols(), traced.extras)
+        else:
+            return None
+        if not wrt:
+            return values if of is None else None
+        given = [writing.parameter_of(traced.graph.params[k], k, self._symbols()) for k in wrt]
+        return [*(values if self.plan.with_value else []), *differentiated.slopes(values, given)]
 
     @boundary
     def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:

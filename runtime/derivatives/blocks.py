@@ -108,7 +108,7 @@ def by_columns(site: Site, value: Value, x: Any, y: Any) -> Any:
 class Jacrev(Derived):
     """A Jacobian by pullbacks; see `jacrev`."""
 
-    title = "jacrev"
+    title, order = "jacrev", 1
 
     def _plan(self, opens: Argnums, has_aux: bool) -> Any:
         return Blocks(self.title, opens=opens, has_aux=has_aux)
@@ -173,7 +173,7 @@ class Jacobian(Jacrev):
 class Holomorphic(Jacrev):
     """The Jacobian of a holomorphic function of complex numbers: the conjugate of that of its real part."""
 
-    title = "holomorphic Jacobian"
+    title, order = "holomorphic Jacobian", 0
 
     @staticmethod
     def body(site: Site, value: Value, x: Any, *last: Any) -> Any:
@@ -195,7 +195,7 @@ def _leaves_of(site: Site, y: Any) -> tree.Signature:
 class Wirtinger(Jacrev):
     """Both derivatives of a function of complex numbers that need not be holomorphic; see `wirtinger`."""
 
-    title = "wirtinger"
+    title, order = "wirtinger", 0
 
     def _plan(self, opens: Argnums, has_aux: bool) -> Any:
         return Jit(self.title, opens=opens)
@@ -213,7 +213,7 @@ class Wirtinger(Jacrev):
 class Hessian(Jacrev):
     """All second derivatives of a function; see `hessian`."""
 
-    title = "hessian"
+    title, order = "hessian", 2
 
     @staticmethod
     def body(site: Site, value: Value, x: Any, *last: Any) -> Any:

@@ -6,20 +6,26 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ...compiler.backend.entries import specs
 from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import items_of, map_result
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Where
+from ...compiler.later import later
 from ..compiled.byname import made_of
-from ..compiled.chosen import Argnums, checked, each_of, split
+from ..compiled.chosen import Argnums, checked, each_of, places_in, split
 from ..compiled.compiled import MISS, Compiled
 from ..compiled.derive import Jit, owner_line
 from ..compiled.eager import with_tensors
 from ..compiled.function import Function
 from .leaves import Floats, floats
+
+if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
+    from ..symbolic import differentiated, writing
+else:
+    differentiated, writing = later(__package__, "..symbolic.differentiated"), later(__package__, "..symbolic.writing")
 
 
 class Site(NamedTuple):
@@ -66,10 +72,12 @@ class Derived(Function):
 
     title      of the transform
     trailing   how many arguments it takes after those of the function: a vector that a product is made with
+    order      which derivative its results are: 0 if they are not all derivatives of one order
     """
 
     title: ClassVar[str]
     trailing: ClassVar[int] = 0
+    order: ClassVar[int] = 0
 
     def __init__(
         self, function: Any, argnums: Any = 0, has_aux: bool = False, static_argnums: Any = (),
@@ -129,6 +137,21 @@ class Derived(Function):
     def _body(self) -> Callable[..., Any]:
         """`body`, or what knows more than it."""
         return self.body
+
+    def _slopes(self, traced: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The expressions of derivatives by those of the function."""
+        if not self.order or self.has_aux:
+            return None
+        own = args[: len(args) - self.trailing]
+        known = self.value._trace(self.value.flatten(own, kwargs)[0])
+        values = self.value._expressions(own, kwargs)[1]
+        wrt = [leaf for place in places_in(known.signature, self.value, self.argnums) for leaf in place.leaves]
+        given = [writing.parameter_of(known.graph.params[k], k, self._symbols()) for k in wrt]
+        if not self.trailing:
+            return differentiated.slopes(values, given, self.order)
+        first = len(traced.graph.params) - len(traced.extras) - len(wrt)
+        params = enumerate(traced.graph.params[first : first + len(wrt)], first)
+        return differentiated.along(values[0], given, [writing.parameter_of(p, k, ()) for k, p in params])
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)

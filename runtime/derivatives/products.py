@@ -35,7 +35,7 @@ def pushed(value: Callable[[Any], Any], x: Any, tangent: Any, y: Any) -> Any:
 class Hvp(Derived):
     """The product of a Hessian with a vector; see `hvp`."""
 
-    title, trailing = "hvp", 1
+    title, trailing, order = "hvp", 1, 2
 
     @staticmethod
     def body(site: Site, value: Callable[[Any], Any], x: Any, *last: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .library import sympy_module
+from .parts import found
 
 OUTCOMES = {
     "Equality": "=", "Unequality": "<>", "StrictLessThan": "<", "LessThan": "<=", "StrictGreaterThan": ">",
@@ -210,8 +211,8 @@ def _conditions(e: Any) -> list[Any]:
     """What an expression is told apart by, without cases in them."""
     sympy = sympy_module()
 
-    found = [c for each in e.atoms(sympy.Piecewise) for _, c in each.args if c != True]  # noqa: E712
-    return [c for c in found if not c.has(sympy.Piecewise)]
+    conditions = [c for each in found(e, sympy.Piecewise) for _, c in each.args if c != True]  # noqa: E712
+    return [c for c in conditions if not found(c, sympy.Piecewise)]
 
 
 __all__ = ["asked_by", "assumed", "both", "compared", "either", "is_condition"]

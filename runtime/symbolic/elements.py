@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from ...compiler.ops import elementwise as E
 from ...compiler.ops.algebras import COMPARISONS, Symbols
 from .cases import assumed, compared, either, is_condition
 from .library import sympy_module
+from .parts import found
 
 EXPLICIT = 64
 """The most elements of an array that are read out one by one; of larger ones a formula of the indices."""
@@ -27,6 +29,10 @@ EXPLICIT = 64
 
 BY_CASES = 8
 """The most elements that are told apart by cases of the index where one is asked for."""
+
+
+BY_FORMULA: ContextVar[bool] = ContextVar("BY_FORMULA", default=False)
+"""Whether an element at an index that is not known is asked for only if a formula tells it."""
 
 
 class NoExpression(TypeError):
@@ -80,6 +86,8 @@ class SymbolicArray:
         """One of few elements, by conditions on the index."""
         sympy = sympy_module()
 
+        if self.size > BY_CASES and BY_FORMULA.get():
+            raise NoExpression("sympy() has no formula for the elements of an array")
         axis = next(a for a, i in enumerate(key) if not isinstance(i, int))
         parts = [self[(*key[:axis], n, *key[axis + 1 :])] for n in range(self.shape[axis])]
         if all(p == parts[0] for p in parts):
@@ -95,10 +103,10 @@ def by_cases(i: Any) -> list[tuple[Any, Any]]:
     """A whole number that is told by the cases of one Piecewise, as these; nothing for others."""
     sympy = sympy_module()
 
-    found = i.atoms(sympy.Piecewise) if i.args else ()
-    if len(found) != 1:
+    places = found(i, sympy.Piecewise) if i.args else []
+    if len(places) != 1:
         return []
-    (cases,) = found
+    (cases,) = places
     made = [(i.xreplace({cases: value}), p) for value, p in cases.args]
     return made if all(value.is_Integer for value, _ in made) else []
 
@@ -138,7 +146,18 @@ class Formulas(Symbols):
         self.ranges: dict[Any, tuple[int, int]] = {}
         self._assumed: dict[tuple[Any, bool], dict[Any, Any]] = {}
         for name in COMPARISONS:
-            setattr(self, name, partial(compared, getattr(self, name)))
+            setattr(self, name, partial(compared, partial(self._related, getattr(self, name))))
+
+    def _related(self, relation: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+        """A relation, which the least and the greatest values of indices may decide."""
+        if getattr(y, "is_Integer", False) and x.free_symbols and x.free_symbols <= self.ranges.keys():
+            low, high = self.range_of(x)
+            if low is not None and high is not None:
+                ends = [relation(sympy_module().Integer(n), y) for n in (low, high)]
+                inside = low <= int(y) <= high
+                if ends[0] == ends[1] and (not inside or relation(y, y) == ends[0]):
+                    return ends[0]
+        return relation(x, y)
 
     def assumed(self, e: Any, p: Any, holds: bool) -> Any:
         """An expression where it is known whether a condition holds."""
@@ -231,6 +250,7 @@ def reads(args: Sequence[SymbolicArray], dtypes: Sequence[str], m: Formulas) -> 
 
 __all__ = [
     "BY_CASES",
+    "BY_FORMULA",
     "EXPLICIT",
     "Formulas",
     "NoExpression",

@@ -13,6 +13,7 @@ from typing import Any
 from .cases import asked_by, assumed, both
 from .library import sympy_module
 from .ordered import order_place
+from .parts import found, operations
 
 CASES, OPERATIONS = 8, 600
 """The most cases, where each condition has two, and operations of an expression that is folded."""
@@ -22,21 +23,22 @@ def folded(e: Any) -> Any:
     """The expression case by case, where that is short."""
     sympy = sympy_module()
 
-    if not isinstance(e, sympy.Expr) or not e.has(sympy.Piecewise):
+    if not isinstance(e, sympy.Expr):
         return e
-    if e.has(order_place()):  # of whose conditions one excludes the others
+    cases = found(e, sympy.Piecewise)
+    if not cases or found(e, order_place()) or operations(e) > OPERATIONS:  # of places, one excludes the others
         return e
-    if isinstance(e, sympy.Piecewise) and not any(x.has(sympy.Piecewise) for pair in e.args for x in pair.args):
+    if isinstance(e, sympy.Piecewise) and cases == [e]:
         return e
-    whole = [c for each in e.atoms(sympy.Piecewise) for _, c in each.args if c != True]  # noqa: E712
+    whole = [c for each in cases for _, c in each.args if c != True]  # noqa: E712
     parts = [p for c in whole for p in c.atoms(sympy.core.relational.Relational)]
-    found = _few(parts) or _few(whole)
-    if not found or e.count_ops() > OPERATIONS:
+    few = _few(parts) or _few(whole)
+    if not few:
         return e
     bound = [x for x in e.atoms(sympy.Sum, sympy.Product, sympy.Lambda) if x.has(sympy.Piecewise)]
     if bound:  # a condition may be on what they bind
         return e
-    return _cases(e, sorted(found, key=lambda p: (isinstance(p, sympy.Eq), sympy.default_sort_key(p))))
+    return _cases(e, sorted(few, key=lambda p: (isinstance(p, sympy.Eq), sympy.default_sort_key(p))))
 
 
 def _few(conditions: list[Any]) -> set[Any]:

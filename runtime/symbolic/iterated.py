@@ -30,12 +30,20 @@ def iterated() -> Any:
         n   how many rounds, or a Lambda of what `step` takes: the condition under which there is another one
         """
 
+        precedence = 45  # between a sum and a product: what follows a bar is put in brackets
+
         def __new__(cls, step: Any, start: Any, n: Any, which: Any) -> Any:
             return sympy.Expr.__new__(cls, step, sympy.Tuple(*start), sympy.sympify(n), sympy.sympify(which))
 
         @property
         def rounds(self) -> Any:
             return self.args[2]
+
+        def has(self, *patterns: Any) -> bool:
+            """As of any expression, but for cases: SymPy takes those that it finds out of what they are in, with
+            conditions on what is bound here."""
+            asked = [p for p in patterns if p is not sympy.Piecewise]
+            return bool(asked) and super().has(*asked)
 
         def _eval_is_real(self) -> bool:
             return True
@@ -50,7 +58,8 @@ def iterated() -> Any:
             return self if made is None else made
 
         def _eval_subs(self, old: Any, new: Any) -> Any:
-            return self.func(*[a._subs(old, new) for a in self.args])
+            bound = [isinstance(a, sympy.Lambda) and old in a.variables for a in self.args]
+            return self.func(*[a if own else a._subs(old, new) for a, own in zip(self.args, bound, strict=True)])
 
         def _eval_derivative(self, s: Any) -> Any:
             return _derivative(self, s)
@@ -93,10 +102,69 @@ def _derivative(e: Any, s: Any) -> Any:
         following.diff(s) + sum((following.diff(x) * dx for x, dx in zip(state, moved, strict=True)), sympy.S.Zero)
         for following in step.expr
     ]
-    whole = (k, *state, *moved)
-    rounds = sympy.Lambda(whole, n(k, *state)) if tested else n
     first = (*start, *[x.diff(s) for x in start])
-    return e.func(sympy.Lambda(whole, sympy.Tuple(*step.expr, *slopes)), first, rounds, len(state) + which)
+    rounds = n(k, *state) if tested else n
+    return _without_twins(e.func, k, (*state, *moved), first, (*step.expr, *slopes), rounds, tested, len(state) + which)
+
+
+def _without_twins(
+    make: Any, k: Any, state: Sequence[Any], start: Sequence[Any], steps: Sequence[Any], n: Any, tested: bool,
+    which: Any,
+) -> Any:
+    """A recurrence in which what begins alike and goes on alike is carried once, and what is always 0 not at all."""
+    sympy = sympy_module()
+
+    same = {x: sympy.S.Zero for x, first in zip(state, start, strict=True) if first == 0}
+    same |= {x: y for j, x in enumerate(state) for i, y in enumerate(state[:j]) if start[i] == start[j] != 0}
+    while True:
+        told = dict(zip(state, [e.xreplace(same) for e in steps], strict=True))
+        broken = [x for x, y in same.items() if told[x] != told.get(y, y)]
+        if not broken:
+            break
+        for x in broken:
+            del same[x]
+    asked = state[int(which)]
+    if same.get(asked) == 0:
+        return sympy.S.Zero
+    kept = [x for x in state if x not in same]
+    whole = (k, *kept)
+    first = [e for x, e in zip(state, start, strict=True) if x not in same]
+    step = sympy.Lambda(whole, sympy.Tuple(*[told[x] for x in kept]))
+    rounds = sympy.Lambda(whole, n.xreplace(same)) if tested else n
+    return make(step, first, rounds, kept.index(same.get(asked, asked)))
+
+
+def in_one_loop(e: Any) -> Any:
+    """A sum whose terms are recurrences of as many rounds as the term has a number, as one recurrence; None for others.
+
+    Each term by itself would begin with the first round again.
+    """
+    sympy = sympy_module()
+
+    (k, low, high), term = e.limits[0], e.function
+    found = [x for x in term.atoms(iterated()) if not isinstance(x.rounds, sympy.Lambda) and (x.rounds - k).is_Integer]
+    ways: dict[Any, tuple[Any, list[Any]]] = {}
+    for x in found:
+        step, start, n, _ = x.args
+        if k not in step.free_symbols | start.free_symbols and n.xreplace({k: low}).is_Integer:
+            ways[step, start, n] = x, [sympy.Dummy(s.name, real=True) for s in step.variables[1:]]
+    if not ways:
+        return None
+    total = sympy.Dummy("total", real=True)
+    state, first, steps = [total], [sympy.S.Zero], []
+    for (step, start, n), (x, names) in ways.items():
+        state += names
+        at = n.xreplace({k: low})
+        first += start if at <= 0 else [x.func(step, start, at, j) for j in range(len(start))]
+        now = n.xreplace({k: k + low})
+        following = step(now, *names)
+        if at < 0:  # rounds that there are none of
+            following = [sympy.Piecewise((e, now >= 0), (s, True)) for e, s in zip(following, names, strict=True)]
+        steps += following
+    told = {x: ways[x.args[:3]][1][int(x.args[3])] for x in found if x.args[:3] in ways}
+    term = term.xreplace(told).xreplace({k: k + low})
+    whole = sympy.Lambda((k, *state), sympy.Tuple(total + term, *steps))
+    return iterated()(whole, first, high - low + 1, 0)
 
 
 def _latex(e: Any, printer: Any) -> str:
@@ -132,4 +200,4 @@ def _derivatives_of(state: Sequence[Any], taken: set[Any]) -> list[Any]:
     return made
 
 
-__all__ = ["iterated"]
+__all__ = ["in_one_loop", "iterated"]

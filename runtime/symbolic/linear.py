@@ -33,11 +33,19 @@ def _back(m: Any) -> SymbolicArray:
 
 
 def _determinant(a: Any) -> Any:
-    return a.det(method="berkowitz")
+    return _of_names(a, lambda named: named.det(method="berkowitz"))
 
 
 def _adjugate(a: Any) -> Any:
-    return a.adjugate(method="berkowitz")
+    return _of_names(a, lambda named: named.adjugate(method="berkowitz"))
+
+
+def _of_names(a: Any, made: Callable[[Any], Any]) -> Any:
+    """What is made of a matrix, made of one of names: SymPy compares what stands in one again and again."""
+    sympy = sympy_module()
+
+    names = {e: sympy.Dummy() for e in a if not e.is_Number and not e.is_Atom}
+    return made(a.xreplace(names)).xreplace({x: e for e, x in names.items()})
 
 
 def _inverse(op: Op, a: SymbolicArray) -> SymbolicArray:

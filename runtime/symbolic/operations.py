@@ -15,15 +15,18 @@ import numpy as np
 
 from ...compiler.ir.graph import Op
 from ...compiler.ir.types import Type
-from ...compiler.ops import control, tape
+from ...compiler.ops import control, memory, tape
 from ...compiler.ops.elementwise import cast, select
 from ...compiler.ops.external import external
+from ...compiler.ops.memory import DROPPED
 from ...compiler.ops.require import require
 from ...compiler.ops.scipy.called import called
 from ...compiler.ops.scipy.hypergeometric import hypergeometric
 from ...compiler.ops.source import const, iota
 from . import linear, ordered, spectral
-from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar
+from .cases import is_condition
+from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar, table
+from .filled import either, written
 from .hypergeometric import read_out
 from .library import sympy_module
 from .named import results_of
@@ -99,7 +102,11 @@ def _branch(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     if yes is None or no is None:
         return yes or no or []
     both = zip(yes, no, strict=True)
-    return [_chosen(reading.m, args[0], a, b) if isinstance(a, SymbolicArray) else Either(p, a, b) for a, b in both]
+    return [_joined(reading.m, args[0], a, b) if isinstance(a, SymbolicArray) else Either(p, a, b) for a, b in both]
+
+
+def _joined(m: Formulas, p: SymbolicArray, a: SymbolicArray, b: SymbolicArray) -> SymbolicArray:
+    return either(m, p[()], a, b) or _chosen(m, p, a, b)
 
 
 def _scan(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
@@ -107,7 +114,9 @@ def _scan(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     n, carried, rest = args[0][()], args[1 : 1 + count], args[1 + count :]
     backwards = bool(op.attrs.get("backwards"))
     if n.is_Integer and n <= WRITTEN_OUT:
-        return unrolled(reading, op.regions[0], int(n), carried, rest, backwards)
+        made = unrolled(reading, op.regions[0], int(n), carried, rest, backwards)
+        if made is not None:
+            return made
     return looped(reading, op.regions[0], n, carried, rest, backwards)
 
 
@@ -115,16 +124,37 @@ def _loop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     """A loop whose end can be told from the numbers at hand is written out; any other one is a recurrence."""
     sympy = sympy_module()
 
-    count, rounds = op.attrs["carries"], 0
+    count = op.attrs["carries"]
     carried, rest = list(args[:count]), list(args[count:])
-    while (holds := reading.run(op.regions[1], [*carried, *rest])[0][()]) == True:  # noqa: E712
-        if rounds == WRITTEN_OUT:
-            break
+    rounds = _rounds(reading, op, carried, rest)
+    made = None if rounds is None else unrolled(reading, op.regions[0], rounds, carried, rest, False)
+    if made is None:
+        return ended(reading, op.regions[0], op.regions[1], carried, rest)
+    return [*made, scalar(sympy.Integer(rounds))]
+
+
+def _rounds(reading: Any, op: Op, carried: Sequence[Any], rest: Sequence[Any]) -> int | None:
+    """How many rounds there are, if that depends on numbers alone and they are few: by rounds of names for the rest."""
+    sympy = sympy_module()
+
+    def opened(x: Any) -> Any:
+        if not isinstance(x, SymbolicArray) or not x.explicit:
+            return x
+        values = np.empty(x.shape, object)
+        for index in np.ndindex(*x.shape):
+            known = x[index].is_number or is_condition(x[index])
+            values[index] = x[index] if known else sympy.Dummy(real=True)
+        return table(values)
+
+    for rounds in range(WRITTEN_OUT + 1):
+        carried = [opened(x) for x in carried]
+        holds = reading.run(op.regions[1], [*carried, *rest])[0][()]
+        if holds == False:  # noqa: E712
+            return rounds
+        if holds != True:  # noqa: E712
+            return None
         carried = reading.run(op.regions[0], [scalar(sympy.Integer(rounds)), *carried, *rest])
-        rounds += 1
-    if holds == False:  # noqa: E712
-        return [*carried, scalar(sympy.Integer(rounds))]
-    return ended(reading, op.regions[0], op.regions[1], args[:count], rest)
+    return None
 
 
 def _named(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
@@ -156,6 +186,24 @@ def _pop(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
     return [below, *record]
 
 
+def _read(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
+    x, starts = args[0], [s[()] for s in args[1:]]
+    if (x.explicit and not x.base) or any(width != DROPPED for width in op.attrs["widths"]):
+        return [reading.defined(op, args)]
+    at = dict(zip(op.attrs["axes"], starts, strict=True))
+
+    def element(*index: Any) -> Any:
+        rest = iter(index)
+        return x[[at[a] if a in at else next(rest) for a in range(len(x.shape))]]
+
+    return [SymbolicArray(static_shape(op.results[0].type), element)]
+
+
+def _write(reading: Any, op: Op, args: list[Any], add: bool = False) -> Sequence[Any]:
+    x, v, *starts = args
+    return [written(reading, x, v, starts, op.attrs, add) or reading.defined(op, args)]
+
+
 RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
     const: _constant,
     iota: _index,
@@ -168,6 +216,9 @@ RULES: dict[Any, Callable[[Any, Op, list[Any]], Sequence[Any]]] = {
     control.cond: _branch,
     control.scan: _scan,
     control.loop: _loop,
+    memory.read: _read,
+    memory.update: _write,
+    memory.bump: partial(_write, add=True),
     tape.new_tape: lambda reading, op, args: [None],
     tape.push: _push,
     tape.pop: _pop,

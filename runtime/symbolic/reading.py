@@ -266,6 +266,7 @@ def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], 
     made |= {getattr(sympy, name): _complex for name in COMPLEX}
     made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.LambertW: _lambert}
     made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
+    made[sympy.LeviCivita] = _permuted
     made |= sums.rules() | matrices.rules() | calculus.rules()
     return made | algebraic.rules() | hypergeometric.rules() | polylogarithms.rules()
 
@@ -335,6 +336,10 @@ def _as_piecewise(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> P
 
     made = e.rewrite(sympy.Piecewise)
     return Plan(("rewritten", e), (made,), lambda m, term: term)
+
+
+def _permuted(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
+    return Plan(("rewritten", e), (e.doit(),), lambda m, term: term)
 
 
 def _contains(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:

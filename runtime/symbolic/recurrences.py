@@ -10,20 +10,28 @@ import numpy as np
 
 from ...compiler.ir.graph import Graph
 from .cases import is_condition
-from .elements import EXPLICIT, NoExpression, SymbolicArray, scalar
+from .elements import EXPLICIT, NoExpression, SymbolicArray, parameter, scalar
+from .filled import Rounds, filled
 from .iterated import iterated
 from .library import sympy_module
+from .parts import operations, summed
+
+LONGEST = 1_000
+"""The most operations of a state that rounds are written out with, where a loop can be told otherwise."""
 
 
 def unrolled(
     reading: Any, body: Graph, n: int, carried: Sequence[Any], rest: Sequence[Any], backwards: bool
-) -> Sequence[Any]:
-    """What is carried after n rounds, each written out."""
+) -> Sequence[Any] | None:
+    """What is carried after n rounds, each written out; None where that grows with every round."""
     sympy = sympy_module()
 
     made = list(carried)
+    alike = all(isinstance(x, SymbolicArray) and x.explicit for x in carried)
     for i in reversed(range(n)) if backwards else range(n):
         made = reading.run(body, [scalar(sympy.Integer(i)), *made, *rest])
+        if alike and sum([operations(e) for x in made for e in x.all()]) > LONGEST:
+            return None
     return made
 
 
@@ -31,22 +39,82 @@ def looped(
     reading: Any, body: Graph, n: Any, carried: Sequence[Any], rest: Sequence[Any], backwards: bool
 ) -> Sequence[Any]:
     """What is carried after many rounds: a number that a round adds to is a Sum, one that it multiplies a Product, and
-    what depends on what was carried before a recurrence."""
+    what depends on what was carried before a recurrence. An array that rounds fill is told by its index."""
+    large = [each for each in carried if isinstance(each, SymbolicArray) and _may_be_filled(each, n)]
+    if not large:
+        return _of_rounds(reading, body, n, carried, rest, backwards, [])
+    try:
+        return _of_rounds(reading, body, n, carried, rest, backwards, large)
+    except NoExpression:
+        if any(each.size > EXPLICIT for each in large):
+            raise
+        return _of_rounds(reading, body, n, carried, rest, backwards, [])
+
+
+def _may_be_filled(x: SymbolicArray, n: Any) -> bool:
+    """Whether each of n rounds may put a value into an array."""
+    return x.size > EXPLICIT or (n.is_Integer and x.size >= n)
+
+
+def _of_rounds(
+    reading: Any, body: Graph, n: Any, carried: Sequence[Any], rest: Sequence[Any], backwards: bool,
+    large: Sequence[SymbolicArray],
+) -> Sequence[Any]:
     k = reading.symbol("k", integer=True)
     if n.is_Integer:
         reading.m.ranges[k] = 0, int(n) - 1
-    places, state, given = _state(reading, carried)
-    made = reading.run(body, [scalar(n - 1 - k if backwards else k), *given, *rest])
-    start = {(c, index): _counted(carried[c][index]) for c, index in places}
-    steps = {(c, index): _counted(made[c][index]) for c, index in places}
+    small = [each for each in carried if each not in large]
+    places, state, given = _state(reading, small)
+    names = [_named(reading, x) for x in large]
+    numbers, arrays = iter(given), iter(names)
+    mixed = [next(arrays) if each in large else next(numbers) for each in carried]
+    made = reading.run(body, [scalar(n - 1 - k if backwards else k), *mixed, *rest])
+    of_small = [x for x, each in zip(made, carried, strict=True) if each not in large]
+    start = {(c, index): _counted(small[c][index]) for c, index in places}
+    steps = {(c, index): _counted(of_small[c][index]) for c, index in places}
     fixed = {state[p]: start[p] for p in places if steps[p] == state[p]}
-    steps = {p: e.xreplace(fixed) for p, e in steps.items()}
-    found = _closed(steps, start, state, k, n)
-    moving = [p for p in places if p not in found and state[p] not in fixed]
+    rounds = Rounds(reading, k, start, steps, state, fixed)
+    of_large = [x for x, each in zip(made, carried, strict=True) if each in large]
+    for name, was, now in zip(names, large, of_large, strict=True):
+        rounds.fill(name[[0] * len(name.shape)].base, was, now)
+    rounds.told_all()
+    found = _found(rounds, n)
+    after = _after(rounds)
+    whole = iter([filled(rounds, name[[0] * len(name.shape)].base, n, after) for name in names])
+    numbers = iter(_carried(found, small))
+    return [next(whole) if each in large else next(numbers) for each in carried]
+
+
+def _named(reading: Any, x: SymbolicArray) -> SymbolicArray:
+    """An array of the shape of another one, by a name of its own."""
+    name = reading.symbol("x").name
+    return parameter(sympy_module().IndexedBase(name, x.shape, real=True), x.shape)
+
+
+def _found(rounds: Rounds, n: Any) -> dict[Any, Any]:
+    """What each of the numbers that are carried is after n rounds."""
+    start, state, steps = rounds.start, rounds.state, rounds.steps
+    found = {p: e.xreplace({rounds.k: n}) for p, s in state.items() if (e := rounds.known.get(s)) is not None}
+    open_ = {p: e for p, e in steps.items() if p not in found}
+    found |= _closed(open_, start, {p: state[p] for p in open_}, rounds.k, n)
+    moving = [p for p in open_ if p not in found]
     if moving:
-        found |= _recurrence(moving, steps, start, state, k, lambda variables: n)
-    found |= {p: start[p] for p in places if state[p] in fixed}
-    return _carried(found, carried)
+        found |= _recurrence(moving, open_, start, {p: state[p] for p in open_}, rounds.k, lambda variables: n)
+    return found
+
+
+def _after(rounds: Rounds) -> Callable[[Any, Any], Any]:
+    """What of a number that is carried there is after some rounds: found for each number of rounds at once."""
+    made: dict[Any, dict[Any, Any]] = {}
+
+    def after(p: Any, n: Any) -> Any:
+        if n == 0:
+            return rounds.start[p]
+        if n not in made:
+            made[n] = _found(rounds, n)
+        return made[n][p]
+
+    return after
 
 
 def ended(
@@ -98,7 +166,9 @@ def _closed(steps: dict[Any, Any], start: dict[Any, Any], state: dict[Any, Any],
         added = e - s if e.is_Add else None
         times = e / s if e.is_Mul else None
         if added is not None and not added.free_symbols & symbols:
-            found[p] = start[p] + sympy.Sum(added, (k, 0, n - 1))
+            total = summed(added, (k, 0, n - 1))
+            if total is not None:
+                found[p] = start[p] + total
         elif times is not None and not times.free_symbols & symbols:
             found[p] = start[p] * sympy.Product(times, (k, 0, n - 1))
     return found

@@ -17,7 +17,8 @@ from ...compiler.ops.term import Term
 from ..control import fori_loop, while_loop
 from . import ordered
 from .bounded import solved
-from .iterated import iterated
+from .iterated import in_one_loop, iterated
+from .known import known_array
 from .library import sympy_module
 
 WRITTEN_OUT = 32
@@ -44,14 +45,15 @@ def _indexed(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
     if e in env:
         return Plan((e,), (), lambda m: env[e])
     base = e.base
-    if base not in env:
+    known = base.array if isinstance(base, known_array()) else None
+    if base not in env and known is None:
         raise UnknownFunction(f"the indexed base {base} of {e} is not among the arguments")
     places: list[int | None] = [int(i) if i.is_Integer else None for i in e.indices]
 
     def join(m: Any, *terms: Any) -> Any:
         computed = iter(terms)
         at = [whole(m.array(next(computed))) if p is None else p for p in places]
-        return m.term(env[base][tuple(at)])
+        return m.term((env[base] if known is None else np.asarray(known))[tuple(at)])
 
     return Plan((e.base, tuple(places)), [i for i, p in zip(e.indices, places, strict=True) if p is None], join)
 
@@ -75,6 +77,9 @@ def _folded(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:
                  for v in values]  # fmt: skip
         made = sympy.Add(*parts, evaluate=False) if sums else sympy.Mul(*parts, evaluate=False)
         return Plan(("written out", e), (made if parts else sympy.Integer(0 if sums else 1),), lambda m, term: term)
+    made = in_one_loop(e) if sums and not getattr(e.function, "is_Matrix", False) else None
+    if made is not None:
+        return Plan(("in one loop", e), (made,), lambda m, term: term)
     return _loop(reader, e.function, (k, low, high), env, sums)
 
 
@@ -189,8 +194,14 @@ def _iterated(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
             return [inner.array(inner.term(t)) for t in reader.read(list(exprs), inner, found)]
 
         if test is None:
-            step_ = lambda i, now: tuple(values(step.expr, i, now))  # noqa: E731
-            return m.term(fori_loop(0, whole(m.array(rounds)), step_, begin)[int(which)])
+            number = whole(m.array(rounds))
+
+            def round(i: Any, now: Any) -> Any:
+                made = values(step.expr, i, now)
+                return tuple([np.where(i < number, x, y) for x, y in zip(made, now, strict=True)] if own else made)
+
+            own = np.ndim(number) > 0
+            return m.term(fori_loop(0, np.max(number) if own else number, round, begin)[int(which)])
 
         def following(now: Any) -> Any:
             i, *rest = now

@@ -23,6 +23,8 @@ from ...compiler.ops.scipy.special import Special
 from ...compiler.passes.cleanup import expand
 from ...compiler.passes.pipeline import tidied
 from .elements import (
+    BY_CASES,
+    BY_FORMULA,
     EXPLICIT,
     Formulas,
     NoExpression,
@@ -37,9 +39,11 @@ from .elements import (
     table,
 )
 from .folding import folded
+from .known import known_array
 from .library import sympy_module
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
 from .ordered import place_of_greatest
+from .parts import summed
 
 
 def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = ()) -> list[Any]:
@@ -62,32 +66,20 @@ def _written(graph: Graph, symbols: Sequence[Any], extras: Sequence[Any]) -> lis
     m = Formulas()
     graph = expand(graph, late=True, keep=lambda prim: prim in RULES or _is_known(prim, m))
     own = len(graph.params) - len(extras)
-    given = [_parameter(p, k, symbols) for k, p in enumerate(graph.params[:own])]
+    given = [parameter_of(p, k, symbols) for k, p in enumerate(graph.params[:own])]
     given += [_data(p, own + k, x) for k, (p, x) in enumerate(zip(graph.params[own:], extras, strict=True))]
     try:
-        return [_result(x) for x in GraphReader(m).run(graph, given)]
+        return [result_of(x) for x in GraphReader(m).run(graph, given)]
     except RecursionError:
         raise NoExpression("sympy() of arrays that are made of one another too often") from None
-
-
-def slopes(
-    graph: Graph, symbols: Sequence[Any], extras: Sequence[Any], wrt: Sequence[int], with_value: bool
-) -> list[Any]:
-    """The derivatives of a graph's one result by the parameters numbered `wrt`, by SymPy, after its value if asked."""
-    sympy = sympy_module()
-    (value,) = to_sympy(graph, symbols, extras)
-    made = [value] if with_value else []
-    for k in wrt:
-        x = _parameter(graph.params[k], k, symbols)
-        made.append(_result(SymbolicArray(x.shape, lambda *index, x=x: sympy.diff(value, x[index]))))
-    return made
 
 
 def _is_known(prim: Any, m: Formulas) -> bool:
     return isinstance(prim, Special) and m.knows(prim.name)
 
 
-def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> SymbolicArray:
+def parameter_of(p: Value, k: int, symbols: Sequence[Any]) -> SymbolicArray:
+    """What a parameter of a graph is called: the symbol that is given for it, or one of its own name."""
     sympy = sympy_module()
 
     facts = {"real": True} if p.type.is_float else {"integer": True}
@@ -98,15 +90,18 @@ def _parameter(p: Value, k: int, symbols: Sequence[Any]) -> SymbolicArray:
 
 
 def _data(p: Value, k: int, x: Any) -> SymbolicArray:
-    if not isinstance(x, np.ndarray) or x.size > EXPLICIT:
-        return _parameter(p, k, ())
+    if not isinstance(x, np.ndarray):
+        return parameter_of(p, k, ())
+    if x.size > EXPLICIT:
+        return parameter(known_array()(p.hint or f"x{k}", x), x.shape)
     values = np.empty(x.shape, object)
     for index in np.ndindex(*x.shape):
         values[index] = number_of(x[index].item())
     return table(values)
 
 
-def _result(x: SymbolicArray) -> Any:
+def result_of(x: SymbolicArray) -> Any:
+    """A number as an expression, and an array as the array of SymPy's that its size makes legible."""
     sympy = sympy_module()
     from sympy.tensor.array import ArrayComprehension
 
@@ -154,7 +149,7 @@ class GraphReader:
         if len(op.results) != 1:
             raise NoExpression(f"sympy() cannot read {told(op)}")
         try:
-            return [self._defined(op, args)]
+            return [self.defined(op, args)]
         except NotImplementedError:
             raise NoExpression(f"sympy() cannot read {told(op)}") from None
 
@@ -166,7 +161,7 @@ class GraphReader:
             formula = lambda *xs: op.prim.formula(m, *xs)  # type: ignore[attr-defined]  # noqa: E731
         return SymbolicArray(static_shape(op.results[0].type), lambda *index: formula(*[x[index] for x in args]))
 
-    def _defined(self, op: Op, args: list[SymbolicArray]) -> SymbolicArray:
+    def defined(self, op: Op, args: list[SymbolicArray]) -> SymbolicArray:
         """By the form that loops are made from."""
         given = reads(args, [a.type.dtype for a in op.args], self.m)
         form, size = op.prim.define(op, given), static_shape(op.results[0].type)
@@ -213,14 +208,35 @@ class GraphReader:
         """A fold over axes: written out where it is short, over new indices where it is long."""
         sympy = sympy_module()
 
-        if math.prod(extents) <= WRITTEN_OUT:
-            terms = [term(*index) for index in np.ndindex(*extents)]
-            return {"sum": sympy.Add, "max": sympy.Max, "min": sympy.Min}[kind](*terms)
-        if kind != "sum":
-            raise NoExpression(f"sympy() cannot read the {kind} of {math.prod(extents)} elements")
-        names = [self.symbol("k", integer=True) for _ in extents]
-        self.m.ranges.update((k, (0, n - 1)) for k, n in zip(names, extents, strict=True))
-        return sympy.Sum(term(*names), *[(k, 0, n - 1) for k, n in zip(names, extents, strict=True)])
+        size = math.prod(extents)
+        if size > WRITTEN_OUT and kind == "sum":
+            asked = BY_FORMULA.set(size <= EXPLICIT)
+            try:
+                return self._sum(extents, term)
+            except NoExpression:  # of elements that are told one by one
+                if size > EXPLICIT:
+                    raise
+            finally:
+                BY_FORMULA.reset(asked)
+        if size > (EXPLICIT if kind == "sum" else WRITTEN_OUT):
+            raise NoExpression(f"sympy() cannot read the {kind} of {size} elements")
+        terms = [term(*index) for index in np.ndindex(*extents)]
+        return {"sum": sympy.Add, "max": sympy.Max, "min": sympy.Min}[kind](*terms)
+
+    def _sum(self, extents: Sequence[int], term: Callable[..., Any]) -> Any:
+        sympy = sympy_module()
+
+        short = _short(extents)
+        names = {a: self.symbol("k", integer=True) for a in range(len(extents)) if a not in short}
+        self.m.ranges.update((k, (0, extents[a] - 1)) for a, k in names.items())
+        terms = []
+        for index in np.ndindex(*[extents[a] for a in short]):
+            at = names | dict(zip(short, index, strict=True))
+            terms.append(term(*[at[a] for a in range(len(extents))]))
+        made = summed(sympy.Add(*terms), *[(k, 0, extents[a] - 1) for a, k in names.items()])
+        if made is None:
+            raise NoExpression("sympy() cannot read a sum with cases within a sum")
+        return made
 
     def _product(self, op: Op, args: list[SymbolicArray], size: tuple[int, ...]) -> SymbolicArray:
         left, right, batch = split(op.attrs)
@@ -278,6 +294,15 @@ class GraphReader:
         return made
 
 
+def _short(extents: Sequence[int]) -> list[int]:
+    """The axes of a long sum whose terms are written out side by side: a few, where the others are long."""
+    made: list[int] = []
+    for a, n in sorted(enumerate(extents), key=lambda each: each[1]):
+        if n * math.prod([extents[b] for b in made]) <= BY_CASES:
+            made.append(a)
+    return sorted(made)
+
+
 def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> list[Any]:
     """The index of the same element under another shape."""
     sympy = sympy_module()
@@ -296,4 +321,4 @@ def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> 
     return made[::-1]
 
 
-__all__ = ["GraphReader", "NoExpression", "slopes", "to_sympy"]
+__all__ = ["GraphReader", "NoExpression", "parameter_of", "result_of", "to_sympy"]
