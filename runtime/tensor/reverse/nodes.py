@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 Flow = tuple[Cell, "Edge | None"]
 """A cotangent, and where it comes from if it can be differentiated itself."""
 
-AGAIN = (
-    "Trying to backward through the graph a second time: the saved values of {name} were freed by the first"
-    " backward. Specify retain_graph=True there if you need to backward through the graph a second time."
-)
+AGAIN = ("Trying to backward through the graph a second time: the saved values of {name} were freed by the first"
+         " backward. Specify retain_graph=True there if you need to backward through the graph a second time.")
 NO_DERIVATIVE = "the derivative of {name} is not implemented: detach() its result (for // use div with rounding_mode)"
 
 class Packed(Protocol):
@@ -196,13 +194,14 @@ class Node:
 
     def shown(self) -> list[int]:
         """The inputs that count: tensors, no indices and masks, and numbers where PyTorch's operation has tensors."""
-        every, of = range(len(self.edges)), self.fragment and self.fragment.inputs
-        if self.fragment is None or self.fragment.operation.edges:
-            masks = of and self.fragment.operation.rule == "own"  # type: ignore[union-attr]
-            return [k for k in every if not masks or k >= len(of) or of[k].dtype != "bool"]
-        numbers, kinds, sums = self.fragment.numbers, self.fragment.inputs, self.fragment.operation.rule != "first"
+        every, fragment = range(len(self.edges)), self.fragment
+        if fragment is None:
+            return list(every)
+        numbers, kinds, rule = fragment.numbers, fragment.inputs, fragment.operation.rule
+        if fragment.operation.edges:
+            return [k for k in every if rule != "own" or k >= len(kinds) or kinds[k].dtype != "bool"]
         tensors = [k for k in every if k >= len(numbers) or numbers[k] is None]
-        return [k for k in tensors if kinds[k].is_float or (sums and kinds[k].dtype != "bool")]
+        return [k for k in tensors if kinds[k].is_float or (rule != "first" and kinds[k].dtype != "bool")]
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

@@ -88,7 +88,7 @@ class Segment:
             raise Unusual
         self.ends = [(n, carried.sources[n]) for n in wanted if program.history.get(n, False)]
         of, based = program.views.of, [n for n in wanted if n in program.views.based]
-        self.bases = {n: carried.sources[of[n]] for n in based if of.get(n) in carried.sources}
+        self.bases = {n: carried.sources[m] for n in based if (m := of.get(n)) is not None and m in carried.sources}
         ends = [*[place for _, place in self.ends], *self.bases.values()]
         self.places = list(dict.fromkeys([place for place in ends if place[0] >= 0]))
         self.inner: dict[int, Inner] = {}

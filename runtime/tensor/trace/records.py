@@ -55,7 +55,8 @@ class Record:
         np.copyto(part_of(array, path), t._cell.array)
         base: Any = wrap(Cell(kind, array))
         known = t._node.base_of(number) if type(t._node) is SegmentNode else None
-        made, edge = {s.first: s.numbers[0] for s in program.steps}, known or (t._open(), t._index)
+        edge: Any = known or (t._open(), t._index)
+        made = {s.first: s.numbers[0] for s in program.steps}
         while known is None and t._node is not None and number != of:
             edge, number = edge[0].edges[0], made[program.number(number)]
         base._node, base._index = edge
