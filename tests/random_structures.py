@@ -81,7 +81,8 @@ class Structures:
 
     def do_number(self, x: Any, depth: int) -> Any:
         n = NUMBERS[self.rng.integers(len(NUMBERS))]
-        return (x * n, n - x, x + n, x.add(self.bias, alpha=n))[self.rng.integers(4)]
+        m = int(n) if type(n) is bool else n  # masks are subtracted from nothing, and are no factors
+        return (x * n, m - x, x + n, x.add(self.bias, alpha=m))[self.rng.integers(4)]
 
     def do_large(self, x: Any, depth: int) -> Any:
         return x * (1e39, 2**40, 10**30, 1e-50)[self.rng.integers(4)] * 0.0 if self.rng.integers(2) else x / 3

@@ -55,10 +55,13 @@ def same(made: Any, want: Any) -> None:
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_operators_of_two(dtype: str) -> None:
     x, y = numbers(dtype)
-    y[1] = 0
     for function in TWO.values():
         with np.errstate(all="ignore"):
             same(function(torch.tensor(x), torch.tensor(y)), function(x, y))
+    y[1] = 0
+    for divide in (operator.floordiv, operator.mod):
+        with pytest.raises(RuntimeError, match="integer division or modulo by zero"):
+            divide(torch.tensor(x), torch.tensor(y))
 
 
 @pytest.mark.parametrize("name", ONE)

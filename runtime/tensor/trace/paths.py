@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-DEAR, NEW = 16, 16
-"""A step that is left whole and is new costs, with the second time it comes, as much as leaving so many whole saves
-where they come again; with this much lost the next ones are run at each look."""
+DEAR, NEW = 4, 16
+"""A step that is left whole and is new costs about four times what leaving one whole saves where it comes again; with
+this much lost the next ones are run at each look."""
 
 AGAIN, OFTEN = 8, 64
 """So many steps in a row must come again, at first and at most, for the next ones to be left whole after some were not.
