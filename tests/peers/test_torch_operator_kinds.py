@@ -33,6 +33,7 @@ MEMORY = "samples are views, whose memory the harness does not hand over"
 ONE = "torch lets addbmm_ give a tensor of one element the shape of the result; we refuse"
 OTHER = "the operator is another function of its arguments"
 OVERFLOW = "torch leaves the range of 16 bits on the way, and we do not"
+COARSE = "torch computes places in 16 bits as well, where a hundredth of a pixel is lost"
 REPLACED = "torch gives the gradient to the elements that were replaced, not to those that stayed"
 
 CHUNKED = dict.fromkeys(
@@ -51,11 +52,12 @@ KNOWN: dict[str, dict[str, str]] = {
     "f16": {
         **CHUNKED,
         "as_strided_scatter": REPLACED,
+        "grid_sampler_2d": COARSE,
         "logcumsumexp": OVERFLOW,
         "matrix_exp": OVERFLOW,
         "view_as_complex": "torch has complex numbers of 16 bits",
     },
-    "bf16": {"matrix_exp": OVERFLOW, **CHUNKED},
+    "bf16": {"matrix_exp": OVERFLOW, "grid_sampler_2d": COARSE, **CHUNKED},
     "c128": {
         "addbmm": ONE,
         "as_strided.partial_views": MEMORY,

@@ -17,6 +17,7 @@ from ...nn.functional.embedding import renormed
 from ...nn.functional.recurrent import cell, layer, states_of
 from ...nn.sequences import PackedSequence, lengths_of, packed, padded
 from ...tensor.face.functions import rsqrt, var_mean
+from ...tensor.face.results import written
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.pieces import cat, stack
 
@@ -103,7 +104,7 @@ def _layers(mode: str) -> Callable[..., Any]:
 
 lstm, gru, rnn_tanh, rnn_relu = map(_layers, ("LSTM", "GRU", "RNN_TANH", "RNN_RELU"))
 
-# ---- normalising
+# ---- normalising: moments of layers and batches lead nowhere, those of groups do, as in PyTorch
 
 
 def native_layer_norm(
@@ -112,7 +113,7 @@ def native_layer_norm(
     """What `nn.functional.layer_norm` gives, the means and the reciprocal deviations."""
     axes = tuple(range(-len(tuple(normalized_shape)), 0))
     var, mean = var_mean(input, axes, correction=0, keepdim=True)
-    return F.layer_norm(input, normalized_shape, weight, bias, eps), mean, rsqrt(var + eps)
+    return F.layer_norm(input, normalized_shape, weight, bias, eps), mean.detach(), rsqrt(var + eps).detach()
 
 
 def native_batch_norm(
@@ -124,14 +125,17 @@ def native_batch_norm(
     if not training:
         return made, input.new_empty(0), input.new_empty(0)
     var, mean = var_mean(input, [k for k in range(input.dim()) if k != 1], correction=0)
-    return made, mean, rsqrt(var + eps)
+    return made, mean.detach(), rsqrt(var + eps).detach()
+
+
+(native_batch_norm,) = written(native_batch_norm)
 
 
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What `nn.functional.group_norm` gives, the means and the reciprocal deviations of the groups."""
-    var, mean = var_mean(input.reshape(N, group, -1), -1, correction=0)
+    var, mean = var_mean(input.reshape(N, group, C // group * HxW), -1, correction=0)
     return F.group_norm(input, group, weight, bias, eps), mean, rsqrt(var + eps)
 
 
