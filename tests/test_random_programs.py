@@ -65,6 +65,8 @@ def test_recognised_calls_are_calls(first: int) -> None:
             counts = have.pop("counts")
             made, late = made + counts[0], late + counts[1]
             assert want.pop("counts")[1] == 0
+            if type(want["backward of all"]) is str and "Error" in want["backward of all"]:
+                del want["gradients of all"]  # which leaves have got their share before an error, nobody promises
             for name in want:
                 assert same(have[name], want[name]), f"seed {seed}, values {values}: {differing(have, want, name)}"
     assert late > made / 3
