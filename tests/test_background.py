@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 
 import pullback as torch
-from pullback.compiler.backend import ending
+from pullback.compiler.backend import ending, process, tiers
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.trace import background
 
@@ -150,7 +151,7 @@ ENDING = """
 import sys
 import numpy as np
 from pullback import grad
-from pullback.compiler.backend import ending
+from pullback.compiler.backend import ending, process, tiers
 ending.SHARE = ending.MOST = float(sys.argv[1])
 slopes = [grad(lambda x, k=k: np.sum(np.sin(x * k) * np.exp(-x * x))) for k in (1.5, 2.5, 3.5)]
 x = np.linspace(0, 1, 400)
@@ -173,6 +174,37 @@ def test_what_waits_when_the_process_ends_is_made_for_the_next_one(tmp_path) -> 
 
     assert run(1e6) == str([()] * 3)
     assert run(0.0) == str([("level 2",)] * 3)
+
+
+class Kernel:
+    """One that lets another become hot, and the process end, while better code is made for it."""
+
+    hot = made = False
+
+    def __init__(self, worker: tiers._Worker, after: "Kernel | None" = None) -> None:
+        self.worker, self.after = worker, after
+
+    def is_hot(self) -> bool:
+        return self.hot and not self.made
+
+    def upgrade(self) -> None:
+        self.made = True
+        if self.after is not None:
+            self.after.hot, self.worker._until, self.worker._stopping = True, time.monotonic() + 60, True
+
+
+def test_what_becomes_hot_while_the_last_is_made_is_made_at_the_end() -> None:
+    worker = tiers._Worker()
+    last = Kernel(worker)
+    first = Kernel(worker, last)
+    worker.watch(first)
+    worker.watch(last)
+    thread = worker._thread
+    assert thread is not None
+    first.hot = True
+    process.post(worker.semaphore)
+    thread.join(30)
+    assert not thread.is_alive() and first.made and last.made
 
 
 def test_code_is_begun_at_the_end_for_a_share_of_the_time_of_the_process(monkeypatch) -> None:

@@ -229,6 +229,7 @@ class _Worker:
             self._improve()
             with self._done:
                 self._done.notify_all()
+        self._improve()  # what has become hot since the last was begun
 
     def _improve(self) -> None:
         for kernel in self._hot():
