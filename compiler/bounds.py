@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import trunc
 from typing import Any
 
 from .ir.measure import Measure, OpenExtent, dim_of, lowest
@@ -28,7 +29,7 @@ def clipped(index: Element, size: int) -> Element:
 
 def whole(e: Number) -> Any:
     """The value of a whole number, which may be an open extent."""
-    return e.value if isinstance(e.value, OpenExtent) else int(e.value)
+    return e.value if isinstance(e.value, OpenExtent) else trunc(e.value)
 
 
 def _clipped_open(index: Element, size: OpenExtent) -> Element:
@@ -82,7 +83,7 @@ def interval(e: Element, depth: int = DEPTH) -> tuple[int, int]:
         return _numbers(e.value, e.value)
     if isinstance(e, Variable):
         return _numbers(e.low, e.high)
-    if isinstance(e, Position) and all(type(a.extent) is int for a, _ in e.index.terms):
+    if isinstance(e, Position) and all(isinstance(a.extent, int) for a, _ in e.index.terms):
         return e.index.range()
     if not isinstance(e, Apply) or e.dtype != "i64" or depth == 0 or e.spelling not in _INTERVALS:
         return UNKNOWN
@@ -96,7 +97,7 @@ def _numbers(low: Any, high: Any) -> tuple[int, int]:
     if isinstance(low, OpenExtent):
         low = lowest(low.size, low.sizes.least)
     high = LONGEST if isinstance(high, OpenExtent) else high
-    return UNKNOWN[0] if low is None else int(low), UNKNOWN[1] if high is None else int(high)
+    return UNKNOWN[0] if low is None else trunc(low), UNKNOWN[1] if high is None else trunc(high)
 
 
 _Range = tuple[int, int]

@@ -18,11 +18,12 @@ from pullback.compiler.ir import graph as graphs
 from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.measure import UNKNOWN, Extent, Measure, Sizes
 from pullback.compiler.ir.sizes import at_sizes, names_of
+from pullback.compiler.ir.symint import SymSizes
 from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Size, Type
 from pullback.compiler.ir.verify import verify
 from pullback.compiler.lowering import lower
-from pullback.compiler.lowering.pattern import generalise
+from pullback.compiler.lowering.pattern import opened
 from pullback.compiler.ops.source import dimension
 from pullback.compiler.settings import settings
 from pullback.runtime.compiled.function import AWAITED
@@ -524,16 +525,19 @@ def test_extents_have_no_digits():
 
 
 def test_patterns():
-    def program(n: int, text: str = "tanh") -> Any:
-        return lower(parse(f"graph @f(%x: f64[{n},3]) {{\n  %0: f64[{n},3] = {text} %x\n  return %0\n}}"), 256)
-
-    pattern = generalise(program(40), program(50))
-    assert pattern is not None
-    numbers = pattern.match(program(60))
-    assert numbers is not None and pattern.match(program(60, "sin")) is None
-    assert generalise(program(40), program(50, "sin")) is None
-    alike = generalise(program(40), program(40))
-    assert alike is not None and alike.told.names == ()
+    graph = parse("graph @f(%x: f64[n,3]) {\n  %0: f64[n,3] = tanh %x\n  return %0\n}")
+    sizes = SymSizes()
+    made = lower(at_sizes(graph, {"n": sizes.symint(40)}), 256)
+    pattern = opened(made)
+    told = pattern.match(made)
+    assert told is not None and len(told) == len(pattern.told.names) > 0
+    at = sizes.function(told)
+    assert at(10**7) is None  # that is cut into chunks
+    for n in (60, 61, 900):
+        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == at(n), n
+    other = parse("graph @f(%x: f64[60,3]) {\n  %0: f64[60,3] = sin %x\n  return %0\n}")
+    assert pattern.match(lower(other, 256)) is None
+    assert opened(lower(other, 256)).told.names == ()
 
 
 # ---- the graph

@@ -1,23 +1,28 @@
 """One kernel for many sizes: the code of a pattern, and the kernels that tell it their numbers.
 
-A graph at given sizes is lowered as it would be alone. If its program is of a known pattern, the pattern's code runs,
-told the numbers in which the programs differ; it computes the bits that code of its own would.
+A graph is lowered with SymInts for its sizes. That gives a pattern, whose code is told numbers, formulas for them, and
+guards: at every size for which the guards hold, lowering would do the same (`ir.symint`), so the code computes the bits
+that code for that size alone would. What a further size costs is to evaluate the formulas.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph
+from ..ir.symint import SymInt, SymSizes
 from ..locks import cached_property
+from ..lowering import lower
 from ..lowering.nests.roots import is_long
-from ..lowering.pattern import Pattern, generalise
+from ..lowering.pattern import Pattern, opened
+from ..lowering.program import Program
+from ..passes.pipeline import optimize
 from ..settings import settings
 from . import cache, pool, tiers
 from .code import Beside, Code, Facts
@@ -29,99 +34,145 @@ from .processor import has_fma
 from .stages import Stages
 
 MAX_PATTERNS = 8
-"""Patterns of one graph: beyond, sizes get code of their own."""
+"""Pieces of code for one graph: beyond, sizes get code of their own."""
+
+MAX_WAYS = 32
+"""Ways of lowering that are kept for one graph; the one that has not been gone for longest goes first."""
 
 PATIENCE = 3
-"""Sizes without a pattern after which none is looked for."""
+"""Sizes that could not share code, after which none is tried."""
+
+
+class Made(NamedTuple):
+    """Code that is told numbers."""
+
+    pattern: Pattern
+    emitted: EmittedKernel
+    code: Code
+
+
+class Way(NamedTuple):
+    """What lowering does at some sizes: the code, the numbers that it is told at them or None, and whether it is long.
+
+    settings    under which it was gone
+    """
+
+    made: Made
+    numbers: Callable[..., tuple[int, ...] | None]
+    long: bool
+    settings: tuple[int, int]
 
 
 class Shared:
-    """The kernels of one graph with named sizes.
+    """The kernels of one graph at many sizes.
 
-    patience  after how many sizes without a pattern none is looked for
     refused   why the latest size has got code of its own, if it has
     """
 
-    def __init__(self, title: str, patience: int = PATIENCE) -> None:
-        self.title, self.patience = title, patience
+    def __init__(self, title: str, optimised: bool) -> None:
+        self.title, self.optimised = title, optimised
         self.refused = ""
         self._failures = 0
-        self._made: list[tuple[Pattern, EmittedKernel, Code]] = []
+        self._made: list[Made] = []
+        self._ways: dict[Hashable, list[Way]] = {}
 
     @property
     def count(self) -> int:
         """How many pieces of code there are."""
         return len(self._made)
 
-    def kernel(self, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Kernel:
-        """A kernel for the graph at its sizes; `others` are the same graph at further ones, to find a pattern with."""
-        stages = Stages(Start(graph, self.title), optimised=True)
-        if self._made or self._failures < self.patience:
-            program = stages.program
-            for k, (pattern, emitted, code) in enumerate(self._made):
-                numbers = pattern.match(program)
-                if numbers is not None:
-                    self.refused = ""
-                    self._made.insert(0, self._made.pop(k))  # the next size is likely of the same one
-                    return Sized(stages, emitted, code, numbers)
-        if self._failures < self.patience:
-            made = self._new(stages, others)
-            if made is not None:
-                self.refused = ""
-                return made
-            self._failures += 1
-        return Kernel(graph, self.title)
-
-    def _new(self, stages: Stages, others: Callable[[], Iterator[Graph]]) -> Kernel | None:
-        """A kernel with code for a new pattern."""
-        if len(self._made) == MAX_PATTERNS:
-            self.refused = f"its loops take more than {MAX_PATTERNS} forms"
+    def known(self, graph: Graph, sizes: Sequence[int], form: Hashable = None) -> Kernel | None:
+        """A kernel for the graph, if lowering it at these sizes has been gone through; `form` says which those are."""
+        ways = self._ways.get(form)
+        if not ways:
             return None
-        for other in others():
-            found = generalise(stages.program, Stages(Start(other, self.title), optimised=True).program)
-            if found is None:
-                continue
-            try:
-                emitted, code = self._code(stages, found)
-            except Exception as error:  # what is written asked for a number that is only told
-                self.refused = f"its code needs the number of a size ({type(error).__name__}: {error})"
-                return None
-            numbers = found.match(stages.program)
+        start = Start(graph, self.title)
+        for k, way in enumerate(ways):
+            numbers = way.numbers(*sizes) if way.settings == (start.bits, start.called) else None
             if numbers is not None:
-                self._made.append((found, emitted, code))
-                kernel = Sized(stages, emitted, code, numbers)
-                for stage in ("optimized", "loops", "llvm", "asm"):
-                    watch.show(stage, functools.partial(kernel.text, stage), self.title)
-                return kernel
-        self.refused = "its loops at other sizes have another form"
+                if k:
+                    ways.insert(0, ways.pop(k))  # the next size is likely to go the same one
+                self.refused = ""
+                return Sized(Stages(start, self.optimised), way.made, numbers, way.long)
         return None
 
-    def _code(self, stages: Stages, pattern: Pattern) -> tuple[EmittedKernel, Code]:
-        name = f"{stages.name}.sized{len(self._made)}"
-        with watch.timed("emit", self.title, stages.times):
+    def kernel(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
+    ) -> Kernel:
+        """A kernel for the graph, which is `at` these sizes; `at` makes it of SymInts, too."""
+        kernel = self.known(graph, sizes, form)
+        if kernel is None and self._failures < PATIENCE:
+            kernel = self._followed(graph, sizes, at, form)
+            self._failures += kernel is None
+        return Kernel(graph, self.title) if kernel is None else kernel
+
+    def _followed(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable
+    ) -> Kernel | None:
+        """A kernel by a way that is new."""
+        start, symbols = Start(graph, self.title), SymSizes()
+        try:
+            made_of = at([symbols.symint(n) for n in sizes])
+            with watch.timed("lowering", self.title, start.times):
+                program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
+            made, numbers = self._matching(start, program, symbols)
+            long = bool(is_long(program))
+            way = Way(made, symbols.function(numbers), long, (start.bits, start.called))
+        except Exception as error:  # what is written asked for a number that is only told
+            self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
+            return None
+        ways = self._ways.setdefault(form, [])
+        ways.insert(0, way)
+        del ways[MAX_WAYS:]
+        kernel = self.known(graph, sizes, form)
+        for stage in ("optimized", "loops", "llvm", "asm") if kernel is not None else ():
+            watch.show(stage, functools.partial(kernel.text, stage), self.title)
+        return kernel
+
+    def _matching(self, start: Start, program: Program, symbols: SymSizes) -> tuple[Made, Sequence[Any]]:
+        """Code for the program, known or new, and what it is told."""
+        before = len(symbols.guards)
+        for made in self._made:
+            numbers = made.pattern.match(program)
+            if numbers is not None:
+                return made, numbers
+            symbols.undo(before)
+        if len(self._made) == MAX_PATTERNS:
+            self.refused = f"its loops take more than {MAX_PATTERNS} forms"
+            raise TypeError(self.refused)
+        made = self._new(start, program)
+        numbers = made.pattern.match(program)
+        assert numbers is not None
+        self._made.insert(0, made)
+        return made, numbers
+
+    def _new(self, start: Start, program: Program) -> Made:
+        """Code for a new pattern."""
+        pattern = opened(program)
+        name = f"{start.name}.sized{len(self._made)}"
+        with watch.timed("emit", self.title, start.times):
             emitted = emit(pattern.program, name, has_fma(), pattern.told)
-        facts = Facts(is_long(stages.program), emitted.arena, emitted.calls, pattern.program.aliases)
-        count = len(stages.source.params) + len(stages.source.results) + 2
-        plan = functools.partial(tiers.plan, stages.source, settings.level)
+        facts = Facts(bool(is_long(program)), emitted.arena, emitted.calls, pattern.program.aliases)
+        count = len(start.graph.params) + len(start.graph.results) + 2
+        plan = functools.partial(tiers.plan, start.graph, settings.level)
         key = (lambda: ("sized", name, emitted.text)) if cache.enabled() else None
-        code = Code(name, count, plan, stages.times, lambda: (facts, emitted.text), key)
+        code = Code(name, count, plan, start.times, lambda: (facts, emitted.text), key)
         code.find()
         code.load()
-        return emitted, code
+        return Made(pattern, emitted, code)
 
 
 class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
-    def __init__(self, stages: Stages, emitted: EmittedKernel, code: Code, numbers: tuple[int, ...]) -> None:
-        self._stages, self.title, self.name, self.times = stages, stages.title, code.name, stages.times
+    def __init__(self, stages: Stages, made: Made, numbers: tuple[int, ...], long: bool) -> None:
+        self._stages, self.title, self.name, self.times = stages, stages.title, made.code.name, stages.times
         self.inputs = [p.type for p in stages.source.params]
         self._fresh = [layout(r.type) for r in stages.source.results]
-        self._long = is_long(stages.program)
-        del stages.program  # most sizes are never looked at: it is made again for those that are
+        self._long = long
         self.numbers = np.array(numbers, np.int64)
-        self._emitted, self._shared = emitted, code
-        self.code = Telling(code, self.numbers)
+        self._emitted, self._shared = made.emitted, made.code
+        self.code = Telling(made.code, self.numbers)
 
     @property
     def stages(self) -> Stages:

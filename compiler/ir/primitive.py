@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from .symint import SymInt
 from .types import Size, Type
 
 if TYPE_CHECKING:
     from .graph import Builder, Graph, Op, Value
 
 REGISTRY: dict[str, Primitive] = {}
+_WHOLE = (int, SymInt)
 
 
 def _is_axis(x: Any) -> bool:
-    return type(x) is int
+    return type(x) in _WHOLE
 
 
 def _is_dim(x: Any) -> bool:
-    return type(x) is int or isinstance(x, Size)
+    return type(x) in _WHOLE or isinstance(x, Size)
 
 
 def _are(each: Callable[[Any], bool]) -> Callable[[Any], bool]:

@@ -1,11 +1,12 @@
 """What the loop programs of one graph at different sizes have in common.
 
-    pattern = generalise(program, other)        the program with extents in place of the numbers that differ
-    pattern.match(third)                        the numbers of those extents, if the third is of the same pattern
+    pattern = opened(program)       a program of SymInts with extents in their place
+    pattern.match(another)          the numbers of those extents, if the other is of the same pattern
 
 Lowering decides by numbers: which axis is the vector axis, what is stored, in what order. Two sizes for which it
 decides alike give programs that differ in numbers alone, and one piece of machine code serves both, with the bits
-that each would have.
+that each would have. A program that was lowered with SymInts (`ir.symint`) tells which numbers these are, and `match`
+gives them as formulas of the sizes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import index
 from typing import Any, NamedTuple
 
 from ..ir.graph import Where
 from ..ir.measure import UNKNOWN, Extent, Sizes
+from ..ir.symint import SymInt
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
 from .nests.chunks import Pause, cut, pause
@@ -63,14 +66,16 @@ class Pattern:
     program: Program
     told: Told
 
-    def match(self, program: Program) -> tuple[int, ...] | None:
+    def match(self, program: Program) -> tuple[Any, ...] | None:
         """The numbers of the extents that make this pattern into `program`, if the guards hold for them."""
-        found: dict[str, int] = {}
+        found: dict[str, Any] = {}
 
-        def number(mine: Any, theirs: int) -> Any:
+        def number(mine: Any, theirs: Any) -> Any:
             if isinstance(mine, Extent):
                 (((name,), _),) = mine.size.terms
                 mine = found.setdefault(name, theirs)
+            elif type(theirs) is not int:
+                raise Differs  # it could be told no other
             if mine != theirs:
                 raise Differs
             return mine
@@ -110,26 +115,23 @@ def _plain(told: Told) -> tuple[Any, ...]:
     return told.arena, tuple([c and tuple(c) for c in told.cuts]), tuple([p and tuple(p) for p in told.pauses])
 
 
-def generalise(program: Program, other: Program) -> Pattern | None:
-    """The pattern of two programs; None if they differ in more than numbers."""
+def opened(program: Program) -> Pattern:
+    """The pattern of a program of SymInts."""
     sizes = Sizes({})
-    slots: dict[tuple[int, int], Extent] = {}
+    slots: dict[int, Extent] = {}
 
-    def number(mine: int, theirs: int) -> Any:
-        if mine == theirs:
+    def number(mine: Any, _: Any) -> Any:
+        if type(mine) is int:
             return mine
-        found = slots.get((mine, theirs))
+        found = slots.get(mine.node)
         if found is None:
             name = f"s{len(slots)}"
-            sizes.numbers[name], sizes.least[name] = mine, UNKNOWN
-            found = slots[mine, theirs] = Extent(Size.named(name), sizes)
+            sizes.numbers[name], sizes.least[name] = mine.value, UNKNOWN
+            found = slots[mine.node] = Extent(Size.named(name), sizes)
         return found
 
-    other = _in_turns_of(program, other)
-    try:
-        made, (arena, cuts, pauses) = _Walk(number).pair((program, _plan(program)), (other, _plan(other)))
-    except (Differs, RecursionError):
-        return None
+    whole = program, _plan(program)
+    made, (arena, cuts, pauses) = _Walk(number).pair(whole, whole)
     chunks, looks = tuple([c and ToldCut(*c) for c in cuts]), tuple([p and Pause(*p) for p in pauses])
     return Pattern(made, Told(tuple(sizes.numbers), sizes, arena, chunks, looks))
 
@@ -137,15 +139,15 @@ def generalise(program: Program, other: Program) -> Pattern | None:
 class _Walk:
     """Walks two structures side by side and rebuilds the first with what `number` makes of pairs of numbers."""
 
-    def __init__(self, number: Callable[[Any, int], Any]) -> None:
+    def __init__(self, number: Callable[[Any, Any], Any]) -> None:
         self.number = number
         self.made: dict[tuple[int, int], Any] = {}
         self.partner: dict[int, Any] = {}
 
     def pair(self, a: Any, b: Any) -> Any:
         kind = type(a)
-        if kind is int or kind is Extent:
-            if type(b) is not int:
+        if kind is int or kind is Extent or kind is SymInt:
+            if type(b) is not int and type(b) is not SymInt:
                 raise Differs
             return self.number(a, b)
         if kind is not type(b):
@@ -196,15 +198,25 @@ class _Walk:
 
     def _fields(self, kind: Any, a: Any, b: Any) -> Any:
         names = _fields_of(kind)
-        if any(getattr(a, name) != getattr(b, name) for name in names if name in SHAPE):
-            raise Differs
-        made = [self.pair(getattr(a, name), getattr(b, name)) for name in names]
+        made = [
+            _shape(getattr(a, name), getattr(b, name)) if name in SHAPE else self.pair(getattr(a, name), getattr(b, name))
+            for name in names
+        ]
         if all(x is getattr(a, name) for x, name in zip(made, names, strict=True)):
             return a
         new = object.__new__(kind)
         for name, x in zip(names, made, strict=True):
             object.__setattr__(new, name, x)
         return new
+
+
+def _shape(a: Any, b: Any) -> Any:
+    """What decides what code is written, as plain numbers, if it is the same."""
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(map(_shape, a, b))
+    if (a is None) != (b is None) or a != b:
+        raise Differs
+    return a if a is None else index(a)
 
 
 _known: dict[type, tuple[str, ...]] = {}
@@ -221,4 +233,4 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return names
 
 
-__all__ = ["Pattern", "Told", "ToldCut", "generalise"]
+__all__ = ["Pattern", "Told", "ToldCut", "opened"]

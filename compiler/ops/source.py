@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import trunc
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ class Const(Primitive):
             raise TypeError(f"const wants type=… and a value of that kind, got {dict(attrs)}")
         if (type.dtype == "bool") != isinstance(value, bool):
             raise TypeError(f"a const of {type} cannot be {value!r}")
-        if type.dtype in ("i32", "i64") and not _fits(int(value), type):
+        if type.dtype in ("i32", "i64") and not _fits(trunc(value), type):
             raise TypeError(f"{value} does not fit {type.dtype}")
         return (type,)
 

@@ -8,6 +8,7 @@ An end that is None is that of 64 bits. Where arithmetic could leave these, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import trunc
 from typing import Any, NamedTuple
 
 from ..ir.graph import Op
@@ -182,7 +183,7 @@ def transfer(op: Op, given: Sequence[Interval]) -> Interval:
     """The interval of the one result of an operation without regions, an integer or a truth value."""
     kind = op.results[0].type.dtype
     if op.prim is const:
-        value = int(op.attrs["value"])
+        value = trunc(op.attrs["value"])
         return Interval(value, value)
     if op.prim is dimension:
         return Interval(op.attrs["size"], op.attrs["size"])

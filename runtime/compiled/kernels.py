@@ -5,7 +5,7 @@ That runs under PULLBACK_REFERENCE=1, and a graph of so many operations that to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -134,9 +134,11 @@ def reasons(kernel: Runnable) -> tuple[str, ...]:
     return (f"runs op by op: {why}",) if why else ()
 
 
-def make_shared(shared: Shared, graph: Graph, others: Callable[[], Iterator[Graph]]) -> Runnable:
-    """A runnable for an optimised graph that others of its kind share their code with."""
-    return Reference(graph) if settings.reference else shared.kernel(graph, others)
+def make_shared(
+    shared: Shared, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph]
+) -> Runnable:
+    """A runnable for an optimised graph, which is `at` these sizes, that others of its kind share their code with."""
+    return Reference(graph) if settings.reference else shared.kernel(graph, sizes, at)
 
 
 def is_packed(kernel: Runnable) -> bool:

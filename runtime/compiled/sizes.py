@@ -11,7 +11,8 @@ being a name (a loop over range(n)) or restrict the sizes that a form serves (a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Signature
 from itertools import count as counted
@@ -52,9 +53,6 @@ else:
 
 MAX_FORMS = 8
 """Forms of one family that are kept; the oldest is dropped first."""
-
-EXAMPLES = ((2, 1), (1, 64), (2, 64), (1, 960), (1, 1))
-"""Sizes that are compared with a given one, as a factor and a difference, to find which numbers of a program vary."""
 
 SEEN = 16
 """Earlier calls that tell which sizes change together."""
@@ -101,12 +99,9 @@ class Form:
         result = map_result(self.result, sized)
         return Trace(self.traced.graph, signature, result, self.traced.extras), graph, result
 
-    def examples(self, numbers: Mapping[str, int]) -> Iterator[Graph]:
-        """The graph at other sizes that the form serves."""
-        for times, more in EXAMPLES:
-            other = {name: n * times + more * (k + 1) for k, (name, n) in enumerate(numbers.items())}
-            if self.sizes.hold(other):
-                yield at_sizes(self.graph, self.sizes.complete(other))
+    def named(self, numbers: Mapping[str, int], symbols: Sequence[Any]) -> Graph:
+        """The graph with SymInts for sizes."""
+        return at_sizes(self.graph, self.sizes.complete(dict(zip(numbers, symbols, strict=True))))
 
 
 @dataclass
@@ -142,7 +137,7 @@ class Choice:
         form, numbers = self.form, self.numbers
         assert form is not None
         traced, graph, result = form.at(signature, numbers)
-        kernel = kernels.make_shared(form.shared, graph, lambda: form.examples(numbers))
+        kernel = kernels.make_shared(form.shared, graph, [*numbers.values()], functools.partial(form.named, numbers))
         if form.shared.refused:
             self.reasons.append(f"with code of its own: {form.shared.refused}")
         return traced, graph, result, kernel
@@ -232,7 +227,7 @@ class Naming:
                         family.frozen[k] = sizes.frozen[name]
                 continue
             contents = [Content(each) for each in arrays]
-            shared = sharing.Shared(graph.name)
+            shared = sharing.Shared(graph.name, optimised=True)
             form = Form(traced, graph, result, names, dims, units, sizes, key, contents, shared)
             family.forms = [*family.forms[-MAX_FORMS + 1 :], form]
             reasons += [_change(places[k], name, family, k) for k, name in enumerate(names) if name]

@@ -5,6 +5,7 @@ Cuts depend on sizes alone, never on the number of threads.
 
 from __future__ import annotations
 
+from math import trunc
 from typing import Any, NamedTuple
 
 from ...ir.measure import volume
@@ -90,7 +91,7 @@ def cut(statement: Nest | Rows) -> Cut | None:
 
 def pause(statement: Nest | Rows, chunks: Cut | None) -> Pause | None:
     """Where a statement, or one of its chunks, looks for signals; None if it is short."""
-    left = float(nanoseconds(statement))
+    left = nanoseconds(statement)
     for axis in statement.axes:
         extent = axis.extent
         if axis is statement.axes[0] and chunks is not None:
@@ -99,7 +100,7 @@ def pause(statement: Nest | Rows, chunks: Cut | None) -> Pause | None:
             return None
         left /= extent
         if left < LOOK or axis is statement.axes[-1]:
-            return Pause(axis, max(int(LOOK / left), 1))
+            return Pause(axis, max(trunc(LOOK / left), 1))
     return None
 
 
@@ -113,9 +114,9 @@ def nanoseconds(statement: Nest | Rows) -> int:
         return volume(a.extent for a in statement.axes) * sum(map(nanoseconds, statement.body))
     steps = volume(a.extent for a in statement.axes)
     if statement.tile is not None:
-        return int(steps * LANE)
+        return trunc(steps * LANE)
     lanes = statement.width if statement.vector is not None else 1
-    return max(int(steps * cost(statement, Facts(statement)) / (8 * lanes)), 1)
+    return max(trunc(steps * cost(statement, Facts(statement)) / (8 * lanes)), 1)
 
 
 __all__ = ["STRAIGHT", "Cut", "Pause", "cut", "in_turns", "nanoseconds", "pause", "turn"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import trunc
 
 from ...ir.measure import typical, volume
 from ...loops import Apply, Axis, Buffer, Element, Load, Number
@@ -181,7 +182,7 @@ def time(body: Sequence[Statement]) -> float:
     for s in body:
         elements += made(s)
         if isinstance(s, Loop):
-            rounds = int(typical(s.count.value)) if isinstance(s.count, Number) else ROUNDS
+            rounds = trunc(typical(s.count.value)) if isinstance(s.count, Number) else ROUNDS
             total += max(rounds, 0) * (time((*s.test, *s.body)) + 1)
         elif isinstance(s, Branch):
             total += max(time(s.yes), time(s.no)) + 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.measure import typical, volume
+from ...ir.symint import rough
 from ...ir.types import STORED
 from ...loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from ...ops.elementwise import COSTS
@@ -274,7 +275,7 @@ def _tiled(
         width //= 2
     is_kept = vector in nest.axes[: len(nest.axes) - nest.reduced]
     registers = (24 if vector_bits >= 512 else 10) // len(nest.folds) // (1 if is_kept else PARTIALS // width)
-    vectors, extent = -(-typical(vector.extent) // width), typical(tile.extent)
+    vectors, extent = rough(-(-typical(vector.extent) // width)), rough(typical(tile.extent))
     shapes = [
         (rows, unroll)
         for unroll in range(1, min(vectors, 4 if is_kept else 1) + 1)

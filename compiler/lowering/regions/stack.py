@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from math import trunc
 
 from ...ir.graph import Graph, Op, Value
 from ...ir.measure import OpenExtent
@@ -101,7 +102,7 @@ def greatest(sizes: Sequence[int | None]) -> int | None:
 
 
 def _constants(graph: Graph) -> dict[Value, int]:
-    return {op.results[0]: int(op.attrs["value"]) for op in graph.body
+    return {op.results[0]: trunc(op.attrs["value"]) for op in graph.body
             if op.prim is const and op.results[0].type == Type("i64")}
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from ...ir.graph import Builder, Graph, Op, Value, replay
 from ...ir.primitive import ALWAYS, Effect
@@ -78,12 +77,7 @@ class Step:
 
 def is_number(type: Type) -> bool:
     """Whether a value is kept in a register: it has one element, whatever its rank."""
-    return _is_single(type) if type.shape else not type.is_tape
-
-
-@lru_cache(4096)
-def _is_single(type: Type) -> bool:
-    return all(d == 1 for d in type.static_shape())
+    return not type.is_tape and all(d == 1 for d in type.static_shape())
 
 
 def is_array(type: Type) -> bool:

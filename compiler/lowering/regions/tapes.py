@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import trunc
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...bounds import whole
@@ -62,7 +63,7 @@ def _pop(body: Body, op: Op) -> None:
 def place(body: Body, tape: Value, more: int | None = 0) -> Tape:
     """Memory for a tape to which the region pushes, and to which `more` bytes have been pushed before."""
     numbers = {v: e.value for v, e in body.env.items() if isinstance(e, Number) and e.dtype == "i64"}
-    known = {v: int(n) for v, n in numbers.items() if not isinstance(n, OpenExtent)}
+    known = {v: trunc(n) for v, n in numbers.items() if not isinstance(n, OpenExtent)}
     size = most(body.graph, tape, known)
     size = None if size is None or more is None or isinstance(size, OpenExtent) else size + more
     grows = size is None or size > STATIC

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import trunc
 
 from ...ir.graph import Builder, Graph, Op, Value, rewrite
 from ...ir.primitive import Effect, NotBatchable
@@ -115,7 +116,7 @@ class _Loop:
         for op in self.body.body:
             prim = op.prim
             if prim is const and op.results[0].type == Type("i64"):
-                self.places[op.results[0]] = (0, int(op.attrs["value"]))
+                self.places[op.results[0]] = (0, trunc(op.attrs["value"]))
             elif prim is check_indices and op.args[0] in self.places:
                 self.places[op.results[0]] = self.places[op.args[0]]
             elif prim in (add, sub, mul) and all(a in self.places for a in op.args):

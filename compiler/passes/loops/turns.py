@@ -78,12 +78,12 @@ def _turning(graph: Graph) -> set[Value]:
 def _way(op: Op) -> tuple[int, ...] | None:
     """The order of a product's axes if its operands are exchanged; None if its bits might be others."""
     left, right, batch = split(op.attrs)
-    if not op.results[0].type.is_float or any(type(n) is not int for v in op.args for n in v.type.shape):
+    if not op.results[0].type.is_float or any(not isinstance(n, int) for v in op.args for n in v.type.shape):
         return None
     a, b = (v.type.static_shape() for v in op.args)
     rows = free(len(a), [*(p for p, _ in batch), *left])
     columns = free(len(b), [*(q for _, q in batch), *right])
-    if min(math.prod(a[k] for k in rows), math.prod(b[k] for k in columns)) < WIDE:
+    if math.prod(a[k] for k in rows) < WIDE or math.prod(b[k] for k in columns) < WIDE:
         return None
     n, m = len(batch), len(rows)
     return (*range(n), *range(n + m, n + m + len(columns)), *range(n, n + m))

@@ -1,17 +1,19 @@
 """Kernels of operations that come with other sizes each time: one piece of code for all of them.
 
-The first size of an operation is compiled for itself. For the second the loops of both are compared, and where they
-differ in numbers only, one code is told them (`backend.shared`). It computes the same bits, and what further sizes cost
+The first size of an operation is compiled for itself. For a second one the graph is lowered with names for the sizes
+that have changed (`backend.shared`): one code is told them, which computes the same bits, and what further sizes cost
 is no compilation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
 from ....compiler.backend.kernel import Kernel, compile_graph
-from ....compiler.ir.graph import Graph
+from ....compiler.ir.graph import Graph, Op, Value
+from ....compiler.ir.types import Type
 from ....compiler.later import later
 from ....compiler.locks import lock
 from ....compiler.ops.external import external
@@ -19,41 +21,77 @@ from ....compiler.ops.library import Library
 
 if TYPE_CHECKING:
     from ....compiler.backend import shared as sharing
-    from ....compiler.passes import pipeline
 else:
     sharing = later(__package__, "....compiler.backend.shared")
-    pipeline = later(__package__, "....compiler.passes.pipeline")
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
 
-COMPARED, PATIENCE = 4, 32
-"""A graph is compared with so many that have code of their own; after so many without success, none is."""
+SEEN = 8
+"""Earlier sizes by which it is seen which numbers of a graph change together."""
 
 
 class Family:
     """Graphs that are alike but for sizes, and the code that they share.
 
-    Loops have other forms at other sizes (what is left over by vectors, what is worth a second thread), so a family has
-    several pieces of code, each found when two sizes of the same form have come.
+    seen    the numbers of earlier graphs, the newest first
+    forms   which of the numbers are sizes, in the order in which they have been found
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.alone, self.shared = [graph], sharing.Shared(graph.name, PATIENCE)
+    def __init__(self, graph: Graph, numbers: Sequence[int]) -> None:
+        self.seen, self.shared = [numbers], sharing.Shared(graph.name, optimised=False)
+        self.forms: list[Form] = []
         self.lock = lock()
 
-    def kernel(self, graph: Graph) -> Kernel:
+    def kernel(self, graph: Graph, numbers: Sequence[int]) -> Kernel:
         if not self.lock.acquire(blocking=False):  # another thread compiles, which takes longer than to do so here
             return compile_graph(graph)
         try:
+            for form in self.forms:
+                sizes = form.sizes(numbers)
+                made = None if sizes is None else self.shared.known(graph, sizes, form.key)
+                if made is not None:
+                    return made
             with process.uncollected():
-                graph = pipeline.optimize(graph)
-                made = self.shared.kernel(graph, lambda: map(pipeline.optimize, self.alone))
+                return self._new(graph, numbers)
         finally:
             self.lock.release()
-        if not isinstance(made, sharing.Sized):
-            self.alone = [graph, *self.alone[: COMPARED - 1]]
-        return made
+
+    def _new(self, graph: Graph, numbers: Sequence[int]) -> Kernel:
+        """A kernel where no lowering at these sizes is known."""
+        found = Form([numbers, *self.seen])
+        form = next((f for f in self.forms if f.key == found.key), found)
+        if form is found:
+            self.forms = [form, *self.forms][:SEEN]
+        self.seen = [numbers, *self.seen[: SEEN - 1]]
+        sizes = form.sizes(numbers)
+        assert sizes is not None
+        return self.shared.kernel(graph, sizes, lambda named: form.at(graph, named), form.key)
+
+
+class Form:
+    """Which numbers of a graph are sizes: those that have changed, and numbers that have always been equal are one."""
+
+    def __init__(self, seen: Sequence[Sequence[int]]) -> None:
+        columns = list(zip(*seen, strict=True))
+        places: dict[tuple[int, ...], int] = {}
+        for column in sorted({*columns}, key=lambda c: (len({*c}) == 1, columns.index(c))):
+            places[column] = len(places)
+        self._of = [places[c] for c in columns]
+        self._constants = [c[0] for c in places if len({*c}) == 1]
+        self._first = [columns.index(c) for c in places if len({*c}) > 1]
+        self.key = (*self._of, *self._constants)
+
+    def sizes(self, numbers: Sequence[int]) -> list[int] | None:
+        """The sizes by which a graph of these numbers is one of the form, if it is."""
+        found = [numbers[k] for k in self._first]
+        pool = [*found, *self._constants]
+        return found if [pool[k] for k in self._of] == numbers else None
+
+    def at(self, graph: Graph, sizes: Sequence[int]) -> Graph:
+        """The graph with other sizes."""
+        pool = [*sizes, *self._constants]
+        return _renumbered(graph, iter([pool[k] for k in self._of]))
 
 
 _families: dict[Any, Family] = {}
@@ -64,14 +102,15 @@ def kernel_of(graph: Graph) -> Kernel:
     """A compiled graph, with the code of its family if that has some."""
     if is_opaque(graph):
         return compile_graph(graph)
-    key = _outline(graph)
+    numbers: list[int] = []
+    key = graph.name, _outline(graph, numbers)
     with _lock:
         family = _families.get(key)
         if family is None:
             while len(_families) >= KEPT:
                 _families.pop(next(iter(_families)))
-            _families[key] = Family(graph)
-    return compile_graph(graph) if family is None else family.kernel(graph)
+            _families[key] = Family(graph, numbers)
+    return compile_graph(graph) if family is None else family.kernel(graph, numbers)
 
 
 def is_opaque(graph: Graph) -> bool:
@@ -79,17 +118,69 @@ def is_opaque(graph: Graph) -> bool:
     return any(op.prim is external or isinstance(op.prim, Library) for op in graph.body)
 
 
-def _outline(graph: Graph) -> tuple[Any, ...]:
-    """What graphs have in common that differ in sizes only; code is told no floats."""
-    places = {p: k for k, p in enumerate(graph.params)}
+# ---- graphs without their numbers
+
+
+def _outline(graph: Graph, numbers: list[int]) -> tuple[Any, ...]:
+    """What graphs have in common that differ in whole numbers only; the numbers are added to those given."""
+    places: dict[Value, int] = {}
+
+    def named(values: Sequence[Value]) -> tuple[Any, ...]:
+        for v in values:
+            places[v] = len(places)
+            numbers.extend(v.type.shape)  # type: ignore[arg-type]
+        return tuple([(v.type.dtype, len(v.type.shape)) for v in values])
+
+    params = named(graph.params)
     ops = []
     for op in graph.body:
-        floats = [v for v in op.attrs.values() if type(v) is float] if op.attrs else ()
-        ops.append((op.prim, tuple([places[a] for a in op.args]), len(op.regions), *floats))
-        for r in op.results:
-            places[r] = len(places)
-    types = tuple([(v.type.dtype, len(v.type.shape)) for v in places])
-    return graph.name, types, tuple(ops), tuple([places[r] for r in graph.results])
+        attrs = tuple([_outlined(v, numbers) for v in op.attrs.values()]) if op.attrs else ()
+        regions = tuple([_outline(r, numbers) for r in op.regions]) if op.regions else ()
+        ops.append((op.prim, tuple([places[a] for a in op.args]), attrs, regions, named(op.results)))
+    return params, tuple(ops), tuple([places[r] for r in graph.results])
+
+
+def _outlined(attribute: Any, numbers: list[int]) -> Any:
+    kind = type(attribute)
+    if kind is int:
+        numbers.append(attribute)
+        return int
+    if kind is tuple:
+        return tuple([_outlined(each, numbers) for each in attribute])
+    if kind is Type:
+        numbers.extend(attribute.shape)
+        return attribute.dtype, len(attribute.shape)
+    return kind, repr(attribute) if kind is float else attribute  # 0.0 and -0.0 are equal
+
+
+def _renumbered(graph: Graph, numbers: Iterator[Any]) -> Graph:
+    """The graph with other numbers, in the order in which `_outline` has found its own."""
+    env: dict[Value, Value] = {}
+
+    def moved(values: Sequence[Value]) -> tuple[Value, ...]:
+        for v in values:
+            env[v] = Value(_attribute(v.type, numbers), v.hint)
+        return tuple([env[v] for v in values])
+
+    params = moved(graph.params)
+    body = []
+    for op in graph.body:
+        attrs = {name: _attribute(v, numbers) for name, v in op.attrs.items()} if op.attrs else op.attrs
+        regions = tuple([_renumbered(r, numbers) for r in op.regions])
+        args = tuple([env[a] for a in op.args])
+        body.append(Op(op.prim, args, attrs, regions, moved(op.results), op.where))
+    return Graph(graph.name, params, tuple(body), tuple([env[r] for r in graph.results]))
+
+
+def _attribute(attribute: Any, numbers: Iterator[Any]) -> Any:
+    kind = type(attribute)
+    if kind is int:
+        return next(numbers)
+    if kind is tuple:
+        return tuple([_attribute(each, numbers) for each in attribute])
+    if kind is Type:
+        return attribute.with_shape([next(numbers) for _ in attribute.shape])
+    return attribute
 
 
 __all__ = ["is_opaque", "kernel_of"]
