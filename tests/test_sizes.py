@@ -18,7 +18,7 @@ from pullback.compiler.ir import graph as graphs
 from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.measure import UNKNOWN, Extent, Measure, Sizes
 from pullback.compiler.ir.sizes import at_sizes, names_of
-from pullback.compiler.ir.symint import SymSizes
+from pullback.compiler.ir.symint import Formulas, SymSizes
 from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Size, Type
 from pullback.compiler.ir.verify import verify
@@ -531,10 +531,10 @@ def test_patterns():
     pattern = opened(made)
     told = pattern.match(made)
     assert told is not None and len(told) == len(pattern.told.names) > 0
-    at = sizes.function(told)
-    assert at(10**7) is None  # that is cut into chunks
-    for n in (60, 61, 900):
-        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == at(n), n
+    formulas = Formulas(sizes, told)
+    assert formulas.at([10**7]) is None  # that is cut into chunks
+    for n in (60, 61, 300):
+        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == formulas.at([n]), n
     other = parse("graph @f(%x: f64[60,3]) {\n  %0: f64[60,3] = sin %x\n  return %0\n}")
     assert pattern.match(lower(other, 256)) is None
     assert opened(lower(other, 256)).told.names == ()

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph
-from ..ir.symint import SymInt, SymSizes
+from ..ir.symint import Formulas, SymInt, SymSizes
 from ..locks import cached_property
 from ..lowering import lower
 from ..lowering.nests.roots import is_long
@@ -52,13 +52,13 @@ class Made(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What lowering does at some sizes: the code, the numbers that it is told at them or None, and whether it is long.
+    """What lowering does at some sizes: the code, what it is told at them, and whether it is long.
 
     settings    under which it was gone
     """
 
     made: Made
-    numbers: Callable[..., tuple[int, ...] | None]
+    formulas: Formulas
     long: bool
     settings: tuple[int, int]
 
@@ -88,7 +88,7 @@ class Shared:
             return None
         start = Start(graph, self.title)
         for k, way in enumerate(ways):
-            numbers = way.numbers(*sizes) if way.settings == (start.bits, start.called) else None
+            numbers = way.formulas.at(sizes) if way.settings == (start.bits, start.called) else None
             if numbers is not None:
                 if k:
                     ways.insert(0, ways.pop(k))  # the next size is likely to go the same one
@@ -117,7 +117,7 @@ class Shared:
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
             long = bool(is_long(program))
-            way = Way(made, symbols.function(numbers), long, (start.bits, start.called))
+            way = Way(made, Formulas(symbols, numbers), long, (start.bits, start.called))
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
             return None

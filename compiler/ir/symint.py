@@ -4,9 +4,9 @@ way.
     sizes = SymSizes()
     n = sizes.symint(40)                 the first size, 40 in this example
     steps = n // 8 if n > 16 else n      5, noted: it is n // 8, and n > 16 must hold
-    at = sizes.function([steps])
-    at(60)                               (7,)
-    at(10)                               None: the way goes elsewhere
+    formulas = Formulas(sizes, [steps])
+    formulas.at([60])                    (7,)
+    formulas.at([10])                    None: the way goes elsewhere
 
 A `SymInt` computes as its number does, and remembers the expression. A comparison is decided by the numbers and noted
 as a guard; whatever needs a plain number (an index, a range, text) gets it, and the guard is that it stays so. So a
@@ -19,120 +19,142 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Operand = int | str
-"""A node by its number, or a plain number as Python writes it."""
-
-INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^",
+COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor")
+}
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+OF_ONE: dict[str, Callable[[Any, Any], Any]] = {
+    "neg": lambda x, _: -x, "abs": lambda x, _: abs(x), "trunc": lambda x, _: math.trunc(x),
+    "floor": lambda x, _: math.floor(x), "ceil": lambda x, _: math.ceil(x), "round": lambda x, _: round(x),
+    "bit_length": lambda x, _: x.bit_length(),
 }  # fmt: skip
 NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "pow": 1, "lshift": 0, "rshift": 0}
 """Whole numbers that change nothing on the right."""
 
-COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-PREFIX: dict[str, Callable[[Any], Any]] = {
-    "neg": operator.neg, "abs": abs, "float": float, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
-    "round": round, "bit_length": int.bit_length,
-}  # fmt: skip
+
+class Node(NamedTuple):
+    """An operation on two nodes; a size has its place, and a constant its number, as `a`."""
+
+    op: str
+    a: Any
+    b: Any
+
+
+SIZE, CONSTANT = "size", "constant"
 
 
 class SymSizes:
-    """Sizes in an example, what has been computed from them, and what has been decided by it."""
+    """Sizes in an example, what has been computed from them, and what has been decided by it.
+
+    nodes    in the order in which they have been made, operands first
+    guards   comparisons of two nodes, and how they have come out
+    hashed   nodes that a table has been asked for, and their numbers: it finds equal ones and no others
+    """
 
     def __init__(self) -> None:
-        self.nodes: list[tuple[str, Operand, Operand]] = []
-        self.guards: dict[tuple[str, Operand, Operand], bool] = {}
+        self.nodes: list[Node] = []
+        self.guards: dict[tuple[str, int, int], bool] = {}
+        self.hashed: dict[int, int] = {}
         self.count = 0
-        self._numbers: dict[tuple[str, Operand, Operand], int] = {}
-        self._hashed: dict[int, int] = {}
+        self._numbers: dict[tuple[str, Any, Any], int] = {}
 
     def symint(self, example: int) -> SymInt:
         """The next size."""
         self.count += 1
-        return SymInt(self, self._node("size", self.count - 1, ""), example)
+        return SymInt(self, self.node(SIZE, self.count - 1, 0), example)
 
-    def _node(self, op: str, a: Operand, b: Operand) -> int:
+    def node(self, op: str, a: Any, b: Any) -> int:
+        """The number of a node, which is new only if there is no equal one."""
         key = op, a, b
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.nodes)
-            self.nodes.append(key)
+            self.nodes.append(Node(op, a, b))
         return found
 
-    def made(self, op: str, a: Any, b: Any, value: Any) -> Any:
-        """A number that an operation has made."""
-        return (SymInt if type(value) is int else SymFloat)(self, self._node(op, self._operand(a), self._operand(b)), value)
+    def operand(self, x: Any) -> tuple[int, Any] | None:
+        """The node and the number of an operand; None for what is no number."""
+        kind = type(x)
+        if kind is SymInt or kind is SymFloat:
+            if x.sizes is self:
+                return x.node, x.value
+            x = x.value
+        elif kind is not int:
+            if not isinstance(x, (int, float, np.integer, np.floating)):
+                return None
+            x = x.item() if isinstance(x, np.generic) else int(x) if kind is bool else x
+        return self.node(CONSTANT, x, repr(x) if type(x) is float else 0), x  # 0, 0.0 and -0.0 are equal
 
-    def decided(self, relation: str, a: Any, b: Any, holds: bool) -> bool:
-        """Note how a comparison has come out."""
-        x, y = self._operand(a), self._operand(b)
-        if x != y:
-            self.guards[relation, x, y] = holds
-        return holds
-
-    def hashed(self, number: SymInt) -> int:
-        """Note that a table has been asked for a number, which finds equal ones and no others."""
-        self._hashed[number.node] = number.value
-        return hash(number.value)
-
-    def _operand(self, x: Any) -> Operand:
-        if isinstance(x, SymNumber) and x.sizes is self:
-            return x.node
-        return repr(plain(x)) if math.isfinite(plain(x)) else f"float({str(plain(x))!r})"
+    def made(self, op: str, a: tuple[int, Any], b: tuple[int, Any]) -> SymNumber:
+        """What an operation makes of two operands."""
+        value = (COMPUTED.get(op) or OF_ONE[op])(a[1], b[1])
+        return (SymInt if type(value) is int else SymFloat)(self, self.node(op, a[0], b[0]), value)
 
     def undo(self, guards: int) -> None:
         """Forget all guards but the first so many: what they decided has come to nothing."""
         while len(self.guards) > guards:
             self.guards.popitem()
 
-    def function(self, results: Iterable[Any]) -> Callable[..., tuple[Any, ...] | None]:
-        """A function of the sizes: the results at them, or None where a guard does not hold."""
-        wanted = [self._operand(x) for x in results]
-        groups: dict[int, list[int]] = {}
-        for node, value in self._hashed.items():
-            groups.setdefault(value, []).append(node)
-        firsts = [nodes[0] for nodes in groups.values()]
-        lines, written = [f"def at({', '.join(f's{k}' for k in range(self.count))}):"], [False] * len(self.nodes)
 
-        def need(*operands: Operand) -> None:
-            pending = [x for x in operands if isinstance(x, int)]
-            while pending:
-                node = pending[-1]
-                op, a, b = self.nodes[node]
-                missing = [x for x in (a, b) if isinstance(x, int) and not written[x]] if op != "size" else []
-                if missing and not written[node]:
-                    pending += missing
-                    continue
-                pending.pop()
-                if not written[node]:
-                    written[node] = True
-                    lines.append(f" {name(node)} = {self._text(op, a, b, name)}")
+class Formulas:
+    """Numbers as formulas of sizes, and the guards under which they are those."""
 
-        def name(x: Operand) -> str:
-            return f"t{x}" if isinstance(x, int) else x
+    def __init__(self, sizes: SymSizes, results: Iterable[Any]) -> None:
+        self._nodes, self._count = sizes.nodes, sizes.count
+        self._places: dict[int, int] = {}
+        self._begin: list[Any] = [0] * sizes.count  # the sizes, and the constants
+        self._steps: list[tuple[Callable[[Any, Any], Any], int, int, bool | None]] = []
+        wanted = [operand[0] for x in results if (operand := sizes.operand(x))]
+        for k, (op, a, _) in enumerate(self._nodes):
+            if op == SIZE:
+                self._places[k] = a
+            elif op == CONSTANT:
+                self._places[k] = len(self._begin)
+                self._begin.append(a)
+        for (relation, a, b), holds in sizes.guards.items():
+            self._steps.append((COMPARED[relation], self._place(a), self._place(b), holds))
+        self._apart = [self._place(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
+        self._results = [self._place(node) for node in wanted]
 
-        for (relation, a, b), holds in self.guards.items():
-            need(a, b)
-            test = f"{name(a)} {COMPARED[relation]} {name(b)}"
-            lines.append(f" if not ({test}): return None" if holds else f" if {test}: return None")
-        if len(firsts) > 1:  # those that were found to differ differ
-            need(*firsts)
-            lines.append(f" if len({{{', '.join(map(name, firsts))}}}) != {len(firsts)}: return None")
-        need(*wanted)
-        lines.append(f" return ({''.join(name(x) + ', ' for x in wanted)})")
-        scope: dict[str, Any] = dict(PREFIX)
-        exec("\n".join(lines), scope)  # numbers, and names made here: nothing of it comes from outside
-        return scope["at"]
+    def _place(self, node: int) -> int:
+        """Where the value of a node lies, with steps that make it if there are none yet."""
+        missing: set[int] = set()
+        pending = [node]
+        while pending:
+            at = pending.pop()
+            if at not in self._places and at not in missing:
+                missing.add(at)
+                pending += self._nodes[at][1:]
+        for at in sorted(missing):
+            op, a, b = self._nodes[at]
+            self._places[at] = len(self._places)
+            self._steps.append((COMPUTED.get(op) or OF_ONE[op], self._places[a], self._places[b], None))
+        return self._places[node]
 
-    def _text(self, op: str, a: Operand, b: Operand, name: Callable[[Operand], str]) -> str:
-        if op == "size":
-            return f"s{a}"
-        return f"{name(a)} {INFIX[op]} {name(b)}" if op in INFIX else f"{op}({name(a)})"
+    def at(self, sizes: Iterable[int]) -> tuple[Any, ...] | None:
+        """The numbers at some sizes; None where a guard does not hold."""
+        values = self._begin.copy()
+        values[: self._count] = sizes
+        try:
+            for compute, a, b, want in self._steps:
+                made = compute(values[a], values[b])
+                if want is None:
+                    values.append(made)
+                elif made is not want:
+                    return None
+        except (ArithmeticError, ValueError):  # the numbers are none for which it would be computed
+            return None
+        if len({values[k] for k in self._apart}) != len(self._apart):
+            return None  # those that were found to differ differ
+        return tuple([values[k] for k in self._results])
 
 
 class SymNumber:
@@ -146,16 +168,16 @@ class SymNumber:
 
     def plain(self) -> Any:
         """The number, which is the same from now on at all sizes."""
-        self.sizes.decided("eq", self, self.value, True)
+        assert self == self.value  # which notes it
         return self.value
 
     def made(self, op: str) -> Any:
         """What an operation makes of it."""
-        value = PREFIX[op](self.value)
-        return self.sizes.made(op, self, 0, value)
+        operand = self.node, self.value
+        return self.sizes.made(op, operand, operand)
 
     def __bool__(self) -> bool:
-        return self.sizes.decided("ne", self, 0, self.value != 0)
+        return self != 0
 
     def __neg__(self) -> Any:
         return self.made("neg")
@@ -213,7 +235,8 @@ class SymInt(SymNumber):
         return self.plain()
 
     def __hash__(self) -> int:
-        return self.sizes.hashed(self)
+        self.sizes.hashed[self.node] = self.value
+        return hash(self.value)
 
     def bit_length(self) -> Any:
         """As int's."""
@@ -228,60 +251,51 @@ class SymFloat(SymNumber):
     __hash__ = SymNumber.__hash__
 
 
-def plain(x: Any) -> Any:
-    """The number of the example."""
-    if isinstance(x, SymNumber):
-        return x.value
-    return x.item() if isinstance(x, np.generic) else x
-
-
 def rough(x: Any) -> Any:
     """The number of the example, for a choice of speed alone; it serves all numbers of as many binary digits."""
     if type(x) is not SymInt:
         return x
-    x.sizes.decided("eq", x.bit_length(), x.value.bit_length(), True)
+    assert x.bit_length() == x.value.bit_length()  # which notes it
     return x.value
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating))
-
-
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    compute = getattr(operator, op)
+    neutral, either = NEUTRAL.get(op), op in ("add", "mul")
 
     def forward(self: SymNumber, other: Any) -> Any:
-        if not _is_number(other):
-            return NotImplemented
         if type(other) is int and type(self) is SymInt:
-            if other == NEUTRAL.get(op):
+            if other == neutral:
                 return self
             if other == 0 and op == "mul":
                 return 0
-        return self.sizes.made(op, self, other, compute(self.value, plain(other)))
+        operand = self.sizes.operand(other)
+        return NotImplemented if operand is None else self.sizes.made(op, (self.node, self.value), operand)
 
     def reflected(self: SymNumber, other: Any) -> Any:
-        if not _is_number(other):
-            return NotImplemented
-        if op in ("add", "mul"):
+        if either:
             return forward(self, other)
-        return self.sizes.made(op, other, self, compute(plain(other), self.value))
+        operand = self.sizes.operand(other)
+        return NotImplemented if operand is None else self.sizes.made(op, operand, (self.node, self.value))
 
     return forward, reflected
 
 
 def _comparison(relation: str) -> Callable[[Any, Any], Any]:
-    compare = getattr(operator, relation)
+    compare = COMPARED[relation]
 
     def compared(self: SymNumber, other: Any) -> Any:
-        if not _is_number(other):
+        operand = self.sizes.operand(other)
+        if operand is None:
             return NotImplemented
-        return self.sizes.decided(relation, self, other, compare(self.value, plain(other)))
+        holds = compare(self.value, operand[1])
+        if operand[0] != self.node:
+            self.sizes.guards[relation, self.node, operand[0]] = holds
+        return holds
 
     return compared
 
 
-for _op in INFIX:
+for _op in COMPUTED:
     _forward, _reflected = _operator(_op)
     setattr(SymNumber, f"__{_op.rstrip('_')}__", _forward)
     setattr(SymNumber, f"__r{_op.rstrip('_')}__", _reflected)
@@ -289,4 +303,4 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["SymFloat", "SymInt", "SymSizes", "plain", "rough"]
+__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "rough"]

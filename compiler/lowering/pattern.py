@@ -82,7 +82,9 @@ class Pattern:
 
         program = _in_turns_of(self.program, program)
         try:
-            _Walk(number).pair((self.program, _plain(self.told)), (program, _plan(program)))
+            walk = _Walk(number)
+            walk.pair(self.program, program)
+            walk.pair(_plain(self.told), _plan(program))
         except (Differs, RecursionError):
             return None
         return tuple([found[name] for name in self.told.names]) if self.told.sizes.hold(found) else None
