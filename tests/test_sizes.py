@@ -533,7 +533,7 @@ def test_patterns():
     assert told is not None and len(told) == len(pattern.told.names) > 0
     formulas = Formulas(sizes, told)
     assert formulas.at([10**7]) is None  # that is cut into chunks
-    for n in (60, 61, 300):
+    for n in (37, 41, 47):
         assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == formulas.at([n]), n
     other = parse("graph @f(%x: f64[60,3]) {\n  %0: f64[60,3] = sin %x\n  return %0\n}")
     assert pattern.match(lower(other, 256)) is None

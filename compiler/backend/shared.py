@@ -19,7 +19,7 @@ from ..ir.graph import Graph
 from ..ir.symint import Formulas, SymInt, SymSizes
 from ..locks import cached_property
 from ..lowering import lower
-from ..lowering.nests.roots import is_long
+from ..lowering.nests.roots import length
 from ..lowering.pattern import Pattern, opened
 from ..lowering.program import Program
 from ..passes.pipeline import optimize
@@ -52,14 +52,13 @@ class Made(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What lowering does at some sizes: the code, what it is told at them, and whether it is long.
+    """What lowering does at some sizes: the code, and formulas of how long it takes and of what it is told.
 
     settings    under which it was gone
     """
 
     made: Made
     formulas: Formulas
-    long: bool
     settings: tuple[int, int]
 
 
@@ -93,7 +92,7 @@ class Shared:
                 if k:
                     ways.insert(0, ways.pop(k))  # the next size is likely to go the same one
                 self.refused = ""
-                return Sized(Stages(start, self.optimised), way.made, numbers, way.long)
+                return Sized(Stages(start, self.optimised), way.made, numbers[1:], numbers[0] > 1)
         return None
 
     def kernel(
@@ -116,13 +115,12 @@ class Shared:
             with watch.timed("lowering", self.title, start.times):
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
-            long = bool(is_long(program))
-            way = Way(made, Formulas(symbols, numbers), long, (start.bits, start.called))
+            formulas = Formulas(symbols, [length(program), *numbers])
+            ways = self._ways.setdefault(form, [])
+            ways.insert(0, Way(made, formulas, (start.bits, start.called)))
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
             return None
-        ways = self._ways.setdefault(form, [])
-        ways.insert(0, way)
         del ways[MAX_WAYS:]
         kernel = self.known(graph, sizes, form)
         for stage in ("optimized", "loops", "llvm", "asm") if kernel is not None else ():
@@ -147,12 +145,12 @@ class Shared:
         return made, numbers
 
     def _new(self, start: Start, program: Program) -> Made:
-        """Code for a new pattern."""
+        """Code for a new pattern; how long it takes is for each kernel to know."""
         pattern = opened(program)
         name = f"{start.name}.sized{len(self._made)}"
         with watch.timed("emit", self.title, start.times):
             emitted = emit(pattern.program, name, has_fma(), pattern.told)
-        facts = Facts(bool(is_long(program)), emitted.arena, emitted.calls, pattern.program.aliases)
+        facts = Facts(False, emitted.arena, emitted.calls, pattern.program.aliases)
         count = len(start.graph.params) + len(start.graph.results) + 2
         plan = functools.partial(tiers.plan, start.graph, settings.level)
         key = (lambda: ("sized", name, emitted.text)) if cache.enabled() else None

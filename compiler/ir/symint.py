@@ -27,7 +27,7 @@ import numpy as np
 COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor")
-}
+} | {"min": min}
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
@@ -251,12 +251,23 @@ class SymFloat(SymNumber):
     __hash__ = SymNumber.__hash__
 
 
-def rough(x: Any) -> Any:
-    """The number of the example, for a choice of speed alone; it serves all numbers of as many binary digits."""
+def rough(x: Any, most: int) -> Any:
+    """A number for a choice of speed alone: the example's serves all of as many binary digits, and all above `most`."""
     if type(x) is not SymInt:
         return x
-    assert x.bit_length() == x.value.bit_length()  # which notes it
+    digits = smaller(x, most).bit_length()
+    assert digits == min(x.value, most).bit_length()  # which notes it
     return x.value
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, which decides nothing yet."""
+    for x in (a, b):
+        if isinstance(x, SymNumber):
+            first, second = x.sizes.operand(a), x.sizes.operand(b)
+            assert first is not None and second is not None
+            return x.sizes.made("min", first, second)
+    return min(a, b)
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
@@ -295,7 +306,7 @@ def _comparison(relation: str) -> Callable[[Any, Any], Any]:
     return compared
 
 
-for _op in COMPUTED:
+for _op in COMPUTED.keys() - {"min"}:
     _forward, _reflected = _operator(_op)
     setattr(SymNumber, f"__{_op.rstrip('_')}__", _forward)
     setattr(SymNumber, f"__r{_op.rstrip('_')}__", _reflected)
@@ -303,4 +314,4 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "rough"]
+__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "rough", "smaller"]

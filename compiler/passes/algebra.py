@@ -144,9 +144,9 @@ def _fold(b, op, args, made):
 
 def _same_type(b, op, args, made):
     """Moving nothing, and casts that change nothing."""
-    same = args[0].type == op.results[0].type
     if op.prim is S.transpose:
         return args[0] if list(op.attrs["axes"]) == sorted(op.attrs["axes"]) else None
+    same = args[0].type == op.results[0].type
     if op.prim in (S.slice_, S.pad):
         same = same and all(k == 1 for k in op.attrs["step"])
     return args[0] if same else None

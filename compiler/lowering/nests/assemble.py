@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
 from ...ir.graph import Graph, Op, Value
-from ...ir.measure import OpenExtent, is_empty, is_wide, typical
+from ...ir.measure import OpenExtent, is_empty, is_wide
 from ...ir.types import Type
 from ...loops import (
     Affine,
@@ -250,7 +251,7 @@ class Assembly:
         kept = [space[k] for k in last.kept if is_wide(last.extents[k])]
         axes = self.fusion.axes(extents)
         wide = [a.extent for a in axes if is_wide(a.extent)]
-        if sorted(wide, key=typical) != sorted([a.extent for a in kept], key=typical):
+        if Counter(wide) != Counter([a.extent for a in kept]):
             return None
         places = {each.buffer: each.offset for each in (*last.folds, *last.after)}
         read = next((e for e in loads if e.buffer in places), None)

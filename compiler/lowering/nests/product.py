@@ -44,7 +44,7 @@ def called_from(least: int) -> Callable[[Op], bool]:
         if not least or op.prim is not contract or not op.args[0].type.is_float:
             return False
         batch, m, n, k = sizes(op)
-        if min(m, n) < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < least:
+        if m < 4 or n < 4 or batch == 0 or (m + n) * k * op.args[0].type.numpy.itemsize < least:
             return False
         return all(matrix(op, side) is not None for side in (0, 1))
 

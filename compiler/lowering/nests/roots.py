@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from math import trunc
 
 from ...ir.measure import typical, volume
+from ...ir.symint import smaller
 from ...loops import Apply, Axis, Buffer, Element, Load, Number
 from ..program import (
     Branch,
@@ -203,10 +205,15 @@ def time(body: Sequence[Statement]) -> float:
 
 def is_long(program: Program) -> bool:
     """Whether a call takes long enough to let other threads run Python meanwhile, or nobody knows how long."""
+    return length(program) > 1
+
+
+def length(program: Program) -> float:
+    """How long a call takes, where 1 is long; nobody knows it of loops that end when they like."""
     if has_regions(program):
         loops = [s for s in inside(program.body) if isinstance(s, Loop)]
-        return any(not isinstance(s.count, Number) for s in loops) or time(program.body) > LONG / 4
-    return sum(map(_volume, program.body)) > LONG and time(program.body) > MOMENT
+        return math.inf if any(not isinstance(s.count, Number) for s in loops) else time(program.body) / (LONG / 4)
+    return smaller(sum(map(_volume, program.body)) / LONG, time(program.body) / MOMENT)
 
 
 def _volume(s: Statement) -> int:
@@ -225,5 +232,5 @@ def _elements(buffer: Buffer) -> int:
 
 
 __all__ = [
-    "Roots", "axes", "inside", "is_long", "loads", "made", "named", "parts", "roots", "spellings", "time", "written",
+    "Roots", "axes", "inside", "is_long", "length", "loads", "made", "named", "parts", "roots", "spellings", "time", "written",
 ]

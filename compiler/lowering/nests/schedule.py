@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.measure import typical, volume
-from ...ir.symint import rough
+from ...ir.symint import rough, smaller
 from ...ir.types import STORED
 from ...loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from ...ops.elementwise import COSTS
@@ -181,7 +181,7 @@ def price_of(nest: Nest, facts: Facts, axis: Axis) -> float:
     whole = -(-typical(axis.extent) // LANES)
     lanes = typical(axis.extent) / whole  # of each vector, that are used
     length = volume(a.extent for a in nest.axes[kept:])
-    rows, vectors = (1, 1) if tile is None else (min(typical(tile.extent), ROWS), min(whole, VECTORS))
+    rows, vectors = (1, 1) if tile is None else (smaller(typical(tile.extent), ROWS), smaller(whole, VECTORS))
     price = (cost(nest, facts) if tile is None else len(nest.folds)) / lanes / 2
     for load in facts.read:
         dynamic = any(_depends(g, axis) for g, _ in load.gathered)
@@ -258,7 +258,7 @@ def _in_turned_blocks(nest: Nest, facts: Facts, vector: Axis, turned: Axis, widt
     written = max(typical(s.offset.factor(turned)) for s in nest.stores)
     last = (vector, turned) if read >= written else (turned, vector)
     axes = (*(a for a in nest.axes if a not in last), *last)
-    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, typical(turned.extent)))
+    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, rough(typical(turned.extent), width)))
 
 
 def _moves(load: Load, axis: Axis) -> bool:
@@ -275,7 +275,7 @@ def _tiled(
         width //= 2
     is_kept = vector in nest.axes[: len(nest.axes) - nest.reduced]
     registers = (24 if vector_bits >= 512 else 10) // len(nest.folds) // (1 if is_kept else PARTIALS // width)
-    vectors, extent = rough(-(-typical(vector.extent) // width)), rough(typical(tile.extent))
+    vectors, extent = rough(-(-typical(vector.extent) // width), 16), rough(typical(tile.extent), 64)
     shapes = [
         (rows, unroll)
         for unroll in range(1, min(vectors, 4 if is_kept else 1) + 1)
@@ -346,4 +346,4 @@ def _unroll(nest: Nest, facts: Facts, vector: Axis, width: int, is_kept: bool) -
         unroll = max(LINES // len(nest.folds), 1)  # a row is then read in long pieces, not line by line
     if nest.reduced and not is_kept:
         unroll = min(unroll, max(PARTIALS // width, 1))
-    return min(unroll, -(-typical(vector.extent) // width))
+    return min(unroll, rough(-(-typical(vector.extent) // width), unroll))
