@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import watch
-from ..ir.graph import Graph
+from ..ir.graph import Graph, extents
 from ..ir.symint import Formulas, SymInt, SymSizes
 from ..locks import cached_property
 from ..lowering import lower
@@ -115,7 +115,7 @@ class Shared:
             with watch.timed("lowering", self.title, start.times):
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
-            formulas = Formulas(symbols, [length(program), *numbers])
+            formulas = Formulas(symbols, [length(program), *numbers], extents(made_of))
             ways = self._ways.setdefault(form, [])
             ways.insert(0, Way(made, formulas, (start.bits, start.called)))
         except Exception as error:  # what is written asked for a number that is only told

@@ -88,6 +88,15 @@ def primitives(graph: Graph) -> set[Primitive]:
     return {op.prim for op in graph.body}
 
 
+def extents(graph: Graph) -> set[Any]:
+    """The dimensions of a graph's values, those in regions among them."""
+    found = {d for p in graph.params for d in p.type.shape}
+    found.update([d for op in graph.body for r in op.results for d in r.type.shape])
+    for op in graph.body:
+        found.update(*map(extents, op.regions))
+    return found
+
+
 def dtypes(graph: Graph) -> set[str]:
     """The dtypes of a graph's values, those in regions among them; results alone are among none."""
     found = {p.type.dtype for p in graph.params}

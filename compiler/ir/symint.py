@@ -105,9 +105,13 @@ class SymSizes:
 
 
 class Formulas:
-    """Numbers as formulas of sizes, and the guards under which they are those."""
+    """Numbers as formulas of sizes, and the guards under which they are those.
 
-    def __init__(self, sizes: SymSizes, results: Iterable[Any]) -> None:
+    Tables that have been asked for one of the numbers have found equal ones and no others. So numbers that differ must
+    differ, and differ from the `constants` that tables have been asked for, too.
+    """
+
+    def __init__(self, sizes: SymSizes, results: Iterable[Any], constants: Iterable[int] = ()) -> None:
         self._nodes, self._count = sizes.nodes, sizes.count
         self._places: dict[int, int] = {}
         self._begin: list[Any] = [0] * sizes.count  # the sizes, and the constants
@@ -122,6 +126,7 @@ class Formulas:
         for (relation, a, b), holds in sizes.guards.items():
             self._steps.append((COMPARED[relation], self._place(a), self._place(b), holds))
         self._apart = [self._place(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
+        self._constants = {n for n in constants if type(n) is int} - {*sizes.hashed.values()}
         self._results = [self._place(node) for node in wanted]
 
     def _place(self, node: int) -> int:
@@ -152,8 +157,9 @@ class Formulas:
                     return None
         except (ArithmeticError, ValueError):  # the numbers are none for which it would be computed
             return None
-        if len({values[k] for k in self._apart}) != len(self._apart):
-            return None  # those that were found to differ differ
+        apart = {values[k] for k in self._apart}
+        if len(apart) != len(self._apart) or not apart.isdisjoint(self._constants):
+            return None
         return tuple([values[k] for k in self._results])
 
 
