@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.backend import recorder
+from ....compiler.backend import process, recorder
 from ..trace import plans
 from ..trace.chunks import end_chunk, may_end
 from ..trace.crowd import crowd
@@ -157,7 +157,8 @@ class Recorded:
             return self._with_inputs(tape, reading, args, kwargs)
         if not self.exact and forest.missed.is_hopeless(self._case(tape, reading)):
             return NOT_RECORDED
-        return self._run(tape, reading, args, kwargs)
+        with process.uncollected():
+            return self._run(tape, reading, args, kwargs)
 
     def _with_inputs(self, tape: Tape, plain: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same where the call has other floats than many before: those that change are inputs of it."""
