@@ -20,7 +20,7 @@ from ..ir.symint import Formulas, SymInt, SymSizes
 from ..locks import cached_property
 from ..lowering import lower
 from ..lowering.nests.roots import length
-from ..lowering.pattern import Pattern, opened
+from ..lowering.pattern import Pattern, fix_steps, opened
 from ..lowering.program import Program
 from ..passes.pipeline import optimize
 from ..settings import settings
@@ -114,6 +114,7 @@ class Shared:
             made_of = at([symbols.symint(n) for n in sizes])
             with watch.timed("lowering", self.title, start.times):
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
+            fix_steps(program)
             made, numbers = self._matching(start, program, symbols)
             formulas = Formulas(symbols, [length(program), *numbers], extents(made_of))
             ways = self._ways.setdefault(form, [])
@@ -131,22 +132,22 @@ class Shared:
         """Code for the program, known or new, and what it is told."""
         before = len(symbols.guards)
         for made in self._made:
-            numbers = made.pattern.match(program)
+            numbers = made.pattern.match(program, symbols)
             if numbers is not None:
                 return made, numbers
             symbols.undo(before)
         if len(self._made) == MAX_PATTERNS:
             self.refused = f"its loops take more than {MAX_PATTERNS} forms"
             raise TypeError(self.refused)
-        made = self._new(start, program)
-        numbers = made.pattern.match(program)
+        made = self._new(start, program, symbols)
+        numbers = made.pattern.match(program, symbols)
         assert numbers is not None
         self._made.insert(0, made)
         return made, numbers
 
-    def _new(self, start: Start, program: Program) -> Made:
+    def _new(self, start: Start, program: Program, symbols: SymSizes) -> Made:
         """Code for a new pattern; how long it takes is for each kernel to know."""
-        pattern = opened(program)
+        pattern = opened(program, symbols)
         name = f"{start.name}.sized{len(self._made)}"
         with watch.timed("emit", self.title, start.times):
             emitted = emit(pattern.program, name, has_fma(), pattern.told)

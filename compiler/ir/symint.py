@@ -57,12 +57,14 @@ class SymSizes:
     nodes    in the order in which they have been made, operands first
     guards   comparisons of two nodes, and how they have come out
     hashed   nodes that a table has been asked for, and their numbers: it finds equal ones and no others
+    fixed    nodes whose numbers are the same from now on at all sizes
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.guards: dict[tuple[str, int, int], bool] = {}
         self.hashed: dict[int, int] = {}
+        self.fixed: set[int] = set()
         self.count = 0
         self._numbers: dict[tuple[str, Any, Any], int] = {}
 
@@ -97,6 +99,22 @@ class SymSizes:
         """What an operation makes of two operands."""
         value = (COMPUTED.get(op) or OF_ONE[op])(a[1], b[1])
         return (SymInt if type(value) is int else SymFloat)(self, self.node(op, a[0], b[0]), value)
+
+    def settled(self, x: Any) -> Any:
+        """A number, plain if it is computed from what is fixed alone."""
+        if type(x) is int or not self.fixed:
+            return x
+        missing, pending = {x.node}, [x.node]
+        while pending:
+            at = pending.pop()
+            op, a, b = self.nodes[at]
+            if op == SIZE and at not in self.fixed:
+                return x
+            if op not in (SIZE, CONSTANT) and at not in self.fixed:
+                more = {a, b} - missing
+                missing |= more
+                pending += more
+        return x.value
 
     def undo(self, guards: int) -> None:
         """Forget all guards but the first so many: what they decided has come to nothing."""
@@ -175,6 +193,7 @@ class SymNumber:
     def plain(self) -> Any:
         """The number, which is the same from now on at all sizes."""
         assert self == self.value  # which notes it
+        self.sizes.fixed.add(self.node)
         return self.value
 
     def made(self, op: str) -> Any:

@@ -27,7 +27,7 @@ from ..value.cells import number_cell
 from .background import maker
 from .cold import Interpreted, run_cold
 from .cures import CURE, CURES
-from .engine import Kernel, compile_graph
+from .engine import Kernel, kernel_of
 from .interrupts import is_of_a_handler
 from .programs import Program
 from .states import NONE, State, events, forest
@@ -292,7 +292,7 @@ class Plan:
         graph = self.graph()
         watch.show("graph", lambda: show(graph), graph.name)
         try:
-            kernel = compile_graph(graph)
+            kernel = kernel_of(graph)
             if not self.known:
                 self._prepare(kernel)
             self.kernel = kernel
