@@ -35,14 +35,18 @@ else:
     annotated, stages = later(__package__, ".annotated"), later(__package__, ".stages")
 
 
+def written_for() -> tuple[int, int]:
+    """What lowering depends on beside the graph: bits of a vector, and bytes of operands from which BLAS is called."""
+    return settings.vector_bits or vector_bits(), gemm.least_called() if blas.symbols() else 0
+
+
 class Start:
     """A graph that is to be compiled, and what its text depends on beside it; `times` has the stages' milliseconds."""
 
     def __init__(self, graph: Graph, title: str) -> None:
         self.graph, self.title, self.name = graph, title, _symbol(title)
         self.times: watch.Times = {}
-        self.bits = settings.vector_bits or vector_bits()
-        self.called = gemm.least_called() if blas.symbols() else 0
+        self.bits, self.called = written_for()
         self.checked = bool(settings.check)
 
     def key(self) -> tuple[str | bytes, ...] | None:

@@ -17,6 +17,7 @@ import numpy as np
 from .. import watch
 from ..ir.graph import Graph, extents
 from ..ir.symint import Formulas, SymInt, SymSizes
+from ..ir.types import Type
 from ..locks import cached_property
 from ..lowering import lower
 from ..lowering.nests.roots import length
@@ -28,13 +29,13 @@ from . import cache, pool, tiers
 from .code import Beside, Code, Facts
 from .emit import EmittedKernel, emit
 from .entries.calls import launcher
-from .kernel import Kernel, Start, layout
+from .kernel import Kernel, Start, layout, written_for
 from .module import Linked
 from .processor import has_fma
 from .stages import Stages
 
 MAX_PATTERNS = 8
-"""Pieces of code for one graph: beyond, sizes get code of their own."""
+"""Pieces of code for one graph that a new way is compared with."""
 
 MAX_WAYS = 32
 """Ways of lowering that are kept for one graph; the one that has not been gone for longest goes first."""
@@ -62,53 +63,63 @@ class Way(NamedTuple):
     settings: tuple[int, int]
 
 
+class Wanted(NamedTuple):
+    """A graph at its sizes: the types of its parameters and results, and how it is made, which few are asked for."""
+
+    inputs: Sequence[Type]
+    results: Sequence[Type]
+    graph: Callable[[], Graph]
+
+
 class Shared:
     """The kernels of one graph at many sizes.
 
     refused   why the latest size has got code of its own, if it has
+    count     how many pieces of code have been made
     """
 
     def __init__(self, title: str, optimised: bool) -> None:
         self.title, self.optimised = title, optimised
         self.refused = ""
         self._failures = 0
+        self.count = 0
         self._made: list[Made] = []
-        self._ways: dict[Hashable, list[Way]] = {}
+        self._ways: dict[Hashable, tuple[Way, ...]] = {}
 
-    @property
-    def count(self) -> int:
-        """How many pieces of code there are."""
-        return len(self._made)
-
-    def known(self, graph: Graph, sizes: Sequence[int], form: Hashable = None) -> Kernel | None:
+    def known(self, sizes: Sequence[int], form: Hashable, wanted: Wanted) -> Kernel | None:
         """A kernel for the graph, if lowering it at these sizes has been gone through; `form` says which those are."""
-        ways = self._ways.get(form)
-        if not ways:
-            return None
-        start = Start(graph, self.title)
+        ways = self._ways.get(form, ())  # which another thread may replace
         for k, way in enumerate(ways):
-            numbers = way.formulas.at(sizes) if way.settings == (start.bits, start.called) else None
+            numbers = way.formulas.at(sizes) if way.settings == written_for() else None
             if numbers is not None:
                 if k:
-                    ways.insert(0, ways.pop(k))  # the next size is likely to go the same one
+                    self._ways[form] = (way, *ways[:k], *ways[k + 1 :])  # the next size is likely to go the same one
                 self.refused = ""
-                return Sized(Stages(start, self.optimised), way.made, numbers[1:], numbers[0] > 1)
+                return Sized(self, way.made, wanted, numbers[1:], numbers[0] > 1)
         return None
 
     def kernel(
         self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
     ) -> Kernel:
         """A kernel for the graph, which is `at` these sizes; `at` makes it of SymInts, too."""
-        kernel = self.known(graph, sizes, form)
-        if kernel is None and self._failures < PATIENCE:
-            kernel = self._followed(graph, sizes, at, form)
-            self._failures += kernel is None
+        kernel = self.learned(graph, sizes, at, form)
         return Kernel(graph, self.title) if kernel is None else kernel
+
+    def learned(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
+    ) -> Kernel | None:
+        """The same, or None where it cannot share code."""
+        wanted = Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)
+        kernel = self.known(sizes, form, wanted)
+        if kernel is None and self._failures < PATIENCE:
+            kernel = self.known(sizes, form, wanted) if self._followed(graph, sizes, at, form) else None
+            self._failures = 0 if kernel is not None else self._failures + 1
+        return kernel
 
     def _followed(
         self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable
-    ) -> Kernel | None:
-        """A kernel by a way that is new."""
+    ) -> bool:
+        """Lower the graph with SymInts; whether that gives a way."""
         start, symbols = Start(graph, self.title), SymSizes()
         try:
             made_of = at([symbols.symint(n) for n in sizes])
@@ -117,16 +128,11 @@ class Shared:
             fix_steps(program)
             made, numbers = self._matching(start, program, symbols)
             formulas = Formulas(symbols, [length(program), *numbers], extents(made_of))
-            ways = self._ways.setdefault(form, [])
-            ways.insert(0, Way(made, formulas, (start.bits, start.called)))
+            self._ways[form] = (Way(made, formulas, written_for()), *self._ways.get(form, ())[: MAX_WAYS - 1])
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
-            return None
-        del ways[MAX_WAYS:]
-        kernel = self.known(graph, sizes, form)
-        for stage in ("optimized", "loops", "llvm", "asm") if kernel is not None else ():
-            watch.show(stage, functools.partial(kernel.text, stage), self.title)
-        return kernel
+            return False
+        return True
 
     def _matching(self, start: Start, program: Program, symbols: SymSizes) -> tuple[Made, Sequence[Any]]:
         """Code for the program, known or new, and what it is told."""
@@ -136,19 +142,17 @@ class Shared:
             if numbers is not None:
                 return made, numbers
             symbols.undo(before)
-        if len(self._made) == MAX_PATTERNS:
-            self.refused = f"its loops take more than {MAX_PATTERNS} forms"
-            raise TypeError(self.refused)
         made = self._new(start, program, symbols)
         numbers = made.pattern.match(program, symbols)
         assert numbers is not None
-        self._made.insert(0, made)
+        self._made = [made, *self._made[: MAX_PATTERNS - 1]]
+        self.count += 1
         return made, numbers
 
     def _new(self, start: Start, program: Program, symbols: SymSizes) -> Made:
         """Code for a new pattern; how long it takes is for each kernel to know."""
         pattern = opened(program, symbols)
-        name = f"{start.name}.sized{len(self._made)}"
+        name = f"{start.name}.sized{self.count}"
         with watch.timed("emit", self.title, start.times):
             emitted = emit(pattern.program, name, has_fma(), pattern.told)
         facts = Facts(False, emitted.arena, emitted.calls, pattern.program.aliases)
@@ -164,19 +168,18 @@ class Shared:
 class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
-    def __init__(self, stages: Stages, made: Made, numbers: tuple[int, ...], long: bool) -> None:
-        self._stages, self.title, self.name, self.times = stages, stages.title, made.code.name, stages.times
-        self.inputs = [p.type for p in stages.source.params]
-        self._fresh = [layout(r.type) for r in stages.source.results]
-        self._long = long
+    def __init__(self, shared: Shared, made: Made, wanted: Wanted, numbers: tuple[int, ...], long: bool) -> None:
+        self.title, self.name, self.times = shared.title, made.code.name, made.code.times
+        self.inputs, self._fresh = wanted.inputs, [layout(type) for type in wanted.results]
+        self._wanted, self._optimised, self._long = wanted, shared.optimised, long
         self.numbers = np.array(numbers, np.int64)
         self._emitted, self._shared = made.emitted, made.code
         self.code = Telling(made.code, self.numbers)
 
-    @property
+    @cached_property
     def stages(self) -> Stages:
         """The way of the graph at its sizes."""
-        return self._stages
+        return Stages(Start(self._wanted.graph(), self.title), self._optimised)
 
     @property
     def emitted(self) -> EmittedKernel:

@@ -215,10 +215,8 @@ class _Walk:
 
     def _fields(self, kind: Any, a: Any, b: Any) -> Any:
         names = _fields_of(kind)
-        made = [
-            _shape(getattr(a, name), getattr(b, name)) if name in SHAPE else self.pair(getattr(a, name), getattr(b, name))
-            for name in names
-        ]
+        pairs = [(getattr(a, name), getattr(b, name)) for name in names]
+        made = [_shape(*pair) if name in SHAPE else self.pair(*pair) for name, pair in zip(names, pairs, strict=True)]
         if all(x is getattr(a, name) for x, name in zip(made, names, strict=True)):
             return a
         new = object.__new__(kind)

@@ -232,5 +232,6 @@ def _elements(buffer: Buffer) -> int:
 
 
 __all__ = [
-    "Roots", "axes", "inside", "is_long", "length", "loads", "made", "named", "parts", "roots", "spellings", "time", "written",
+    "Roots", "axes", "inside", "is_long", "length", "loads", "made", "named", "parts", "roots", "spellings", "time",
+    "written",
 ]

@@ -258,7 +258,8 @@ def _in_turned_blocks(nest: Nest, facts: Facts, vector: Axis, turned: Axis, widt
     written = max(typical(s.offset.factor(turned)) for s in nest.stores)
     last = (vector, turned) if read >= written else (turned, vector)
     axes = (*(a for a in nest.axes if a not in last), *last)
-    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=min(width, rough(typical(turned.extent), width)))
+    rows = min(width, rough(typical(turned.extent), width))
+    return replace(nest, axes=axes, vector=vector, width=width, tile=turned, rows=rows)
 
 
 def _moves(load: Load, axis: Axis) -> bool:

@@ -7,7 +7,8 @@ is no compilation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
@@ -35,38 +36,40 @@ class Family:
     """Graphs that are alike but for sizes, and the code that they share.
 
     seen    the numbers of earlier graphs, the newest first
-    forms   which of the numbers are sizes, in the order in which they have been found
+    forms   which of the numbers are sizes, the newest first
     """
 
-    def __init__(self, graph: Graph, numbers: Sequence[int]) -> None:
-        self.seen, self.shared = [numbers], sharing.Shared(graph.name, optimised=False)
+    def __init__(self, title: str, numbers: Sequence[int]) -> None:
+        self.seen, self.shared = [numbers], sharing.Shared(title, optimised=False)
         self.forms: list[Form] = []
         self.lock = lock()
 
-    def kernel(self, graph: Graph, numbers: Sequence[int]) -> Kernel:
+    def known(self, numbers: Sequence[int], wanted: sharing.Wanted) -> Kernel | None:
+        """A kernel for a graph of these numbers, if lowering it has been gone through."""
+        for form in self.forms:
+            sizes = form.sizes(numbers)
+            made = None if sizes is None else self.shared.known(sizes, form.key, wanted)
+            if made is not None:
+                return made
+        return None
+
+    def learned(self, graph: Graph, numbers: Sequence[int]) -> Kernel | None:
+        """The same where it has not: go through it now. None for what cannot share code."""
+        if numbers in self.seen and not self.forms:
+            return None
         if not self.lock.acquire(blocking=False):  # another thread compiles, which takes longer than to do so here
-            return compile_graph(graph)
+            return None
         try:
-            for form in self.forms:
-                sizes = form.sizes(numbers)
-                made = None if sizes is None else self.shared.known(graph, sizes, form.key)
-                if made is not None:
-                    return made
             with process.uncollected():
-                return self._new(graph, numbers)
+                form = Form([numbers, *[seen for seen in self.seen if seen != numbers]])
+                form = next((f for f in self.forms if f.key == form.key), form)
+                self.forms = [form, *[f for f in self.forms if f is not form]][:SEEN]
+                self.seen = [numbers, *self.seen[: SEEN - 1]]
+                sizes = form.sizes(numbers)
+                assert sizes is not None
+                return self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
         finally:
             self.lock.release()
-
-    def _new(self, graph: Graph, numbers: Sequence[int]) -> Kernel:
-        """A kernel where no lowering at these sizes is known."""
-        found = Form([numbers, *self.seen])
-        form = next((f for f in self.forms if f.key == found.key), found)
-        if form is found:
-            self.forms = [form, *self.forms][:SEEN]
-        self.seen = [numbers, *self.seen[: SEEN - 1]]
-        sizes = form.sizes(numbers)
-        assert sizes is not None
-        return self.shared.kernel(graph, sizes, lambda named: form.at(graph, named), form.key)
 
 
 class Form:
@@ -103,14 +106,22 @@ def kernel_of(graph: Graph) -> Kernel:
     if is_opaque(graph):
         return compile_graph(graph)
     numbers: list[int] = []
-    key = graph.name, _outline(graph, numbers)
+    family = family_of((graph.name, outline(graph, numbers)), graph.name, numbers)
+    if family is None:
+        return compile_graph(graph)
+    wanted = sharing.Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)
+    return family.known(numbers, wanted) or family.learned(graph, numbers) or compile_graph(graph)
+
+
+def family_of(key: Hashable, title: str, numbers: Sequence[int]) -> Family | None:
+    """The family with this outline; None if these numbers are the first of it."""
     with _lock:
         family = _families.get(key)
         if family is None:
             while len(_families) >= KEPT:
                 _families.pop(next(iter(_families)))
-            _families[key] = Family(graph, numbers)
-    return compile_graph(graph) if family is None else family.kernel(graph, numbers)
+            _families[key] = Family(title, numbers)
+    return family
 
 
 def is_opaque(graph: Graph) -> bool:
@@ -121,7 +132,7 @@ def is_opaque(graph: Graph) -> bool:
 # ---- graphs without their numbers
 
 
-def _outline(graph: Graph, numbers: list[int]) -> tuple[Any, ...]:
+def outline(graph: Graph, numbers: list[int]) -> tuple[Any, ...]:
     """What graphs have in common that differ in whole numbers only; the numbers are added to those given."""
     places: dict[Value, int] = {}
 
@@ -135,7 +146,7 @@ def _outline(graph: Graph, numbers: list[int]) -> tuple[Any, ...]:
     ops = []
     for op in graph.body:
         attrs = tuple([_outlined(v, numbers) for v in op.attrs.values()]) if op.attrs else ()
-        regions = tuple([_outline(r, numbers) for r in op.regions]) if op.regions else ()
+        regions = tuple([outline(r, numbers) for r in op.regions]) if op.regions else ()
         ops.append((op.prim, tuple([places[a] for a in op.args]), attrs, regions, named(op.results)))
     return params, tuple(ops), tuple([places[r] for r in graph.results])
 
@@ -154,7 +165,7 @@ def _outlined(attribute: Any, numbers: list[int]) -> Any:
 
 
 def _renumbered(graph: Graph, numbers: Iterator[Any]) -> Graph:
-    """The graph with other numbers, in the order in which `_outline` has found its own."""
+    """The graph with other numbers, in the order in which `outline` has found its own."""
     env: dict[Value, Value] = {}
 
     def moved(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -183,4 +194,4 @@ def _attribute(attribute: Any, numbers: Iterator[Any]) -> Any:
     return attribute
 
 
-__all__ = ["is_opaque", "kernel_of"]
+__all__ = ["Family", "family_of", "is_opaque", "kernel_of", "outline"]
