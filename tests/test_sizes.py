@@ -528,16 +528,17 @@ def test_patterns():
     graph = parse("graph @f(%x: f64[n,3]) {\n  %0: f64[n,3] = tanh %x\n  return %0\n}")
     sizes = SymSizes()
     made = lower(at_sizes(graph, {"n": sizes.symint(40)}), 256)
-    pattern = opened(made, sizes)
-    told = pattern.match(made, sizes)
+    pattern = opened(made)
+    told = pattern.match(made)
     assert told is not None and len(told) == len(pattern.told.names) > 0
-    formulas = Formulas(sizes, told)
+    formulas = Formulas()
+    formulas.add(sizes, told, "code")
     assert formulas.at([10**7]) is None  # that is cut into chunks
     for n in (37, 41, 47):
-        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == formulas.at([n]), n
+        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == formulas.at([n])[0], n
     other = parse("graph @f(%x: f64[60,3]) {\n  %0: f64[60,3] = sin %x\n  return %0\n}")
     assert pattern.match(lower(other, 256)) is None
-    assert opened(lower(other, 256), SymSizes()).told.names == ()
+    assert opened(lower(other, 256)).told.names == ()
 
 
 # ---- the graph

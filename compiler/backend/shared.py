@@ -21,7 +21,7 @@ from ..ir.types import Type
 from ..locks import cached_property
 from ..lowering import lower
 from ..lowering.nests.roots import length
-from ..lowering.pattern import Pattern, fix_steps, opened
+from ..lowering.pattern import Pattern, opened
 from ..lowering.program import Program
 from ..passes.pipeline import optimize
 from ..settings import settings
@@ -37,8 +37,8 @@ from .stages import Stages
 MAX_PATTERNS = 8
 """Pieces of code for one graph that a new way is compared with."""
 
-MAX_WAYS = 32
-"""Ways of lowering that are kept for one graph; the one that has not been gone for longest goes first."""
+MAX_WAYS = 256
+"""Ways of lowering one graph that are kept: with more it is begun anew."""
 
 PATIENCE = 3
 """Sizes that could not share code, after which none is tried."""
@@ -50,17 +50,6 @@ class Made(NamedTuple):
     pattern: Pattern
     emitted: EmittedKernel
     code: Code
-
-
-class Way(NamedTuple):
-    """What lowering does at some sizes: the code, and formulas of how long it takes and of what it is told.
-
-    settings    under which it was gone
-    """
-
-    made: Made
-    formulas: Formulas
-    settings: tuple[int, int]
 
 
 class Wanted(NamedTuple):
@@ -84,19 +73,17 @@ class Shared:
         self._failures = 0
         self.count = 0
         self._made: list[Made] = []
-        self._ways: dict[Hashable, tuple[Way, ...]] = {}
+        self._ways: dict[Hashable, Formulas] = {}
 
     def known(self, sizes: Sequence[int], form: Hashable, wanted: Wanted) -> Kernel | None:
         """A kernel for the graph, if lowering it at these sizes has been gone through; `form` says which those are."""
-        ways = self._ways.get(form, ())  # which another thread may replace
-        for k, way in enumerate(ways):
-            numbers = way.formulas.at(sizes) if way.settings == written_for() else None
-            if numbers is not None:
-                if k:
-                    self._ways[form] = (way, *ways[:k], *ways[k + 1 :])  # the next size is likely to go the same one
-                self.refused = ""
-                return Sized(self, way.made, wanted, numbers[1:], numbers[0] > 1)
-        return None
+        formulas = self._ways.get((form, *written_for()))
+        found = None if formulas is None else formulas.at(sizes)
+        if found is None:
+            return None
+        self.refused = ""
+        (time, *numbers), made = found
+        return Sized(self, made, wanted, numbers, time > 1)
 
     def kernel(
         self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
@@ -125,10 +112,11 @@ class Shared:
             made_of = at([symbols.symint(n) for n in sizes])
             with watch.timed("lowering", self.title, start.times):
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
-            fix_steps(program)
             made, numbers = self._matching(start, program, symbols)
-            formulas = Formulas(symbols, [length(program), *numbers], extents(made_of))
-            self._ways[form] = (Way(made, formulas, written_for()), *self._ways.get(form, ())[: MAX_WAYS - 1])
+            formulas = self._ways.get((form, start.bits, start.called))
+            if formulas is None or formulas.count == MAX_WAYS:
+                formulas = self._ways[form, start.bits, start.called] = Formulas()
+            formulas.add(symbols, [length(program), *numbers], made, extents(made_of))
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
             return False
@@ -138,20 +126,20 @@ class Shared:
         """Code for the program, known or new, and what it is told."""
         before = len(symbols.guards)
         for made in self._made:
-            numbers = made.pattern.match(program, symbols)
+            numbers = made.pattern.match(program)
             if numbers is not None:
                 return made, numbers
             symbols.undo(before)
-        made = self._new(start, program, symbols)
-        numbers = made.pattern.match(program, symbols)
+        made = self._new(start, program)
+        numbers = made.pattern.match(program)
         assert numbers is not None
         self._made = [made, *self._made[: MAX_PATTERNS - 1]]
         self.count += 1
         return made, numbers
 
-    def _new(self, start: Start, program: Program, symbols: SymSizes) -> Made:
+    def _new(self, start: Start, program: Program) -> Made:
         """Code for a new pattern; how long it takes is for each kernel to know."""
-        pattern = opened(program, symbols)
+        pattern = opened(program)
         name = f"{start.name}.sized{self.count}"
         with watch.timed("emit", self.title, start.times):
             emitted = emit(pattern.program, name, has_fma(), pattern.told)
@@ -168,7 +156,7 @@ class Shared:
 class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
-    def __init__(self, shared: Shared, made: Made, wanted: Wanted, numbers: tuple[int, ...], long: bool) -> None:
+    def __init__(self, shared: Shared, made: Made, wanted: Wanted, numbers: Sequence[int], long: bool) -> None:
         self.title, self.name, self.times = shared.title, made.code.name, made.code.times
         self.inputs, self._fresh = wanted.inputs, [layout(type) for type in wanted.results]
         self._wanted, self._optimised, self._long = wanted, shared.optimised, long

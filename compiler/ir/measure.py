@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .symint import SymInt
 from .types import Dim, Size
 
 LEAST = 17
@@ -323,6 +324,11 @@ def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
 def _leading(dim: Dim) -> tuple[tuple[str, ...], int]:
     """The term of most names, and of those the last in the order of names."""
     return max(dim.terms, key=lambda term: (len(term[0]), term[0])) if isinstance(dim, Size) else ((), dim)
+
+
+def is_open(x: Any) -> bool:
+    """Whether an extent is one of many, so that nothing is written out for it."""
+    return isinstance(x, OpenExtent) or type(x) is SymInt
 
 
 def typical(x: Any) -> Any:

@@ -4,9 +4,10 @@ way.
     sizes = SymSizes()
     n = sizes.symint(40)                 the first size, 40 in this example
     steps = n // 8 if n > 16 else n      5, noted: it is n // 8, and n > 16 must hold
-    formulas = Formulas(sizes, [steps])
-    formulas.at([60])                    (7,)
-    formulas.at([10])                    None: the way goes elsewhere
+    formulas = Formulas()
+    formulas.add(sizes, [steps], "code")
+    formulas.at([60])                    (7,), "code"
+    formulas.at([10])                    None: no way is known
 
 A `SymInt` computes as its number does, and remembers the expression. A comparison is decided by the numbers and noted
 as a guard; whatever needs a plain number (an index, a range, text) gets it, and the guard is that it stays so. So a
@@ -17,6 +18,7 @@ DART, PLDI 2005); the names are those of PyTorch's symbolic shapes.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -57,14 +59,12 @@ class SymSizes:
     nodes    in the order in which they have been made, operands first
     guards   comparisons of two nodes, and how they have come out
     hashed   nodes that a table has been asked for, and their numbers: it finds equal ones and no others
-    fixed    nodes whose numbers are the same from now on at all sizes
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.guards: dict[tuple[str, int, int], bool] = {}
         self.hashed: dict[int, int] = {}
-        self.fixed: set[int] = set()
         self.count = 0
         self._numbers: dict[tuple[str, Any, Any], int] = {}
 
@@ -100,85 +100,154 @@ class SymSizes:
         value = (COMPUTED.get(op) or OF_ONE[op])(a[1], b[1])
         return (SymInt if type(value) is int else SymFloat)(self, self.node(op, a[0], b[0]), value)
 
-    def settled(self, x: Any) -> Any:
-        """A number, plain if it is computed from what is fixed alone."""
-        if type(x) is int or not self.fixed:
-            return x
-        missing, pending = {x.node}, [x.node]
-        while pending:
-            at = pending.pop()
-            op, a, b = self.nodes[at]
-            if op == SIZE and at not in self.fixed:
-                return x
-            if op not in (SIZE, CONSTANT) and at not in self.fixed:
-                more = {a, b} - missing
-                missing |= more
-                pending += more
-        return x.value
-
     def undo(self, guards: int) -> None:
         """Forget all guards but the first so many: what they decided has come to nothing."""
         while len(self.guards) > guards:
             self.guards.popitem()
 
 
-class Formulas:
-    """Numbers as formulas of sizes, and the guards under which they are those.
+Step = tuple[Callable[[Any, Any], Any], int, int]
+"""A number from two others, by their places among the values."""
 
-    Tables that have been asked for one of the numbers have found equal ones and no others. So numbers that differ must
-    differ, and differ from the `constants` that tables have been asked for, too.
+
+class Branch:
+    """A guard of a decision tree, or an end of it.
+
+    steps    what is computed before the guard
+    guard    a comparison; None where no way goes on
+    yes, no  the branches, where a way has gone there
+    ends     the ways that end here
     """
 
-    def __init__(self, sizes: SymSizes, results: Iterable[Any], constants: Iterable[int] = ()) -> None:
-        self._nodes, self._count = sizes.nodes, sizes.count
-        self._places: dict[int, int] = {}
-        self._begin: list[Any] = [0] * sizes.count  # the sizes, and the constants
-        self._steps: list[tuple[Callable[[Any, Any], Any], int, int, bool | None]] = []
-        wanted = [operand[0] for x in results if (operand := sizes.operand(x))]
-        for k, (op, a, _) in enumerate(self._nodes):
-            if op == SIZE:
-                self._places[k] = a
-            elif op == CONSTANT:
-                self._places[k] = len(self._begin)
-                self._begin.append(a)
-        for (relation, a, b), holds in sizes.guards.items():
-            self._steps.append((COMPARED[relation], self._place(a), self._place(b), holds))
-        self._apart = [self._place(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
-        self._constants = {n for n in constants if type(n) is int} - {*sizes.hashed.values()}
-        self._results = [self._place(node) for node in wanted]
+    __slots__ = ("steps", "guard", "yes", "no", "ends")
 
-    def _place(self, node: int) -> int:
-        """Where the value of a node lies, with steps that make it if there are none yet."""
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.guard: Step | None = None
+        self.yes: Branch | None = None
+        self.no: Branch | None = None
+        self.ends: list[End] = []
+
+
+class End(NamedTuple):
+    """A way: what is computed at its end, where the results lie, and what they are for.
+
+    Tables that have been asked for a number on the way have found equal ones and no others. So the numbers at `apart`
+    must differ, and be none of the `constants`.
+    """
+
+    steps: list[Step]
+    results: list[int]
+    apart: list[int]
+    constants: set[int]
+    made: Any
+
+
+class Formulas:
+    """Numbers as formulas of sizes, by the way that a computation goes at these: a decision tree over its guards.
+
+    Two ways are the same up to the first comparison that comes out another way, so one walk through the tree tells
+    which of them is gone at some sizes, if it has been gone before.
+    """
+
+    def __init__(self) -> None:
+        self.root, self.count = Branch(), 0
+
+    def add(self, sizes: SymSizes, results: Iterable[Any], made: Any, constants: Iterable[Any] = ()) -> None:
+        """A way that has been gone, what it computes and what for; `constants` may be in tables with its sizes."""
+        places = _Places(sizes)
+        at = self.root
+        for (relation, a, b), holds in sizes.guards.items():
+            guard = COMPARED[relation], places.of(a), places.of(b)
+            steps = places.taken()
+            if at.guard is None:
+                at.steps, at.guard = steps, guard
+            elif (at.steps, at.guard) != (steps, guard):  # it depended on more than sizes
+                at.steps, at.guard, at.yes, at.no = steps, guard, None, None
+            following = at.yes if holds else at.no
+            if following is None:
+                following = Branch()
+                if holds:
+                    at.yes = following
+                else:
+                    at.no = following
+            at = following
+        found = [places.of(operand[0]) for x in results if (operand := sizes.operand(x))]
+        apart = [places.of(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
+        others = {n for n in constants if type(n) is int} - {*sizes.hashed.values()}
+        at.ends = [End(places.taken(), found, apart, others, made), *at.ends]
+        self.count += 1
+
+    def at(self, sizes: Iterable[int]) -> tuple[tuple[Any, ...], Any] | None:
+        """The numbers at some sizes, and what they are for; None where no way is known."""
+        values, at = list(sizes), self.root
+        try:
+            while True:
+                for end in at.ends:
+                    found = _ended(end, values)
+                    if found is not None:
+                        return found, end.made
+                if at.guard is None:
+                    return None
+                for compute, a, b in at.steps:
+                    values.append(compute(values[a], values[b]))
+                compare, a, b = at.guard
+                following = at.yes if compare(values[a], values[b]) else at.no
+                if following is None:
+                    return None
+                at = following
+        except (ArithmeticError, ValueError):  # the numbers are none for which it would be computed
+            return None
+
+
+def _ended(end: End, values: list[Any]) -> tuple[Any, ...] | None:
+    values = values.copy()
+    for compute, a, b in end.steps:
+        values.append(compute(values[a], values[b]))
+    apart = {values[k] for k in end.apart}
+    if len(apart) != len(end.apart) or not apart.isdisjoint(end.constants):
+        return None
+    return tuple([values[k] for k in end.results])
+
+
+class _Places:
+    """Where the values of nodes lie: after the sizes, in the order in which they are asked for."""
+
+    def __init__(self, sizes: SymSizes) -> None:
+        self._nodes, self._steps = sizes.nodes, list[Step]()
+        self._places = {k: node.a for k, node in enumerate(sizes.nodes) if node.op == SIZE}
+        self._count = sizes.count
+
+    def of(self, node: int) -> int:
+        """The place of a node's value, with steps that make it if there are none yet."""
         missing: set[int] = set()
         pending = [node]
         while pending:
             at = pending.pop()
             if at not in self._places and at not in missing:
                 missing.add(at)
-                pending += self._nodes[at][1:]
-        for at in sorted(missing):
+                op, a, b = self._nodes[at]
+                pending += () if op == CONSTANT else (a, b)
+        for at in sorted(missing):  # operands first
             op, a, b = self._nodes[at]
-            self._places[at] = len(self._places)
-            self._steps.append((COMPUTED.get(op) or OF_ONE[op], self._places[a], self._places[b], None))
+            if op == CONSTANT:
+                self._steps.append((_constant(type(a), repr(a)), 0, 0))
+            else:
+                self._steps.append((COMPUTED.get(op) or OF_ONE[op], self._places[a], self._places[b]))
+            self._places[at] = self._count
+            self._count += 1
         return self._places[node]
 
-    def at(self, sizes: Iterable[int]) -> tuple[Any, ...] | None:
-        """The numbers at some sizes; None where a guard does not hold."""
-        values = self._begin.copy()
-        values[: self._count] = sizes
-        try:
-            for compute, a, b, want in self._steps:
-                made = compute(values[a], values[b])
-                if want is None:
-                    values.append(made)
-                elif made is not want:
-                    return None
-        except (ArithmeticError, ValueError):  # the numbers are none for which it would be computed
-            return None
-        apart = {values[k] for k in self._apart}
-        if len(apart) != len(self._apart) or not apart.isdisjoint(self._constants):
-            return None
-        return tuple([values[k] for k in self._results])
+    def taken(self) -> list[Step]:
+        """The steps since the last time."""
+        taken, self._steps = self._steps, []
+        return taken
+
+
+@functools.lru_cache(4096)
+def _constant(kind: type, text: str) -> Callable[[Any, Any], Any]:
+    number = kind(text)
+    return lambda *_: number
 
 
 class SymNumber:
@@ -193,7 +262,6 @@ class SymNumber:
     def plain(self) -> Any:
         """The number, which is the same from now on at all sizes."""
         assert self == self.value  # which notes it
-        self.sizes.fixed.add(self.node)
         return self.value
 
     def made(self, op: str) -> Any:
@@ -277,11 +345,11 @@ class SymFloat(SymNumber):
 
 
 def rough(x: Any, most: int) -> Any:
-    """A number for a choice of speed alone: the example's serves all of as many binary digits, and all above `most`."""
+    """A number for a choice of speed alone: the example's serves those of about its size, and all above `most`."""
     if type(x) is not SymInt:
         return x
-    digits = smaller(x, most).bit_length()
-    assert digits == min(x.value, most).bit_length()  # which notes it
+    digits = smaller(x, most).bit_length() // 2
+    assert digits == min(x.value, most).bit_length() // 2  # which notes it
     return x.value
 
 

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 from ..ir.graph import Where
 from ..ir.measure import UNKNOWN, Extent, Sizes
-from ..ir.symint import SymInt, SymSizes
+from ..ir.symint import SymInt
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
 from .nests.chunks import Pause, cut, pause
-from .nests.roots import inside
 from .program import Nest, Program, Rows
 from .storage import plan
 
@@ -67,15 +66,11 @@ class Pattern:
     program: Program
     told: Told
 
-    def match(self, program: Program, sizes: SymSizes | None = None) -> tuple[Any, ...] | None:
-        """The numbers of the extents that make this pattern into `program`, if the guards hold for them.
-
-        `sizes` are those of a program of SymInts.
-        """
+    def match(self, program: Program) -> tuple[Any, ...] | None:
+        """The numbers of the extents that make this pattern into `program`, if the guards hold for them."""
         found: dict[str, Any] = {}
 
         def number(mine: Any, theirs: Any) -> Any:
-            theirs = theirs if sizes is None else sizes.settled(theirs)
             if isinstance(mine, Extent):
                 (((name,), _),) = mine.size.terms
                 mine = found.setdefault(name, theirs)
@@ -122,22 +117,12 @@ def _plain(told: Told) -> tuple[Any, ...]:
     return told.arena, tuple([c and tuple(c) for c in told.cuts]), tuple([p and tuple(p) for p in told.pauses])
 
 
-def fix_steps(program: Program) -> None:
-    """Fix how many steps axes have that are written out without loops."""
-    for statement in inside(program.body):
-        if isinstance(statement, Rows) and statement.straight:
-            for nest in statement.body:
-                for axis in nest.axes:
-                    index(axis.extent)
-
-
-def opened(program: Program, symbols: SymSizes) -> Pattern:
+def opened(program: Program) -> Pattern:
     """The pattern of a program of SymInts."""
     sizes = Sizes({})
     slots: dict[int, Extent] = {}
 
     def number(mine: Any, _: Any) -> Any:
-        mine = symbols.settled(mine)
         if type(mine) is int:
             return mine
         found = slots.get(mine.node)
@@ -248,4 +233,4 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return names
 
 
-__all__ = ["Pattern", "Told", "ToldCut", "fix_steps", "opened"]
+__all__ = ["Pattern", "Told", "ToldCut", "opened"]

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from ...ir.measure import OpenExtent, typical, volume
+from ...ir.measure import OpenExtent, is_open, typical, volume
 from ...loops import Affine, Axis, Buffer
 from ..program import Multiply, Nest, Rows, tops
 from ..reads import operands, reads, runs_alone, same_row, single_steps, written
@@ -275,7 +275,7 @@ def _scheduled(
 ) -> Rows:
     """Rows whose nests have their vectors along a row or across rows; sums stay chains or trees."""
     volumes = [volume(a.extent for a in n.axes) for n in nests]
-    known = not any(isinstance(a.extent, OpenExtent) for n in nests for a in n.axes)
+    known = not any(is_open(a.extent) for n in nests for a in n.axes)
     tiny = known and max(volumes) <= TINY and sum(volumes) <= WRITTEN
     across = rows[-1]
     enough = typical(across.extent) >= LANES

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.graph import Op
-from ...ir.measure import OpenExtent
+from ...ir.measure import is_open
 from ...loops import Buffer, Load
 from ...ops.contract import contract
 from ...ops.reduce import max_, min_, sum_
@@ -30,7 +30,7 @@ def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Row
     """Statements as one without loops, if they are small; `kept` buffers are read by others."""
     if any(isinstance(s, Multiply) or s.cases or any(f.kind == "argmax" for f in s.folds) for s in statements):
         return None
-    if any(isinstance(a.extent, OpenExtent) for s in statements if isinstance(s, Nest) for a in s.axes):
+    if any(is_open(a.extent) for s in statements if isinstance(s, Nest) for a in s.axes):
         return None
     if sum(math.prod(a.extent for a in s.axes) for s in statements if isinstance(s, Nest)) > TEXT:
         return None
@@ -59,7 +59,7 @@ def are_small(ops: Sequence[Op]) -> bool:
             volume *= math.prod(op.args[0].type.static_shape()[k] for k in op.attrs["left"])
         elif op.prim in (sum_, max_, min_):
             volume = math.prod(op.args[0].type.static_shape())
-        if isinstance(volume, OpenExtent) or volume > SMALL:
+        if is_open(volume) or volume > SMALL:
             return False
         total += volume * (1 + LONG * (op.prim.cost > HEAVY // 2))
     return total <= TEXT

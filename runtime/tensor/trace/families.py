@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
@@ -27,6 +28,9 @@ else:
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
+
+FORMS = 8192
+"""Bodies that are known by number."""
 
 SEEN = 8
 """Earlier sizes by which it is seen which numbers of a graph change together."""
@@ -124,6 +128,24 @@ def family_of(key: Hashable, title: str, numbers: Sequence[int]) -> Family | Non
     return family
 
 
+_forms: dict[Hashable, int] = {}
+_numbers = count()
+
+
+def body_of(graph: Graph) -> tuple[int | None, list[int]]:
+    """Which of all graphs' bodies, numbers aside, a graph has, and the numbers; None if it is opaque."""
+    if is_opaque(graph):
+        return None, []
+    numbers: list[int] = []
+    key = outline(graph, numbers)
+    form = _forms.get(key)
+    if form is None:
+        if len(_forms) >= FORMS:
+            _forms.clear()  # no number is given again
+        form = _forms[key] = next(_numbers)
+    return form, numbers[sum([len(p.type.shape) for p in graph.params]) :]
+
+
 def is_opaque(graph: Graph) -> bool:
     """Whether it calls what is no native code of ours."""
     return any(op.prim is external or isinstance(op.prim, Library) for op in graph.body)
@@ -194,4 +216,4 @@ def _attribute(attribute: Any, numbers: Iterator[Any]) -> Any:
     return attribute
 
 
-__all__ = ["Family", "family_of", "is_opaque", "kernel_of", "outline"]
+__all__ = ["Family", "body_of", "family_of", "is_opaque", "kernel_of", "outline"]

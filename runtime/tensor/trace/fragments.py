@@ -43,6 +43,7 @@ from ..value.promotion import (
 )
 from .changing import refuse_numbers, with_scalars
 from .engine import Alone, is_exact
+from .families import body_of
 from .watched import watched_in
 
 Rule = Literal["common", "float", "first", "own"]
@@ -135,6 +136,7 @@ class Fragment:
             for each in (graph.params, graph.results)
         ]
         self.exact = is_exact(graph)
+        self._outline: tuple[int | None, list[int]] | None = None
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
         self.pulls: dict[tuple[int, ...], Pull] = {}
@@ -142,6 +144,13 @@ class Fragment:
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
         self.alone = Alone(graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
+
+    @property
+    def outline(self) -> tuple[int | None, list[int]]:
+        """Its graph's body without numbers, by number, and those: see `families.body_of`."""
+        if self._outline is None:
+            self._outline = body_of(self.graph)
+        return self._outline
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the fragment's kinds."""

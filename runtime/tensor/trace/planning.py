@@ -11,7 +11,7 @@ from typing import Any
 from .behind import is_behind
 from .first_time import once
 from .kept import Kept, may_keep
-from .plans import plan_for
+from .plans import found_at_once, plan_for
 
 
 def planned(tape: Any, live: bytes) -> tuple[Any, Kept | None, bool]:
@@ -24,7 +24,8 @@ def planned(tape: Any, live: bytes) -> tuple[Any, Kept | None, bool]:
     if segment is None:
         plan: Any = once(tape, live)
         if plan is not None:
-            return plan, None, True
+            whole = found_at_once(state, plan.path, live)
+            return plan if whole is None else whole, None, True
     if segment is None or not segment.enter(tape):
         if not is_behind(tape, live):
             return plan_for(state, live), None, True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -27,10 +28,11 @@ from ..value.cells import number_cell
 from .background import maker
 from .cold import Interpreted, run_cold
 from .cures import CURE, CURES
-from .engine import Kernel, kernel_of
+from .engine import Kernel
 from .interrupts import is_of_a_handler
 from .programs import Program
 from .states import NONE, State, events, forest
+from .structures import Structure, kernel_for, kernel_of, may_know, structure_of
 
 WAITS = 3
 """A trace that has come so often is compiled by a thread; where shapes change all the time, few come again."""
@@ -142,6 +144,8 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
     plan = state.plans.get(key)
     if plan is None:
         plan = Plan(state, live, known)
+        if not known:
+            plan.find(structure_of(events(state), live))
         if forest.is_new(hash((state.path, key))):
             return plan
         if state.plans is NONE:
@@ -156,6 +160,8 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
                 if running(old.state) is old:
                     old.state.live = old.state.plan = None
             _plans[plan] = None
+        if plan.kernel is not None:
+            maker.ask(plan.prepare) if settings.background else plan.prepare()
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
             plan.compile()
@@ -165,6 +171,15 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
             plan.asked = maker.generation
             maker.ask(plan.compile)
     return plan
+
+
+def found_at_once(state: State, path: list[State], live: bytes) -> Plan | None:
+    """A plan for a trace that is new, if its structure has a kernel that serves its sizes."""
+    structure = structure_of(path, live)
+    if not may_know(structure):
+        return None
+    plan = Plan(state, live)
+    return plan if plan.find(structure) else None
 
 
 def running(state: State) -> Plan | None:
@@ -249,6 +264,18 @@ class Plan:
         counts["recorded"] += self.times * len(self.program.steps)
         counts["replayed"] += self.times
 
+    def find(self, structure: Structure) -> bool:
+        """Take the kernel that serves its sizes, too, if there is one."""
+        if may_know(structure):
+            self.kernel = kernel_for(self, structure)
+        return self.kernel is not None
+
+    def prepare(self) -> None:
+        """Make the native replay of the kernel that was found."""
+        _counts["compiled"] += 1
+        with suppress(Exception):  # it runs without
+            self._prepare(self.kernel)
+
     def _prepare(self, kernel: Any) -> None:
         """Make the native replay of a kernel, if all that it reads can be gathered natively."""
         constants = self.program.constants
@@ -292,7 +319,7 @@ class Plan:
         graph = self.graph()
         watch.show("graph", lambda: show(graph), graph.name)
         try:
-            kernel = kernel_of(graph)
+            kernel = kernel_of(self)
             if not self.known:
                 self._prepare(kernel)
             self.kernel = kernel

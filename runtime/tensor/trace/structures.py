@@ -1,0 +1,138 @@
+"""Traces that differ from others in sizes only: a trace goes in, and a kernel comes out that serves its sizes, too.
+
+A trace that has come compiled is a plan of its own (`plans`). Where rows, words or nodes are of another number at each
+step few traces come again, but their structure does: the same operations on the same values. Its kernel is learned by
+the thread that makes those of plans, once the structure has come a few times, and from then on a trace of sizes that
+nobody has seen runs as one kernel at once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....compiler.backend.kernel import Kernel, compile_graph
+from ....compiler.later import later
+from ....compiler.settings import settings
+from .background import maker
+from .families import Family, family_of
+from .states import Call, State, Step
+
+if TYPE_CHECKING:
+    from ....compiler.backend import shared as sharing
+else:
+    sharing = later(__package__, "....compiler.backend.shared")
+
+OFTEN = 4
+"""A structure that has come so often is learned."""
+
+MOST, QUEUE = 48, 3
+"""Of so many sizes of one structure; and none while so many kernels wait to be made."""
+
+KEPT = 1024
+"""Structures that are counted; the one that has not come for longest goes first."""
+
+
+class Structure:
+    """How often traces of one structure have come, and what was learned of it.
+
+    met      how often none of their sizes was known
+    learned  at how many sizes it was lowered
+    family   the code that they share, once there is some
+    """
+
+    __slots__ = ("met", "learned", "family")
+
+    def __init__(self) -> None:
+        self.met = self.learned = 0
+        self.family: Family | None = None
+
+
+_structures: OrderedDict[int, Structure] = OrderedDict()
+
+
+def structure_of(path: Sequence[State], live: bytes) -> Structure:
+    """What is known of traces that go this path but for sizes."""
+    key = hash((live, *[_step(state.event) for state in path]))
+    found = _structures.get(key)
+    if found is None:
+        found = _structures[key] = Structure()
+        if len(_structures) > KEPT:
+            _structures.popitem(last=False)
+    else:
+        _structures.move_to_end(key)
+    return found
+
+
+def _step(event: Any) -> Any:
+    if type(event) is Call:
+        return event.template.function, event.arguments
+    return (event.fragment.operation, event.numbers) if isinstance(event, Step) else None
+
+
+def may_know(structure: Structure) -> bool:
+    """Whether a kernel may be there for a trace of this structure; else count it."""
+    if structure.family is not None:
+        return True
+    structure.met += 1
+    return structure.met >= OFTEN
+
+
+def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
+    """The kernel for a plan that is new, if it is of sizes that are known; else let them be learned."""
+    key, numbers = outline(plan)
+    if key is None:
+        return None
+    family = family_of(key, "trace", numbers)
+    if family is None:
+        return None
+    structure.family = family
+    made = family.known(numbers, wanted(plan))
+    if made is None and structure.learned < MOST and plan.is_worth_compiling():
+        if not settings.background:
+            structure.learned += 1
+            return family.learned(plan.graph(), numbers)
+        if maker.open < QUEUE:
+            structure.learned += 1
+            maker.ask(lambda: _learn(family, plan, numbers))
+    return made
+
+
+def _learn(family: Family, plan: Any, numbers: Sequence[int]) -> None:
+    if family.known(numbers, wanted(plan)) is None:
+        family.learned(plan.graph(), numbers)
+
+
+def kernel_of(plan: Any) -> Kernel:
+    """The kernel of a plan, with code that its sizes share with others if there is some."""
+    key, numbers = outline(plan)
+    family = None if key is None else family_of(key, "trace", numbers)
+    if family is None:
+        return compile_graph(plan.graph())
+    return family.known(numbers, wanted(plan)) or family.learned(plan.graph(), numbers) or compile_graph(plan.graph())
+
+
+def wanted(plan: Any) -> sharing.Wanted:
+    """What the kernel of a plan takes and gives."""
+    kinds = plan.program.kinds
+    return sharing.Wanted([kinds[n].type for n, _ in plan.sources], [kinds[n].type for n in plan.results], plan.graph)
+
+
+def outline(plan: Any) -> tuple[Any, list[int]]:
+    """What a plan has in common with those that differ in numbers only, and the numbers, as of its graph; or None."""
+    kinds, numbers, steps = plan.program.kinds, list[int](), []
+    given = [kinds[n].type for n, _ in plan.sources]
+    for type in given:
+        numbers.extend(type.shape)
+    for fragment, read, first, _ in plan.steps:
+        form, own = fragment.outline
+        if form is None:
+            return None, numbers
+        steps.append((form, read, first))
+        numbers.extend(own)
+    places = tuple([(n, type.dtype, len(type.shape)) for (n, _), type in zip(plan.sources, given, strict=True)])
+    return (places, tuple(steps), tuple(plan.results)), numbers
+
+
+__all__ = ["Structure", "kernel_for", "kernel_of", "may_know", "structure_of"]
