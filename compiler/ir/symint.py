@@ -29,7 +29,7 @@ import numpy as np
 COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor")
-} | {"min": min}
+} | {"min": min, "max": max}
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
@@ -354,13 +354,27 @@ def rough(x: Any, most: int) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, which decides nothing yet."""
+    """The smaller of two numbers, which decides nothing."""
+    return _of_two("min", a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers, which decides nothing."""
+    return _of_two("max", a, b)
+
+
+def _of_two(op: str, a: Any, b: Any) -> Any:
     for x in (a, b):
         if isinstance(x, SymNumber):
             first, second = x.sizes.operand(a), x.sizes.operand(b)
             assert first is not None and second is not None
-            return x.sizes.made("min", first, second)
-    return min(a, b)
+            return x.sizes.made(op, first, second)
+    return COMPUTED[op](a, b)
+
+
+def example(x: Any) -> Any:
+    """The number of the example, where any would do."""
+    return x.value if isinstance(x, SymNumber) else x
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
@@ -399,7 +413,7 @@ def _comparison(relation: str) -> Callable[[Any, Any], Any]:
     return compared
 
 
-for _op in COMPUTED.keys() - {"min"}:
+for _op in COMPUTED.keys() - {"min", "max"}:
     _forward, _reflected = _operator(_op)
     setattr(SymNumber, f"__{_op.rstrip('_')}__", _forward)
     setattr(SymNumber, f"__r{_op.rstrip('_')}__", _reflected)
@@ -407,4 +421,4 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "rough", "smaller"]
+__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "example", "larger", "rough", "smaller"]

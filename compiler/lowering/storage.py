@@ -9,10 +9,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
-from ..ir.measure import OpenExtent
+from ..ir.measure import OpenExtent, is_open
+from ..ir.symint import SymInt, example, larger
 from ..loops import Buffer, Element, Load
 from .access import Access
 from .nests.inside import reachable
@@ -30,7 +31,7 @@ def nbytes(buffer: Buffer) -> int:
     size = math.prod(buffer.type.static_shape()) * buffer.type.numpy.itemsize
     if isinstance(size, OpenExtent):
         return (size + ALIGNMENT) // ALIGNMENT * ALIGNMENT
-    return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
+    return larger(-(-size // ALIGNMENT), 1) * ALIGNMENT
 
 
 def lifetimes(scratch: set[Buffer], body: Sequence[Statement]) -> tuple[dict[Buffer, int], dict[Buffer, int]]:
@@ -94,6 +95,8 @@ def plan(scratch: Iterable[Buffer], body: Iterable[Statement]) -> tuple[dict[Buf
     if any(isinstance(nbytes(b), OpenExtent) for b in first):
         return _placed_by_size(first, last)
     before = _taken_over(flat, first, last) if len(flat) == len(body) else {}
+    if any(is_open(nbytes(b)) for b in first):
+        return _placed_in_slots(first, last, before)
     arena = _Arena()
     placed: dict[Buffer, int] = {}
     for buffer in sorted(first, key=lambda b: (first[b], -nbytes(b), b.name)):
@@ -123,6 +126,28 @@ def _placed_by_size(first: dict[Buffer, int], last: dict[Buffer, int]) -> tuple[
             placed[buffer], total = total, total + size
         used.append((last[buffer], size, placed[buffer]))
     return placed, total
+
+
+def _placed_in_slots(
+    first: dict[Buffer, int], last: dict[Buffer, int], before: dict[Buffer, Buffer]
+) -> tuple[dict[Buffer, int], int]:
+    """The same for all sizes that go one way: a slot is as large as the largest of the buffers that take turns in it."""
+    room: list[Any] = []
+    until: list[int] = []
+    slots: dict[Buffer, int] = {}
+    for buffer in sorted(first, key=lambda b: (first[b], b.name)):
+        size = nbytes(buffer)
+        if buffer in before:
+            k = slots[before[buffer]]
+        else:
+            free = [k for k, end in enumerate(until) if end < first[buffer]]
+            k = min(free, key=lambda k: abs(example(room[k]) - example(size)), default=len(room))
+            if k == len(room):
+                room.append(0)
+                until.append(0)
+        room[k], until[k], slots[buffer] = larger(room[k], size), last[buffer], k
+    offsets = [0, *accumulate(room)]
+    return {buffer: offsets[k] for buffer, k in slots.items()}, offsets[-1]
 
 
 class _Arena:
@@ -196,20 +221,25 @@ def _taken_over(
     """Which buffers lie where another one did that is read for the last time when they are made."""
     ending: dict[tuple[int, str, int], list[Buffer]] = {}
     for buffer, at in sorted(last.items(), key=lambda item: item[0].name):
-        ending.setdefault((at, buffer.type.dtype, nbytes(buffer)), []).append(buffer)
+        ending.setdefault((at, buffer.type.dtype, _formula(nbytes(buffer))), []).append(buffer)
     access = Access()
     found: dict[Buffer, Buffer] = {}
     for buffer, at in sorted(first.items(), key=lambda item: (item[1], item[0].name)):
         for end in range(at, min(at + PARTS, len(body))):
             if buffer in found or buffer not in access.writes(body[end]):
                 break
-            others = ending.get((end, buffer.type.dtype, nbytes(buffer)), [])
+            others = ending.get((end, buffer.type.dtype, _formula(nbytes(buffer))), [])
             tried = islice((b for b in others if first[b] < at), TRIES)
             other = next((b for b in tried if _follows(body[at : end + 1], buffer, b, access)), None)
             if other is not None:
                 found[buffer] = other
                 others.remove(other)
     return found
+
+
+def _formula(size: Any) -> Any:
+    """What tells sizes from others that may be other ones elsewhere."""
+    return (size.node,) if type(size) is SymInt else size
 
 
 def _follows(
