@@ -30,9 +30,13 @@ COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor")
 } | {"min": min, "max": max}
-COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
+VALUE = "value"
+"""The guard that a number stays what it is."""
+
+GUARDS = COMPARED | {VALUE: lambda x, _: x}
 OF_ONE: dict[str, Callable[[Any, Any], Any]] = {
     "neg": lambda x, _: -x, "abs": lambda x, _: abs(x), "trunc": lambda x, _: math.trunc(x),
     "floor": lambda x, _: math.floor(x), "ceil": lambda x, _: math.ceil(x), "round": lambda x, _: round(x),
@@ -57,13 +61,13 @@ class SymSizes:
     """Sizes in an example, what has been computed from them, and what has been decided by it.
 
     nodes    in the order in which they have been made, operands first
-    guards   comparisons of two nodes, and how they have come out
+    guards   comparisons of two nodes, and how they have come out; numbers that must stay what they are
     hashed   nodes that a table has been asked for, and their numbers: it finds equal ones and no others
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.guards: dict[tuple[str, int, int], bool] = {}
+        self.guards: dict[tuple[str, int, int], Any] = {}
         self.hashed: dict[int, int] = {}
         self.count = 0
         self._numbers: dict[tuple[str, Any, Any], int] = {}
@@ -113,20 +117,30 @@ Step = tuple[Callable[[Any, Any], Any], int, int]
 class Branch:
     """A guard of a decision tree, or an end of it.
 
-    steps    what is computed before the guard
-    guard    a comparison; None where no way goes on
-    yes, no  the branches, where a way has gone there
-    ends     the ways that end here
+    steps      what is computed before the guard
+    guard      what decides; None where no way goes on
+    following  where ways have gone on, by what has come out
+    ends       the ways that end here
+    other      a branch for ways that have asked for something else here: a table finds what is equal by chance
     """
 
-    __slots__ = ("steps", "guard", "yes", "no", "ends")
+    __slots__ = ("steps", "guard", "following", "ends", "other")
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.guard: Step | None = None
-        self.yes: Branch | None = None
-        self.no: Branch | None = None
+        self.following: dict[Any, Branch] = {}
         self.ends: list[End] = []
+        self.other: Branch | None = None
+
+    def at(self, steps: list[Step], guard: Step) -> Branch:
+        """This branch, or the other one that has this guard."""
+        branch = self
+        while branch.guard is not None and (branch.guard, branch.steps) != (guard, steps):
+            branch.other = branch.other or Branch()
+            branch = branch.other
+        branch.steps, branch.guard = steps, guard
+        return branch
 
 
 class End(NamedTuple):
@@ -157,21 +171,10 @@ class Formulas:
         """A way that has been gone, what it computes and what for; `constants` may be in tables with its sizes."""
         places = _Places(sizes)
         at = self.root
-        for (relation, a, b), holds in sizes.guards.items():
-            guard = COMPARED[relation], places.of(a), places.of(b)
-            steps = places.taken()
-            if at.guard is None:
-                at.steps, at.guard = steps, guard
-            elif (at.steps, at.guard) != (steps, guard):  # it depended on more than sizes
-                at.steps, at.guard, at.yes, at.no = steps, guard, None, None
-            following = at.yes if holds else at.no
-            if following is None:
-                following = Branch()
-                if holds:
-                    at.yes = following
-                else:
-                    at.no = following
-            at = following
+        for (relation, a, b), came in sizes.guards.items():
+            guard = GUARDS[relation], places.of(a), places.of(b)
+            at = at.at(places.taken(), guard)
+            at = at.following.setdefault(came, Branch())
         found = [places.of(operand[0]) for x in results if (operand := sizes.operand(x))]
         apart = [places.of(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
         others = {n for n in constants if type(n) is int} - {*sizes.hashed.values()}
@@ -180,24 +183,26 @@ class Formulas:
 
     def at(self, sizes: Iterable[int]) -> tuple[tuple[Any, ...], Any] | None:
         """The numbers at some sizes, and what they are for; None where no way is known."""
-        values, at = list(sizes), self.root
-        try:
-            while True:
-                for end in at.ends:
-                    found = _ended(end, values)
-                    if found is not None:
-                        return found, end.made
-                if at.guard is None:
-                    return None
-                for compute, a, b in at.steps:
-                    values.append(compute(values[a], values[b]))
-                compare, a, b = at.guard
-                following = at.yes if compare(values[a], values[b]) else at.no
-                if following is None:
-                    return None
-                at = following
-        except (ArithmeticError, ValueError):  # the numbers are none for which it would be computed
-            return None
+        pending = [(self.root, list(sizes))]
+        while pending:
+            at, values = pending.pop()
+            try:
+                while True:
+                    for end in at.ends:
+                        found = _ended(end, values)
+                        if found is not None:
+                            return found, end.made
+                    if at.other is not None:
+                        pending.append((at.other, values.copy()))
+                    if at.guard is None:
+                        break
+                    for compute, a, b in at.steps:
+                        values.append(compute(values[a], values[b]))
+                    compute, a, b = at.guard
+                    at = at.following[compute(values[a], values[b])]
+            except (KeyError, ArithmeticError, ValueError):  # of numbers that go another way some are not computed
+                continue
+        return None
 
 
 def _ended(end: End, values: list[Any]) -> tuple[Any, ...] | None:
@@ -261,7 +266,7 @@ class SymNumber:
 
     def plain(self) -> Any:
         """The number, which is the same from now on at all sizes."""
-        assert self == self.value  # which notes it
+        self.sizes.guards[VALUE, self.node, self.node] = self.value
         return self.value
 
     def made(self, op: str) -> Any:
@@ -348,8 +353,8 @@ def rough(x: Any, most: int) -> Any:
     """A number for a choice of speed alone: the example's serves those of about its size, and all above `most`."""
     if type(x) is not SymInt:
         return x
-    digits = smaller(x, most).bit_length() // 2
-    assert digits == min(x.value, most).bit_length() // 2  # which notes it
+    about = smaller(x, most).bit_length() // 2
+    about.plain()
     return x.value
 
 
