@@ -88,7 +88,7 @@ class Alone:
     def _compile(self) -> None:
         """Go on in native code; if there is an error in the compiler, as before."""
         with suppress(Exception):
-            self.quick = compile_graph(self.graph).runner()
+            self.quick = kernel_of(self.graph).runner()
 
 
 __all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]

@@ -161,7 +161,7 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
                     old.state.live = old.state.plan = None
             _plans[plan] = None
         if plan.kernel is not None:
-            maker.ask(plan.prepare) if settings.background else plan.prepare()
+            plan.prepare()
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
             plan.compile()

@@ -8,13 +8,16 @@ from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...trace.fragments import Operation
 from ...trace.tape import unrepeatable
 from ...value.axes import axes_of, axis_of, sizes
-from ...value.core import REVIEW, Core, apply
+from ...value.cells import cell_of
+from ...value.core import REVIEW, Core, apply, wrap
 from ...value.paths import Path, can_view, strided
 from ...value.promotion import common_shape
-from ...value.views import view
+from ...value.views import known, may_cut, view
 from ..elementwise.elementary import clone
 from .reinterpreting import of_other_dtype
 
@@ -89,6 +92,9 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     have = input._kind_of()
     step = ("reshape", inferred(sizes(args if shape is None else (shape,)), have.size))
     if input._path and not can_view(whole_of(input), input._path, step):
+        indices = known(input) if may_cut() and not have.is_float else None
+        if indices is not None:  # which are looked at where they are used
+            return wrap(cell_of(np.array(indices).reshape(step[1])))
         return apply(UNSAFE_VIEW, (clone(input),), ((step,),))
     whole = not input._path or strided(whole_of(input), input._path).flags.c_contiguous
     return view(input, (step,), VIEW if whole else RESHAPE_ALIAS)
