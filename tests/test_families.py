@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend.kernel import compile_graph
+from pullback.compiler.backend import shared as sharing
+from pullback.compiler.backend.kernel import compile_graph, written_for
 from pullback.compiler.backend.shared import Sized
 from pullback.compiler.ir.graph import Graph
+from pullback.compiler.lowering import lower
+from pullback.compiler.lowering.nests.roots import is_long
+from pullback.compiler.passes.pipeline import optimize
 from pullback.runtime.tensor.trace import engine, families
 
 SIZES = [3, 17, 18, 31, 40, 57, 64, 65, 90, 120, 133, 200, 257, 300, 1000, 1001]
@@ -64,6 +68,36 @@ def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph])
             for made in (kernel.run(given), kernel.runner()(given)):
                 assert [a.tobytes() for a in made] == [a.tobytes() for a in want], graph.name
     assert shared > len(graphs) // 2
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_kernels_are_told_is_what_lowering_tells(name: str, graphs: list[Graph]) -> None:
+    for n in (40, 5, 1000, 17, 300, 64, 90, 2, 33):
+        x = ramp(n, 6).requires_grad_()
+        OPERATIONS[name](x).sum().backward()
+        x.grad.tolist()
+    seen = {graph.name: graph for graph in graphs if not families.is_opaque(graph)}
+    graphs.clear()
+    told = 0
+    for n in range(2, 140):
+        x = ramp(n, 6).requires_grad_()
+        OPERATIONS[name](x).sum().backward()
+        x.grad.tolist()
+    for graph in graphs:
+        numbers: list[int] = []
+        key = graph.name, families.outline(graph, numbers)
+        family = families._families.get(key)
+        wanted = sharing.Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)  # noqa: B023
+        kernel = family and family.known(numbers, wanted)
+        if isinstance(kernel, Sized):
+            program = lower(optimize(graph), *written_for())
+            assert any(
+                kernel._shared is made.code and made.pattern.match(program) == (*kernel.numbers.tolist(),)
+                for made in family.shared._made
+            ), (graph.name, numbers)
+            assert kernel.long == is_long(program)
+            told += 1
+    assert seen and told > 100
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])

@@ -527,7 +527,7 @@ def test_extents_have_no_digits():
 def test_patterns():
     graph = parse("graph @f(%x: f64[n,3]) {\n  %0: f64[n,3] = tanh %x\n  return %0\n}")
     sizes = SymSizes()
-    made = lower(at_sizes(graph, {"n": sizes.symint(40)}), 256)
+    made = lower(at_sizes(graph, {"n": sizes.symbol(40)}), 256)
     pattern = opened(made)
     told = pattern.match(made)
     assert told is not None and len(told) == len(pattern.told.names) > 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from ..ir.measure import Extent
+from ..ir.measure import Extent, ToldFloat
 from ..loops import Buffer, Variable
 from .registers import Reg, literal
 from .writer import Writer
@@ -68,6 +68,9 @@ class LevelWriter(Writer):
         """A literal, or the register of a number that is told."""
         if isinstance(value, Extent):
             return self.splat(Reg("i64", 1, f"{value}"), width)
+        if isinstance(value, ToldFloat):
+            told = self.unbits(Reg("i64", 1, f"{value.bits}"))
+            return self.splat(self.cast(told, dtype), width)
         return literal(value, dtype, width)
 
     @property

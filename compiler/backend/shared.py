@@ -8,6 +8,7 @@ that code for that size alone would. What a further size costs is to evaluate th
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -109,7 +110,7 @@ class Shared:
         """Lower the graph with SymInts; whether that gives a way."""
         start, symbols = Start(graph, self.title), SymSizes()
         try:
-            made_of = at([symbols.symint(n) for n in sizes])
+            made_of = at([symbols.symbol(n) for n in sizes])
             with watch.timed("lowering", self.title, start.times):
                 program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
@@ -153,6 +154,11 @@ class Shared:
         return Made(pattern, emitted, code)
 
 
+def _bits(number: float) -> int:
+    """A number as it is told."""
+    return number if type(number) is int else struct.unpack("<q", struct.pack("<d", number))[0]
+
+
 class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
@@ -160,7 +166,7 @@ class Sized(Kernel):
         self.title, self.name, self.times = shared.title, made.code.name, made.code.times
         self.inputs, self._fresh = wanted.inputs, [layout(type) for type in wanted.results]
         self._wanted, self._optimised, self._long = wanted, shared.optimised, long
-        self.numbers = np.array(numbers, np.int64)
+        self.numbers = np.array([_bits(n) for n in numbers], np.int64)
         self._emitted, self._shared = made.emitted, made.code
         self.code = Telling(made.code, self.numbers)
 

@@ -270,6 +270,12 @@ class Extent(Measure):
         return self.sizes.register(self.size)
 
 
+class ToldFloat(NamedTuple):
+    """A float in machine code that is known when the code runs: its bits are those of an extent."""
+
+    bits: Extent
+
+
 class OpenExtent(Extent):
     """An extent of a program that is made for all sizes at once: it equals what is the same polynomial, and only that.
 

@@ -2,7 +2,7 @@
 way.
 
     sizes = SymSizes()
-    n = sizes.symint(40)                 the first size, 40 in this example
+    n = sizes.symbol(40)                 the first size, 40 in this example
     steps = n // 8 if n > 16 else n      5, noted: it is n // 8, and n > 16 must hold
     formulas = Formulas()
     formulas.add(sizes, [steps], "code")
@@ -68,14 +68,14 @@ class SymSizes:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.guards: dict[tuple[str, int, int], Any] = {}
-        self.hashed: dict[int, int] = {}
+        self.hashed: dict[int, Any] = {}
         self.count = 0
         self._numbers: dict[tuple[str, Any, Any], int] = {}
 
-    def symint(self, example: int) -> SymInt:
-        """The next size."""
+    def symbol(self, example: Any) -> Any:
+        """The next size, or a float that changes with the sizes, as 1 / n does."""
         self.count += 1
-        return SymInt(self, self.node(SIZE, self.count - 1, 0), example)
+        return (SymInt if type(example) is int else SymFloat)(self, self.node(SIZE, self.count - 1, 0), example)
 
     def node(self, op: str, a: Any, b: Any) -> int:
         """The number of a node, which is new only if there is no equal one."""
@@ -320,7 +320,8 @@ class SymNumber:
         return format(self.plain(), spec)
 
     def __hash__(self) -> int:
-        return hash(self.plain())
+        self.sizes.hashed[self.node] = self.value
+        return hash(self.value)
 
 
 class SymInt(SymNumber):
@@ -328,13 +329,10 @@ class SymInt(SymNumber):
 
     __slots__ = ()
     __class__ = property(lambda self: int)  # type: ignore[assignment]
+    __hash__ = SymNumber.__hash__
 
     def __index__(self) -> int:
         return self.plain()
-
-    def __hash__(self) -> int:
-        self.sizes.hashed[self.node] = self.value
-        return hash(self.value)
 
     def bit_length(self) -> Any:
         """As int's."""
@@ -347,6 +345,10 @@ class SymFloat(SymNumber):
     __slots__ = ()
     __class__ = property(lambda self: float)  # type: ignore[assignment]
     __hash__ = SymNumber.__hash__
+
+    def hex(self) -> Any:
+        """What tells it from others."""
+        return self
 
 
 def rough(x: Any, most: int) -> Any:
@@ -426,4 +428,4 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["Formulas", "SymFloat", "SymInt", "SymSizes", "example", "larger", "rough", "smaller"]
+__all__ = ["Formulas", "SymFloat", "SymInt", "SymNumber", "SymSizes", "example", "larger", "rough", "smaller"]

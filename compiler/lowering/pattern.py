@@ -18,8 +18,8 @@ from operator import index
 from typing import Any, NamedTuple
 
 from ..ir.graph import Where
-from ..ir.measure import UNKNOWN, Extent, Sizes
-from ..ir.symint import SymInt
+from ..ir.measure import UNKNOWN, Extent, Sizes, ToldFloat
+from ..ir.symint import SymFloat, SymInt
 from ..ir.types import Size, Type
 from ..loops import Affine, Axis, Buffer
 from .nests.chunks import Pause, cut, pause
@@ -71,10 +71,11 @@ class Pattern:
         found: dict[str, Any] = {}
 
         def number(mine: Any, theirs: Any) -> Any:
-            if isinstance(mine, Extent):
-                (((name,), _),) = mine.size.terms
+            told = mine.bits if type(mine) is ToldFloat else mine
+            if isinstance(told, Extent):
+                (((name,), _),) = told.size.terms
                 mine = found.setdefault(name, theirs)
-            elif type(theirs) is not int:
+            elif type(theirs) in (SymInt, SymFloat):
                 raise Differs  # it could be told no other
             if mine != theirs:
                 raise Differs
@@ -123,14 +124,14 @@ def opened(program: Program) -> Pattern:
     slots: dict[int, Extent] = {}
 
     def number(mine: Any, _: Any) -> Any:
-        if type(mine) is int:
+        if type(mine) not in (SymInt, SymFloat):
             return mine
         found = slots.get(mine.node)
         if found is None:
             name = f"s{len(slots)}"
-            sizes.numbers[name], sizes.least[name] = mine.value, UNKNOWN
+            sizes.numbers[name], sizes.least[name] = (mine.value if type(mine) is SymInt else 0), UNKNOWN
             found = slots[mine.node] = Extent(Size.named(name), sizes)
-        return found
+        return found if type(mine) is SymInt else ToldFloat(found)
 
     whole = program, _plan(program)
     made, (arena, cuts, pauses) = _Walk(number).pair(whole, whole)
@@ -150,6 +151,10 @@ class _Walk:
         kind = type(a)
         if kind is int or kind is Extent or kind is SymInt:
             if type(b) is not int and type(b) is not SymInt:
+                raise Differs
+            return self.number(a, b)
+        if kind is ToldFloat or kind is SymFloat:
+            if type(b) is not float and type(b) is not SymFloat:
                 raise Differs
             return self.number(a, b)
         if kind is not type(b):

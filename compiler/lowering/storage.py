@@ -131,7 +131,7 @@ def _placed_by_size(first: dict[Buffer, int], last: dict[Buffer, int]) -> tuple[
 def _placed_in_slots(
     first: dict[Buffer, int], last: dict[Buffer, int], before: dict[Buffer, Buffer]
 ) -> tuple[dict[Buffer, int], int]:
-    """The same for all sizes that go one way: a slot is as large as the largest of the buffers that take turns in it."""
+    """The same for all sizes that go one way: a slot is as large as the largest buffer that lies in it."""
     room: list[Any] = []
     until: list[int] = []
     slots: dict[Buffer, int] = {}

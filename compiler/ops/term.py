@@ -98,4 +98,4 @@ class Terms:
 
 
 def _of_kind(number: float, dtype: str) -> float:
-    return float(number) if dtype in FLOATING else number
+    return float(number) if dtype in FLOATING and not isinstance(number, float) else number

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.graph import Builder, Graph, Op, Value, rewrite
 from ..ir.primitive import Primitive
+from ..ir.symint import SymNumber
 from ..ops import contract as C
 from ..ops import elementwise as E
 from ..ops import shape as S
@@ -136,6 +137,8 @@ def _fold(b, op, args, made):
     if not op.prim.folds:
         return None
     sources = [made[a] for a in args]
+    if any(isinstance(s.attrs["value"], SymNumber) for s in sources):
+        return None
     given = [np.array(s.attrs["value"], s.results[0].type.numpy) for s in sources]
     with np.errstate(all="ignore"):
         (result,) = op.prim.evaluate(given, op.attrs, ())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import count
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ....compiler.backend import process
@@ -80,13 +81,13 @@ class Form:
     """Which numbers of a graph are sizes: those that have changed, and numbers that have always been equal are one."""
 
     def __init__(self, seen: Sequence[Sequence[int]]) -> None:
-        columns = list(zip(*seen, strict=True))
+        columns = [(type(column[0]), *column) for column in zip(*seen, strict=True)]  # 1 equals 1.0
         places: dict[tuple[int, ...], int] = {}
-        for column in sorted({*columns}, key=lambda c: (len({*c}) == 1, columns.index(c))):
+        for column in sorted({*columns}, key=lambda c: (len({*c[1:]}) == 1, columns.index(c))):
             places[column] = len(places)
         self._of = [places[c] for c in columns]
-        self._constants = [c[0] for c in places if len({*c}) == 1]
-        self._first = [columns.index(c) for c in places if len({*c}) > 1]
+        self._constants = [c[1] for c in places if len({*c[1:]}) == 1]
+        self._first = [columns.index(c) for c in places if len({*c[1:]}) > 1]
         self.key = (*self._of, *self._constants)
 
     def sizes(self, numbers: Sequence[int]) -> list[int] | None:
@@ -183,7 +184,15 @@ def _outlined(attribute: Any, numbers: list[int]) -> Any:
     if kind is Type:
         numbers.extend(attribute.shape)
         return attribute.dtype, len(attribute.shape)
-    return kind, repr(attribute) if kind is float else attribute  # 0.0 and -0.0 are equal
+    if kind is float and _may_change(attribute):
+        numbers.append(attribute)
+        return float
+    return kind, repr(attribute) if kind is float else attribute  # 0.0 equals -0.0
+
+
+def _may_change(number: float) -> bool:
+    """Whether a float may be one of those that change with sizes, as 1 / n does."""
+    return isfinite(number) and number != 0
 
 
 def _renumbered(graph: Graph, numbers: Iterator[Any]) -> Graph:
@@ -207,7 +216,7 @@ def _renumbered(graph: Graph, numbers: Iterator[Any]) -> Graph:
 
 def _attribute(attribute: Any, numbers: Iterator[Any]) -> Any:
     kind = type(attribute)
-    if kind is int:
+    if kind is int or (kind is float and _may_change(attribute)):
         return next(numbers)
     if kind is tuple:
         return tuple([_attribute(each, numbers) for each in attribute])
