@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .ir.measure import Measure, OpenExtent
+from .ir.measure import Extent, Measure, OpenExtent
 from .ir.types import Type
 
 
@@ -108,6 +109,12 @@ class Element:
 
     __slots__ = ("dtype",)
     dtype: str
+
+
+class ToldFloat(NamedTuple):
+    """A float in machine code that is known when the code runs: its bits are those of an extent."""
+
+    bits: Extent
 
 
 class Number(Element):

@@ -17,7 +17,7 @@ from pullback.compiler.ir.graph import Graph
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.roots import is_long
 from pullback.compiler.passes.pipeline import optimize
-from pullback.runtime.tensor.trace import engine, families
+from pullback.runtime.tensor.trace import engine, families, planning, plans
 
 SIZES = [3, 17, 18, 31, 40, 57, 64, 65, 90, 120, 133, 200, 257, 300, 1000, 1001]
 F = torch.nn.functional
@@ -71,22 +71,19 @@ def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph])
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_what_kernels_are_told_is_what_lowering_tells(name: str, graphs: list[Graph]) -> None:
-    for n in (40, 5, 1000, 17, 300, 64, 90, 2, 33):
+def test_what_kernels_are_told_is_what_lowering_tells(
+    name: str, graphs: list[Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "may_know", lambda structure: False)  # each operation by itself
+    monkeypatch.setattr(planning, "may_know", lambda structure: False)
+    for n in (40, 5, 1000, 17, 300, 64, 90, 2, 33, *range(2, 140, 3)):
         x = ramp(n, 6).requires_grad_()
         OPERATIONS[name](x).sum().backward()
         x.grad.tolist()
-    seen = {graph.name: graph for graph in graphs if not families.is_opaque(graph)}
-    graphs.clear()
     told = 0
-    for n in range(2, 140):
-        x = ramp(n, 6).requires_grad_()
-        OPERATIONS[name](x).sum().backward()
-        x.grad.tolist()
     for graph in graphs:
-        numbers: list[int] = []
-        key = graph.name, families.outline(graph, numbers)
-        family = families._families.get(key)
+        numbers: list[Any] = []
+        family = families._families.get((graph.name, families.outline(graph, numbers)))
         wanted = sharing.Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)  # noqa: B023
         kernel = family and family.known(numbers, wanted)
         if isinstance(kernel, Sized):
@@ -97,7 +94,7 @@ def test_what_kernels_are_told_is_what_lowering_tells(name: str, graphs: list[Gr
             ), (graph.name, numbers)
             assert kernel.long == is_long(program)
             told += 1
-    assert seen and told > 100
+    assert told > 50
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])

@@ -15,10 +15,11 @@ from pullback.compiler.backend.entries.native import entry_count
 from pullback.compiler.backend.kernel import Kernel
 from pullback.compiler.backend.shared import Sized
 from pullback.compiler.ir import graph as graphs
+from pullback.compiler.ir.formulas import Formulas
 from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.measure import UNKNOWN, Extent, Measure, Sizes
 from pullback.compiler.ir.sizes import at_sizes, names_of
-from pullback.compiler.ir.symint import Formulas, SymSizes
+from pullback.compiler.ir.symint import SymSizes
 from pullback.compiler.ir.text import parse, show
 from pullback.compiler.ir.types import Size, Type
 from pullback.compiler.ir.verify import verify

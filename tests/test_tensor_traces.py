@@ -232,13 +232,13 @@ def test_states_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatc
 
 def test_operations_know_the_users_line(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs: list[Graph] = []
-    original = plans.compile_graph
+    original = plans.kernel_of
 
-    def keeping(graph: Graph) -> Any:
-        graphs.append(verify(graph))
-        return original(graph)
+    def keeping(plan: plans.Plan) -> Any:
+        graphs.append(verify(plan.graph()))
+        return original(plan)
 
-    monkeypatch.setattr(plans, "compile_graph", keeping)
+    monkeypatch.setattr(plans, "kernel_of", keeping)
     x = torch.ones(3, requires_grad=True)
     for _ in range(2):
         x.grad = None
@@ -278,10 +278,10 @@ def test_a_failure_is_told_to_everybody_who_reads(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_trace_that_cannot_be_compiled_runs_op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(graph: Graph) -> Any:
+    def failing(plan: plans.Plan) -> Any:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(plans, "compile_graph", failing)
+    monkeypatch.setattr(plans, "kernel_of", failing)
     x = torch.ones(3)
 
     def run() -> float:
@@ -373,10 +373,10 @@ CHANGING: dict[str, Callable[[Any, float], Any]] = {
 
 @pytest.mark.parametrize("name", CHANGING)
 def test_numbers_that_change_compile_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Graph] = []
-    for module, maker in ((plans, "compile_graph"), (engine, "kernel_of")):
-        compiled = getattr(module, maker)
-        monkeypatch.setattr(module, maker, lambda graph, compiled=compiled: made.append(graph) or compiled(graph))
+    made: list[Any] = []
+    for module in (plans, engine):
+        compiled = module.kernel_of
+        monkeypatch.setattr(module, "kernel_of", lambda of, compiled=compiled: made.append(of) or compiled(of))
     x = torch.tensor([0.5, -1.0, 2.0, 0.25, -3.0, 1.5], requires_grad=True)
     descent = torch.optim.SGD([x], lr=0.125)
 

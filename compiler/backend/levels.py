@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from ..ir.measure import Extent, ToldFloat
-from ..loops import Buffer, Variable
+from ..ir.measure import Extent
+from ..loops import Buffer, ToldFloat, Variable
 from .registers import Reg, literal
 from .writer import Writer
 

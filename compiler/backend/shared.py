@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import watch
+from ..ir.formulas import Formulas
 from ..ir.graph import Graph, extents
-from ..ir.symint import Formulas, SymInt, SymSizes
+from ..ir.symint import SymInt, SymSizes
 from ..ir.types import Type
 from ..locks import cached_property
 from ..lowering import lower

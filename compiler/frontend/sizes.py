@@ -19,8 +19,8 @@ import numpy as np
 
 from ..ir import measure
 from ..ir.graph import Where
-from ..ir.measure import Measure, dim_of, exactly, names_in
-from ..ir.types import Dim, Size, Type
+from ..ir.measure import Measure, dim_of, names_in
+from ..ir.types import Dim, Size, Type, exactly
 from .errors import TraceError, message
 
 HOOKS: dict[str, Callable[..., Any]] = {}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .symint import SymInt
-from .types import Dim, Size
+from .types import Dim, Size, exactly
 
 LEAST = 17
 """A named size is never smaller: smaller ones are worth code of their own."""
@@ -270,12 +270,6 @@ class Extent(Measure):
         return self.sizes.register(self.size)
 
 
-class ToldFloat(NamedTuple):
-    """A float in machine code that is known when the code runs: its bits are those of an extent."""
-
-    bits: Extent
-
-
 class OpenExtent(Extent):
     """An extent of a program that is made for all sizes at once: it equals what is the same polynomial, and only that.
 
@@ -306,30 +300,6 @@ class OpenExtent(Extent):
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
-
-
-def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
-    """A dimension divided by a positive one where that is a polynomial again: long division; None where it is not."""
-    if divisor is None or (parts := _leading(divisor))[1] <= 0:
-        return None
-    (names, factor), total, left = parts, 0, dim
-    while left != 0:
-        mine, f = _leading(left)
-        rest = list(mine)
-        for name in names:
-            if name not in rest:
-                return None
-            rest.remove(name)
-        if f % factor:
-            return None
-        term = Size(((tuple(rest), f // factor),)) if rest else f // factor
-        total, left = total + term, left - term * divisor
-    return total
-
-
-def _leading(dim: Dim) -> tuple[tuple[str, ...], int]:
-    """The term of most names, and of those the last in the order of names."""
-    return max(dim.terms, key=lambda term: (len(term[0]), term[0])) if isinstance(dim, Size) else ((), dim)
 
 
 def is_open(x: Any) -> bool:

@@ -140,6 +140,30 @@ def _collect(terms: Iterable[tuple[tuple[str, ...], int]]) -> Dim:
     return kept[0][1] if kept[0][0] == () and len(kept) == 1 else Size(kept)
 
 
+def exactly(dim: Dim, divisor: Dim | None) -> Dim | None:
+    """A dimension divided by a positive one where that is a polynomial again: long division; None where it is not."""
+    if divisor is None or (parts := _leading(divisor))[1] <= 0:
+        return None
+    (names, factor), total, left = parts, 0, dim
+    while left != 0:
+        mine, f = _leading(left)
+        rest = list(mine)
+        for name in names:
+            if name not in rest:
+                return None
+            rest.remove(name)
+        if f % factor:
+            return None
+        term = Size(((tuple(rest), f // factor),)) if rest else f // factor
+        total, left = total + term, left - term * divisor
+    return total
+
+
+def _leading(dim: Dim) -> tuple[tuple[str, ...], int]:
+    """The term of most names, and of those the last in the order of names."""
+    return max(dim.terms, key=lambda term: (len(term[0]), term[0])) if isinstance(dim, Size) else ((), dim)
+
+
 def parse_dim(text: str) -> Dim:
     """The dimension that prints as `text`."""
     if not re.fullmatch(r"-?[\w*]+([+-][\w*]+)*", text):

@@ -18,10 +18,10 @@ from operator import index
 from typing import Any, NamedTuple
 
 from ..ir.graph import Where
-from ..ir.measure import UNKNOWN, Extent, Sizes, ToldFloat
+from ..ir.measure import UNKNOWN, Extent, Sizes
 from ..ir.symint import SymFloat, SymInt
 from ..ir.types import Size, Type
-from ..loops import Affine, Axis, Buffer
+from ..loops import Affine, Axis, Buffer, ToldFloat
 from .nests.chunks import Pause, cut, pause
 from .program import Nest, Program, Rows
 from .storage import plan

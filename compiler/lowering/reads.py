@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
-from ..ir.measure import OpenExtent, exactly
+from ..ir.measure import OpenExtent
+from ..ir.types import exactly
 from ..loops import Affine, Axis, Buffer, Element, Guarded, Load
 from .nests.inside import children, reachable
 from .program import Multiply, Nest, tested, tops

@@ -21,10 +21,10 @@ from ...compiler.frontend import tree
 from ...compiler.frontend.sizes import Sizes
 from ...compiler.frontend.trace import Trace, leaves_of
 from ...compiler.ir.graph import Builder, Graph, inline
-from ...compiler.ir.measure import Guard, exactly, names_in
+from ...compiler.ir.measure import Guard, names_in
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.text import show
-from ...compiler.ir.types import Dim, Size
+from ...compiler.ir.types import Dim, Size, exactly
 from ...compiler.ops.source import number
 from ...compiler.passes.pipeline import optimize
 from ..portable.replacing import without_libraries

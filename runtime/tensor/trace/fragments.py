@@ -43,7 +43,6 @@ from ..value.promotion import (
 )
 from .changing import refuse_numbers, with_scalars
 from .engine import Alone, is_exact
-from .families import body_of
 from .watched import watched_in
 
 Rule = Literal["common", "float", "first", "own"]
@@ -136,7 +135,7 @@ class Fragment:
             for each in (graph.params, graph.results)
         ]
         self.exact = is_exact(graph)
-        self._outline: tuple[int | None, list[int]] | None = None
+        self.outline: Any = None  # see structures.py
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
         self.pulls: dict[tuple[int, ...], Pull] = {}
@@ -144,13 +143,6 @@ class Fragment:
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
         self.alone = Alone(graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
-
-    @property
-    def outline(self) -> tuple[int | None, list[int]]:
-        """Its graph's body without numbers, by number, and those: see `families.body_of`."""
-        if self._outline is None:
-            self._outline = body_of(self.graph)
-        return self._outline
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the fragment's kinds."""
@@ -266,7 +258,8 @@ def _pull(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] 
     kept = [k for k, p in enumerate(back.params) if p in used or readings[k] in watched]
     params = tuple([back.params[k] for k in kept])
     pruned = Graph(back.name + "_pull", params, back.body, back.results)
-    operation = Operation(pruned.name, _pulled_name(fragment.operation.node), fragment.operation.emit)
+    node = fragment.operation.node.rstrip("0123456789")
+    operation = Operation(pruned.name, node and f"{node}Backward0", fragment.operation.emit)
     reads = tuple([readings[k] for k in kept])
     made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
     numbers = frozenset([n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None])
@@ -350,10 +343,6 @@ def _finished(b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None
     """The graph of the cotangents, zeros where the input makes no difference, and which input each is for."""
     filled = [number(b, 0, b.params[k].type) if v is None else v for k, v in zip(wanted, pulled, strict=True)]
     return dead(b.finish(filled)), tuple([(k, n) for n, k in enumerate(wanted)])
-
-
-def _pulled_name(node: str) -> str:
-    return f"{node.rstrip('0123456789')}Backward0" if node else ""
 
 
 __all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "forget_fragments", "fragment_for", "widen"]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .behind import is_behind
-from .first_time import once
+from .first_time import Once, once
 from .kept import Kept, may_keep
-from .plans import found_at_once, plan_for
+from .plans import Plan, plan_for
+from .structures import may_know, structure_of
 
 
 def planned(tape: Any, live: bytes) -> tuple[Any, Kept | None, bool]:
@@ -24,8 +25,7 @@ def planned(tape: Any, live: bytes) -> tuple[Any, Kept | None, bool]:
     if segment is None:
         plan: Any = once(tape, live)
         if plan is not None:
-            whole = found_at_once(state, plan.path, live)
-            return plan if whole is None else whole, None, True
+            return _of_known_code(plan, live) or plan, None, True
     if segment is None or not segment.enter(tape):
         if not is_behind(tape, live):
             return plan_for(state, live), None, True
@@ -37,6 +37,15 @@ def planned(tape: Any, live: bytes) -> tuple[Any, Kept | None, bool]:
     if segment is not None:
         plan.joins = segment.joins
     return plan, None, False
+
+
+def _of_known_code(once: Once, live: bytes) -> Plan | None:
+    """A plan for a trace that is new, if its structure has a kernel that serves its sizes, too."""
+    structure = structure_of(once.path, live)
+    if not may_know(structure):
+        return None
+    plan = Plan(once.state, live)
+    return plan if plan.find(structure) else None
 
 
 __all__ = ["planned"]

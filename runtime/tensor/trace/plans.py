@@ -173,15 +173,6 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
     return plan
 
 
-def found_at_once(state: State, path: list[State], live: bytes) -> Plan | None:
-    """A plan for a trace that is new, if its structure has a kernel that serves its sizes."""
-    structure = structure_of(path, live)
-    if not may_know(structure):
-        return None
-    plan = Plan(state, live)
-    return plan if plan.find(structure) else None
-
-
 def running(state: State) -> Plan | None:
     """The plan by which native code runs traces that end in this state."""
     return None if state.plan is None else state.plan[-1]

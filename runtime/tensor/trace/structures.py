@@ -16,7 +16,7 @@ from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings
 from .background import maker
-from .families import Family, family_of
+from .families import Family, body_of, family_of
 from .states import Call, State, Step
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def outline(plan: Any) -> tuple[Any, list[int]]:
     for type in given:
         numbers.extend(type.shape)
     for fragment, read, first, _ in plan.steps:
+        if fragment.outline is None:
+            fragment.outline = body_of(fragment.graph)
         form, own = fragment.outline
         if form is None:
             return None, numbers

@@ -1,0 +1,166 @@
+"""Numbers as formulas of sizes: what was computed with SymInts goes in, and at other sizes the numbers come out.
+
+    formulas = Formulas()
+    formulas.add(sizes, [steps], "code")
+    formulas.at([60])                    (7,), "code"
+    formulas.at([10])                    None: no way is known
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .symint import COMPUTED, CONSTANT, GUARDS, OF_ONE, SIZE, SymSizes
+
+Step = tuple[Callable[[Any, Any], Any], int, int]
+"""A number from two others, by their places among the values."""
+
+
+class Branch:
+    """A guard of a decision tree, or an end of it.
+
+    steps      what is computed before the guard
+    guard      what decides; None where no way goes on
+    following  where ways have gone on, by what has come out
+    ends       the ways that end here
+    other      a branch for ways that have asked for something else here: a table finds what is equal by chance
+    """
+
+    __slots__ = ("steps", "guard", "following", "ends", "other")
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.guard: Step | None = None
+        self.following: dict[Any, Branch] = {}
+        self.ends: list[End] = []
+        self.other: Branch | None = None
+
+    def at(self, steps: list[Step], guard: Step) -> Branch:
+        """This branch, or the other one that has this guard."""
+        branch = self
+        while branch.guard is not None and (branch.guard, branch.steps) != (guard, steps):
+            branch.other = branch.other or Branch()
+            branch = branch.other
+        branch.steps, branch.guard = steps, guard
+        return branch
+
+
+class End(NamedTuple):
+    """A way: what is computed at its end, where the results lie, and what they are for.
+
+    Tables that have been asked for a number on the way have found equal ones and no others. So the numbers at `apart`
+    must differ, and be none of the `constants`.
+    """
+
+    steps: list[Step]
+    results: list[int]
+    apart: list[int]
+    constants: set[int]
+    made: Any
+
+
+class Formulas:
+    """Numbers as formulas of sizes, by the way that a computation goes at these: a decision tree over its guards.
+
+    Two ways are the same up to the first comparison that comes out another way, so one walk through the tree tells
+    which of them is gone at some sizes, if it has been gone before.
+    """
+
+    def __init__(self) -> None:
+        self.root, self.count = Branch(), 0
+
+    def add(self, sizes: SymSizes, results: Iterable[Any], made: Any, constants: Iterable[Any] = ()) -> None:
+        """A way that has been gone, what it computes and what for; `constants` may be in tables with its sizes."""
+        places = _Places(sizes)
+        at = self.root
+        for (relation, a, b), came in sizes.guards.items():
+            guard = GUARDS[relation], places.of(a), places.of(b)
+            at = at.at(places.taken(), guard)
+            at = at.following.setdefault(came, Branch())
+        found = [places.of(operand[0]) for x in results if (operand := sizes.operand(x))]
+        apart = [places.of(node) for node in {n: node for node, n in sizes.hashed.items()}.values()]
+        others = {n for n in constants if type(n) is int} - {*sizes.hashed.values()}
+        at.ends = [End(places.taken(), found, apart, others, made), *at.ends]
+        self.count += 1
+
+    def at(self, sizes: Iterable[int]) -> tuple[tuple[Any, ...], Any] | None:
+        """The numbers at some sizes, and what they are for; None where no way is known."""
+        pending = [(self.root, list(sizes))]
+        while pending:
+            at, values = pending.pop()
+            try:
+                while True:
+                    for end in at.ends:
+                        found = _ended(end, values)
+                        if found is not None:
+                            return found, end.made
+                    if at.other is not None:
+                        pending.append((at.other, values.copy()))
+                    if at.guard is None:
+                        break
+                    for compute, a, b in at.steps:
+                        values.append(compute(values[a], values[b]))
+                    compute, a, b = at.guard
+                    at = at.following[compute(values[a], values[b])]
+            except (KeyError, ArithmeticError, ValueError):  # of numbers that go another way some are not computed
+                continue
+        return None
+
+
+def _ended(end: End, values: list[Any]) -> tuple[Any, ...] | None:
+    """The results of a way, if its end is reached with these values."""
+    values = values.copy()
+    try:
+        for compute, a, b in end.steps:
+            values.append(compute(values[a], values[b]))
+    except (ArithmeticError, ValueError):  # what it would compute is not computed where it goes
+        return None
+    apart = {values[k] for k in end.apart}
+    if len(apart) != len(end.apart) or not apart.isdisjoint(end.constants):
+        return None
+    return tuple([values[k] for k in end.results])
+
+
+class _Places:
+    """Where the values of nodes lie: after the sizes, in the order in which they are asked for."""
+
+    def __init__(self, sizes: SymSizes) -> None:
+        self._nodes, self._steps = sizes.nodes, list[Step]()
+        self._places = {k: node.a for k, node in enumerate(sizes.nodes) if node.op == SIZE}
+        self._count = sizes.count
+
+    def of(self, node: int) -> int:
+        """The place of a node's value, with steps that make it if there are none yet."""
+        missing: set[int] = set()
+        pending = [node]
+        while pending:
+            at = pending.pop()
+            if at not in self._places and at not in missing:
+                missing.add(at)
+                op, a, b = self._nodes[at]
+                pending += () if op == CONSTANT else (a, b)
+        for at in sorted(missing):  # operands first
+            op, a, b = self._nodes[at]
+            if op == CONSTANT:
+                self._steps.append((_constant(type(a), repr(a)), 0, 0))
+            else:
+                self._steps.append((COMPUTED.get(op) or OF_ONE[op], self._places[a], self._places[b]))
+            self._places[at] = self._count
+            self._count += 1
+        return self._places[node]
+
+    def taken(self) -> list[Step]:
+        """The steps since the last time."""
+        taken, self._steps = self._steps, []
+        return taken
+
+
+@functools.lru_cache(4096)
+def _constant(kind: type, text: str) -> Callable[[Any, Any], Any]:
+    number = kind(text)
+    return lambda *_: number
+
+
+__all__ = ["Formulas"]
