@@ -211,11 +211,6 @@ def test_minima(name: str) -> None:
     near(MINIMA[name], rtol=2e-5, value=1e-6)
 
 
-def test_constraints_are_refused() -> None:
-    with pytest.raises(TypeError, match="change of the variables"):
-        grad(lambda a: opt.minimize(valley, np.ones(2), (a,), constraints={"type": "eq", "fun": np.sum}).x[0])(A)
-
-
 def test_a_banded_system_takes_memory_of_its_bands():
     n = 50_000  # as a full matrix 20 GB
     rng = np.random.default_rng(0)

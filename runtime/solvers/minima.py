@@ -2,6 +2,7 @@
 
 SciPy's method is given the gradient, and finds the minimum on numbers. There the gradient is zero, or an unknown is at
 its bound: this is the equation whose implicit function is differentiated, so a derivative is as near as the minimum is.
+With constraints it is a system (`multipliers`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .constrained import METHODS, least_within
 from .edges import Edges
 from .roots import tupled
 from .solution import Solved, default, solution
@@ -58,9 +60,6 @@ def minimize(
     import scipy.optimize
 
     default("minimize", callback=(callback, None))
-    if constraints:
-        fix = "put them into fun by a change of the variables, or solve their equations by scipy.optimize.root"
-        R.refuse("minimize with constraints on traced parameters", fix)
     name = str(method or "").lower()
     told = {name: given("scipy.optimize.minimize", name, x) for name, x in (("tol", tol), ("options", options))}
     args, start = tupled(args), vector(np.atleast_1d(vector(x0)))
@@ -71,29 +70,46 @@ def minimize(
     slope = value.gradient
     sides = _bounds(bounds, n) if bounds is not None else ()
 
-    edges = Edges.of(slope, rising=True)
-
-    def solve(f: Any, x: Any, *sides: Any) -> Any:
+    def run(f: Any, x: Any, sides: Any, within: Any = ()) -> Any:
         more: dict[str, Any] = {} if name in WITHOUT else {"jac": lambda x: f[1](x)}
         if name in CURVED:
             more["hess"] = "2-point" if name != "newton-cg" else None
         if sides:
             more["bounds"] = scipy.optimize.Bounds(*sides)
+        if within:
+            more["constraints"] = within
         made: Any = scipy.optimize.minimize(lambda x: float(f[0](x)), x, method=method, **more, **told)
         counts = (made.get("nfev", 0), made.get("nit", 0), made.get("status", 0))
-        x = np.asarray(made.x, float)
-        return x, bool(made.success), *map(int, counts), *(() if edges is None else edges.found(f[1], f[2:], x))
+        return np.asarray(made.x, float), bool(made.success), *map(int, counts)
+
+    if constraints and name not in METHODS:
+        fix = f"leave method out, or name one that does: {', '.join(METHODS[1:])}"
+        R.refuse(f"minimize by the method {method!r}, which takes no constraints,", fix)
+    if constraints:
+        x, *counts = least_within(value, start, constraints, sides, run)
+    else:
+        x, *counts = _free(value, start, sides, run)
+    told_of = dict(zip(("success", "nfev", "nit", "status"), counts, strict=True))
+    fun_at, jac_at = (f.on_traced(x) for f in (value, slope))
+    return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+
+
+def _free(value: Closed, start: Any, sides: tuple[Any, ...], run: Any) -> tuple[Any, ...]:
+    """Where a function is smallest, within bounds if there are any, and what else `run` tells."""
+    slope = value.gradient
+    edges = Edges.of(slope, rising=True)
+
+    def solve(f: Any, x: Any, *sides: Any) -> Any:
+        found = run(f, x, sides)
+        return found if edges is None else (*found, *edges.found(f[1], f[2:], found[0]))
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
         smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[5:])
         return _stationary(smooth, made[0], *sides) if sides else smooth
 
-    gives = (f"f64[{n}]", bool, int, int, int)
+    gives = (str(start.type), bool, int, int, int)
     functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
-    x, success, nfev, nit, status = solution("minimize", functions, equation, [start, *sides], gives, solve, held)
-    told_of = {"success": success, "nfev": nfev, "nit": nit, "status": status}
-    fun_at, jac_at = (f.traced([x], f.outside)[0] for f in (value, slope))
-    return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+    return tuple(solution("minimize", functions, equation, [start, *sides], gives, solve, held))
 
 
 def least_of(name: str, value: Closed, start: Any, sides: tuple[Any, ...], solve: Any) -> Any:
