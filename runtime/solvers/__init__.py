@@ -15,5 +15,6 @@ for _module, _registering in {
     "scipy.signal": ("linear_systems",),
     "scipy.sparse.linalg": ("sparse_systems",),
     "scipy.stats._distn_infrastructure": ("expectations",),
+    "scipy.stats._continuous_distns": ("likelihoods",),
 }.items():
     recode_later(_module, *[f"{__name__}.{each}" for each in _registering])

@@ -17,12 +17,16 @@ from typing import Any
 import numpy as np
 
 from ..linear import DENSE
+from ..rules import stop_gradient
 from .closed import Closed, floats
 from .edges import Edges
 from .solution import solution
 
 NEAR = 1e-4
 """How far from a side, for the solution's size, a row may be that is at it: methods of little accuracy come so near."""
+
+STEPS, FAR = 30, 0.3
+"""Newton's steps at most, and how far from its beginning, for its size, the minimum may be that they lead to."""
 
 NEW = 1e-9
 """How much of a row of length one must be new beside others."""
@@ -31,18 +35,18 @@ NEW = 1e-9
 class Rows:
     """The function that is minimised and the rows that bound it, of n unknowns each."""
 
-    def __init__(self, value: Closed, rows: Closed, n: int) -> None:
+    def __init__(self, value: Closed, rows: Closed, n: int, smooth: bool = False) -> None:
+        """`smooth` is a function whose cases, if its formula has some, meet without kinks."""
         self.value, self.rows, self.n = value, rows, n
         self.slope = value.gradient
-        self.edges = Edges.of(self.slope, rising=True)
+        self.edges = None if smooth else Edges.of(self.slope, rising=True)
         self.kinks = self.edges.size if self.edges else 0
         self.size = rows.shapes[0][0] + self.kinks
         weighed = lambda x, w: np.sum(rows.traced([x], rows.outside)[0] * w)  # noqa: E731
         self.weighed = Closed(f"{rows.name}_multipliers", weighed, floats(n), floats(rows.shapes[0][0])).gradient
         self.functions = [value, self.slope, rows, self.weighed, *(self.edges.functions if self.edges else ())]
         self.large = n + self.size > DENSE
-        if self.large:
-            self.functions.append(self._curved())
+        self.functions.append(self._curved())
 
     def _curved(self) -> Closed:
         """Rows of the second derivatives of f less multipliers times c, as a function of x, multipliers and a row."""
@@ -75,7 +79,7 @@ class Rows:
         matrix = self.matrix(f, x)
         sides, down, up = _sides(f[2](x), matrix, low, high, x)
         if self.edges:
-            gaps, at, below, above = self.edges.kinks(f[1], f[4:], x)
+            gaps, at, below, above = self.edges.kinks(f[1], f[4:7], x)
             matrix, sides = np.vstack([matrix, gaps]), np.concatenate([sides, at])
             down, up = np.concatenate([down, below]), np.concatenate([up, above])
         return _multipliers(matrix, f[1](x), sides, down, up, self.n if full else 0)
@@ -143,36 +147,65 @@ def _multipliers(
     return made, np.where(np.isin(np.arange(len(sides)), picked), sides, 0.0)
 
 
+def _equations(rows: Rows, f: Any, x: Any, multipliers: Any, sides: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """What is zero at the minimum: for each unknown, and for each row."""
+    here = rows.at(f, x)
+    rest = np.where(sides < 0, here - low, np.where(sides > 0, here - high, multipliers))
+    return f[1](x) - rows.pull(f, x, multipliers), rest
+
+
+def _refined(rows: Rows, f: Any, x: Any, multipliers: Any, sides: Any, low: Any, high: Any) -> tuple[Any, Any, float]:
+    """The minimum by Newton's steps from where a method has left it, and 1; NaN if they do not end nearby."""
+    at = np.concatenate([x, multipliers])
+    step, n = np.inf, rows.n
+    for _ in range(STEPS):
+        x, multipliers = at[:n], at[n:]
+        rest = np.concatenate(_equations(rows, f, x, multipliers, sides, low, high))
+        change = rows.inverse(f, x, multipliers, sides) @ rest
+        before, step = step, np.abs(change[:n] / (1e-3 + np.abs(at[:n]))).max()
+        if not np.isfinite(step) or (step < 1e-9 and step >= before):
+            break
+        at = at - change
+    near = np.abs(at[:n] - x) <= FAR * (1e-3 + np.abs(x))
+    return at[:n], at[n:], 1.0 if step < 1e-6 and near.all() else np.nan
+
+
 def constrained(
-    rows: Rows, start: Any, low: Any, high: Any, kinds: tuple[Any, ...], solve: Callable[..., Any], full: bool = False
+    rows: Rows, start: Any, low: Any, high: Any, kinds: tuple[Any, ...], solve: Callable[..., Any], full: bool = False,
+    refined: bool = False,
 ) -> tuple[Any, ...]:
     """The minimum that `solve(functions, start, low, high)` finds on numbers, the multipliers, and what else it tells.
 
-    kinds   types of what `solve` returns beside x
-    full    a minimum is at a vertex, as those of a linear program are
+    kinds     types of what `solve` returns beside x
+    full      a minimum is at a vertex, as those of a linear program are
+    refined   derivatives are of the minimum near by, for methods that stop early; x is the method's all the same
     """
     floor, n, size = np.zeros(rows.kinks), rows.n, rows.size
 
     def found(f: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
         x, *told = solve(f, x, low, high)
         multipliers, sides = rows.found(f, x, low, high, full)
-        more = [rows.inverse(f, x, multipliers, sides)] if rows.large else []
-        return (x, multipliers, *told, sides, *more)
+        at, sure = x, 1.0
+        if refined:
+            at, multipliers, sure = _refined(rows, f, x, multipliers, sides, low, high)
+        more = [rows.inverse(f, at, multipliers, sides)] if rows.large else []
+        return (at, multipliers, *told, x, sides, np.float64(sure), *more)
 
     def equation(f: Any, made: Any, _: Any, low: Any, high: Any) -> tuple[Any, Any]:
-        x, multipliers, sides = made[0], made[1], made[2 + len(kinds)]
+        x, multipliers, (sides, sure, *inverse) = made[0], made[1], made[3 + len(kinds) :]
         low, high = (np.concatenate([side, floor]) for side in (low, high))
-        here = rows.at(f, x)
-        first = f[1](x) - rows.pull(f, x, multipliers)
-        rest = np.where(sides < 0, here - low, np.where(sides > 0, here - high, multipliers))
+        first, rest = _equations(rows, f, x, multipliers, sides, low, high)
         if not rows.large:
-            return first, rest
-        both = made[-1] @ np.concatenate([first, rest])
+            return sure * first, rest
+        both = inverse[0] @ np.concatenate([sure * first, rest])
         return both[:n], both[n:]
 
     gives = (f"f64[{n}]", f"f64[{size}]", *kinds)
-    held = (f"f64[{size}]", *([f"f64[{n + size},{n + size}]"] if rows.large else []))
-    return tuple(solution(rows.value.name, rows.functions, equation, [start, low, high], gives, found, held))
+    held = (f"f64[{n}]", f"f64[{size}]", np.float64, *([f"f64[{n + size},{n + size}]"] if rows.large else []))
+    x, *told, method = solution(
+        rows.value.name, rows.functions, equation, [start, low, high], gives, found, held, shown=1
+    )
+    return (method + (x - stop_gradient(x)) if refined else x), *told
 
 
 __all__ = ["Rows", "constrained"]
