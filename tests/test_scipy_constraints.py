@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from scipy.optimize import linear_sum_assignment
 
 from pullback import grad, hessian, jacobian, jit, vmap
 
@@ -175,3 +176,58 @@ def test_refusals(name: str) -> None:
     f, kind, said = REFUSALS[name]
     with pytest.raises(kind, match=said):
         grad(f)(A)
+
+
+# ---- choices
+
+COSTS = np.random.default_rng(5).normal(size=(4, 3))
+DATA = np.array([0.3, 1.2, -0.7, 2.1, 0.9, -1.4, 0.5])
+
+
+def by_loop(a: Any) -> Any:
+    costs = COSTS * a[0] + COSTS**2 * a[1]
+    rows, columns = opt.linear_sum_assignment(costs)
+    total = 0.0
+    for k in range(3):
+        if costs[rows[k], columns[k]] < 9:
+            total = total + costs[rows[k], columns[k]] ** 2
+    return total
+
+
+CHOICES: dict[str, Callable[..., Any]] = {
+    "assigned": lambda a: np.sum((COSTS * a[0] + COSTS**2 * a[1])[opt.linear_sum_assignment(COSTS * a[0])]),
+    "assigned by name": lambda a: np.sum((COSTS**2 * a[1])[linear_sum_assignment(COSTS * a[0], maximize=True)]),
+    "assigned and looked at": by_loop,
+    "rising": lambda a: np.sum(opt.isotonic_regression(DATA * a[0] + DATA**2 * a[1]).x ** 3),
+    "falling, with weights": lambda a: np.sum(
+        opt.isotonic_regression(DATA * a[0], weights=np.abs(DATA) + a[1], increasing=False).x ** 3
+    ),
+    "by an older name": lambda a: np.sum(
+        opt.fmin_slsqp(valley, np.ones(2), [lambda x, a: x[0] + x[1] - a[1]], bounds=[(0, 3)] * 2, args=(a,),
+                       acc=1e-14, disp=0) ** 3
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices(name: str) -> None:
+    f = CHOICES[name]
+    np.testing.assert_allclose(jit(f)(A), f(A), rtol=1e-6)
+    np.testing.assert_allclose(grad(f)(A), differences(f, A), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(hessian(f)(A), differences(grad(f), A), rtol=1e-4, atol=1e-4)
+
+
+def test_an_older_name_of_cobyla() -> None:
+    def of(a: Any) -> Any:
+        return np.sum(opt.fmin_cobyla(valley, np.ones(2), [lambda x: a[1] - x[0] - x[1]], (a,), (), rhoend=1e-10) ** 3)
+
+    sure = lambda a: np.sum(least(a, None, {"type": "ineq", "fun": lambda x: a[1] - x[0] - x[1]}).x ** 3)  # noqa: E731
+    np.testing.assert_allclose(jit(of)(A), of(A), rtol=1e-6)
+    np.testing.assert_allclose(grad(of)(A), grad(sure)(A), rtol=1e-3)
+
+
+def test_choices_of_wrong_shapes() -> None:
+    with pytest.raises(ValueError, match="expected a matrix"):
+        jit(lambda a: opt.linear_sum_assignment(a)[0])(A)
+    with pytest.raises(ValueError, match="equal length"):
+        jit(lambda a: opt.isotonic_regression(a, weights=np.ones(3)).x)(A)

@@ -29,6 +29,15 @@ NEAR = 1e-5
 CURVED = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
 """Those that take second derivatives."""
 
+LOSSES = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.where(z <= 1.0, 1.0, z)) - 1.0),
+    "cauchy": np.log1p,
+    "arctan": np.arctan,
+}
+"""What least_squares may count in place of squares, as functions of a square in units of f_scale."""
+
 
 def _bounds(bounds: Any, n: int) -> tuple[Any, Any]:
     """Lower and upper bounds, traced ones too; infinite where there is none."""
@@ -171,9 +180,12 @@ def least_squares(
 ) -> Any:  # fmt: skip
     import scipy.optimize
 
-    default("least_squares", loss=(loss, "linear"), **{name: (x, None) for name, x in more.items()})
-    names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev")
-    values = (method, ftol, xtol, gtol, x_scale, max_nfev)
+    default("least_squares", **{name: (x, None) for name, x in more.items()})
+    if loss not in LOSSES:
+        fix = f"name one of {', '.join(LOSSES)}, or minimise the sum of the losses by scipy.optimize.minimize"
+        R.refuse(f"least_squares with loss={loss!r:.40} on traced parameters", fix)
+    names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "loss", "f_scale")
+    values = (method, ftol, xtol, gtol, x_scale, max_nfev, loss, f_scale)
     told = {n: given("scipy.optimize.least_squares", n, x) for n, x in zip(names, values, strict=True)}
     args, kwargs, start = tupled(args), kwargs or {}, vector(np.atleast_1d(vector(x0)))
     n = start.type.static_shape()[0]
@@ -184,8 +196,9 @@ def least_squares(
         made = scipy.optimize.least_squares(f[0], x, bounds=sides, **told)
         return np.asarray(made.x, float), bool(made.success), int(made.nfev), int(made.status)
 
-    x, made, *told_of = smallest_rows(rows, [start, *sides], (bool, int, int), solve)
-    return Solved(x=x, cost=0.5 * np.sum(made**2), fun=made,
+    cost = lambda rows: 0.5 * f_scale**2 * np.sum(LOSSES[loss]((rows / f_scale) ** 2))  # noqa: E731
+    x, made, *told_of = smallest_rows(rows, [start, *sides], (bool, int, int), solve, cost)
+    return Solved(x=x, cost=cost(made), fun=made,
                   **dict(zip(("success", "nfev", "status"), told_of, strict=True)))  # fmt: skip
 
 
@@ -194,10 +207,16 @@ def sides_of(bounds: Any, n: int) -> tuple[Any, Any]:
     return _bounds(bounds if hasattr(bounds, "lb") else _Sides(bounds), n)
 
 
-def smallest_rows(rows: Closed, starts: list[Any], kinds: tuple[Any, ...], solve: Any) -> tuple[Any, ...]:
-    """Where the sum of the squares of the rows is smallest, the rows there, and what else `solve` tells, of `kinds`."""
+def _squares(rows: Any) -> Any:
+    return 0.5 * np.sum(rows**2)
+
+
+def smallest_rows(
+    rows: Closed, starts: list[Any], kinds: tuple[Any, ...], solve: Any, cost: Any = _squares
+) -> tuple[Any, ...]:
+    """Where the cost of the rows is smallest, the rows there, and what else `solve` tells, of `kinds`."""
     leaf = floats(*starts[0].type.static_shape())
-    half = Closed(rows.name, lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), leaf)
+    half = Closed(rows.name, lambda x: cost(rows.on_traced(x)), leaf)
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
         return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])
