@@ -231,3 +231,25 @@ def test_choices_of_wrong_shapes() -> None:
         jit(lambda a: opt.linear_sum_assignment(a)[0])(A)
     with pytest.raises(ValueError, match="equal length"):
         jit(lambda a: opt.isotonic_regression(a, weights=np.ones(3)).x)(A)
+
+
+# ---- solvers within solvers
+
+
+def roots_in_roots(a: Any) -> Any:
+    inner = lambda t: opt.brentq(lambda x: (x - t) + 0.1 * x**3 + a[1] * x, -5, 5, xtol=1e-15)  # noqa: E731
+    middle = lambda t: opt.brentq(lambda x: inner(x) - 0.5 * x - 0.05 * t * a[0], -3, 3, xtol=1e-15)  # noqa: E731
+    return opt.brentq(lambda x: x - middle(x) - a[0], -3, 3, xtol=1e-15)
+
+
+def vertex_in_root(a: Any) -> Any:
+    inner = lambda t: opt.linprog([1.0, 2.0], A_eq=[[1.0, 1.0]], b_eq=[t * a[1]]).x  # noqa: E731
+    return opt.brentq(lambda t: inner(t)[0] - 0.5 * t**2 - 0.05 * a[0], 0.4, 3, xtol=1e-15)
+
+
+@pytest.mark.parametrize("f", [roots_in_roots, vertex_in_root])
+def test_second_derivatives_of_solvers_within_solvers(f: Callable[..., Any]) -> None:
+    a = np.array([0.7, 0.4])
+    np.testing.assert_allclose(jit(f)(a), f(a), rtol=1e-10)
+    np.testing.assert_allclose(grad(f)(a), differences(f, a, 1e-5), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(hessian(f)(a), differences(grad(f), a, 1e-5), rtol=1e-6, atol=1e-6)
