@@ -23,7 +23,7 @@ WRITTEN: dict[str, str] = {
     "scipy.stats": """
         alexandergovern bayes_mvs brunnermunzel chi2_contingency combine_pvalues cumfreq differential_entropy expectile
         kstat kstatvar mvsdist obrientransform pointbiserialr power_divergence probplot ranksums relfreq
-        scoreatpercentile sigmaclip tmax tmin trim1 trim_mean trimboth ttest_ind_from_stats
+        scoreatpercentile sigmaclip tmax tmin trim1 trimboth ttest_ind_from_stats
     """,
     "scipy.stats._distn_infrastructure": "rv_generic.moment rv_generic._argcheck",
     "scipy.stats._multivariate": """
