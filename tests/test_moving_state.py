@@ -333,6 +333,7 @@ def own_states() -> str:
 READS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "default_rng": (lambda x: x + np.random.default_rng().normal(), "the system's random numbers"),
     "RandomState": (lambda x: x + np.random.RandomState().normal(), "the system's random numbers"),
+    "RandomState in a branch": (branching(lambda: np.random.RandomState(None).normal()), "the system's random numbers"),
     "Random": (lambda x: x + random.Random().random(), "the system's random numbers"),
     "SystemRandom": (lambda x: x + random.SystemRandom().random(), "the system's random numbers"),
     "secrets": (lambda x: x + secrets.randbelow(10), "the system's random numbers"),
@@ -367,6 +368,20 @@ def test_what_is_different_at_each_call_is_refused(name: str) -> None:
     with pytest.raises(TraceError, match=f"reads {what}") as error:
         jit(function)(1.0)
     assert "test_moving_state.py:" in str(error.value) and "as an argument" in str(error.value)
+
+
+def states_of_seeds(x: Any) -> Any:
+    """Generators with seeds, as they are made and as they tell of themselves."""
+    a, b = np.random.RandomState(3), np.random.RandomState(seed=np.array([3, 4]))
+    words = cast(Any, a.get_state())[1]
+    assert isinstance(a, np.random.RandomState) and cast(Any, OLD.get_state())[0] == "MT19937"
+    return x * (a.normal() + b.rand()) + words[0] % 7 + np.random.RandomState(np.random.MT19937(5)).normal()
+
+
+@pytest.mark.parametrize("function", [states_of_seeds, branching(lambda: states_of_seeds(1.0))])
+def test_a_seed_gives_the_same_numbers_at_each_call(function: Callable[[Any], Any]) -> None:
+    assert jit(function)(2.0) == pytest.approx(function(2.0), rel=1e-15)
+    assert isinstance(np.random.mtrand._MT19937, type) and np.random.mtrand._MT19937 is np.random.MT19937  # type: ignore
 
 
 @pytest.mark.parametrize("module", [np.random, random])

@@ -247,6 +247,12 @@ def test_masked_singularities_give_no_nan() -> None:
         assert np.isfinite(grad(lambda x, f=function: np.sum(f(x)))(x)).all()
 
 
+def test_sinc_has_no_limit_far_out() -> None:
+    far = np.array([np.inf, -np.inf])
+    assert np.isnan(jit(lambda x: np.sinc(x))(far)).all()
+    assert np.isnan(grad(lambda x: np.sum(np.sinc(x)))(far)).all()
+
+
 EINSUM: Any = np.einsum
 
 CORNERS: list[Case] = [

@@ -97,7 +97,8 @@ FUNCTIONS = [
     if n not in WITHOUT and callable(getattr(linalg, n)) and not isinstance(getattr(linalg, n), type)
 ]  # fmt: skip
 _KNOWN = """
-    block_diag cho_factor cho_solve cho_solve_banded cholesky circulant companion coshm cosm det eig eigh eigvals
+    block_diag cho_factor cho_solve cho_solve_banded cholesky circulant companion convolution_matrix coshm cosm det eig
+    eigh eigvals fiedler matmul_toeplitz orthogonal_procrustes
     eigvalsh expm expm_frechet fractional_matrix_power funm hankel hessenberg inv khatri_rao ldl logm lstsq lu
     lu_factor lu_solve norm null_space orth pinv pinvh polar qr rq schur signm sinhm sinm solve solve_banded
     solve_circulant solve_continuous_are solve_continuous_lyapunov solve_discrete_are solve_discrete_lyapunov

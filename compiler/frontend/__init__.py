@@ -70,6 +70,8 @@ for _module, _registering in {
     "scipy.stats._multivariate": ("multivariate",),
 }.items():
     recode_later(_module, *[f"{__name__}.numpy.scipy.{each}" for each in _registering])
+for _module in ("cluster.vq", "interpolate", "linalg", "ndimage", "optimize", "signal", "spatial", "stats"):
+    recode_later(f"scipy.{_module}", f"{__name__}.patched.written_names")
 recode_later("pandas.core.frame", f"{__name__}.numpy.frames")
 recode_later("numpy.polynomial", f"{__name__}.numpy.series")
 

@@ -156,7 +156,7 @@ def _unfolded(graph: Graph, of: Op, extras: Sequence[Value]) -> Graph:
     def visit(b: Builder, op: Op, args: Any) -> Any:
         if op.prim is again and op.attrs["name"] == of.attrs["name"]:
             return b.emit(custom, *args, *extras, regions=of.regions, **of.attrs)
-        if not any(_mentions(each, of.attrs["name"]) for each in op.regions):
+        if not _calls(op, of.attrs["name"]):
             return None
         regions = [_widened(op, k, of, extras) for k in range(len(op.regions))]
         return b.append(Op(op.prim, (*args, *extras), op.attrs, tuple(regions), op.results, b.where))
@@ -182,10 +182,13 @@ def _widened(op: Op, k: int, of: Op, extras: Sequence[Value]) -> Graph:
 
 def _mentions(graph: Graph, name: str) -> bool:
     """Whether a graph, or a region in it, calls the custom function of this name again."""
-    return any(
-        (op.prim is again and op.attrs["name"] == name) or any(_mentions(each, name) for each in op.regions)
-        for op in graph.body
-    )
+    return any((op.prim is again and op.attrs["name"] == name) or _calls(op, name) for op in graph.body)
+
+
+def _calls(op: Op, name: str) -> bool:
+    """Whether regions of an operation do; those of a function that happens to have the name mean itself by it."""
+    is_another = op.prim is custom and op.attrs["name"] == name
+    return not is_another and any(_mentions(each, name) for each in op.regions)
 
 
 def _product() -> Graph:

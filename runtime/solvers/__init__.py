@@ -11,9 +11,10 @@ for _module, _registering in {
     "scipy.integrate": ("integrals", "paths", "boundaries"),
     "scipy.interpolate": ("splines", "lattices", "fitpack", "scattered", "through_points"),
     "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
-    "scipy.optimize": ("fits", "minima", "roots", "older_names"),
+    "scipy.optimize": ("fits", "minima", "linear_programs", "roots", "older_names", "selections"),
     "scipy.signal": ("linear_systems",),
     "scipy.sparse.linalg": ("sparse_systems",),
     "scipy.stats._distn_infrastructure": ("expectations",),
+    "scipy.stats._continuous_distns": ("likelihoods",),
 }.items():
     recode_later(_module, *[f"{__name__}.{each}" for each in _registering])

@@ -75,6 +75,10 @@ class Closed:
         values = [conform(now, x, p.type.numpy, p.type.shape) for x, p in pairs]
         return [Array(now, v) for v in inline(self.graph, now.builder, values)]
 
+    def on_traced(self, *given: Any) -> Array:
+        """The first result as operations, with what is outside as it is."""
+        return self.traced(given, self.outside)[0]
+
     def numeric(self, given: Sequence[Any], outside: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results for numbers."""
         return self.held(outside)(*given)

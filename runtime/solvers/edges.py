@@ -10,7 +10,7 @@ these are held, so second derivatives leave out how a curved edge turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,11 +53,24 @@ class Edges:
 
     def found(self, f: Callable[..., Any], edges: Sequence[Callable[..., Any]], x: Any) -> tuple[Any, Any, Any]:
         """The edges at a solution, on numbers; none leave the equation as it is."""
+        rows = np.zeros((self.size, self.n))
+        for k, row, sides in self._beside(f, edges, x):
+            if self._jumps(sides):
+                rows[k] = row
+        if not rows.any():
+            return np.eye(self.n), rows, np.zeros(self.size)
+        inverse = np.linalg.pinv(rows)
+        at = np.reshape(f(x), (-1,))
+        return np.eye(self.n) - inverse @ rows, rows, -inverse.T @ at
+
+    def _beside(
+        self, f: Callable[..., Any], edges: Sequence[Callable[..., Any]], x: Any
+    ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Each gap near x, its slope, and the equation along that at two places before it and two behind."""
         gap, _, slope = edges
         shape = np.shape(x)
         x = np.reshape(np.asarray(x, float), (-1,))
-        scale = 1.0 + np.abs(x).max()
-        rows, here = np.zeros((self.size, self.n)), gap(np.reshape(x, shape))
+        scale, here = 1.0 + np.abs(x).max(), gap(np.reshape(x, shape))
         for k in np.flatnonzero(np.isfinite(here)):
             row = slope(x, np.arange(self.size) == k)
             length = np.linalg.norm(row)
@@ -67,13 +80,24 @@ class Edges:
             on = x - here[k] / length * along
             on = on - gap(np.reshape(on, shape))[k] / length * along
             sides = [np.reshape(f(np.reshape(on + h * scale * along, shape)), (-1,)) @ along for h in STEPS]
-            if self._jumps(np.array(sides)):
-                rows[k] = row
-        if not rows.any():
-            return np.eye(self.n), rows, np.zeros(self.size)
-        inverse = np.linalg.pinv(rows)
-        at = np.reshape(f(np.reshape(x, shape)), (-1,))
-        return np.eye(self.n) - inverse @ rows, rows, -inverse.T @ at
+            yield k, row, np.array(sides)
+
+    def kinks(
+        self, f: Callable[..., Any], edges: Sequence[Callable[..., Any]], x: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The slopes of gaps near x where a gradient jumps up, which those are, and what their multipliers lie between.
+
+        A multiplier times the slope is what the gradient has too much on the side where x is.
+        """
+        rows, at, down, up = np.zeros((self.size, self.n)), *np.zeros((3, self.size))
+        here = edges[0](x)
+        for k, row, sides in self._beside(f, edges, x):
+            before, across, behind = np.diff(sides)
+            if across > JUMPS * max(abs(before), abs(behind)):
+                jump = across / np.linalg.norm(row)
+                rows[k], at[k] = row, 1.0
+                down[k], up[k] = (0.0, jump) if here[k] >= 0 else (-jump, 0.0)
+        return rows, at, down, up
 
     def _jumps(self, sides: np.ndarray) -> bool:
         """Whether values before and behind an edge, two each, are of a function that jumps over zero there."""

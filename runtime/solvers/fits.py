@@ -83,6 +83,8 @@ def curve_fit(
 ) -> Any:  # fmt: skip
     default("curve_fit", full_output=(full_output, False), nan_policy=(nan_policy, None))
     told = {name: given("scipy.optimize.curve_fit", name, x) for name, x in kwargs.items()}
+    if told.get("loss", "linear") != "linear":
+        R.refuse(f"curve_fit with loss={told['loss']!r:.40} on traced data", "use scipy.optimize.least_squares")
     values, places = vector(ydata), vector(xdata) if isinstance(xdata, (list, tuple)) else xdata
     n = _count(f) if p0 is None else vector(np.atleast_1d(vector(p0))).type.static_shape()[0]
     ends = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else tuple(bounds)

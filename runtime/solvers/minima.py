@@ -2,6 +2,7 @@
 
 SciPy's method is given the gradient, and finds the minimum on numbers. There the gradient is zero, or an unknown is at
 its bound: this is the equation whose implicit function is differentiated, so a derivative is as near as the minimum is.
+With constraints it is a system (`multipliers`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
+from .constrained import METHODS, least_within
 from .edges import Edges
 from .roots import tupled
 from .solution import Solved, default, solution
@@ -26,6 +28,15 @@ NEAR = 1e-5
 
 CURVED = ("newton-cg", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")
 """Those that take second derivatives."""
+
+LOSSES = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.where(z <= 1.0, 1.0, z)) - 1.0),
+    "cauchy": np.log1p,
+    "arctan": np.arctan,
+}
+"""What least_squares may count in place of squares, as functions of a square in units of f_scale."""
 
 
 def _bounds(bounds: Any, n: int) -> tuple[Any, Any]:
@@ -58,9 +69,6 @@ def minimize(
     import scipy.optimize
 
     default("minimize", callback=(callback, None))
-    if constraints:
-        fix = "put them into fun by a change of the variables, or solve their equations by scipy.optimize.root"
-        R.refuse("minimize with constraints on traced parameters", fix)
     name = str(method or "").lower()
     told = {name: given("scipy.optimize.minimize", name, x) for name, x in (("tol", tol), ("options", options))}
     args, start = tupled(args), vector(np.atleast_1d(vector(x0)))
@@ -71,29 +79,46 @@ def minimize(
     slope = value.gradient
     sides = _bounds(bounds, n) if bounds is not None else ()
 
-    edges = Edges.of(slope, rising=True)
-
-    def solve(f: Any, x: Any, *sides: Any) -> Any:
+    def run(f: Any, x: Any, sides: Any, within: Any = ()) -> Any:
         more: dict[str, Any] = {} if name in WITHOUT else {"jac": lambda x: f[1](x)}
         if name in CURVED:
             more["hess"] = "2-point" if name != "newton-cg" else None
         if sides:
             more["bounds"] = scipy.optimize.Bounds(*sides)
+        if within:
+            more["constraints"] = within
         made: Any = scipy.optimize.minimize(lambda x: float(f[0](x)), x, method=method, **more, **told)
         counts = (made.get("nfev", 0), made.get("nit", 0), made.get("status", 0))
-        x = np.asarray(made.x, float)
-        return x, bool(made.success), *map(int, counts), *(() if edges is None else edges.found(f[1], f[2:], x))
+        return np.asarray(made.x, float), bool(made.success), *map(int, counts)
+
+    if constraints and name not in METHODS:
+        fix = f"leave method out, or name one that does: {', '.join(METHODS[1:])}"
+        R.refuse(f"minimize by the method {method!r}, which takes no constraints,", fix)
+    if constraints:
+        x, *counts = least_within(value, start, constraints, sides, run)
+    else:
+        x, *counts = _free(value, start, sides, run)
+    told_of = dict(zip(("success", "nfev", "nit", "status"), counts, strict=True))
+    fun_at, jac_at = (f.on_traced(x) for f in (value, slope))
+    return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+
+
+def _free(value: Closed, start: Any, sides: tuple[Any, ...], run: Any) -> tuple[Any, ...]:
+    """Where a function is smallest, within bounds if there are any, and what else `run` tells."""
+    slope = value.gradient
+    edges = Edges.of(slope, rising=True)
+
+    def solve(f: Any, x: Any, *sides: Any) -> Any:
+        found = run(f, x, sides)
+        return found if edges is None else (*found, *edges.found(f[1], f[2:], found[0]))
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
         smooth = f[1](made[0]) if edges is None else edges.equation(f[1](made[0]), f[2:], made[0], made[5:])
         return _stationary(smooth, made[0], *sides) if sides else smooth
 
-    gives = (f"f64[{n}]", bool, int, int, int)
+    gives = (str(start.type), bool, int, int, int)
     functions, held = [value, slope, *(edges.functions if edges else ())], edges.gives if edges else ()
-    x, success, nfev, nit, status = solution("minimize", functions, equation, [start, *sides], gives, solve, held)
-    told_of = {"success": success, "nfev": nfev, "nit": nit, "status": status}
-    fun_at, jac_at = (f.traced([x], f.outside)[0] for f in (value, slope))
-    return Solved(x=x, fun=fun_at, jac=jac_at, **told_of)
+    return tuple(solution("minimize", functions, equation, [start, *sides], gives, solve, held))
 
 
 def least_of(name: str, value: Closed, start: Any, sides: tuple[Any, ...], solve: Any) -> Any:
@@ -155,9 +180,12 @@ def least_squares(
 ) -> Any:  # fmt: skip
     import scipy.optimize
 
-    default("least_squares", loss=(loss, "linear"), **{name: (x, None) for name, x in more.items()})
-    names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev")
-    values = (method, ftol, xtol, gtol, x_scale, max_nfev)
+    default("least_squares", **{name: (x, None) for name, x in more.items()})
+    if loss not in LOSSES:
+        fix = f"name one of {', '.join(LOSSES)}, or minimise the sum of the losses by scipy.optimize.minimize"
+        R.refuse(f"least_squares with loss={loss!r:.40} on traced parameters", fix)
+    names = ("method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "loss", "f_scale")
+    values = (method, ftol, xtol, gtol, x_scale, max_nfev, loss, f_scale)
     told = {n: given("scipy.optimize.least_squares", n, x) for n, x in zip(names, values, strict=True)}
     args, kwargs, start = tupled(args), kwargs or {}, vector(np.atleast_1d(vector(x0)))
     n = start.type.static_shape()[0]
@@ -168,8 +196,9 @@ def least_squares(
         made = scipy.optimize.least_squares(f[0], x, bounds=sides, **told)
         return np.asarray(made.x, float), bool(made.success), int(made.nfev), int(made.status)
 
-    x, made, *told_of = smallest_rows(rows, [start, *sides], (bool, int, int), solve)
-    return Solved(x=x, cost=0.5 * np.sum(made**2), fun=made,
+    cost = lambda rows: 0.5 * f_scale**2 * np.sum(LOSSES[loss]((rows / f_scale) ** 2))  # noqa: E731
+    x, made, *told_of = smallest_rows(rows, [start, *sides], (bool, int, int), solve, cost)
+    return Solved(x=x, cost=cost(made), fun=made,
                   **dict(zip(("success", "nfev", "status"), told_of, strict=True)))  # fmt: skip
 
 
@@ -178,10 +207,16 @@ def sides_of(bounds: Any, n: int) -> tuple[Any, Any]:
     return _bounds(bounds if hasattr(bounds, "lb") else _Sides(bounds), n)
 
 
-def smallest_rows(rows: Closed, starts: list[Any], kinds: tuple[Any, ...], solve: Any) -> tuple[Any, ...]:
-    """Where the sum of the squares of the rows is smallest, the rows there, and what else `solve` tells, of `kinds`."""
+def _squares(rows: Any) -> Any:
+    return 0.5 * np.sum(rows**2)
+
+
+def smallest_rows(
+    rows: Closed, starts: list[Any], kinds: tuple[Any, ...], solve: Any, cost: Any = _squares
+) -> tuple[Any, ...]:
+    """Where the cost of the rows is smallest, the rows there, and what else `solve` tells, of `kinds`."""
     leaf = floats(*starts[0].type.static_shape())
-    half = Closed(rows.name, lambda x: 0.5 * np.sum(rows.traced([x], rows.outside)[0] ** 2), leaf)
+    half = Closed(rows.name, lambda x: cost(rows.on_traced(x)), leaf)
 
     def equation(f: Any, made: Any, _: Any, *sides: Any) -> Any:
         return _stationary(f[1](made[0]), made[0], *sides) if sides else f[1](made[0])

@@ -15,11 +15,11 @@ from ...compiler.frontend import region as R
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from .closed import Closed, floats, vector
-from .minima import least_of, sides_of_pairs
+from .minima import least_of, minimize, sides_of_pairs
 from .roots import solved_by, tupled
 from .solution import Solved
 
-SLOPED = ("fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b")
+SLOPED = ("fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_tnc")
 """Minimisers that take the gradient."""
 
 ONE = ("golden", "brent", "fminbound")
@@ -30,7 +30,10 @@ OBJECTS = ("basinhopping", "differential_evolution", "dual_annealing", "shgo", "
 
 OTHERS = ("fmin", "fmin_powell", "brute")
 ROOTS = ("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "newton_krylov")
-LEFT_OUT = {"fprime", "approx_grad", "callback", "full_output", "retall", "disp", "iprint", "verbose", "workers"}
+LEFT_OUT = {
+    "fprime", "fhess", "fhess_p", "messages", "approx_grad", "callback", "full_output", "retall", "disp", "iprint",
+    "verbose", "workers",
+}  # fmt: skip
 
 
 def _signatures() -> dict[str, inspect.Signature]:
@@ -46,8 +49,7 @@ def _minimiser(name: str) -> Callable[..., Any]:
     def meaning(*args: Any, **kwargs: Any) -> Any:
         own = _SIGNATURES[name].bind(*args, **kwargs).arguments
         function, more = own.pop(next(iter(_SIGNATURES[name].parameters))), tupled(own.pop("args", ()))
-        if own.get("full_output") or own.get("retall"):
-            R.refuse(f"{name} with full_output on traced parameters", "use scipy.optimize.minimize, or leave it out")
+        _without_more(name, own.get("full_output") or own.get("retall"))
         pairs = own.pop("bounds", own.pop("ranges", None))
         pairs = [(own.pop("x1"), own.pop("x2"))] if name == "fminbound" else pairs
         begin = own.pop("x0", None)
@@ -68,6 +70,8 @@ def _minimiser(name: str) -> Callable[..., Any]:
             return Solved(x=x, fun=at)
         if name == "fmin_l_bfgs_b":
             return x, at, Solved()
+        if name == "fmin_tnc":
+            return x, Solved(), Solved()
         return x[0] if name in ONE else x
 
     meaning.__name__ = name
@@ -92,7 +96,38 @@ def _found(name: str, f: Any, x: Any, sides: Any, begins: bool, told: dict[str, 
     if "disp" in _SIGNATURES[name].parameters and name != "fmin_l_bfgs_b":
         more["disp"] = False
     made: Any = solve(value, **more)
-    return made.x if name in OBJECTS else made[0] if name == "fmin_l_bfgs_b" else made
+    return made.x if name in OBJECTS else made[0] if name in ("fmin_l_bfgs_b", "fmin_tnc") else made
+
+
+def fmin_slsqp(
+    func: Any, x0: Any, eqcons: Any = (), f_eqcons: Any = None, ieqcons: Any = (), f_ieqcons: Any = None,
+    bounds: Any = (), fprime: Any = None, fprime_eqcons: Any = None, fprime_ieqcons: Any = None, args: Any = (),
+    iter: int = 100, acc: float = 1e-6, iprint: int = 1, disp: Any = None, full_output: Any = 0,
+    epsilon: float = 1.5e-8, callback: Any = None,
+) -> Any:  # fmt: skip
+    _without_more("fmin_slsqp", full_output)
+    equal = [f_eqcons] if f_eqcons is not None else [*eqcons]
+    least = [f_ieqcons] if f_ieqcons is not None else [*ieqcons]
+    within = [{"type": "eq", "fun": each, "args": args} for each in equal]
+    within += [{"type": "ineq", "fun": each, "args": args} for each in least]
+    pairs, options = (bounds if len(bounds) else None), {"maxiter": iter}
+    return minimize(func, x0, args, "SLSQP", bounds=pairs, constraints=within, tol=acc, options=options).x
+
+
+def fmin_cobyla(
+    func: Any, x0: Any, cons: Any, args: Any = (), consargs: Any = None, rhobeg: float = 1.0, rhoend: float = 1e-4,
+    maxfun: int = 1000, disp: Any = None, catol: float = 2e-4, *, callback: Any = None,
+) -> Any:  # fmt: skip
+    given_to = args if consargs is None else consargs
+    several = [*cons] if isinstance(cons, (list, tuple)) else [cons]
+    within = [{"type": "ineq", "fun": each, "args": given_to} for each in several]
+    options = {"rhobeg": rhobeg, "tol": rhoend, "maxiter": maxfun, "catol": catol}
+    return minimize(func, x0, args, "COBYLA", constraints=within, options=options).x
+
+
+def _without_more(name: str, more: Any) -> None:
+    if more:
+        R.refuse(f"{name} with full_output on traced parameters", "use scipy.optimize.minimize, or leave it out")
 
 
 def _root(name: str) -> Callable[..., Any]:
@@ -109,5 +144,6 @@ def _root(name: str) -> Callable[..., Any]:
 
 recode("scipy.optimize", {name: _minimiser(name) for name in _SIGNATURES})
 recode("scipy.optimize", {name: _root(name) for name in ROOTS})
+recode("scipy.optimize", {"fmin_slsqp": fmin_slsqp, "fmin_cobyla": fmin_cobyla})
 
-__all__ = ["OBJECTS", "ONE", "OTHERS", "ROOTS", "SLOPED"]
+__all__ = ["OBJECTS", "ONE", "OTHERS", "ROOTS", "SLOPED", "fmin_cobyla", "fmin_slsqp"]

@@ -32,12 +32,14 @@ def solution(
     gives: Any,
     solve: Callable[..., Any],
     held: Sequence[Any] = (),
+    shown: int = 0,
 ) -> Any:
     """What `solve` returns, where `equation` is zero.
 
     solve      solve(functions, *starts) -> a tree like `gives`, whose only floats are the unknowns, on numbers
     equation   equation(functions, made, *starts) -> an array for each array of unknowns, on traced values
     held       types of further results of `solve`, which the equation reads and holds constant
+    shown      how many of these are returned, too
     """
     count = len(starts)
 
@@ -63,8 +65,9 @@ def solution(
         return residual((*made, *given[0][size:]), *given[1:]) if held else residual(made, *given)
 
     solver.__name__ = solver.__qualname__ = name
-    known = (stop_gradient(opaque(*map(stop_gradient, (*starts, *outside)))),) if held else ()
-    return Implicit(solver, zero, fixed=False, tolerance=1e-12)(*known, *starts, *outside)
+    known: Any = (stop_gradient(opaque(*map(stop_gradient, (*starts, *outside)))),) if held else ()
+    made = Implicit(solver, zero, fixed=False, tolerance=1e-12)(*known, *starts, *outside)
+    return (*made, *known[0][size : size + shown]) if shown else made
 
 
 def _first(kind: Callable[..., Any], function: Closed, outside: Sequence[Any], *given: Any) -> Any:

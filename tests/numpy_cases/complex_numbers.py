@@ -147,6 +147,10 @@ SPECIAL = [
          f32=False),
     Case("scipy.special.softmax of complex", _of(lambda z: special.softmax(z, 1)), (A, B), f32=False),
     Case("scipy.special.log_softmax of complex", _of(lambda z: special.log_softmax(3 * z, 1)), (A, B), f32=False),
+    Case("scipy.special.loggamma of complex", _of(lambda z: special.loggamma(3 * z)), (X, Y), f32=False, rtol=1e-10),
+    Case("scipy.special.gamma of complex", _of(special.gamma), (X, Y), f32=False, rtol=1e-10),
+    Case("scipy.special.rgamma of complex", _of(lambda z: special.rgamma(2 * z)), (X, Y), f32=False, rtol=1e-10),
+    Case("scipy.special.psi of complex", _of(lambda z: special.psi(z - 2)), (X, Y), f32=False, rtol=1e-10),
     Case("scipy.special.wofz", lambda x: special.wofz(x), (X,), f32=False, rtol=1e-10),
 ]
 

@@ -291,16 +291,6 @@ def _arange(m: Machine, *args: Any, **kwargs: Any) -> Any:
     return wrap(m, native(m, lambda: made(*low, **named)))
 
 
-@meaning_of(np.random.RandomState)
-def _random_state(m: Machine, seed: Any = None) -> Any:
-    """With a seed it draws what NumPy's does, which asks the system for numbers first and throws them away."""
-    if seed is None or isinstance(seed, np.random.BitGenerator):
-        return library_call(m, np.random.RandomState, [seed], {})
-    bits = np.random.MT19937(0)
-    native(m, lambda: bits._legacy_seeding(lower(m, seed)))
-    return library_call(m, np.random.RandomState, [bits], {})
-
-
 for _kind in (np.float64, np.float32, np.int64, np.int32, np.bool_):
     def _number(m: Machine, x: Any = 0, kind: Any = _kind) -> Any:
         if is_scalar(x):

@@ -58,6 +58,8 @@ class Patches:
 
 
 def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
+    """What asks the meanings first: a function, or in place of a class one that all ask after their instances."""
+
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         for meaning in meanings:
             made = meaning(original, args, kwargs)
@@ -67,7 +69,21 @@ def _dispatcher(original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
 
     dispatch.__name__, dispatch.__doc__, dispatch.__module__ = original.__name__, original.__doc__, original.__module__
     dispatch.__wrapped__ = original  # type: ignore[attr-defined]
-    return dispatch
+    return _standing_in(original, dispatch) if isinstance(original, type) else dispatch
+
+
+def _standing_in(original: type, dispatch: Callable[..., Any]) -> type:
+    class Standing(type):
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            return dispatch(*args, **kwargs)
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, original)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, original)
+
+    return Standing(original.__name__, (), {"__module__": original.__module__})
 
 
 _STANDS_IN = _dispatcher(len, []).__code__

@@ -110,22 +110,17 @@ def _member(module: Any, path: str) -> Any:
 
 def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
     """Code for the function that asks the meaning first."""
-    before = _before.get(function, function.__code__)
-    original = FunctionType(
-        before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    original.__kwdefaults__ = function.__kwdefaults__
-
-    makes = meaning in _MAKING
+    itself = original(function)
+    before, makes = itself.__code__, meaning in _MAKING
 
     def dispatch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if makes and current() is not None:
-            return meaning(original, *args, **kwargs)
+            return meaning(itself, *args, **kwargs)
         if not concrete([*args, *kwargs.values()]):
             made = call(function, meaning, args, kwargs)
             if made is not NOT_MINE:
                 return made
-        return original(*args, **kwargs)
+        return itself(*args, **kwargs)
 
     code = _with_cells(_template.__code__, before.co_freevars)
     constants = tuple([dispatch if c == _template.__name__ else c for c in code.co_consts])
@@ -133,6 +128,21 @@ def _asking(function: FunctionType, meaning: Callable[..., Any]) -> CodeType:
         co_consts=constants, co_name=before.co_name, co_qualname=before.co_qualname, co_filename=before.co_filename,
         co_firstlineno=before.co_firstlineno,
     )  # fmt: skip
+
+
+def original(function: FunctionType) -> FunctionType:
+    """The function with the code that it has when nothing is traced."""
+    made = FunctionType(
+        _before.get(function, function.__code__), function.__globals__, function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def exchanged(function: FunctionType) -> bool:
+    """Whether a function has a meaning of its own in the traces that are under way."""
+    return function in _before
 
 
 def _template(*args: Any, **kwargs: Any) -> Any:
@@ -161,4 +171,4 @@ def concrete(x: Any) -> bool:
     return not keeps or current() is None or not holds_traced(x)
 
 
-__all__ = ["concrete", "making", "recode", "recode_later", "recoded"]
+__all__ = ["concrete", "exchanged", "making", "original", "recode", "recode_later", "recoded"]

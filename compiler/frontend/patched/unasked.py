@@ -168,7 +168,7 @@ def _vectorize(made: np.vectorize, *args: Any, **kwargs: Any) -> Any:
 
 
 @unprotected((type(np.r_).__mro__[1], "__getitem__"))
-def _joined(maker: Any, key: Any) -> Any:
+def joined(maker: Any, key: Any) -> Any:
     """np.r_[...] and np.c_[...]: numbers, ranges and arrays, one after the other."""
     axis, ndmin, trans1d = maker.axis, maker.ndmin, maker.trans1d
     items = list(key) if isinstance(key, tuple) else [key]

@@ -40,6 +40,7 @@ KEYBOARD, FILE, SEED = "reads the keyboard", "reads a file", "seeds the random n
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
 _FRONTEND = os.path.dirname(os.path.dirname(__file__))
 _PLUMBING = (random.__file__, uuid.__file__, os.path.join(os.path.dirname(random.__file__), "secrets.py"))
+_PATCHES = sys.modules[Patches.__module__].__file__
 _CAPTURE = tuple([os.path.join(_FRONTEND, "capture", name) for name in ("library.py", "parts.py")])
 
 replaced = Patches()
@@ -62,6 +63,9 @@ def _called_by(frame: Any, deep: bool) -> bool:
     """Whether the user's code has called, itself or through libraries; what we call for ourselves does not count."""
     while frame is not None:
         file = frame.f_code.co_filename
+        if file == _PATCHES:
+            frame = frame.f_back
+            continue
         if file in _CAPTURE:
             return True
         if not is_foreign(file):
@@ -129,6 +133,41 @@ for _module, _name, _deep in (
     if hasattr(_module, _name):
         IMPURE[getattr(_module, _name)] = ENTROPY
         replaced.register(_module, _name, _refusing(ENTROPY, _deep))
+class _Unsown(np.random.MT19937):
+    """The generator that a RandomState makes before it looks at its seed, by the system's random numbers: of none here.
+
+    Who takes it without a seed is refused.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self._sown = False
+
+    def _legacy_seeding(self, seed: Any) -> None:
+        super()._legacy_seeding(seed)  # type: ignore[misc]
+        self._sown = True
+
+    @property
+    def capsule(self) -> Any:
+        if not self._sown:
+            raise refusal(ENTROPY)
+        return super().capsule
+
+    def __reduce__(self) -> Any:
+        plain = np.random.MT19937(0)
+        plain.state = self.state
+        return plain.__reduce__()
+
+
+_Unsown.__name__ = np.random.MT19937.__name__  # a state names its generator's class
+
+
+def _sowing(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    unsown = current() is not None and not args and not kwargs and _called_by(sys._getframe(2), True)
+    return _Unsown() if unsown else NOT_MINE
+
+
+replaced.register(np.random.mtrand, "_MT19937", _sowing)
 for _module in (np.random, random):
     IMPURE[_module.seed] = SEED
     replaced.register(_module, "seed", _refusing(SEED, False))

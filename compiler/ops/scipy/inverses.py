@@ -162,7 +162,7 @@ def _sinc(m: Any, x: Any, n: int) -> Any:
     far = waves[0] / u
     for k in range(1, n + 1):
         far = (waves[k % 4] - float(k) * far) / u
-    return m.select(near, made, m.select(m.eq(size, math.inf), 0.0, far))
+    return m.select(near, made, far)
 
 
 sinc = Special("sinc", _sinc, [lambda m, ct, x, r, n: ct * m.sinc(x, n=n + 1)], {"n": "axis"})

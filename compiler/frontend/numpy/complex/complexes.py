@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ....ops.complex import gammas
 from ....ops.complex.complexes import complex_
 from ....ops.complex.complexes import imag as imag_part
 from ....ops.complex.complexes import real as real_part
@@ -73,6 +74,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "hankel2": _hankel(-1.0, False),
     "hankel2e": _hankel(-1.0, True),
     "wofz": _wofz,
+    "loggamma": gammas.loggamma,
+    "gamma": gammas.gamma,
+    "rgamma": gammas.rgamma,
+    "psi": gammas.digamma,
     "conjugate": lambda m, z: Pair(m, z.re, -z.im),
     "isfinite": _isfinite,
     "isinf": lambda m, z: m.real.or_(*(m.real.eq(m.real.abs(x), math.inf) for x in (z.re, z.im))),

@@ -56,7 +56,7 @@ def _valid(of: Continuous, shapes: Any, scale: Any) -> Any:
     return made
 
 
-def _ends(of: Continuous, shapes: Any) -> tuple[Any, Any, Any]:
+def ends(of: Continuous, shapes: Any) -> tuple[Any, Any, Any]:
     """The support, and a point inside of it."""
     return (*of.support, of.safe) if of.ends is None else of.ends(*shapes)
 
@@ -79,7 +79,7 @@ def _logpdf(distribution: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     of: Continuous = _known(distribution, CONTINUOUS, "logpdf")
     shapes, loc, scale = _parts(distribution, args, kwargs)
     y = (f64(x) - loc) / scale
-    low, high, safe = _ends(of, shapes)
+    low, high, safe = ends(of, shapes)
     inside = (y >= low) & (y <= high)
     made = of.logpdf(where(inside, y, safe), *shapes) - np.log(scale)
     made = where(inside, made, where(np.isnan(y), y, -math.inf))
@@ -97,7 +97,7 @@ def _tail(name: str, below: float, above: float) -> Callable[..., Any]:
         of: Continuous = _known(distribution, CONTINUOUS, name)
         shapes, loc, scale = _parts(distribution, args, kwargs)
         y = (f64(x) - loc) / scale
-        low, high, safe = _ends(of, shapes)
+        low, high, safe = ends(of, shapes)
         inside = (y > low) & (y < high)
         made = _formula(of, name)(where(inside, y, safe), *shapes)
         made = where(inside, made, where(y <= low, below, where(y >= high, above, math.nan)))
@@ -120,9 +120,9 @@ def _quantile(name: str) -> Callable[..., Any]:
         shapes, loc, scale = _parts(distribution, args, kwargs)
         q = f64(q)
         inside = (q > 0) & (q < 1)
-        ends = _ends(of, shapes)[:2][:: 1 if name == "ppf" else -1]
+        sides = ends(of, shapes)[:2][:: 1 if name == "ppf" else -1]
         made = getattr(of, name)(where(inside, q, 0.5), *shapes)
-        made = where(inside, made, where(q == 0, ends[0], where(q == 1, ends[1], math.nan)))
+        made = where(inside, made, where(q == 0, sides[0], where(q == 1, sides[1], math.nan)))
         return where(_valid(of, shapes, scale), made * scale + loc, math.nan)
 
     return meaning
