@@ -60,8 +60,8 @@ def edges(rng: np.random.Generator) -> tuple[Any, Callable[[], Any]]:
 
 
 def images(rng: np.random.Generator) -> tuple[Any, Callable[[], Any]]:
-    layers = nn.Conv2d(1, 3, 3, bias=False), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(27, 2)
-    net = nn.Sequential(*layers)
+    convolution = nn.Conv2d(1, 3, 3, bias=False), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2)
+    net = nn.Sequential(*convolution, nn.Flatten(), nn.Linear(27, 2))
 
     def loss() -> Any:
         n = int(rng.integers(3, 30))
