@@ -103,6 +103,8 @@ class Shared:
         if kernel is None and self._failures < PATIENCE:
             kernel = self.known(sizes, form, wanted) if self._followed(graph, sizes, at, form) else None
             self._failures = 0 if kernel is not None else self._failures + 1
+            for stage in ("optimized", "loops", "llvm", "asm") if kernel is not None else ():
+                watch.show(stage, functools.partial(kernel.text, stage), self.title)
         return kernel
 
     def _followed(
