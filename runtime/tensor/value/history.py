@@ -24,7 +24,7 @@ from ..trace.opened import tape_of
 from ..trace.tape import compute, tapes
 from ..trace.undo import note
 from .aliases import may_wait, replaced, tell_alias, waiting
-from .cells import Cell, DualCell, Home
+from .cells import Cell, DualCell, Home, Kind
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
 from .dtypes import ALL
 from .memory import has_history, leave, settle
@@ -34,6 +34,22 @@ from .storage import Swapped
 from .taken import write_taken_up
 from .views import alias
 from .writing import check_writable, overwrite_whole
+
+
+def _check_gradient(mine: Kind, value: Any) -> None:
+    """Raise PyTorch's error unless a tensor, dense or sparse, may be the gradient of one of this kind."""
+    shape, dtype = tuple(value.shape), value.dtype
+    if shape != mine.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(shape)}' to a tensor of size"
+            f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    if dtype is not ALL[mine.dtype]:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype {dtype} to a tensor with dtype {ALL[mine.dtype]};"
+            " convert it first"
+        )
+
 
 UNREAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be"
@@ -150,17 +166,7 @@ class History(Operators):
                 raise RuntimeError("can't assign Variable as its own grad")
             if not isinstance(value, Core):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-            mine, given = self._kind_of(), value._kind_of()
-            if given.shape != mine.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size"
-                    f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
-            if given.dtype != mine.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype {ALL[given.dtype]} to a tensor with dtype"
-                    f" {ALL[mine.dtype]}; convert it first"
-                )
+            _check_gradient(self._kind_of(), value)
         if visited:
             wait_for(tapes.tape)
         self._grad = value
