@@ -186,7 +186,7 @@ PARTS = {
     " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
-    "_overrides": "runtime.programs.overrides runtime.programs.refused",
+    "_overrides": "runtime.programs.function_modes runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
     "_quasirandom": "runtime.programs.quasirandom",
     "_random": "runtime.tensor.ops.random.generators",

@@ -88,7 +88,7 @@ def _as_far_as(a: np.ndarray, orders: np.ndarray) -> np.ndarray:
             if k < end:
                 low[k, k] = np.sqrt(low[k, k])
                 low[k + 1 :, k] /= low[k, k]
-        low[end, end] -= (low[end, :end] @ low[end, :end].conj()).real
+        low[end, end] -= np.vdot(low[end, :end], low[end, :end]).real
         made[at] = low
     return made
 
