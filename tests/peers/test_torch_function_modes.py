@@ -198,6 +198,8 @@ def test_what_is_refused(t: Any) -> None:
     for transform in (t.func.jacfwd, t.func.hessian):
         with pytest.raises((ValueError, RuntimeError)):
             transform(lambda x: x.sum())(t.ones(2, dtype=t.int64))
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got int"):
+        t.autograd.Variable(3)
     with pytest.raises(ValueError, match="floating point or complex, but got"):
         t.func.jvp(lambda x: x, (t.ones(2, dtype=t.int64),), (t.ones(2, dtype=t.int64),))
 
