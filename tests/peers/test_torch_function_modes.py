@@ -216,3 +216,5 @@ def test_a_number_that_has_lost_its_history_is_told_of_once() -> None:
         assert float(x) == 1 and x.item() == 1
         tensor._told.clear()
         assert float(x.detach()) == 1 and int(x) == 1
+        with pullback.no_grad():
+            assert float(x) == 1

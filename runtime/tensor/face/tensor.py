@@ -60,8 +60,8 @@ _told: list[str] = []
 
 
 def _tell_of_history(tensor: Core) -> None:
-    """Warn, once in a process, that a number has no history."""
-    if not _told and requires(tensor):
+    """Warn, once in a process, that a number has no history, where others have."""
+    if not _told and is_grad_enabled() and requires(tensor):
         _told.append(HISTORY_IS_LOST)
         warnings.warn(HISTORY_IS_LOST, stacklevel=3)
 
