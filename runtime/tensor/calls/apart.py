@@ -85,6 +85,8 @@ def _speaks(x: Any) -> bool:
     cls = type(x)
     if cls in _silent:
         return False
+    if cls is list or cls is tuple:  # within another: it says nothing of those to come
+        return any(map(_speaks, x))
     if apart.answers(cls):
         return True
     _silent.add(cls)
