@@ -9,6 +9,7 @@ from ..tensor.face import functions as T
 from ..tensor.face import special_functions as special
 from ..tensor.value.core import Core
 from .continuous import Laplace, Normal, Uniform
+from .correlations import ContinuousBernoulli
 from .derived import Gumbel, Pareto
 from .discrete import Bernoulli, Binomial, Poisson
 from .divergences import infinite_where
@@ -23,13 +24,14 @@ def _infinite(p: Any, q: Any) -> Any:
 
 
 def _number_of(p: Any) -> Any:
-    return next(v for v in vars(p).values() if isinstance(v, Core)) if not isinstance(p, Beta) else p.concentration1
+    return p.mean if isinstance(p, Beta) else next(v for v in vars(p).values() if isinstance(v, Core))
 
 
 _POSITIVE, _REAL = (Exponential, Gamma, Pareto), (Gumbel, Laplace, Normal)
 
 for _wide, _narrows in (
-    (_POSITIVE, (Beta, Pareto, Uniform)), (_REAL, (Beta, *_POSITIVE, Uniform)), ((Beta,), (Pareto,)),
+    (_POSITIVE, (Beta, ContinuousBernoulli, Pareto, Uniform)),
+    (_REAL, (Beta, ContinuousBernoulli, *_POSITIVE, Uniform)), ((Beta, ContinuousBernoulli), (Pareto,)),
     ((Poisson,), (Bernoulli, Binomial)),
 ):  # fmt: skip
     for _p in _wide:
@@ -65,7 +67,7 @@ def _against_normal(p: Any, q: Any) -> Any:
     return -p.entropy() + 0.5 * math.log(2 * math.pi) + q.scale.log() + 0.5 * square / q.scale.pow(2)
 
 
-for _p in (Beta, Exponential, Gamma, Gumbel, Laplace, Uniform):
+for _p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform):
     register_kl(_p, Normal)(_against_normal)
 
 
@@ -88,6 +90,31 @@ def _(p: Any, q: Any) -> Any:
     )
 
 
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _(p: Any, q: Any) -> Any:
+    made = p.mean * (p.logits - q.logits) + p._log_of_constant() + (-p.probs).log1p()
+    return made - q._log_of_constant() - (-q.probs).log1p()
+
+
+def _against_bernoulli(p: Any, q: Any) -> Any:
+    """A continuous Bernoulli density asks for the mean only."""
+    return -p.entropy() - p.mean * q.logits - (-q.probs).log1p() - q._log_of_constant()
+
+
+register_kl(Beta, ContinuousBernoulli)(_against_bernoulli)
+
+
+@register_kl(Uniform, ContinuousBernoulli)
+def _(p: Any, q: Any) -> Any:
+    return infinite_where((p.low < 0) | (p.high > 1), _against_bernoulli(p, q))
+
+
+@register_kl(ContinuousBernoulli, Exponential)
+def _(p: Any, q: Any) -> Any:
+    return -p.entropy() - q.rate.log() + q.rate * p.mean
+
+
+@register_kl(ContinuousBernoulli, Uniform)
 @register_kl(Beta, Uniform)
 def _(p: Any, q: Any) -> Any:
     return infinite_where((q.low > 0) | (q.high < 1), -p.entropy() + (q.high - q.low).log())

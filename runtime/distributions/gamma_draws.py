@@ -12,6 +12,9 @@ x^a (1 - x)^b / (a B(a, b)) sum of (a + b)_n / (a + 1)_n x^n, or one less that o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -111,11 +114,33 @@ def _shares(x: np.ndarray, a: np.ndarray, b: np.ndarray, slope: np.ndarray, firs
     return total * x * (1 - x) / a
 
 
+FEW = 64
+"""Up to so many shares are added in the order in which PyTorch adds them, so that they have its bits."""
+
+
+def _total(drawn: Any) -> Any:
+    """The sum along the last dimension, kept: the rest of vectors of four first, then lane by lane of theirs."""
+    if not 0 < drawn.shape[-1] <= FEW:
+        return drawn.sum(-1, True)
+    parts = drawn.unbind(-1)
+    whole = len(parts) // 4 * 4
+    rest = [reduce(add, parts[whole:])] if parts[whole:] else []
+    return reduce(add, [*rest, *(_lane(parts[k:whole:4]) for k in range(min(whole, 4)))]).unsqueeze(-1)
+
+
+def _lane(parts: Sequence[Any]) -> Any:
+    """Four sums of every fourth, the rest added to the first of them."""
+    whole = len(parts) // 4 * 4
+    sums = [reduce(add, parts[k:whole:4]) for k in range(min(whole, 4))] or [parts[0]]
+    sums[0] = reduce(add, parts[whole or 1 :], sums[0])
+    return reduce(add, sums)
+
+
 class _Dirichlet(Function):
     @staticmethod
     def forward(ctx: Any, concentration: Any) -> Any:
         limits, drawn = finfo(concentration.dtype), drawn_gamma(concentration.to(float64))
-        made = (drawn / drawn.sum(-1, True)).to(concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
+        made = (drawn / _total(drawn)).to(concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
         ctx.save_for_backward(concentration, made)
         return made
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tensor.calls.apart import asking
 from ..tensor.ops.arranging.creation import empty_like, from_numpy
 from ..tensor.ops.folds.searching import where
 from ..tensor.ops.random.distributions import normal_ as _normal
@@ -41,12 +42,14 @@ def fans(tensor: Any) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
+@asking
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Even between a and b."""
     with no_grad():
         return _uniform(tensor, a, b, generator=generator)
 
 
+@asking
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normal."""
     with no_grad():
@@ -62,6 +65,7 @@ def _below(x: float) -> float:
     return (1 + math.erf(x / math.sqrt(2))) / 2
 
 
+@asking
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
@@ -102,6 +106,7 @@ def _accepted(tensor: Any, mean: float, std: float, a: float, b: float, generato
         made = where(pending, drawn, made)
 
 
+@asking
 def constant_(tensor: Any, val: float) -> Any:
     """One number."""
     with no_grad():
@@ -194,6 +199,7 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@asking
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:

@@ -39,6 +39,9 @@ class StateDict(OrderedDict[str, Any]):
 
     _metadata: OrderedDict[str, dict[str, Any]]
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
 
 class Stateful(Hookable):
     """What modules have for saving and loading."""

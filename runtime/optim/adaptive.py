@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..sparse.operations import coalesce
 from ..tensor.ops.arranging.creation import full_like, zeros_like
 from .formulas import formula, in_each_part
 from .optimizer import Optimizer, Plan, alike, not_negative, plain, way_of
@@ -132,12 +133,28 @@ class Adagrad(Optimizer):
     def _begin(self, group: dict[str, Any], p: Any) -> None:
         self.state[p] = {"step": 0, "sum": full_like(p, in_each_part(group["initial_accumulator_value"], p))}
 
-    def plan(self, group: dict[str, Any], p: Any) -> Plan:
+    def _next(self, group: dict[str, Any], p: Any) -> tuple[dict[str, Any], float]:
+        """The state of a parameter, one step on, and the rate of that step."""
         if not self.state[p]:
             self._begin(group, p)
-        state, decay = self.state[p], group["weight_decay"]
+        state = self.state[p]
         state["step"] += 1
-        rate = plain(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+        return state, plain(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+
+    def _sparse_step(self, group: dict[str, Any], p: Any, g: Any) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        self._undo.append((self.state[p], dict(self.state[p])))
+        state, rate = self._next(group, p)
+        g = coalesce(g)
+        at, values = g._indices()[0], -g._values() if group["maximize"] else g._values()
+        if g.sparse_dim() != 1:
+            raise NotImplementedError("Adagrad: sparse gradients name rows, as those of embeddings do; use to_dense()")
+        state["sum"].index_add_(0, at, values * values)
+        p.index_add_(0, at, values / (state["sum"].index_select(0, at).sqrt() + group["eps"]), alpha=-rate)
+
+    def plan(self, group: dict[str, Any], p: Any) -> Plan:
+        (state, rate), decay = self._next(group, p), group["weight_decay"]
         return Plan((state["sum"],), (rate, group["eps"], decay), (decay != 0, group["maximize"]))
 
 

@@ -1,6 +1,7 @@
 """PyTorch's inner functions at its top level (`torch.batch_norm`, `torch.embedding`): nn.functional's, called by place.
 
 Reductions and modes are numbers here, as PyTorch's are: a reduction is 0 for "none", 1 for "mean", 2 for "sum".
+Where none is given losses are not reduced, whatever the signatures in PyTorch's documentation say.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
     """See `nn.functional.binary_cross_entropy_with_logits`."""
     said = _reduction(reduction)
@@ -193,25 +194,25 @@ def binary_cross_entropy_with_logits(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """See `nn.functional.cosine_embedding_loss`."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """See `nn.functional.hinge_embedding_loss`."""
     return F.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """See `nn.functional.margin_ranking_loss`."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """See `nn.functional.kl_div`; without a warning, as PyTorch's has none here."""
     made = F.kl_div(input, target, reduction="none" if reduction == 1 else _reduction(reduction), log_target=log_target)
     return made.mean() if reduction == 1 else made
@@ -226,19 +227,24 @@ def poisson_nll_loss(
 
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
-    swap: bool = False, reduction: int = 1,
+    swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """See `nn.functional.triplet_margin_loss`."""
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """See `nn.functional.ctc_loss`."""
     said = _reduction(reduction)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, said, zero_infinity)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The largest elements and their places, which `nn.functional.adaptive_max_pool1d_with_indices` gives."""
+    return F.adaptive_max_pool1d_with_indices(input, output_size)
 
 
 # ---- norms

@@ -46,7 +46,6 @@ CALLED: Table = {
         STORED: "PyTorchFileReader PyTorchFileWriter StorageBase from_file",
     },
     "torch.cuda": {DEVICE: "CUDAGraph Event ExternalStream MemPool Stream StreamContext default_stream graph stream"},
-    "torch.overrides": {INSIDE: "BaseTorchFunctionMode TorchFunctionMode"},
     "torch.nn.functional": {QUANTISED: "ScalingType SwizzleType scaled_mm", INSIDE: "grouped_mm"},
     "torch.serialization": {STORED: "get_unsafe_globals_in_checkpoint"},
 }

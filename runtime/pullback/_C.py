@@ -21,7 +21,7 @@ from pullback.runtime.programs.reached import NoGraph as Value  # noqa: F401
 from pullback.runtime.programs.reached import set_grad as _set_grad_enabled  # noqa: F401
 from pullback.runtime.tensor.face.functions import Generator as Generator
 from pullback.runtime.tensor.face.functions import dtype as dtype
-from pullback.runtime.tensor.face.overriding import DisableTorchFunctionSubclass as DisableTorchFunction  # noqa: F401
+from pullback.runtime.tensor.face.overriding import DisableTorchFunction as DisableTorchFunction
 from pullback.runtime.tensor.face.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from pullback.runtime.tensor.face.overriding import disabled as _disabled_torch_function_impl  # noqa: F401
 from pullback.runtime.tensor.face.overriding import is_enabled as _is_torch_function_enabled  # noqa: F401

@@ -82,13 +82,12 @@ if TYPE_CHECKING:
         native_channel_shuffle, native_group_norm, native_layer_norm, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell,
     )
     from pullback.runtime.programs.native import (
-        affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, celu_,
-        constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout, dropout_, embedding,
-        fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine, feature_alpha_dropout,
+        adaptive_max_pool1d, affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm,
+        binary_cross_entropy_with_logits, celu_, constant_pad_nd, convolution, cosine_embedding_loss, ctc_loss, dropout,
+        dropout_, embedding, fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine, feature_alpha_dropout,
         feature_alpha_dropout_, feature_dropout, feature_dropout_, frobenius_norm, grid_sampler, grid_sampler_2d,
-        grid_sampler_3d, group_norm,
-        hinge_embedding_loss, instance_norm, kl_div, layer_norm,
-        margin_ranking_loss, nuclear_norm, poisson_nll_loss, rrelu_, selu_, threshold_, triplet_margin_loss,
+        grid_sampler_3d, group_norm, hinge_embedding_loss, instance_norm, kl_div, layer_norm, margin_ranking_loss,
+        nuclear_norm, poisson_nll_loss, rrelu_, selu_, threshold_, triplet_margin_loss,
     )
     from pullback.runtime.tensor.face.complex_functions import (
         adjoint, angle, cdouble, cfloat, complex64, complex128, conj, conj_physical, imag, polar,
@@ -125,7 +124,7 @@ if TYPE_CHECKING:
     from pullback.runtime.vmap import vmap
     # isort: off
     from pullback.runtime.nn.functional import (
-        adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, bilinear, celu, channel_shuffle,
+        adaptive_avg_pool1d, avg_pool1d, bilinear, celu, channel_shuffle,
         conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, cosine_similarity,
         hardshrink, max_pool1d, max_pool2d, max_pool3d,
         pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, selu, threshold,

@@ -87,7 +87,7 @@ NAMES_OF = {
     " index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_"
     " negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_"
     " sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_",
-    "runtime.nn.functional": "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear"
+    "runtime.nn.functional": "adaptive_avg_pool1d avg_pool1d bilinear"
     " celu channel_shuffle conv3d conv_transpose1d conv_transpose2d"
     " conv_transpose3d cosine_similarity"
     " hardshrink max_pool1d max_pool2d max_pool3d pairwise_distance"
@@ -118,7 +118,7 @@ NAMES_OF = {
     "runtime.compiled.threads": "get_num_threads set_num_threads",
     "runtime.sparse.operations": "spmm",
     "runtime.sparse.tensors": "sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor",
-    "runtime.programs.native": "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm"
+    "runtime.programs.native": "adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ batch_norm"
     " binary_cross_entropy_with_logits celu_ constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout"
     " dropout_ embedding fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout"
     " feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm grid_sampler grid_sampler_2d"
@@ -186,7 +186,7 @@ PARTS = {
     " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
     "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
-    "_overrides": "runtime.programs.overrides runtime.programs.refused",
+    "_overrides": "runtime.programs.function_modes runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
     "_quasirandom": "runtime.programs.quasirandom",
     "_random": "runtime.tensor.ops.random.generators",

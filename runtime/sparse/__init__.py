@@ -7,4 +7,4 @@ what answers for it in calls (`tensor/calls/apart.py`).
     A @ torch.ones(3, 1)                     # gathers rows, and adds products up by row
 """
 
-from . import operations  # noqa: F401 - what answers in calls, whichever part is loaded first
+from . import operations, places  # noqa: F401 - what answers in calls, whichever part is loaded first

@@ -174,9 +174,11 @@ def _scaled(name: str) -> Callable[..., Any]:
         number = not isinstance(other, Core) or other.ndim == 0
         if sparse(input) and number:
             return input._like(getattr(input._entries, name)(other))
+        if name == "mul" and sparse(other):
+            return OPERATIONS["product"](input, other)
         if name == "mul" and not sparse(other) and input.shape == other.shape:
             return input._like(input._entries * _found(other, input))
-        raise NotImplementedError(f"{name} of sparse tensors takes a number, or mul a dense one of the same shape:"
+        raise NotImplementedError(f"{name} of sparse tensors takes a number, or mul a Tensor of the same shape:"
                                   f" {WAY_OUT}")
 
     return scaled
@@ -285,9 +287,13 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 """By the names of functions without what marks them as methods."""
 
 
+def _holds_sparse(x: Any) -> bool:
+    return any(map(sparse, x)) if type(x) in (list, tuple) else sparse(x)
+
+
 def _answer(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a call with sparse Tensors."""
-    if not any(map(sparse, (*args, *kwargs.values()))):
+    if not any(map(_holds_sparse, (*args, *kwargs.values()))):
         return NotImplemented
     found = OPERATIONS.get(name.removeprefix("__").removesuffix("__"))
     if found is None:
@@ -307,8 +313,14 @@ def _method(name: str) -> Any:
     return method
 
 
-for _name in OPERATIONS:
-    setattr(SparseTensor, _name, _method(_name))
+def register(functions: dict[str, Callable[..., Any]]) -> None:
+    """Answer by these functions, too, as methods as well."""
+    OPERATIONS.update(functions)
+    for name in functions:
+        setattr(SparseTensor, f"__{name}__" if name == "getitem" else name, _method(name))
+
+
+register(dict(OPERATIONS))
 SparseTensor.__add__, SparseTensor.__sub__, SparseTensor.__mul__ = map(_method, ("add", "sub", "mul"))  # type: ignore
 SparseTensor.__truediv__, SparseTensor.__matmul__ = map(_method, ("div", "matmul"))  # type: ignore[method-assign]
 SparseTensor.__neg__, SparseTensor.__rmul__ = map(_method, ("neg", "mul"))  # type: ignore[method-assign]

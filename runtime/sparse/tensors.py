@@ -45,6 +45,10 @@ class SparseTensor(Tensor):
 
     _kind_of = _shared = _array = _edge = _tell = _read  # type: ignore[assignment]
 
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused, as PyTorch does."""
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
     # ---- what it is
 
     shape = property(lambda self: Size(self._sizes))  # type: ignore[assignment]
@@ -204,7 +208,7 @@ def _own(made: Any, requires_grad: bool) -> Any:
 
 
 def sparse_coo_tensor(
-    indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+    indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Any:  # fmt: skip
@@ -214,7 +218,7 @@ def sparse_coo_tensor(
     is the smallest that fits where it is left out. With sizes alone, as in sparse_coo_tensor((2, 3)), no entries.
     """
     if values is None:
-        size = tuple(indices)
+        size = tuple(size if indices is None else indices)
         indices, values = np.zeros((len(size), 0), np.int64), tensor([], dtype=dtype)
     where, entries = _parts("sparse_coo_tensor", indices, values, dtype)
     if where.ndim != 2:

@@ -76,6 +76,10 @@ def load(
     named = Path(f) if isinstance(f, (str, os.PathLike)) else None
     if not named and not hasattr(f, "read"):
         raise AttributeError(f"load(f): expected a path or a file to read from, got {type(f).__name__}")
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified: leave it out, no pickle is run here"
+        )
     if mmap and not named:
         raise ValueError("f must be a file path in order to use the mmap argument")
     reader: Any = f

@@ -123,7 +123,7 @@ def test_a_step_with_hooks_is_one_kernel() -> None:
     program = Program(pullback, 0)
     program.twice, program.optimizer = False, pullback.optim.SGD(program.leaves, lr=0.01)
     program.leaves[1].register_hook(lambda g: g * 0.5)
-    program.leaves[4].register_post_accumulate_grad_hook(lambda p: p.grad.mul_(0.9))
+    program.leaves[4].register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(0.9), None)[1])
 
     def step() -> None:
         program.optimizer.zero_grad()

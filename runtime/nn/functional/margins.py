@@ -10,7 +10,7 @@ from ...tensor.ops.arranging.creation import ones
 from ...tensor.ops.elementwise.arithmetic import clamped
 from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.trace.fragments import Operation
-from ...tensor.value.core import Core, apply
+from ...tensor.value.core import Core, apply, requires
 from ...tensor.value.given import real
 from .distances import pairwise_distance
 from .losing import FOLDS, Loss, chosen, reduced
@@ -72,6 +72,11 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """log(1 + exp(-y x)) for targets 1 and -1."""
+    if isinstance(target, Core) and requires(target):
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target';"
+            " this input cannot have requires_grad True. Pass target.detach()."
+        )
     return SOFT_MARGIN((input, target), chosen(reduction, size_average, reduce))
 
 

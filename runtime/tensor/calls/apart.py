@@ -2,15 +2,50 @@
 
     apart.answer    (function's name, arguments, keywords) -> the result; NotImplemented where there is no such tensor
     apart.asked     (function, arguments, keywords) -> the same of classes that define `__torch_function__`
+    asking(f)       a function that is not recorded as a whole, which asks as those do that are
+    modes.push(m)   from now on, in this thread, m is asked first
 
 Nobody is asked before the first such tensor is made, or where all arguments are of classes that answer for nothing, so
-programs without any pay nothing.
+programs without any pay nothing. While a mode is there, calls are not recognised natively.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from threading import local
 from typing import Any
+
+from ..trace.tape import tapes
+
+ASKED = 16
+"""The bit of a tape's mode where all calls are to be asked for."""
+
+
+class _Modes(local):
+    """What is asked for every function of a thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+    def push(self, mode: Any) -> None:
+        """Ask `mode` first."""
+        _count[0] += 1
+        self.stack.append(mode)
+        tapes.tape.mode |= ASKED
+
+    def pop(self) -> Any:
+        """Ask the innermost no more."""
+        mode = self.stack.pop()
+        _count[0] -= 1
+        if not self.stack:
+            tapes.tape.mode &= ~ASKED
+        return mode
+
+
+_count = [0]
+"""How many modes there are, in all threads."""
+modes = _Modes()
 
 
 class _Apart:
@@ -32,7 +67,9 @@ _silent: set[type] = set()
 
 
 def strange(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the class of an argument, or of what a list holds, answers for functions."""
+    """Whether the class of an argument, or of what a list holds, answers for functions, or a mode does."""
+    if _count[0] and modes.stack:
+        return True
     if not kwargs and _silent.issuperset(map(type, args)):
         return False
     for a in (*args, *kwargs.values()):
@@ -48,10 +85,24 @@ def _speaks(x: Any) -> bool:
     cls = type(x)
     if cls in _silent:
         return False
+    if cls is list or cls is tuple:  # within another: it says nothing of those to come
+        return any(map(_speaks, x))
     if apart.answers(cls):
         return True
     _silent.add(cls)
     return False
 
 
-__all__ = ["apart", "strange"]
+def asking(function: Any) -> Any:
+    """The function, which asks the modes and the classes of its arguments first."""
+
+    @wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        if strange(args, kwargs) and (made := apart.asked(inner, args, kwargs)) is not NotImplemented:
+            return made
+        return function(*args, **kwargs)
+
+    return inner
+
+
+__all__ = ["apart", "asking", "modes", "strange"]

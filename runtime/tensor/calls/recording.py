@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ...compiled.byname import name_in, name_tables
+from .apart import asking
 from .calls import recorded
 
 NUMBERS = {
@@ -53,6 +54,9 @@ ASKING = {"cholesky", "inv", "inverse", "solve"}
 WAITING = {"detach", "cpu"}
 """Functions that look first whether there is anything to record, or never have."""
 
+QUIET = "_", "record", "is_", "set_", "get_", "manual_seed", "initial_seed", "seed", "fork_rng", "from_", "parse_"
+"""How the names of functions begin that nobody is asked for who answers for functions."""
+
 DUNDER = {"__hash__", "__pos__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
 
@@ -68,6 +72,15 @@ def wrapped(function: Any) -> Any:
     return made
 
 
+def asked(function: Any) -> Any:
+    """`function`, which is not recorded, asking whoever answers for functions."""
+    made = asking(function)
+    home = getattr(sys.modules.get(function.__module__), "__dict__", {})
+    if home.get(function.__name__) is function:
+        home[function.__name__] = made
+    return made
+
+
 def record_methods(*classes: type) -> None:
     """Record the functions in the bodies of these classes, and the properties that are views."""
     for cls in classes:
@@ -75,6 +88,8 @@ def record_methods(*classes: type) -> None:
             named = name not in DUNDER | DRAWING | ASKING | WAITING and name[:4] != "new_"
             if isinstance(value, FunctionType) and named:
                 setattr(cls, name, wrapped(value))
+            elif isinstance(value, FunctionType) and name not in DUNDER | WAITING:
+                setattr(cls, name, asking(value))
             elif isinstance(value, property) and name in ("T", "mT", "H", "mH", "real", "imag"):
                 setattr(cls, name, property(wrapped(value.fget), value.fset, doc=value.__doc__))
         name_in(vars(cls), cls)
@@ -92,4 +107,6 @@ def record_functions(namespace: dict[str, Any]) -> None:
         ours = home.startswith(here) and not home.endswith((".face.results", ".calls.recording"))
         if ours and not name.startswith(OTHERS) and name not in DRAWING | ASKING:
             namespace[name] = wrapped(value)
+        elif ours and not name.startswith(QUIET):
+            namespace[name] = asked(value)
     name_in(namespace)

@@ -51,6 +51,8 @@ def _called(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None
         return None if "setitem" in name else args[0]
     with DisableTorchFunctionSubclass():
         result = func(*args, **kwargs)
+    if kwargs.get("device") is not None and placed(kwargs["device"]) is not META:
+        return result  # which has values
     tensors = [x for x in (*args, *kwargs.values()) if isinstance(x, Core)]
     follows = is_grad_enabled() and any(x.requires_grad for x in tensors)  # type: ignore[attr-defined]
     return _alone(result, tensors, follows)

@@ -13,16 +13,18 @@ have nothing to do with it. A subclass of Tensor that does not define it has res
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from threading import local
-from types import TracebackType
+from types import FunctionType, GetSetDescriptorType, TracebackType
 from typing import Any
 
-from ..calls.apart import apart
+from ..calls.apart import apart, modes
 from ..value.core import Core
 
 
 class _Off(local):
     depth = 0
+    wholly = 0
 
 
 _off = _Off()
@@ -36,6 +38,18 @@ class DisableTorchFunctionSubclass:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         _off.depth -= 1
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A block in which neither classes nor modes are asked."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _off.wholly += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _off.wholly -= 1
+        super().__exit__(kind, error, at)
 
 
 def is_enabled() -> bool:
@@ -104,19 +118,23 @@ def _method(func: Any) -> Any:
 
 
 def asked(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the first class that answers gives, subclasses before their bases; NotImplemented if none does."""
-    if _off.depth:
-        return NotImplemented
-    chosen: list[Any] = []
-    for x in _leaves((*args, *kwargs.values())):
-        cls = type(x)
-        if answers(cls) and cls not in map(type, chosen):
-            place = next((k for k, other in enumerate(chosen) if issubclass(cls, type(other))), len(chosen))
-            chosen.insert(place, x)
-    if not chosen:
+    """What the innermost mode gives, or the first class that answers, subclasses before their bases; NotImplemented if
+    nobody is there to be asked."""
+    moded = bool(modes.stack) and not _off.wholly
+    chosen = _chosen(args, kwargs) if not _off.depth else []
+    if not (chosen or moded):
         return NotImplemented
     types, func = tuple(map(type, chosen)), _method(func)
-    for x in chosen:
+    if moded:
+        mode = modes.pop()
+        try:
+            result = mode.__torch_function__(func, types, args, kwargs)
+        finally:
+            modes.push(mode)
+        if result is not NotImplemented:
+            return result
+        chosen, types = [mode, *chosen], (type(mode), *types)
+    for x in chosen[moded:]:
         result = x.__torch_function__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
@@ -127,11 +145,76 @@ def asked(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     )
 
 
+def _chosen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    chosen: list[Any] = []
+    for x in _leaves((*args, *kwargs.values())):
+        cls = type(x)
+        if answers(cls) and cls not in map(type, chosen):
+            place = next((k for k, other in enumerate(chosen) if issubclass(cls, type(other))), len(chosen))
+            chosen.insert(place, x)
+    return chosen
+
+
+# ---- what subclasses answer for that is no call
+
+DUNDER = {
+    "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__format__", "__index__", "__int__",
+    "__len__", "__repr__",
+}  # fmt: skip
+"""Python's own methods that are asked for."""
+
+
+def _heard(name: str, found: Any) -> Any:
+    """A property or a plain method of tensors as a subclass has it that answers for functions."""
+    if not isinstance(found, FunctionType):
+
+        def get(self: Any) -> Any:
+            result = asked(found.__get__, (self,), {})
+            return found.__get__(self) if result is NotImplemented else result
+
+        def put(self: Any, value: Any) -> None:
+            if asked(found.__set__, (self, value), {}) is NotImplemented:
+                found.__set__(self, value)
+
+        return property(get, put if getattr(found, "fset", True) else None, doc=found.__doc__)
+
+    @wraps(found)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = asked(found, (self, *args), kwargs)
+        return found(self, *args, **kwargs) if result is NotImplemented else result
+
+    return method
+
+
+def _listens(cls: type, **options: Any) -> None:
+    """Let a new subclass that says itself what it answers be asked for properties, and for methods that are not
+    recorded."""
+    super(_plain[0], cls).__init_subclass__(**options)
+    own = cls.__dict__.get("__torch_function__")
+    if own is None or not answers(cls) or cls.__module__.startswith(_HOUSE):
+        return
+    for base in reversed(_plain[0].__mro__[:-1]):
+        for name, found in vars(base).items():
+            plain = isinstance(found, FunctionType) and not hasattr(found, "__wrapped__")
+            known = plain or isinstance(found, property | GetSetDescriptorType)
+            if not known or (name.startswith("_") and name not in DUNDER):
+                continue
+            if getattr(cls, name, None) is getattr(_plain[0], name):
+                setattr(cls, name, _heard(name, getattr(_plain[0], name)))
+
+
+_HOUSE = __name__.partition(".runtime.")[0] + ".runtime."
+
+
 def overridable(cls: type) -> None:
     """Let subclasses of a class answer for functions."""
     _plain[0] = cls
     cls.__torch_function__ = classmethod(default)  # type: ignore[attr-defined]
+    cls.__init_subclass__ = classmethod(_listens)  # type: ignore[assignment]
     apart.asked, apart.answers = asked, answers
 
 
-__all__ = ["DisableTorchFunctionSubclass", "answers", "asked", "converted", "disabled", "is_enabled", "overridable"]
+__all__ = [
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "answers", "asked", "converted", "disabled", "is_enabled",
+    "overridable",
+]  # fmt: skip

@@ -27,7 +27,7 @@ from ..transforms.crossings import check_one
 from ..value.aliases import may_wait, tell_alias
 from ..value.axes import axis_of, sizes
 from ..value.cells import StandIn, cell_of
-from ..value.core import Core, instances_are
+from ..value.core import Core, instances_are, requires
 from ..value.dtypes import ALL, CPU, DType, Size, device, get_default_dtype
 from ..value.exchange import Exchange
 from ..value.formats import lies_in, ordered
@@ -50,6 +50,20 @@ class _Passing:
 PASSING = _Passing().references() + 1
 """References that a method finds to a tensor, `p.norm().item()`, that nobody holds but the tape: it depends on Python's
 version how many are the caller's."""
+
+
+HISTORY_IS_LOST = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+_told: list[str] = []
+
+
+def _tell_of_history(tensor: Core) -> None:
+    """Warn, once in a process, that a number has no history, where others have."""
+    if not _told and is_grad_enabled() and requires(tensor):
+        _told.append(HISTORY_IS_LOST)
+        warnings.warn(HISTORY_IS_LOST, stacklevel=3)
 
 
 @instances_are
@@ -142,12 +156,14 @@ class Tensor(Exchange):
         return self._array(passing).tolist()
 
     def __float__(self) -> float:
+        _tell_of_history(self)
         return float(self._real_number())
 
     def __int__(self) -> int:
         return int(self._real_number())
 
     def __complex__(self) -> complex:
+        _tell_of_history(self)
         return complex(self._single())
 
     def _real_number(self) -> Any:

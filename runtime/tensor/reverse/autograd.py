@@ -27,6 +27,8 @@ class Variable(metaclass=_IsTensor):
     """What tensors with a gradient were called once: `Variable(x)` is a tensor on the memory of `x`."""
 
     def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        if not isinstance(data, Core):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}; make one of it first")
         made = data.detach()
         return made.requires_grad_() if requires_grad else made
 

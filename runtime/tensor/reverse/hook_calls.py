@@ -17,7 +17,14 @@ Flows = list[Flow | None]
 def call_posts(leaf: Core) -> None:
     """Call what is to run when the gradient of a leaf has been added to."""
     for hook in list((leaf._posts or {}).values()):
-        hook(leaf)
+        made = hook(leaf)
+        if isinstance(made, Core) and made is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if made is not None and made is not leaf:
+            raise TypeError(
+                f"expected Variable, but hook returned '{type(made).__name__}'; "
+                "a hook of register_post_accumulate_grad_hook returns None"
+            )
 
 
 def call_tensor_hooks(node: Node, hooks: NodeHooks, flows: Flows, create: bool) -> None:

@@ -35,6 +35,8 @@ class UnpackedDualTensor(NamedTuple):
 def attached(x: Any, tangent: Any, level: DualLevel) -> Any:
     """The value of `x` with a tangent."""
     have, given = x._kind_of(), tangent._kind_of()
+    if not (have.is_float or have.is_complex):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
     if have.shape != given.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not"

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import ref
 
 from ..calls import repeat  # noqa: F401  # gives tapes what they catch up with
+from ..calls.apart import ASKED, apart
 from ..calls.calls import recorded
 from ..face.operators import Operators
 from ..reverse.backward import backward
@@ -26,14 +27,13 @@ from ..trace.undo import note
 from .aliases import may_wait, replaced, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
-from .dtypes import ALL
 from .memory import has_history, leave, settle
 from .promotion import c_name
 from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
 from .taken import write_taken_up
 from .views import alias
-from .writing import check_writable, overwrite_whole
+from .writing import check_gradient, check_writable, overwrite_whole
 
 UNREAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be"
@@ -150,17 +150,7 @@ class History(Operators):
                 raise RuntimeError("can't assign Variable as its own grad")
             if not isinstance(value, Core):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-            mine, given = self._kind_of(), value._kind_of()
-            if given.shape != mine.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size"
-                    f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
-            if given.dtype != mine.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype {ALL[given.dtype]} to a tensor with dtype"
-                    f" {ALL[mine.dtype]}; convert it first"
-                )
+            check_gradient(self._kind_of(), value)
         if visited:
             wait_for(tapes.tape)
         self._grad = value
@@ -240,6 +230,8 @@ class History(Operators):
         """The same memory, of which no gradient is known."""
         tape = tapes.tape
         if tape.depth or tape.mode > 1 or self._is_late or self._cell.array is None or crowd.on:
+            if tape.mode & ASKED and (made := apart.asked(type(self).detach, (self,), {})) is not NotImplemented:
+                return made
             return self._detached()
         settle(self)
         if not tape.count and may_wait(self):

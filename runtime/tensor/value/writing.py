@@ -14,8 +14,9 @@ from ..reverse.nodes import Node
 from ..trace.fragments import Operation
 from ..trace.tape import force, tapes
 from ..trace.undo import note
-from .cells import Cell, Home, levels_of, shown
+from .cells import Cell, Home, Kind, levels_of, shown
 from .core import Core, Storage, apply_now, requires, wrap
+from .dtypes import ALL
 from .memory import viewed_elsewhere
 from .paths import Path, overlap, part_of, put
 from .slots import VIEWED
@@ -25,6 +26,21 @@ from .storage import PartHome, Swapped
 def _place_of(cell: Any) -> Any:
     """The place of the operation that was just recorded with this result."""
     return tapes.tape.place if cell.array is None else None
+
+
+def check_gradient(mine: Kind, value: Any) -> None:
+    """Raise PyTorch's error unless a tensor, dense or sparse, may be the gradient of one of this kind."""
+    shape, dtype = tuple(value.shape), value.dtype
+    if shape != mine.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(shape)}' to a tensor of size"
+            f" '{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    if dtype is not ALL[mine.dtype]:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype {dtype} to a tensor with dtype {ALL[mine.dtype]};"
+            " convert it first"
+        )
 
 
 def check_normal(x: Core) -> None:

@@ -14,6 +14,7 @@ from ...value.dtypes import ALL, DType, complex64, complex128, dtype_of, float32
 from ...value.numbers import number_of
 from ..random.laws import fused
 from .creation import empty, filled, finished, full, ones, tensor, zeros
+from .strides import as_strided
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -167,12 +168,23 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
 
 def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
-    """Elements that nobody should count on; the strides are those of a contiguous tensor."""
-    return empty(size, **options)
+    """Elements that nobody should count on, so many elements apart along each dimension."""
+    shape, steps = tuple(map(int, size)), tuple(map(int, stride))
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})"
+        )
+    made = empty(shape, **options)
+    if steps == made.stride() or not made.numel() or made.is_meta:
+        return made
+    needs = options.pop("requires_grad", False)
+    room = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    made = as_strided(empty(max(room, 1), **options), shape, steps)
+    return made.requires_grad_() if needs else made
 
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
-    """Elements that nobody should count on, laid out without a permutation."""
+    """Elements that nobody should count on, whose dimensions lie in memory in this order, the outermost first."""
     if len(size) != len(physical_layout):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout;"
@@ -180,7 +192,10 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
         )
     if sorted(physical_layout) != list(range(len(size))):
         raise RuntimeError(f"physical_layout must name each dimension once, got {list(physical_layout)}")
-    return empty(size, **options)
+    steps, step = [0] * len(size), 1
+    for k in reversed(physical_layout):
+        steps[k], step = step, step * max(int(size[k]), 1)
+    return empty_strided(size, steps, **options)
 
 
 # ---- in the dtype of another
@@ -206,8 +221,8 @@ def new_empty(input: Tensor, *size: Any, dtype: Any = None, **options: Any) -> T
 
 
 def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
-    """The same; the strides are those of a contiguous tensor."""
-    return empty(size, dtype=_dtype(input, dtype), **_there(input, options))
+    """The same, so many elements apart along each dimension."""
+    return empty_strided(size, stride, dtype=_dtype(input, dtype), **_there(input, options))
 
 
 def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:

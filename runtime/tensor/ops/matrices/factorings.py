@@ -10,12 +10,13 @@ import numpy as np
 from .....compiler.ops.linalg import factor as K
 from .....compiler.ops.linalg import matrices as M
 from ...trace.fragments import Operation
+from ...transforms.lanes import open_levels
 from ...value.core import apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
-from ..arranging.creation import empty, tensor
+from ..arranging.creation import empty, from_numpy, tensor
 from ..arranging.shapes import reshape, shape_of, unsqueeze
-from ..elementwise.arithmetic import gt, mul
+from ..elementwise.arithmetic import gt, mul, where
 from ..elementwise.complexes import adjoint
 from ..elementwise.elementary import abs_
 from ..elementwise.pointwise import maximum
@@ -60,12 +61,36 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The factors, and for each matrix 0, or the order of the first leading minor that is not positive."""
+    """The factors, and for each matrix 0, or the order of the first leading minor that is not positive.
+
+    A matrix that is not positive definite has a factor as far as that, in the lanes of `vmap` NaN.
+    """
     if check_errors:
         return cholesky_ex_result(cholesky(A, upper=upper), apply(CHOLESKY_INFO, (A,)))
     check_square("linalg.cholesky_ex", A)
-    made = apply(CHOLESKY, (adjoint(A) if upper else A,))
-    return cholesky_ex_result(adjoint(made) if upper else made, apply(CHOLESKY_INFO, (A,)))
+    turned = adjoint(A) if upper else A
+    made, info = apply(CHOLESKY, (turned,)), apply(CHOLESKY_INFO, (A,))
+    if not open_levels() and (orders := info._array()).any():
+        failed = reshape(gt(info, 0), *orders.shape, 1, 1)
+        made = where(failed, from_numpy(_as_far_as(turned._array(), orders)), made)
+    return cholesky_ex_result(adjoint(made) if upper else made, info)
+
+
+def _as_far_as(a: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """What LAPACK leaves of matrices that are not positive definite: the columns before the minor that is not, its last
+    pivot, and behind them the elements as they were. Zeros for matrices that are."""
+    made = np.zeros_like(a)
+    for at in zip(*np.nonzero(orders), strict=True) if orders.ndim else [()]:
+        given, end = a[at], int(orders[at]) - 1
+        low = np.tril(given)
+        for k in range(end + 1):
+            low[k:, k] = given[k:, k] - low[k:, :k] @ low[k, :k].conj() if k < end else low[k:, k]
+            if k < end:
+                low[k, k] = np.sqrt(low[k, k])
+                low[k + 1 :, k] /= low[k, k]
+        low[end, end] -= np.vdot(low[end, :end], low[end, :end]).real
+        made[at] = low
+    return made
 
 
 def old_cholesky(input: Tensor, upper: bool = False) -> Tensor:

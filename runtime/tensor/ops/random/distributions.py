@@ -5,6 +5,7 @@ A draw has no derivative with respect to its parameters; as in PyTorch its gradi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from ...value.dtypes import ALL
 from ...value.promotion import common_shape
 from ...value.writing import check_apart, check_writable, overwrite
 from ..arranging.shapes import expand, shape_of
+from ..elementwise.complexes import view_as_complex, view_as_real
 from ..elementwise.elementary import cast_to
 from . import laws, rejections
 from .draws import Generator, check_float, drawn_normal, finish, generator_of, integers, limits, randn
@@ -60,9 +62,17 @@ def _fill(name: str, input: Any, generator: Any, law: Law, *numbers: Any) -> Any
         return input
     check_writable(input)
     dtype = input._kind_of().dtype
-    check_float(f"{name}_", ALL[dtype])
-    drawn = laid_out(generator_of(generator, f"{name}_"), law, input, dtype, *numbers)
+    kind, source = ALL[dtype], generator_of(generator, f"{name}_")
+    if kind.is_complex and name in PARTED:
+        drawn = view_as_complex(laid_out(source, law, view_as_real(input), kind.to_real().code, *numbers))
+    else:
+        check_float(f"{name}_", kind)
+        drawn = laid_out(source, law, input, dtype, *numbers)
     return _write(input, drawn, WRITES[name])
+
+
+PARTED = "uniform", "normal"
+"""Laws by which both parts of complex numbers are drawn."""
 
 
 def uniform_(
@@ -81,6 +91,8 @@ def normal_(input: Any, mean: float = 0.0, std: float = 1.0, *, generator: Gener
     """Write numbers of a normal distribution."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if input.is_complex():  # half of the variance in each part, and the mean in both
+        std = std / math.sqrt(2)
     return _fill("normal", input, generator, laws.normal, float(mean), float(std), is_whole(input))
 
 
@@ -185,6 +197,8 @@ def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) 
     """Write 1 with probability `p`, a number or a tensor, else 0."""
     check_writable(input, [p])
     kind = input._kind_of()
+    if kind.is_complex:
+        raise NotImplementedError(f"bernoulli_: not implemented for tensors of {input.dtype}; draw a float tensor")
     if isinstance(p, Core):
         if p is not input:
             check_apart(input, p, same=True)
