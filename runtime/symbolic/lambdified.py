@@ -161,6 +161,7 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     if all(slot.form == "number" for slot in slots):
         function.symbols = tuple(keys)  # type: ignore[attr-defined]
     function.rewrites = tuple(rewrites)  # type: ignore[attr-defined]
+    function.reads = (reader, leaves, slots)  # type: ignore[attr-defined]
     alone = Function(function, Jit())
     return function
 
