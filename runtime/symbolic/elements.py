@@ -79,7 +79,7 @@ class SymbolicArray:
             return self._chosen(key)
         try:
             return self.value(*key)
-        except (NoExpression, NotImplementedError, TypeError, IndexError, RecursionError):
+        except (NoExpression, NotImplementedError, TypeError, LookupError, RecursionError):
             return self._chosen(key)
 
     def _chosen(self, key: tuple[Any, ...]) -> Any:

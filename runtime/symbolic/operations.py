@@ -76,7 +76,16 @@ def _cast(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
         return [SymbolicArray(x.shape, lambda *index: sympy.Piecewise((1, x[index]), (0, True)))]
     if into.is_float or (not source.is_float and into.dtype != "bool"):
         return args
+    if into.dtype != "bool":
+        return [SymbolicArray(x.shape, lambda *index: _truncated(x[index]))]
     raise NoExpression(f"sympy() cannot read {told(op)}")
+
+
+def _truncated(e: Any) -> Any:
+    """A whole number beside a number, towards zero."""
+    sympy = sympy_module()
+
+    return e if e.is_integer else sympy.Piecewise((sympy.floor(e), e >= 0), (sympy.ceiling(e), True))
 
 
 def _called(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:

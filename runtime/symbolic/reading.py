@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ...compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
+from ...compiler.ops.scipy.called import TABLE
 from . import algebraic, calculus, hypergeometric, matrices, polylogarithms, sums
 from .algebras import Probe, RealAlgebra, load_scipy
 from .alike import Group, Uses, groups_of
@@ -56,7 +57,7 @@ class ExpressionReader:
         self.constants = {name: each for name, each in functions.items() if name not in self.functions}
         self.sizes: set[Any] = set()
         self._numbered: tuple[Mapping[Any, Any], Mapping[Any, int]] = ({}, {})
-        self._whole = whole
+        self.whole = whole
         self._uses: Uses | None = None
         self._grouped: dict[Any, list[Group]] = {}
         self._readings: dict[tuple[int, ...], tuple[tuple[Any, ...], tuple[Any, ...], Reading]] = {}
@@ -125,13 +126,15 @@ class ExpressionReader:
             return None
         if isinstance(e, AppliedUndef):
             name = kind_of(e)
+            if name in TABLE and not hasattr(sympy, name):  # of SciPy's alone, as formulas that were read out have them
+                return Plan((name, len(e.args)), e.args, partial(_of_scipy, name))
             fix = f"modules={{'{name}': function}} gives one, or {e} among the arguments its values"
             raise UnknownFunction(f"{e}: the function {name} has no formula: {fix}")
         if isinstance(e, sympy.Expr) and e.is_number:
             return self._constant(e)
         if isinstance(e, sympy.Poly):
             return Plan(("rewritten", e), (e.as_expr(),), lambda m, term: term)
-        made = rewritten(e)
+        made = None if kind_of(e) in REFUSED else rewritten(e)
         if made is None and not isinstance(e, sympy.Function):
             name = kind_of(e)
             raise UnknownFunction(f"{_short(e)} is no number that is computed: it is a {name}")
@@ -168,12 +171,12 @@ class ExpressionReader:
     @cached_property
     def imaginary(self) -> bool:
         """Whether I is anywhere in what is computed."""
-        return algebraic.mention(self._whole, sympy_module().I)
+        return algebraic.mention(self.whole, sympy_module().I)
 
     def uses(self) -> Uses:
         """What functions are parts of, counted when it is first asked."""
         if self._uses is None:
-            self._uses = Uses(self._whole)
+            self._uses = Uses(self.whole)
         return self._uses
 
     def groups(self, e: Any, env: Mapping[Any, Any]) -> list[Group]:
@@ -195,6 +198,11 @@ class ExpressionReader:
             return self.functions[name]
         made = getattr(type(e), "_imp_", None) if self.use_imps else None
         return made if callable(made) else None
+
+
+def _of_scipy(name: str, m: Any, *terms: Any) -> Any:
+    load_scipy(name, True)
+    return getattr(m, name)(*terms)
 
 
 def _short(e: Any) -> str:

@@ -279,7 +279,13 @@ class GraphReader:
                     made[place] = old + self._there(at, place, value, sympy.S.Zero)
                 else:
                     made[place] = self._there(at, place, value, old)
-        return SymbolicArray(size, lambda *index: made[index])
+
+        def element(*index: Any) -> Any:
+            if index not in made:
+                raise NoExpression("sympy() cannot read an element of a scatter at an index that is not known")
+            return made[index]
+
+        return SymbolicArray(size, element)
 
     def _there(self, at: Sequence[Any], place: Sequence[int], value: Any, other: Any) -> Any:
         """A value where an index is this place, and the other one elsewhere."""
