@@ -62,4 +62,5 @@ def test_a_number_made_whole_goes_towards_zero() -> None:
 def test_subfactorials_say_what_computes_them() -> None:
     with pytest.raises(UnknownFunction, match=r"subfactorial.*modules={'subfactorial': function}"):
         lambdify([n], sp.subfactorial(n))
+    assert lambdify([n], n * sp.subfactorial(5))(2.0) == 88.0
     assert lambdify([n], sp.subfactorial(n), modules={"subfactorial": lambda n: np.round(n)})(4.0) == 4.0

@@ -11,8 +11,8 @@ import sympy as sp
 from sympy.tensor.array import ArrayComprehension
 
 from pullback import grad, hessian, hvp, jacobian, jit, lambdify
-from pullback.runtime.symbolic.iterated import in_one_loop, iterated
-from pullback.runtime.symbolic.writing import NoExpression
+from pullback.runtime.symbolic.readout.writing import NoExpression
+from pullback.runtime.symbolic.shared.iterated import in_one_loop, iterated
 
 a, b = sp.symbols("a b", real=True)
 STEP = 1e-20

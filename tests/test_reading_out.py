@@ -17,8 +17,8 @@ from sympy.tensor.array import ArrayComprehension
 
 import pullback
 from pullback import grad, hessian, jit, lambdify, value_and_grad
-from pullback.runtime.symbolic.iterated import iterated
-from pullback.runtime.symbolic.writing import NoExpression
+from pullback.runtime.symbolic.readout.writing import NoExpression
+from pullback.runtime.symbolic.shared.iterated import iterated
 
 rng = np.random.default_rng(5)
 three = rng.uniform(0.5, 1.5, 3)

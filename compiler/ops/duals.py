@@ -107,9 +107,10 @@ class Duals:
 
     def apply(self, name: str, *args: Any) -> Dual:
         """An elementwise primitive: the pullbacks of 1 are its partials."""
-        values = [value_of(a) for a in args]
+        values, primitive = [value_of(a) for a in args], REGISTRY[name]
         made = getattr(self.m, name)(*values)
-        moving = [(a, rule) for a, rule in zip(args, REGISTRY[name].rules(), strict=True) if rule and slopes_of(a)]
+        assert isinstance(primitive, Elementwise)
+        moving = [(a, rule) for a, rule in zip(args, primitive.rules(), strict=True) if rule and slopes_of(a)]
         if not moving:
             return Dual(self, made, {})
         terms = [self.m.term(v) for v in values]

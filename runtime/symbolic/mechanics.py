@@ -20,9 +20,9 @@ from ..compiled.tracebacks import boundary
 from ..derivatives.jacobians import jacobian
 from ..derivatives.products import vjp
 from ..vmap import vmap
-from .arguments import told
+from .formulas.arguments import told
 from .lambdified import lambdify
-from .library import sympy_module
+from .shared.library import sympy_module
 from .slopes import Both, values_and_slopes
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,14 @@ from ...compiler.frontend.array import here
 from ...compiler.frontend.promotion import result_dtype, shape_of
 from ...compiler.ir.types import NAMES, Type
 from ...compiler.ops.duals import ONE, Dual, Duals, NoSlopes, slopes_of, value_of
-from .algebras import RealAlgebra
-from .arguments import bind
-from .lambdified import Expression
+from .formulas.algebras import RealAlgebra
+from .formulas.arguments import bind
 
-Both = tuple[list[Any], list[Mapping[int, Any]]]
+Both = tuple[list[Any], list[dict[int, Any]]]
 
 
-def values_and_slopes(formula: Expression, moving: Sequence[Any]) -> Callable[..., Both]:
-    """A function that, while another is traced, gives the formulas' values and each one's slopes by their numbers.
+def values_and_slopes(formula: Callable[..., Any], moving: Sequence[Any]) -> Callable[..., Both]:
+    """Of what `lambdify` made: a function that gives, while another is traced, the values and the slopes of each.
 
     It raises `NoSlopes` where arguments are no numbers, or the slopes too many to be written one by one.
     """
@@ -48,4 +47,4 @@ def values_and_slopes(formula: Expression, moving: Sequence[Any]) -> Callable[..
     return both
 
 
-__all__ = ["values_and_slopes"]
+__all__ = ["Both", "values_and_slopes"]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...compiler.ops.expression import Plan, UnknownFunction
-from .library import sympy_module
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ..shared.library import sympy_module
 
 DIGITS = 30
 """Of the roots, before they are floats."""

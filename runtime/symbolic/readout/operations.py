@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.ir.graph import Op
-from ...compiler.ir.types import Type
-from ...compiler.ops import control, memory, tape
-from ...compiler.ops.elementwise import cast, select
-from ...compiler.ops.external import external
-from ...compiler.ops.memory import DROPPED
-from ...compiler.ops.require import require
-from ...compiler.ops.scipy.called import called
-from ...compiler.ops.scipy.hypergeometric import hypergeometric
-from ...compiler.ops.source import const, iota
+from ....compiler.ir.graph import Op
+from ....compiler.ir.types import Type
+from ....compiler.ops import control, memory, tape
+from ....compiler.ops.elementwise import cast, select
+from ....compiler.ops.external import external
+from ....compiler.ops.memory import DROPPED
+from ....compiler.ops.require import require
+from ....compiler.ops.scipy.called import called
+from ....compiler.ops.scipy.hypergeometric import hypergeometric
+from ....compiler.ops.source import const, iota
+from ..shared.hypergeometric import read_out
+from ..shared.library import sympy_module
 from . import linear, ordered, spectral
 from .cases import is_condition
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar, table
 from .filled import either, written
-from .hypergeometric import read_out
-from .library import sympy_module
 from .named import results_of
 from .recurrences import ended, looped, unrolled
 

@@ -18,18 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
-from ...compiler.ops.scipy.called import TABLE
-from . import algebraic, calculus, hypergeometric, matrices, polylogarithms, sums
-from .algebras import Probe, RealAlgebra, load_scipy
+from ....compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
+from ....compiler.ops.scipy.called import TABLE
+from ..shared import hypergeometric
+from ..shared.library import sympy_module
+from . import algebraic, calculus, matrices, polylogarithms, special, sums
+from .algebras import load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, OTHERS, REAL, REFUSED, SPECIAL, WHOLE
-from .library import codegen_module, sympy_module
+from .functions import OTHERS, REFUSED
 from .sums import size_of
 from .vectorized import vectorized_sum
-
-CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
-"""The modules of `sympy.codegen` that have functions of floats."""
 
 
 class ExpressionReader:
@@ -134,7 +132,7 @@ class ExpressionReader:
             return self._constant(e)
         if isinstance(e, sympy.Poly):
             return Plan(("rewritten", e), (e.as_expr(),), lambda m, term: term)
-        made = None if kind_of(e) in REFUSED else rewritten(e)
+        made = rewritten(e)
         if made is None and not isinstance(e, sympy.Function):
             name = kind_of(e)
             raise UnknownFunction(f"{_short(e)} is no number that is computed: it is a {name}")
@@ -264,95 +262,8 @@ def _keys() -> frozenset[type]:
 
 @cache
 def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], Plan | None]]:
-    sympy = sympy_module()
-
-    from sympy.physics.units.prefixes import Prefix
-
-    made: dict[type, Any] = {Prefix: _prefix}
-    for name in SPECIAL:
-        made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
-    made |= {getattr(sympy, name): _complex for name in COMPLEX}
-    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.LambertW: _lambert}
-    made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
-    made[sympy.LeviCivita] = _permuted
-    made |= sums.rules() | matrices.rules() | calculus.rules()
+    made = special.rules() | sums.rules() | matrices.rules() | calculus.rules()
     return made | algebraic.rules() | hypergeometric.rules() | polylogarithms.rules()
-
-
-def _modules() -> list[Any]:
-    """Where SymPy has functions."""
-    return [sympy_module(), *[getattr(codegen_module(), name) for name in CODEGEN]]
-
-
-def _special(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    name, args = kind_of(e), e.args
-    if name == "KroneckerDelta":
-        args = args[:2]  # the third is a range that sums are told
-    if name in WHOLE and not args[0].is_Integer:
-        fix = f"modules={{'{name}': function}} gives one for others"
-        raise UnknownFunction(f"{e}: the degree is {args[0]}, and whole numbers are computed; {fix}")
-    for each in _called(name, len(args)):
-        load_scipy(each, reader.complex)
-    if args and args[0].is_Integer and (name, int(args[0])) in FIXED:
-        return Plan((name, int(args[0])), args[1:], FIXED[name, int(args[0])])
-    return Plan((name, len(args)), args, SPECIAL[name])
-
-
-@cache
-def _called(name: str, arity: int) -> tuple[str, ...]:
-    """The functions of SciPy that a formula calls: a trace that imported them would note that files are read."""
-    probe = Probe()
-    SPECIAL[name](probe, *[probe] * arity)
-    return tuple(probe.names)
-
-
-def _complex(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    name = kind_of(e)
-    if name != "conjugate" and (made := algebraic.of_parts(reader, e)) is not None:
-        return made
-    return Plan(name, e.args, lambda m, x: (REAL if isinstance(m, RealAlgebra) else COMPLEX)[name](m, x))
-
-
-def _imaginary(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    if not reader.complex:
-        raise UnknownFunction("I is not a real number: lambdify(args, expr, dtype=complex) computes with complex ones")
-    return Plan("I", (), lambda m: 1j)
-
-
-def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
-    order, x = e.args
-    if not (order.is_Integer and order >= 0):
-        raise UnknownFunction(f"{e} is computed for whole orders from 0 on only")
-    n = int(order)
-    return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
-
-
-def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    branch = e.args[1] if len(e.args) > 1 else 0
-    if branch not in (0, -1):
-        raise UnknownFunction(f"{e} is real on the branches 0 and -1 only")
-    name = "lambertw_below" if branch == -1 else "lambertw"
-    return Plan((name,), e.args[:1], lambda m, x: getattr(m, name)(x))
-
-
-def _prefix(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    return Plan(("prefix", e), (e.scale_factor,), lambda m, term: term)
-
-
-def _as_piecewise(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    sympy = sympy_module()
-
-    made = e.rewrite(sympy.Piecewise)
-    return Plan(("rewritten", e), (made,), lambda m, term: term)
-
-
-def _permuted(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    return Plan(("rewritten", e), (e.doit(),), lambda m, term: term)
-
-
-def _contains(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    made = e.args[1].as_relational(e.args[0])
-    return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
 __all__ = ["ExpressionReader", "number"]

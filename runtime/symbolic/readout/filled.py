@@ -16,9 +16,9 @@ from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-from ...compiler.ops.memory import DROPPED
+from ....compiler.ops.memory import DROPPED
+from ..shared.library import sympy_module
 from .elements import NoExpression, SymbolicArray, choose
-from .library import sympy_module
 
 FARTHEST = 8
 """The most rounds that a value is carried along until it is read."""

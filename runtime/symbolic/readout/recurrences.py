@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.graph import Graph
+from ....compiler.ir.graph import Graph
+from ..shared.iterated import iterated
+from ..shared.library import sympy_module
+from ..shared.parts import operations, summed
 from .cases import is_condition
 from .elements import EXPLICIT, NoExpression, SymbolicArray, parameter, scalar
 from .filled import Rounds, filled
-from .iterated import iterated
-from .library import sympy_module
-from .parts import operations, summed
 
 LONGEST = 1_000
 """The most operations of a state that rounds are written out with, where a loop can be told otherwise."""

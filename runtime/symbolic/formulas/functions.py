@@ -203,7 +203,6 @@ REFUSED = {
     "marcumq": "is 1 - chndtr(b**2, 2*m, a**2) in SciPy, whose digits are lost where it is small",
     "lerchphi": "is no function of SciPy's", "appellf1": "is no function of SciPy's",
     "stieltjes": "is no function of SciPy's", "bernoulli": "is computed for whole numbers only",
-    "subfactorial": "is computed of numbers only: round(factorial(n) / e) is it for whole n from 1 on",
     "amax": _REDUCES, "amin": _REDUCES,
 }  # fmt: skip
 """Why functions of SymPy's are not computed, by their names."""
