@@ -134,3 +134,12 @@ def test_the_work_grows_as_the_number_of_operations():
     (calls, longest), (more, still) = work(1000), work(4000)
     assert more < 5 * calls, (calls, more)
     assert still < 1.5 * longest, (longest, still)
+
+
+@pytest.mark.parametrize("count", [20, 80])
+def test_an_array_of_many_numbers_is_written_in_one_function(count: int) -> None:
+    """As a nest each, every number would have a function of its own, with a cosine written out."""
+    f = jit(lambda x: np.stack([np.cos(x[k] * x[k - 1]) / x[k] for k in range(count)]))
+    x = np.linspace(1.0, 2.0, count)
+    np.testing.assert_allclose(f(x), np.cos(x * np.roll(x, 1)) / x, rtol=1e-15)
+    assert f.ir("llvm").count("define") <= 5

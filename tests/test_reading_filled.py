@@ -11,8 +11,8 @@ import sympy as sp
 from sympy.tensor.array import ArrayComprehension
 
 from pullback import grad, hessian, hvp, jacobian, jit, lambdify
-from pullback.runtime.symbolic.iterated import in_one_loop, iterated
-from pullback.runtime.symbolic.writing import NoExpression
+from pullback.runtime.symbolic.readout.writing import NoExpression
+from pullback.runtime.symbolic.shared.iterated import in_one_loop, iterated
 
 a, b = sp.symbols("a b", real=True)
 STEP = 1e-20
@@ -184,11 +184,70 @@ def test_a_sum_of_recurrences_in_one_loop(low: int) -> None:
     assert in_one_loop(sp.Sum(sp.sin(k * a), (k, 0, 9))) is None
 
 
+def binned(a: Any, where: Any) -> Any:
+    """A weighted histogram: places are elements of an argument, negative ones among them."""
+    total = np.zeros(90)
+    for k in range(40):
+        total[where[k]] += np.sin(a * k)
+    return total[2] + total[5] ** 2 + total[89]
+
+
+def last_seen(a: Any, where: Any) -> Any:
+    s, seen = a, np.ones((70, 3)) * a
+    for k in range(40):
+        s = np.cos(s) + 0.1
+        seen[where[k], k % 3] = s * seen[where[k], k % 3] + k
+    return np.sum(seen[:6])
+
+
+def shuffled(a: Any, where: Any) -> Any:
+    x = np.zeros(100) + a
+    for k in range(100):
+        x[(7 * k) % 100] = np.sin(a * k)
+    return x[3] - x[14] * np.sum(x)
+
+
+@pytest.mark.parametrize("function", [binned, last_seen, shuffled])
+def test_an_array_that_is_filled_at_computed_places(function: Any) -> None:
+    where = np.random.default_rng(0).integers(-3, 6, 40)
+    names = [a, sp.IndexedBase("where", (40,), integer=True)]
+    read = jit(function).sympy(0.3, where)  # type: ignore[attr-defined]
+    assert read.has(iterated())
+    assert lambdify(names, read)(0.3, where) == pytest.approx(function(0.3, where), rel=1e-13)
+    slope = grad(function).sympy(0.3, where)  # type: ignore[attr-defined]
+    assert lambdify(names, slope)(0.3, where) == pytest.approx(grad(function)(0.3, where), rel=1e-12)
+
+
+def test_an_array_of_few_elements_at_computed_places_and_a_long_stencil() -> None:
+    """Of few elements each has its recurrence; what a recurrence needs is found once for all of them."""
+
+    def few(a: Any, where: Any) -> Any:
+        x = np.zeros(12)
+        for k in range(40):
+            x[where[k]] = x[where[k]] * a + k
+        return x
+
+    def waves(u: Any) -> Any:
+        before, now = u, 0.9 * u
+        for _ in range(40):
+            after = now.copy()
+            after[1:-1] = 2 * now[1:-1] - before[1:-1] + 0.1 * (now[2:] - 2 * now[1:-1] + now[:-2])
+            before, now = now, after
+        return now
+
+    where, u = np.random.default_rng(0).integers(0, 12, 40), np.sin(np.arange(24.0))
+    names = [a, sp.IndexedBase("where", (40,), integer=True)]
+    made = lambdify(names, jit(few).sympy(0.3, where))(0.3, where)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(made, few(0.3, where), rtol=1e-13)
+    base = sp.IndexedBase("u", (24,), real=True)
+    np.testing.assert_allclose(lambdify([base], jit(waves).sympy(u))(u), waves(u), rtol=1e-10)  # type: ignore[attr-defined]
+
+
 def test_what_cannot_be_told() -> None:
     def moved(a: Any) -> Any:
         x = np.zeros(100) + a
         for k in range(100):
-            x[(7 * k) % 100] = np.sin(a * k)
+            x[(7 * k) % 100] = np.sin(x[(3 * k) % 100])
         return np.sum(x)
 
     def far(a: Any) -> Any:

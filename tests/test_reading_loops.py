@@ -10,8 +10,8 @@ import sympy as sp
 
 from pullback import grad, jit, lambdify, while_loop
 from pullback.compiler.settings import settings
-from pullback.runtime.symbolic import iterated as recurrence
-from pullback.runtime.symbolic.iterated import iterated
+from pullback.runtime.symbolic.shared import iterated as recurrence
+from pullback.runtime.symbolic.shared.iterated import iterated
 
 a, b = sp.symbols("a b", real=True)
 

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from pullback import grad, jit, lambdify
-from pullback.runtime.symbolic.writing import NoExpression
+from pullback.runtime.symbolic.readout.writing import NoExpression
 
 rng = np.random.default_rng(0)
 A, B, b = rng.normal(size=(12, 12)) + 4 * np.eye(12), rng.normal(size=(12, 5)), rng.normal(size=12)

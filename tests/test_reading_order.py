@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from pullback import grad, jit, lambdify
-from pullback.runtime.symbolic.ordered import order_place, order_statistic
+from pullback.runtime.symbolic.readout.ordered import order_place, order_statistic
 
 four = np.array([0.3, 1.2, -0.7, 0.5])
 matrix = np.array([[2.0, 0.3], [0.1, 1.5]])

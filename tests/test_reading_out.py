@@ -17,8 +17,8 @@ from sympy.tensor.array import ArrayComprehension
 
 import pullback
 from pullback import grad, hessian, jit, lambdify, value_and_grad
-from pullback.runtime.symbolic.iterated import iterated
-from pullback.runtime.symbolic.writing import NoExpression
+from pullback.runtime.symbolic.readout.writing import NoExpression
+from pullback.runtime.symbolic.shared.iterated import iterated
 
 rng = np.random.default_rng(5)
 three = rng.uniform(0.5, 1.5, 3)
@@ -284,10 +284,8 @@ def test_a_function_without_a_name_in_sympy_stands_by_its_own() -> None:
     made = jit(lambda h, a: scipy.special.owens_t(h, 2 * a)).sympy(0.3, 0.4)  # type: ignore[attr-defined]
     h, a = (sp.Symbol(n, real=True) for n in "ha")
     assert str(made) == "owens_t(h, 2*a)"
-    with pytest.raises(TypeError, match=r"the function owens_t has no formula: modules=\{'owens_t': function\}"):
-        lambdify([h, a], made)
-    again = lambdify([h, a], made, {"owens_t": scipy.special.owens_t})
-    assert again(0.3, 0.4) == scipy.special.owens_t(0.3, 0.8)
+    assert lambdify([h, a], made)(0.3, 0.4) == scipy.special.owens_t(0.3, 0.8)
+    assert lambdify([h, a], made, {"owens_t": lambda h, a: h - a})(0.3, 0.4) == pytest.approx(-0.5)
 
 
 def test_conditions_are_told_once() -> None:

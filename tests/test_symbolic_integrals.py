@@ -12,8 +12,8 @@ import sympy as sp
 from sympy.integrals import manualintegrate
 
 from pullback import grad, lambdify
-from pullback.runtime.symbolic import calculus
-from pullback.runtime.symbolic.bounded import solved, within
+from pullback.runtime.symbolic.formulas import calculus
+from pullback.runtime.symbolic.shared.bounded import solved, within
 
 x, t = sp.symbols("x t")
 

@@ -15,7 +15,7 @@ import pullback
 from pullback.compiler.frontend.trace import trace
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.text import parse
-from pullback.runtime.symbolic.writing import NoExpression, to_sympy
+from pullback.runtime.symbolic.readout.writing import NoExpression, to_sympy
 from tests.compare import assert_all_close
 
 x, y, z = SYMBOLS = sp.symbols("x y z", real=True)
@@ -288,7 +288,7 @@ def test_refused_arguments(args: Any) -> None:
 def test_what_is_no_expression_is_not_read_out() -> None:
     with pytest.raises(NoExpression, match="cannot read qr at"):
         pullback.jit(lambda a: np.linalg.qr(a)[1]).sympy(np.eye(3))  # type: ignore[attr-defined]
-    text = 'graph @f(%x: f64[]) {\n  %0: i64[] = cast %x {dtype="i64"}\n  return %0\n}'
+    text = 'graph @f(%x: f64[]) {\n  %0: bool[] = cast %x {dtype="bool"}\n  return %0\n}'
     with pytest.raises(NoExpression, match="cast"):
         to_sympy(parse(text))
 

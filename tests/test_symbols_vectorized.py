@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 from pullback import grad, hessian, jacobian, lambdify
-from pullback.runtime.symbolic import alike, vectorized
+from pullback.runtime.symbolic.formulas import alike, vectorized
 
 N = 24
 xs: Any = sp.symbols(f"x0:{N}", real=True)

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..ir.graph import Graph, Op
+from ..ir.graph import Graph, Op, Value
 from ..ir.types import Size
 from ..ops.contract import LARGEST
 from ..ops.guard import guard
 from ..ops.memory import bump, update
+from ..ops.shape import concatenate
 from .nests.assemble import assemble
 from .nests.lines import lines
 from .program import Program
@@ -34,13 +35,21 @@ def lower(graph: Graph, vector_bits: int = 256, called: int = LARGEST) -> Progra
                 raise TypeError(f"{op.prim.name}: {name}={value} has a symbolic size where a number is needed")
     if any(op.regions or is_call(op) or any(v.type.is_tape for v in op.results) for op in graph.body):
         return _retried(regions(graph, called, vector_bits))
-    if sum(_writes_element(op) for op in graph.body) >= MANY:
+    if sum(map(_written_alone, graph.body)) >= MANY:
         return _retried(regions(graph, called, vector_bits))
     return _retried(lines(graph) or assemble(graph, called, vector_bits))
 
 
-def _writes_element(op: Op) -> bool:
-    return op.prim in (update, bump) and op.args[0].type.rank > 0 and op.args[1].type.rank == 0
+def _written_alone(op: Op) -> int:
+    """How many elements an operation writes to an array, or makes an array of, each for itself."""
+    if op.prim in (update, bump):
+        return op.args[0].type.rank > 0 and _is_one(op.args[1])
+    return len(op.args) if op.prim is concatenate and all(map(_is_one, op.args)) else 0
+
+
+def _is_one(value: Value) -> bool:
+    size = value.type.size
+    return type(size) is int and size == 1
 
 
 def _retried(program: Program) -> Program:

@@ -25,16 +25,18 @@ if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
     from ..inspect.diagnosis import Diagnosis
     from ..inspect.profile import Profile
     from ..inspect.text import Text
-    from ..symbolic import differentiated, latex, matrixwise, results, writing
+    from ..symbolic import results
+    from ..symbolic.readout import differentiated, latex, matrixwise, writing
     from . import report, sparsity
     from .report import Memory, Report
     from .sparsity import Pattern
 else:
     costs, diagnosis = later(__package__, "..inspect.costs"), later(__package__, "..inspect.diagnosis")
     explored, stages = later(__package__, "..inspect.explored"), later(__package__, "..inspect.stages")
-    latex, matrixwise = later(__package__, "..symbolic.latex"), later(__package__, "..symbolic.matrixwise")
-    results, writing = later(__package__, "..symbolic.results"), later(__package__, "..symbolic.writing")
-    differentiated = later(__package__, "..symbolic.differentiated")
+    results = later(__package__, "..symbolic.results")
+    differentiated = later(__package__, "..symbolic.readout.differentiated")
+    latex, writing = later(__package__, "..symbolic.readout.latex"), later(__package__, "..symbolic.readout.writing")
+    matrixwise = later(__package__, "..symbolic.readout.matrixwise")
     report, sparsity = later(__package__, ".report"), later(__package__, ".sparsity")
 
 WRITTEN_OUT = 32

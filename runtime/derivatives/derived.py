@@ -23,9 +23,10 @@ from ..compiled.function import Function
 from .leaves import Floats, floats
 
 if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
-    from ..symbolic import differentiated, writing
+    from ..symbolic.readout import differentiated, writing
 else:
-    differentiated, writing = later(__package__, "..symbolic.differentiated"), later(__package__, "..symbolic.writing")
+    differentiated = later(__package__, "..symbolic.readout.differentiated")
+    writing = later(__package__, "..symbolic.readout.writing")
 
 
 class Site(NamedTuple):

@@ -26,13 +26,13 @@ from ..compiled.byname import made_of
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
-from .algebras import ArrayAlgebra, RealAlgebra
-from .alike import FEWEST, Group, groups_of
-from .arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, sizes_of, slots_of
-from .reading import ExpressionReader
+from .formulas.algebras import ArrayAlgebra, RealAlgebra
+from .formulas.alike import FEWEST, Group, groups_of
+from .formulas.arguments import ArgumentSlot, ArrayElement, Bound, bind, keys_of, names_of, sizes_of, slots_of
+from .formulas.reading import ExpressionReader
+from .formulas.stable import stabilized
+from .formulas.vectorized import read_elements
 from .results import results_of
-from .stable import stabilized
-from .vectorized import read_elements
 
 MODULES = ("math", "numpy", "scipy", "numexpr", "cupy", "jax", "torch", "tensorflow", "cmath")
 """What SymPy computes in floats by: all mean the same here, but the last, whose floats are complex."""
@@ -161,6 +161,7 @@ def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mappi
     if all(slot.form == "number" for slot in slots):
         function.symbols = tuple(keys)  # type: ignore[attr-defined]
     function.rewrites = tuple(rewrites)  # type: ignore[attr-defined]
+    function.reads = (reader, leaves, slots)  # type: ignore[attr-defined]
     alone = Function(function, Jit())
     return function
 

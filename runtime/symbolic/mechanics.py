@@ -13,15 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...compiler.ops.duals import NoSlopes
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
 from ..derivatives.jacobians import jacobian
 from ..derivatives.products import vjp
 from ..vmap import vmap
-from .arguments import told
+from .formulas.arguments import told
 from .lambdified import lambdify
-from .library import sympy_module
+from .shared.library import sympy_module
+from .slopes import Both, values_and_slopes
 
 
 class Equations(NamedTuple):
@@ -42,12 +44,16 @@ class Motion(Function):
         made = _equations(system)
         known = _known(made, parameters, inputs)
         args = [_time(), [*made.q, *made.u], [*known[0], *known[1]]]
-        self._set_up(made, lambdify(args, [made.mass, made.forcing]), _rates_of(made, args))
+        parts = lambdify(args, [made.mass, made.forcing])
+        self._set_up(made, parts, _rates_of(made, args), values_and_slopes(parts, args[1]))
         self.states, self.multipliers = (*made.q, *made.u), tuple(made.multipliers)
         self.parameters, self.inputs = (tuple(each) for each in known)
         self._made_of = (system, parameters, inputs)
 
-    def _set_up(self, made: Equations, parts: Any, rates: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
+    def _set_up(
+        self, made: Equations, parts: Any, rates: tuple[Callable[..., Any], Callable[..., Any]],
+        both: Callable[..., Both],
+    ) -> None:
         speeds, unknowns = len(made.u), made.mass.shape[0]
         moving, slope = rates
 
@@ -62,10 +68,11 @@ class Motion(Function):
         def with_jacobian(t: Any, y: Any, p: Any = ()) -> tuple[Any, Any]:
             y = np.stack(y) if isinstance(y, (list, tuple)) else y
             y = y if y.dtype.kind == "f" else y.astype(float)
-            (mass, forcing), pull = vjp(lambda y: tuple(parts(t, y, p)), y)
-            found = np.linalg.solve(mass, forcing)[:, 0]
-            # d(M^-1 f) = M^-1 (df - dM M^-1 f): as many pullbacks as the mass matrix has rows
-            below = vmap(lambda row: pull((-np.outer(row, found), row[:, None]))[0])(np.eye(unknowns))
+            try:
+                mass, found, below = _by_slopes(both(t, y, p), unknowns, len(made.q) + speeds)
+            except NoSlopes:
+                mass, found, below = _by_pullbacks(parts, t, y, p, unknowns)
+            # d(M^-1 f) = M^-1 (df - dM M^-1 f)
             below = np.linalg.solve(mass, below)[:speeds]
             value = np.concatenate([moving(t, y, p), found[:speeds]])
             return value, np.concatenate([slope(t, y, p), below])
@@ -147,6 +154,29 @@ def _rates_of(made: Equations, args: list[Any]) -> tuple[Callable[..., Any], Cal
     rates = lambdify(args, made.rates)
     slope = jacobian(lambda t, y, p: rates(t, y, p)[:, 0], argnums=1)
     return lambda t, y, p: rates(t, y, p)[:, 0], slope
+
+
+def _by_slopes(both: Both, unknowns: int, states: int) -> tuple[Any, Any, Any]:
+    """Mass matrix, accelerations and df - dM M^-1 f: what does not depend on a state is not computed with."""
+    values, slopes = both
+    mass = np.stack(values[: unknowns**2]).reshape(unknowns, unknowns)
+    found = np.linalg.solve(mass, np.stack(values[unknowns**2 :])[:, None])[:, 0]
+    rows = []
+    for k, row in enumerate(slopes[unknowns**2 :]):
+        made = dict(row)
+        for n, entry in enumerate(slopes[k * unknowns : (k + 1) * unknowns]):
+            for state, slope in entry.items():
+                part = slope * found[n]
+                made[state] = made[state] - part if state in made else -part
+        rows += [made.get(state, 0.0) for state in range(states)]
+    return mass, found, np.stack(rows).reshape(unknowns, states)
+
+
+def _by_pullbacks(parts: Any, t: Any, y: Any, p: Any, unknowns: int) -> tuple[Any, Any, Any]:
+    """The same by as many pullbacks as the mass matrix has rows."""
+    (mass, forcing), pull = vjp(lambda y: tuple(parts(t, y, p)), y)
+    found = np.linalg.solve(mass, forcing)[:, 0]
+    return mass, found, vmap(lambda row: pull((-np.outer(row, found), row[:, None]))[0])(np.eye(unknowns))
 
 
 def _checked(made: Equations) -> Equations:

@@ -18,9 +18,9 @@ from ...compiler.ops.algebras import Numbers
 from ...compiler.ops.expression import read
 from ..compiled.tracebacks import boundary
 from ..transforms import grad, jit
-from .elements import NoExpression
 from .lambdified import lambdify
-from .library import sympy_module
+from .readout.elements import NoExpression
+from .shared.library import sympy_module
 
 DIGITS = (50, 80, 160)
 """The digits that parts are computed to: more where fewer do not settle twenty of them."""

@@ -18,7 +18,7 @@ from ...compiler.frontend import tracing, tree
 from ..compiled.tracebacks import boundary
 from ..rules import custom_jvp
 from .lambdified import lambdify
-from .library import sympy_module
+from .shared.library import sympy_module
 
 POINTS, DIGITS = 7, 30
 """Where, and with how many digits, a partial is compared that SymPy cannot simplify to the derivative."""

@@ -16,9 +16,9 @@ import numpy as np
 from ...compiler.backend.entries import specs
 from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import items_of
-from .arguments import ArrayElement, told
-from .elements import NoExpression
-from .library import sympy_module
+from .formulas.arguments import ArrayElement, told
+from .readout.elements import NoExpression
+from .shared.library import sympy_module
 
 
 def results_of(expr: Any) -> tuple[list[Any], list[str], Callable[[list[Any]], Any]]:

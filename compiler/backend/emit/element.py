@@ -29,11 +29,6 @@ def known(w: LevelWriter, variable: Variable) -> Reg:
     return held
 
 
-def _needed(e: Element) -> tuple[Element, ...]:
-    """What an element is made of wherever guards stand: what only its own guard needs is made when the guard is."""
-    return (e.outside,) if isinstance(e, Guarded) else children(e)
-
-
 class Elements(Memory):
     """The values of a nest's elements, cell by cell."""
 
@@ -50,11 +45,15 @@ class Elements(Memory):
         self.axes_of: dict[int, frozenset[Axis]] = {}
         each_axes: dict[frozenset[Axis], frozenset[Axis]] = {}
         self.counts: Counter[str] = Counter()
+        #: what ends a block, or is made of what does
+        self.branching: set[int] = set()
         for e in reachable(tops(nest)):
             axes = self._own_axes(e)
             self.axes_of[id(e)] = each_axes.setdefault(axes, axes)
             if isinstance(e, Apply):
                 self.counts[e.spelling] += 1
+                if e.spelling in elementary.BRANCHING or any(id(a) in self.branching for a in e.args):
+                    self.branching.add(id(e))
         self._wheres: dict[tuple[int, Cell], int] = {}
         self._levels: dict[int, int] = {}
         self.begins = {}
@@ -120,6 +119,7 @@ class Elements(Memory):
 
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
         """The value of `e`: a scalar if it is the same in every lane, else a vector."""
+        e = self._taken(e, cell)
         key = self._key(e, cell, guard)
         found = self.w.numbered.get(key)
         if found is not None:
@@ -131,20 +131,33 @@ class Elements(Memory):
     def _make_below(self, top: Element, cell: Cell) -> None:
         """Make what an element is made of, children first; below what is made already there is nothing to make."""
         get, seen = self.w.numbered.get, {id(top)}
-        stack: list[Any] = [*reversed(_needed(top))]
+        stack: list[Any] = [*reversed(self._needed(top))]
         while stack:
             e = stack.pop()
             if type(e) is tuple:  # what it is made of has been made
                 self._once(stack.pop(), cell, None, e)
-            elif id(e) not in seen:
+                continue
+            e = self._taken(e, cell)
+            if id(e) not in seen:
                 seen.add(id(e))
                 key = self._key(e, cell, None)
                 if get(key) is None:
-                    below = _needed(e)
+                    below = self._needed(e)
                     if below:
                         stack += (e, key, *reversed(below))
                     else:
                         self._once(e, cell, None, key)
+
+    def _needed(self, e: Element) -> Sequence[Element]:
+        """What an element is made of wherever guards stand: what only its own guard needs is made when the guard is.
+
+        What ends a block comes first: what is made before it would wait for the block behind, in registers of which
+        the two blocks' constants leave few.
+        """
+        below = (e.outside,) if isinstance(e, Guarded) else children(e)
+        if len(below) > 1 and id(e) in self.branching:
+            return sorted(below, key=lambda a: id(a) not in self.branching)
+        return below
 
     def _key(self, e: Element, cell: Cell, guard: Reg | None) -> tuple[object, ...]:
         """A name for an element in a cell, which is another one in nests that walk the same axes in other ways."""
@@ -201,6 +214,20 @@ class Elements(Memory):
         return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
 
     # ---- guards
+
+    def _taken(self, e: Element, cell: Cell) -> Element:
+        """The element itself, or the side of a guard that is decided where the cell stands: the other is not made."""
+        while isinstance(e, Guarded):
+            reaches = [(self._reach(index, cell), lo, hi) for index, lo, hi in e.ranges if type(lo) is type(hi) is int]
+            if any(reach is not None and (reach[1] < lo or reach[0] >= hi) for reach, lo, hi in reaches):
+                e = e.outside
+            elif len(reaches) == len(e.ranges) and all(
+                reach is not None and lo <= reach[0] and reach[1] < hi for reach, lo, hi in reaches
+            ):
+                e = e.inside
+            else:
+                break
+        return e
 
     def _guarded(self, e: Guarded, cell: Cell, guard: Reg | None) -> Reg:
         w = self.w

@@ -13,9 +13,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ...compiler.ops.expression import FUNCTIONS
+from ....compiler.ops.expression import FUNCTIONS
+from ..shared.library import codegen_module, sympy_module
 from .functions import SPECIAL
-from .library import codegen_module, sympy_module
 
 FEWEST = 8
 """The fewest expressions that become one: from here on code over arrays compiles and runs faster than code for each."""

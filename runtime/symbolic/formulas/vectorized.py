@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.array import here
-from ...compiler.ops.expression import Plan, pairwise
-from ...compiler.ops.term import Term
+from ....compiler.frontend.array import here
+from ....compiler.ops.expression import Plan, pairwise
+from ....compiler.ops.term import Term
+from ..shared.library import sympy_module
 from .algebras import RealAlgebra
 from .alike import FEWEST, Column, Group
 from .arguments import ArrayElement
-from .library import sympy_module
 
 
 def vectorized_sum(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:

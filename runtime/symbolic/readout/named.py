@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .library import sympy_module
+from ..shared.library import sympy_module
 
 
 def _over(top: str, bottom: str) -> Callable[..., Any]:

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.loops import Affine, Apply, Component, Element, Guarded, Number, Position, Variable
-from ...compiler.ops import elementwise as E
-from ...compiler.ops.algebras import COMPARISONS, Symbols
+from ....compiler.loops import Affine, Apply, Component, Element, Guarded, Number, Position, Variable
+from ....compiler.ops import elementwise as E
+from ....compiler.ops.algebras import COMPARISONS, Symbols
+from ..shared.library import sympy_module
+from ..shared.parts import found
 from .cases import assumed, compared, either, is_condition
-from .library import sympy_module
-from .parts import found
 
 EXPLICIT = 64
 """The most elements of an array that are read out one by one; of larger ones a formula of the indices."""
@@ -79,7 +79,7 @@ class SymbolicArray:
             return self._chosen(key)
         try:
             return self.value(*key)
-        except (NoExpression, NotImplementedError, TypeError, IndexError, RecursionError):
+        except (NoExpression, NotImplementedError, TypeError, LookupError, RecursionError):
             return self._chosen(key)
 
     def _chosen(self, key: tuple[Any, ...]) -> Any:

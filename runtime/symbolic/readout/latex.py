@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .iterated import iterated
-from .library import sympy_module
-from .parts import found, parts_of
+from ..shared.iterated import iterated
+from ..shared.library import sympy_module
+from ..shared.parts import found, parts_of
 
 
 def to_latex(name: str, arguments: Sequence[str], made: Any, intermediates: bool) -> str:

@@ -15,13 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.graph import Graph, Op, Value
-from ...compiler.loops import Check, Map, Product, Reduce, Relabel, Scatter
-from ...compiler.ops.contract import free, split
-from ...compiler.ops.elementwise import Elementwise
-from ...compiler.ops.scipy.special import Special
-from ...compiler.passes.cleanup import expand
-from ...compiler.passes.pipeline import tidied
+from ....compiler.ir.graph import Graph, Op, Value
+from ....compiler.loops import Check, Map, Product, Reduce, Relabel, Scatter
+from ....compiler.ops.contract import free, split
+from ....compiler.ops.elementwise import Elementwise
+from ....compiler.ops.scipy.special import Special
+from ....compiler.passes.cleanup import expand
+from ....compiler.passes.pipeline import tidied
+from ..shared.known import known_array
+from ..shared.library import sympy_module
+from ..shared.parts import summed
 from .elements import (
     BY_CASES,
     BY_FORMULA,
@@ -39,11 +42,8 @@ from .elements import (
     table,
 )
 from .folding import folded
-from .known import known_array
-from .library import sympy_module
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
 from .ordered import place_of_greatest
-from .parts import summed
 
 
 def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = ()) -> list[Any]:
@@ -279,7 +279,13 @@ class GraphReader:
                     made[place] = old + self._there(at, place, value, sympy.S.Zero)
                 else:
                     made[place] = self._there(at, place, value, old)
-        return SymbolicArray(size, lambda *index: made[index])
+
+        def element(*index: Any) -> Any:
+            if index not in made:
+                raise NoExpression("sympy() cannot read an element of a scatter at an index that is not known")
+            return made[index]
+
+        return SymbolicArray(size, element)
 
     def _there(self, at: Sequence[Any], place: Sequence[int], value: Any, other: Any) -> Any:
         """A value where an index is this place, and the other one elsewhere."""

@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...compiler.frontend.array import Array
-from ...compiler.frontend.promotion import conform
-from ...compiler.frontend.tracing import Tracing
-from ...compiler.ir.graph import Value
-from ...compiler.ir.types import Type
-from ...compiler.ops.scipy.called import TABLE, Functions
-from ...compiler.ops.term import Term
+from ....compiler.frontend.array import Array
+from ....compiler.frontend.promotion import conform
+from ....compiler.frontend.tracing import Tracing
+from ....compiler.ir.graph import Value
+from ....compiler.ir.types import Type
+from ....compiler.ops.scipy.called import TABLE, Functions
+from ....compiler.ops.term import Term
 from .arguments import ArrayElement
 
 CONDITIONS = ("and_", "or_", "xor", "not_")

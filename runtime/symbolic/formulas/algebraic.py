@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...compiler.ops.expression import Plan, UnknownFunction
-from .library import sympy_module
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ..shared.library import sympy_module
 
 DIGITS = 30
 """Of the roots, before they are floats."""
@@ -20,7 +20,26 @@ DIGITS = 30
 def rules() -> dict[type, Any]:
     sympy = sympy_module()
 
-    return {sympy.RootSum: _over_roots, sympy.exp_polar: _polar, sympy.polar_lift: _lifted}
+    made = {sympy.RootSum: _over_roots, sympy.exp_polar: _polar, sympy.polar_lift: _lifted}
+    return made | {type(sympy.zoo): _undefined}
+
+
+def _undefined(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan | None:
+    """NaN where SymPy divides by a Piecewise with a case of 0: 1/Piecewise((0, p), (x, True)) is zoo where p holds.
+
+    Where no case leaves it out it is refused like other things that are no numbers.
+    """
+    sympy = sympy_module()
+
+    open_, seen = list(reader.whole), set()
+    while open_:
+        x = open_.pop()
+        if x == e:
+            return None
+        if x not in seen and not isinstance(x, sympy.Piecewise):
+            seen.add(x)
+            open_ += x.args
+    return Plan(("undefined",), (), lambda m: float("nan"), True)
 
 
 def _over_roots(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:

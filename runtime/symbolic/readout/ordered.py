@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.graph import Op
-from ...compiler.ops import ordering
-from ...compiler.ops.expression import Plan
+from ....compiler.ir.graph import Op
+from ....compiler.ops import ordering
+from ....compiler.ops.expression import Plan
+from ..shared.library import sympy_module
 from .elements import BY_CASES, EXPLICIT, NoExpression, SymbolicArray
-from .library import sympy_module
 
 
 def _are_numbers(xs: Sequence[Any]) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.graph import Op
-from ...compiler.ops.linalg import factor, solutions
+from ....compiler.ir.graph import Op
+from ....compiler.ops.linalg import factor, solutions
+from ..shared.library import sympy_module
 from .elements import NoExpression, SymbolicArray, table
-from .library import sympy_module
 
 ROWS = 5
 """The largest matrix: the determinant of one of n rows has n! terms."""

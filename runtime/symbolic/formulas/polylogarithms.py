@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
 
-from ...compiler.ops.expression import Plan, UnknownFunction
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ..shared.library import sympy_module
 from .algebras import load_scipy
-from .library import sympy_module
 
 HIGHEST = 20
 """The highest order. A second derivative is some 2**-order beside the first, whose last digit is its error."""

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.array import here
-from ...compiler.ops.expression import Plan, UnknownFunction
-from ...compiler.ops.term import Term
-from ..control import fori_loop, while_loop
-from . import ordered
-from .bounded import solved
-from .iterated import in_one_loop, iterated
-from .known import known_array
-from .library import sympy_module
+from ....compiler.frontend.array import here
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ....compiler.ops.term import Term
+from ...control import fori_loop, while_loop
+from ..readout import ordered
+from ..shared.bounded import solved
+from ..shared.iterated import in_one_loop, iterated
+from ..shared.known import known_array
+from ..shared.library import sympy_module
 
 WRITTEN_OUT = 32
 """The most terms that are written out: a loop of one addition costs as much as some ten written ones to compile."""

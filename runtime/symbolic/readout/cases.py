@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .library import sympy_module
-from .parts import found
+from ..shared.library import sympy_module
+from ..shared.parts import found
 
 OUTCOMES = {
     "Equality": "=", "Unequality": "<>", "StrictLessThan": "<", "LessThan": "<=", "StrictGreaterThan": ">",

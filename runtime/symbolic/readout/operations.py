@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.ir.graph import Op
-from ...compiler.ir.types import Type
-from ...compiler.ops import control, memory, tape
-from ...compiler.ops.elementwise import cast, select
-from ...compiler.ops.external import external
-from ...compiler.ops.memory import DROPPED
-from ...compiler.ops.require import require
-from ...compiler.ops.scipy.called import called
-from ...compiler.ops.scipy.hypergeometric import hypergeometric
-from ...compiler.ops.source import const, iota
+from ....compiler.ir.graph import Op
+from ....compiler.ir.types import Type
+from ....compiler.ops import control, memory, tape
+from ....compiler.ops.elementwise import cast, select
+from ....compiler.ops.external import external
+from ....compiler.ops.memory import DROPPED
+from ....compiler.ops.require import require
+from ....compiler.ops.scipy.called import called
+from ....compiler.ops.scipy.hypergeometric import hypergeometric
+from ....compiler.ops.source import const, iota
+from ..shared.hypergeometric import read_out
+from ..shared.library import sympy_module
 from . import linear, ordered, spectral
 from .cases import is_condition
 from .elements import Formulas, NoExpression, SymbolicArray, choose, scalar, table
 from .filled import either, written
-from .hypergeometric import read_out
-from .library import sympy_module
 from .named import results_of
 from .recurrences import ended, looped, unrolled
 
@@ -76,7 +76,16 @@ def _cast(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:
         return [SymbolicArray(x.shape, lambda *index: sympy.Piecewise((1, x[index]), (0, True)))]
     if into.is_float or (not source.is_float and into.dtype != "bool"):
         return args
+    if into.dtype != "bool":
+        return [SymbolicArray(x.shape, lambda *index: _truncated(x[index]))]
     raise NoExpression(f"sympy() cannot read {told(op)}")
+
+
+def _truncated(e: Any) -> Any:
+    """A whole number beside a number, towards zero."""
+    sympy = sympy_module()
+
+    return e if e.is_integer else sympy.Piecewise((sympy.floor(e), e >= 0), (sympy.ceiling(e), True))
 
 
 def _called(reading: Any, op: Op, args: list[Any]) -> Sequence[Any]:

@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...compiler.ir.graph import Graph, Op, Value
-from ...compiler.ir.types import Type
-from ...compiler.ops import elementwise as E
-from ...compiler.ops.contract import contract, split
-from ...compiler.ops.elementwise import Elementwise
-from ...compiler.ops.linalg import solutions
-from ...compiler.ops.reduce import spread, sum_
-from ...compiler.ops.scipy.special import Special
-from ...compiler.ops.shape import pad, reshape, slice_, transpose
-from ...compiler.ops.source import const
-from ...compiler.passes.cleanup import expand
+from ....compiler.ir.graph import Graph, Op, Value
+from ....compiler.ir.types import Type
+from ....compiler.ops import elementwise as E
+from ....compiler.ops.contract import contract, split
+from ....compiler.ops.elementwise import Elementwise
+from ....compiler.ops.linalg import solutions
+from ....compiler.ops.reduce import spread, sum_
+from ....compiler.ops.scipy.special import Special
+from ....compiler.ops.shape import pad, reshape, slice_, transpose
+from ....compiler.ops.source import const
+from ....compiler.passes.cleanup import expand
+from ..shared.library import sympy_module
 from .elements import Formulas, NoExpression
-from .library import sympy_module
 from .operations import number_of, static_shape, told
 
 

@@ -13,22 +13,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ...compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
-from . import algebraic, calculus, hypergeometric, matrices, polylogarithms, sums
-from .algebras import Probe, RealAlgebra, load_scipy
+from ....compiler.ops.expression import FUNCTIONS, Plan, Reading, UnknownFunction, reading_of
+from ....compiler.ops.scipy.called import TABLE
+from ..shared import hypergeometric
+from ..shared.library import sympy_module
+from . import algebraic, calculus, matrices, polylogarithms, special, sums
+from .algebras import load_scipy
 from .alike import Group, Uses, groups_of
-from .functions import COMPLEX, FIXED, OTHERS, REAL, REFUSED, SPECIAL, WHOLE
-from .library import codegen_module, sympy_module
+from .functions import OTHERS, REFUSED
 from .sums import size_of
 from .vectorized import vectorized_sum
-
-CODEGEN = ("cfunctions", "numpy_nodes", "scipy_nodes")
-"""The modules of `sympy.codegen` that have functions of floats."""
 
 
 class ExpressionReader:
@@ -56,7 +55,7 @@ class ExpressionReader:
         self.constants = {name: each for name, each in functions.items() if name not in self.functions}
         self.sizes: set[Any] = set()
         self._numbered: tuple[Mapping[Any, Any], Mapping[Any, int]] = ({}, {})
-        self._whole = whole
+        self.whole = whole
         self._uses: Uses | None = None
         self._grouped: dict[Any, list[Group]] = {}
         self._readings: dict[tuple[int, ...], tuple[tuple[Any, ...], tuple[Any, ...], Reading]] = {}
@@ -125,6 +124,8 @@ class ExpressionReader:
             return None
         if isinstance(e, AppliedUndef):
             name = kind_of(e)
+            if name in TABLE and not hasattr(sympy, name):  # of SciPy's alone, as formulas that were read out have them
+                return Plan((name, len(e.args)), e.args, partial(_of_scipy, name))
             fix = f"modules={{'{name}': function}} gives one, or {e} among the arguments its values"
             raise UnknownFunction(f"{e}: the function {name} has no formula: {fix}")
         if isinstance(e, sympy.Expr) and e.is_number:
@@ -168,12 +169,12 @@ class ExpressionReader:
     @cached_property
     def imaginary(self) -> bool:
         """Whether I is anywhere in what is computed."""
-        return algebraic.mention(self._whole, sympy_module().I)
+        return algebraic.mention(self.whole, sympy_module().I)
 
     def uses(self) -> Uses:
         """What functions are parts of, counted when it is first asked."""
         if self._uses is None:
-            self._uses = Uses(self._whole)
+            self._uses = Uses(self.whole)
         return self._uses
 
     def groups(self, e: Any, env: Mapping[Any, Any]) -> list[Group]:
@@ -195,6 +196,11 @@ class ExpressionReader:
             return self.functions[name]
         made = getattr(type(e), "_imp_", None) if self.use_imps else None
         return made if callable(made) else None
+
+
+def _of_scipy(name: str, m: Any, *terms: Any) -> Any:
+    load_scipy(name, True)
+    return getattr(m, name)(*terms)
 
 
 def _short(e: Any) -> str:
@@ -256,95 +262,8 @@ def _keys() -> frozenset[type]:
 
 @cache
 def _rules() -> dict[type, Callable[[ExpressionReader, Any, Mapping[Any, Any]], Plan | None]]:
-    sympy = sympy_module()
-
-    from sympy.physics.units.prefixes import Prefix
-
-    made: dict[type, Any] = {Prefix: _prefix}
-    for name in SPECIAL:
-        made |= {getattr(place, name): _special for place in _modules() if hasattr(place, name)}
-    made |= {getattr(sympy, name): _complex for name in COMPLEX}
-    made |= {type(sympy.I): _imaginary, sympy.polygamma: _polygamma, sympy.LambertW: _lambert}
-    made |= {sympy.SingularityFunction: _as_piecewise, sympy.Contains: _contains}
-    made[sympy.LeviCivita] = _permuted
-    made |= sums.rules() | matrices.rules() | calculus.rules()
+    made = special.rules() | sums.rules() | matrices.rules() | calculus.rules()
     return made | algebraic.rules() | hypergeometric.rules() | polylogarithms.rules()
-
-
-def _modules() -> list[Any]:
-    """Where SymPy has functions."""
-    return [sympy_module(), *[getattr(codegen_module(), name) for name in CODEGEN]]
-
-
-def _special(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    name, args = kind_of(e), e.args
-    if name == "KroneckerDelta":
-        args = args[:2]  # the third is a range that sums are told
-    if name in WHOLE and not args[0].is_Integer:
-        fix = f"modules={{'{name}': function}} gives one for others"
-        raise UnknownFunction(f"{e}: the degree is {args[0]}, and whole numbers are computed; {fix}")
-    for each in _called(name, len(args)):
-        load_scipy(each, reader.complex)
-    if args and args[0].is_Integer and (name, int(args[0])) in FIXED:
-        return Plan((name, int(args[0])), args[1:], FIXED[name, int(args[0])])
-    return Plan((name, len(args)), args, SPECIAL[name])
-
-
-@cache
-def _called(name: str, arity: int) -> tuple[str, ...]:
-    """The functions of SciPy that a formula calls: a trace that imported them would note that files are read."""
-    probe = Probe()
-    SPECIAL[name](probe, *[probe] * arity)
-    return tuple(probe.names)
-
-
-def _complex(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    name = kind_of(e)
-    if name != "conjugate" and (made := algebraic.of_parts(reader, e)) is not None:
-        return made
-    return Plan(name, e.args, lambda m, x: (REAL if isinstance(m, RealAlgebra) else COMPLEX)[name](m, x))
-
-
-def _imaginary(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    if not reader.complex:
-        raise UnknownFunction("I is not a real number: lambdify(args, expr, dtype=complex) computes with complex ones")
-    return Plan("I", (), lambda m: 1j)
-
-
-def _polygamma(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan | None:
-    order, x = e.args
-    if not (order.is_Integer and order >= 0):
-        raise UnknownFunction(f"{e} is computed for whole orders from 0 on only")
-    n = int(order)
-    return Plan(("polygamma", n), (x,), lambda m, x: m.polygamma(x, n=n) if n else m.psi(x))
-
-
-def _lambert(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    branch = e.args[1] if len(e.args) > 1 else 0
-    if branch not in (0, -1):
-        raise UnknownFunction(f"{e} is real on the branches 0 and -1 only")
-    name = "lambertw_below" if branch == -1 else "lambertw"
-    return Plan((name,), e.args[:1], lambda m, x: getattr(m, name)(x))
-
-
-def _prefix(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    return Plan(("prefix", e), (e.scale_factor,), lambda m, term: term)
-
-
-def _as_piecewise(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    sympy = sympy_module()
-
-    made = e.rewrite(sympy.Piecewise)
-    return Plan(("rewritten", e), (made,), lambda m, term: term)
-
-
-def _permuted(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    return Plan(("rewritten", e), (e.doit(),), lambda m, term: term)
-
-
-def _contains(reader: ExpressionReader, e: Any, env: Mapping[Any, Any]) -> Plan:
-    made = e.args[1].as_relational(e.args[0])
-    return Plan(("rewritten", e), (made,), lambda m, term: term)
 
 
 __all__ = ["ExpressionReader", "number"]

@@ -4,18 +4,21 @@
 
 A round puts values at places that move with its number; at any other place an array is as it was. So an element is what
 the round put that came to its place, told by what is carried then. What a round reads of an array that it fills was put
-some rounds before: it is carried along as a number of its own.
+some rounds before: it is carried along as a number of its own. Where places are computed, an element is a recurrence of
+its own, that waits until its place comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
-from ...compiler.ops.memory import DROPPED
+from ....compiler.ops.memory import DROPPED
+from ..shared.library import sympy_module
 from .elements import NoExpression, SymbolicArray, choose
-from .library import sympy_module
 
 FARTHEST = 8
 """The most rounds that a value is carried along until it is read."""
@@ -122,6 +125,7 @@ class Rounds:
     ) -> None:
         self.reading, self.k, self.start, self.steps, self.state = reading, k, dict(start), dict(steps), dict(state)
         self.bases: dict[Any, tuple[SymbolicArray, list[Store]]] = {}
+        self.computed: dict[Any, tuple[SymbolicArray, list[tuple[tuple[Any, ...], Callable[..., Any]]]]] = {}
         self.known = {**fixed, **self._counters(fixed)}
 
     def _counters(self, fixed: dict[Any, Any]) -> dict[Any, Any]:
@@ -139,6 +143,8 @@ class Rounds:
         sympy = sympy_module()
 
         e = e.xreplace(self.known)
+        if any(x.base in self.computed for x in e.atoms(sympy.Indexed)):
+            raise NoExpression("sympy() cannot read a long loop that reads an array which it fills at computed places")
         for _ in range(FARTHEST):
             found = {x: self._read(x) for x in e.atoms(sympy.Indexed) if x.base in self.bases}
             if not found:
@@ -153,22 +159,48 @@ class Rounds:
         root, stores = _chain(now)
         if not (root.base and root[[0] * len(root.shape)].base == base):
             raise NoExpression("sympy() cannot read a long loop that carries large arrays and makes them anew")
-        made = []
-        for number, each in enumerate(stores):
-            place = [None if p is None else sympy.expand(p.xreplace(self.known)) for p in each.place]
-            moving = [axis for axis, p in enumerate(place) if p is not None and p.has(self.k)]
-            if len(moving) != 1:
-                raise NoExpression("sympy() cannot read a long loop that puts values at places that it does not move")
-            (axis,) = moving
-            at: Any = place[axis]
-            slope = at.coeff(self.k, 1)
-            first = at - slope * self.k
-            taken = set(self.state.values())
-            computed = any(p is not None and p.free_symbols & taken for p in place)
-            if computed or not slope.is_Integer or first.has(self.k):
-                raise NoExpression("sympy() cannot read a long loop that fills an array at places that are computed")
-            made.append(Store(number, axis, int(slope), first, tuple(place), partial(_part, each)))
-        self.bases[base] = was, made
+        places = [tuple([None if p is None else sympy.expand(p.xreplace(self.known)) for p in s.place]) for s in stores]
+        made = [self._store(number, each, place) for number, each, place in zip(count(), stores, places, strict=False)]
+        told = [each for each in made if each is not None]
+        if len(told) == len(made):
+            self.bases[base] = was, told
+        else:
+            self.computed[base] = was, [(p, partial(_part, each)) for p, each in zip(places, stores, strict=True)]
+
+    def _store(self, number: int, each: Written, place: tuple[Any, ...]) -> Store | None:
+        """What is put at a place that moves by the same in each round; None for one that is computed."""
+        moving = [axis for axis, p in enumerate(place) if p is not None and p.has(self.k)]
+        if len(moving) != 1 or any(p is not None and p.free_symbols & {*self.state.values()} for p in place):
+            return None
+        (axis,) = moving
+        at: Any = place[axis]
+        slope = at.coeff(self.k, 1)
+        first = at - slope * self.k
+        if not slope.is_Integer or first.has(self.k):
+            return None
+        return Store(number, axis, int(slope), first, place, partial(_part, each))
+
+    def with_element(self, base: Any, index: Sequence[Any]) -> tuple[Any, Rounds]:
+        """A key, and the rounds that carry one element of an array that is filled at computed places along by it.
+
+        Where a round puts a value into another place, the element stays as it was.
+        """
+        sympy = sympy_module()
+
+        key, (was, stores) = (base, *index), self.computed[base]
+        carried = self.reading.symbol("s", real=True)
+        value = carried
+        for place, part in stores:
+            put = part(*[i for i, p in zip(index, place, strict=True) if p is None])
+            here = sympy.And(*[sympy.Eq(p, i) for i, p in zip(index, place, strict=True) if p is not None])
+            own = {x: value for x in put.atoms(sympy.Indexed) if x.base == base and _is_at(x, place, index, self.known)}
+            value = choose(self.reading.m, here, put.xreplace(own), value)
+        if any(x.base == base for x in value.atoms(sympy.Indexed)):
+            raise NoExpression("sympy() cannot read a long loop that fills an array at computed places by other places")
+        made = copy(self)
+        made.start, made.state = {**self.start, key: was[index]}, {**self.state, key: carried}
+        made.steps = {**self.steps, key: self.told(value)}
+        return key, made
 
     def _read(self, x: Any) -> Any:
         """What an element of an array that is filled was before a round."""
@@ -203,12 +235,27 @@ class Rounds:
         return made
 
 
+def _is_at(x: Any, place: tuple[Any, ...], index: Sequence[Any], known: dict[Any, Any]) -> bool:
+    """Whether an element is the one that is put there, where it is that of the index."""
+    expand = sympy_module().expand
+    return all(expand(i.xreplace(known)) in (p, at) for i, p, at in zip(x.indices, place, index, strict=True))
+
+
 def _part(each: Written, *inner: Any) -> Any:
     return each.part[list(inner)]
 
 
-def filled(rounds: Rounds, base: Any, n: Any, after: Callable[[Any, Any], Any]) -> SymbolicArray:
+def filled(
+    rounds: Rounds, base: Any, n: Any, after: Callable[[Any, Any], Any], found: Callable[[Rounds, Any], Any]
+) -> SymbolicArray:
     """An array after n rounds that filled it; `after` tells of a key what is carried after some rounds."""
+    if base in rounds.computed:
+
+        def element(*index: Any) -> Any:
+            key, more = rounds.with_element(base, [sympy_module().sympify(i) for i in index])
+            return found(more, n)[key]
+
+        return SymbolicArray(rounds.computed[base][0].shape, element)
     was, stores = rounds.bases[base]
     made = was
     for store in stores:

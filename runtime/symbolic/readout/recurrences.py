@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.graph import Graph
+from ....compiler.ir.graph import Graph
+from ..shared.iterated import iterated
+from ..shared.library import sympy_module
+from ..shared.parts import operations, summed
 from .cases import is_condition
 from .elements import EXPLICIT, NoExpression, SymbolicArray, parameter, scalar
 from .filled import Rounds, filled
-from .iterated import iterated
-from .library import sympy_module
-from .parts import operations, summed
 
 LONGEST = 1_000
 """The most operations of a state that rounds are written out with, where a loop can be told otherwise."""
@@ -80,7 +80,7 @@ def _of_rounds(
     rounds.told_all()
     found = _found(rounds, n)
     after = _after(rounds)
-    whole = iter([filled(rounds, name[[0] * len(name.shape)].base, n, after) for name in names])
+    whole = iter([filled(rounds, name[[0] * len(name.shape)].base, n, after, _found) for name in names])
     numbers = iter(_carried(found, small))
     return [next(whole) if each in large else next(numbers) for each in carried]
 
@@ -181,21 +181,30 @@ def _recurrence(
     """Recurrences of what moves, each with all that it needs, and with what is asked before each round."""
     sympy = sympy_module()
 
-    made = {}
+    named = {x: q for q, x in state.items()}
+    below = {q: [named[x] for x in steps[q].free_symbols if x in named] for q in state}
+    also = [named[x] for x in asked if x in named]
+    made, steps_of = {}, {}
     for p in moving:
-        used = _needed({p, *[q for q in state if state[q] in asked]}, steps, state)
-        variables = (k, *[state[q] for q in used])
-        step = sympy.Lambda(variables, sympy.Tuple(*[steps[q] for q in used]))
-        made[p] = iterated()(step, [start[q] for q in used], rounds(variables), used.index(p))
+        used = _needed([p, *also], below)
+        if used not in steps_of:
+            order = [q for q in state if q in used]
+            variables = (k, *[state[q] for q in order])
+            step = sympy.Lambda(variables, sympy.Tuple(*[steps[q] for q in order]))
+            steps_of[used] = step, order, [start[q] for q in order], rounds(variables)
+        step, order, first, count = steps_of[used]
+        made[p] = iterated()(step, first, count, order.index(p))
     return made
 
 
-def _needed(moving: set[Any], steps: dict[Any, Any], state: dict[Any, Any]) -> list[Any]:
-    """The places that a recurrence of some is about, in their order."""
-    needed = moving
-    while more := {p for q in needed for p in state if state[p] in steps[q].free_symbols} - needed:
-        needed = needed | more
-    return [p for p in state if p in needed]
+def _needed(moving: list[Any], below: dict[Any, list[Any]]) -> frozenset[Any]:
+    """The places that a recurrence of some is about: of each, what its step is made of."""
+    needed, open_ = set(moving), list(moving)
+    while open_:
+        more = [q for q in below[open_.pop()] if q not in needed]
+        needed.update(more)
+        open_ += more
+    return frozenset(needed)
 
 
 __all__ = ["ended", "looped", "unrolled"]

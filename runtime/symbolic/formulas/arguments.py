@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .library import sympy_module
+from ..shared.library import sympy_module
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ...compiler.ops.expression import Plan, UnknownFunction
-from ...compiler.ops.scipy.hypergeometric import hypergeometric, parameters_of, spelled
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ....compiler.ops.scipy.hypergeometric import hypergeometric, parameters_of, spelled
 from .bounded import HASTY, within
 from .library import sympy_module
 

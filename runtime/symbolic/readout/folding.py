@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..shared.library import sympy_module
+from ..shared.parts import found, operations
 from .cases import asked_by, assumed, both
-from .library import sympy_module
 from .ordered import order_place
-from .parts import found, operations
 
 CASES, OPERATIONS = 8, 600
 """The most cases, where each condition has two, and operations of an expression that is folded."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...compiler.ir.graph import Op
-from ...compiler.ops.complex import fourier
-from ...compiler.ops.linalg import spectra
+from ....compiler.ir.graph import Op
+from ....compiler.ops.complex import fourier
+from ....compiler.ops.linalg import spectra
+from ..shared.library import sympy_module
 from .elements import NoExpression, SymbolicArray
-from .library import sympy_module
 
 
 def _wave(pairs: Sequence[tuple[Any, Any, int]]) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .library import codegen_module, sympy_module
+from ..shared.library import codegen_module, sympy_module
 
 
 def stabilized(e: Any) -> tuple[Any, list[tuple[Any, Any]]]:

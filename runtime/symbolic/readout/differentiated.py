@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..shared.iterated import iterated
+from ..shared.library import sympy_module
+from ..shared.parts import found
 from .elements import NoExpression, SymbolicArray, scalar
-from .iterated import iterated
-from .library import sympy_module
-from .parts import found
 from .writing import result_of
 
 MOST = 64

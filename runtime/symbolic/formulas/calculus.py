@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...compiler.frontend.array import here
-from ...compiler.ops.expression import Plan, UnknownFunction
-from ...compiler.ops.term import Term
-from ..derivatives.products import jvp
-from ..solvers.integrals import quad
-from .bounded import HASTY, PATIENT, solved
-from .library import sympy_module
+from ....compiler.frontend.array import here
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ....compiler.ops.term import Term
+from ...derivatives.products import jvp
+from ...solvers.integrals import quad
+from ..shared.bounded import HASTY, PATIENT, solved
+from ..shared.library import sympy_module
 from .sums import outer_keys
 
 EXACT: dict[str, Any] = {"epsabs": 1e-14, "epsrel": 1e-12, "limit": 200}

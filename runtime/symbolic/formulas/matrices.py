@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.frontend.array import here
-from ...compiler.frontend.promotion import positions
-from ...compiler.ops.expression import Plan, UnknownFunction
-from .library import sympy_module
+from ....compiler.frontend.array import here
+from ....compiler.frontend.promotion import positions
+from ....compiler.ops.expression import Plan, UnknownFunction
+from ..shared.library import sympy_module
 from .sums import outer_keys, size_of, whole
 
 

@@ -1,0 +1,1 @@
+"""SymPy's formulas as operations of the function that is being traced."""
