@@ -16,6 +16,7 @@ from pullback.compiler.backend.shared import Sized
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.roots import is_long
+from pullback.compiler.lowering.program import Rows
 from pullback.compiler.passes.pipeline import optimize
 from pullback.runtime.tensor.trace import engine, families, planning, plans
 
@@ -46,7 +47,7 @@ def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
     return found
 
 
-def numbers(graph: Graph) -> list[np.ndarray]:
+def numbers_of(graph: Graph) -> list[np.ndarray]:
     shapes = [(p.type.static_shape(), p.type.numpy) for p in graph.params]
     return [np.cos(0.7 * np.arange(prod(shape))).astype(dtype).reshape(shape) for shape, dtype in shapes]
 
@@ -62,7 +63,7 @@ def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph])
     shared = 0
     for graph in graphs:
         if not families.is_opaque(graph):
-            kernel, given = families.kernel_of(graph), numbers(graph)
+            kernel, given = families.kernel_of(graph), numbers_of(graph)
             shared += isinstance(kernel, Sized)
             want = compile_graph(graph).run(given)
             for made in (kernel.run(given), kernel.runner()(given)):
@@ -88,12 +89,14 @@ def test_what_kernels_are_told_is_what_lowering_tells(
         kernel = family and family.known(numbers, wanted)
         if isinstance(kernel, Sized):
             program = lower(optimize(graph), *written_for())
-            assert any(
-                kernel._shared is made.code and made.pattern.match(program) == (*kernel.numbers.tolist(),)
-                for made in family.shared._made
-            ), (graph.name, numbers)
             assert kernel.long == is_long(program)
-            told += 1
+            patterns = [made.pattern for made in family.shared._made if made.code is kernel._shared]
+            if [p.match(program) for p in patterns] == [(*kernel.numbers.tolist(),)]:
+                told += 1
+                continue
+            assert any(isinstance(s, Rows) and s.straight for s in program.body), (graph.name, numbers)
+            want, have = (k.run(numbers_of(graph)) for k in (compile_graph(graph), kernel))  # few are written out
+            assert [a.tobytes() for a in have] == [a.tobytes() for a in want], (graph.name, numbers)
     assert told > 50
 
 
@@ -108,7 +111,7 @@ def test_layers_over_time_share_their_loops(kind: str, graphs: list[Graph]) -> N
     kernels = [families.kernel_of(graph) for graph in loops]
     assert sum(isinstance(kernel, Sized) for kernel in kernels) > len(loops) // 2
     for graph, kernel in zip(loops, kernels, strict=True):
-        given = numbers(graph)
+        given = numbers_of(graph)
         assert [a.tobytes() for a in kernel.run(given)] == [a.tobytes() for a in compile_graph(graph).run(given)]
 
 
