@@ -90,6 +90,7 @@ def test_what_kernels_are_told_is_what_lowering_tells(
         if isinstance(kernel, Sized):
             program = lower(optimize(graph), *written_for())
             assert kernel.long == is_long(program)
+            assert family is not None
             patterns = [made.pattern for made in family.shared._made if made.code is kernel._shared]
             if [p.match(program) for p in patterns] == [(*kernel.numbers.tolist(),)]:
                 told += 1

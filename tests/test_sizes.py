@@ -536,7 +536,8 @@ def test_patterns():
     formulas.add(sizes, told, "code")
     assert formulas.at([10**7]) is None  # that is cut into chunks
     for n in (37, 41, 47):
-        assert pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == formulas.at([n])[0], n
+        found = formulas.at([n])
+        assert found is not None and pattern.match(lower(at_sizes(graph, {"n": n}), 256)) == found[0], n
     other = parse("graph @f(%x: f64[60,3]) {\n  %0: f64[60,3] = sin %x\n  return %0\n}")
     assert pattern.match(lower(other, 256)) is None
     assert opened(lower(other, 256)).told.names == ()

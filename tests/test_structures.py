@@ -107,7 +107,7 @@ def test_new_sizes_run_as_one_kernel_and_compute_the_same(name: str, monkeypatch
 
 
 def test_errors_of_new_sizes_are_those_of_the_call() -> None:
-    table = torch.zeros(10, 3, requires_grad=True)
+    table: Any = torch.zeros(10, 3, requires_grad=True)
     rng = np.random.default_rng(0)
     for k in range(40):
         n = 17 + 3 * k
@@ -120,7 +120,8 @@ def test_errors_of_new_sizes_are_those_of_the_call() -> None:
         (table[torch.cat([x, x])] * 2).sum().backward()
     assert table.tolist() == before and table.grad is None
     (table[x.clamp(max=9)] * 2).sum().backward()
-    assert float(table.grad.sum()) == 6 * len(x)
+    grad: Any = table.grad
+    assert float(grad.sum()) == 6 * len(x)
 
 
 def test_structures_that_cannot_share_code_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_what_needs_a_plain_number_fixes_it() -> None:
 
 
 def test_they_pass_for_numbers() -> None:
-    n = SymSizes().symbol(12)
+    n: Any = SymSizes().symbol(12)
     assert isinstance(n, int) and isinstance(n / 5, float) and type(n) is SymInt and type(n / 5) is SymFloat
     assert example(math.prod((n, 2, n))) == 288 and example(sum([n, n, 1])) == 25 and example(np.int64(3) - n) == -9
     assert example(divmod(n, 5)[0]) == 2 and example(divmod(100, n)[1]) == 4 and example(max(n, 3)) == 12

@@ -18,7 +18,7 @@ import numpy as np
 from .. import watch
 from ..ir.formulas import Formulas
 from ..ir.graph import Graph, extents
-from ..ir.symint import SymInt, SymSizes
+from ..ir.symint import SymSizes
 from ..ir.types import Type
 from ..locks import cached_property
 from ..lowering import lower
@@ -88,14 +88,14 @@ class Shared:
         return Sized(self, made, wanted, numbers, time > 1)
 
     def kernel(
-        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
     ) -> Kernel:
-        """A kernel for the graph, which is `at` these sizes; `at` makes it of SymInts, too."""
+        """A kernel for the graph, which is `at` these sizes; `at` makes it of SymInts, too, and of SymFloats."""
         kernel = self.learned(graph, sizes, at, form)
         return Kernel(graph, self.title) if kernel is None else kernel
 
     def learned(
-        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable = None
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
     ) -> Kernel | None:
         """The same, or None where it cannot share code."""
         wanted = Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)
@@ -103,12 +103,13 @@ class Shared:
         if kernel is None and self._failures < PATIENCE:
             kernel = self.known(sizes, form, wanted) if self._followed(graph, sizes, at, form) else None
             self._failures = 0 if kernel is not None else self._failures + 1
-            for stage in ("optimized", "loops", "llvm", "asm") if kernel is not None else ():
-                watch.show(stage, functools.partial(kernel.text, stage), self.title)
+            if kernel is not None:
+                for stage in ("optimized", "loops", "llvm", "asm"):
+                    watch.show(stage, functools.partial(kernel.text, stage), self.title)
         return kernel
 
     def _followed(
-        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[SymInt]], Graph], form: Hashable
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable
     ) -> bool:
         """Lower the graph with SymInts; whether that gives a way."""
         start, symbols = Start(graph, self.title), SymSizes()

@@ -217,7 +217,9 @@ class _Walk:
 
 def _shape(a: Any, b: Any) -> Any:
     """What decides what code is written, as plain numbers, if it is the same."""
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+    if type(a) is tuple:
+        if type(b) is not tuple or len(a) != len(b):
+            raise Differs
         return tuple(map(_shape, a, b))
     if (a is None) != (b is None) or a != b:
         raise Differs

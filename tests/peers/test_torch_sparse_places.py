@@ -43,7 +43,7 @@ def test_values(name: str) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", set(ASKED) - {"mul", "mul of others", "csr", "rows"})
+@pytest.mark.parametrize("name", [n for n in ASKED if n not in {"mul", "mul of others", "csr", "rows"}])
 def test_gradients_are_those_of_the_dense_tensor(name: str) -> None:
     """PyTorch has none for most of them."""
     t, slopes = pullback, []

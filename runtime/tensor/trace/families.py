@@ -81,8 +81,9 @@ class Form:
     """Which numbers of a graph are sizes: those that have changed, and numbers that have always been equal are one."""
 
     def __init__(self, seen: Sequence[Sequence[int]]) -> None:
+        columns: list[tuple[Any, ...]]
         columns = [(type(column[0]), *column) for column in zip(*seen, strict=True)]  # 1 equals 1.0
-        places: dict[tuple[int, ...], int] = {}
+        places: dict[tuple[Any, ...], int] = {}
         for column in sorted({*columns}, key=lambda c: (len({*c[1:]}) == 1, columns.index(c))):
             places[column] = len(places)
         self._of = [places[c] for c in columns]
