@@ -72,7 +72,7 @@ KNOWN: dict[str, dict[str, str]] = {
 }
 """By kind, the operators that are known to differ, and why."""
 
-REFUSED = {"logcumsumexp", "normal.in_place", "uniform"}
+REFUSED = {"logcumsumexp"}
 """Operators that are not written for complex numbers, and say so."""
 
 

@@ -67,6 +67,8 @@ def answers(cls: type) -> bool:
     found = getattr(cls, "__torch_function__", None)
     if found is None or found is disabled or cls is _plain[0]:
         return False
+    if getattr(found, "__module__", "").partition(".")[0] == "torch":  # PyTorch's own tensors answer for its functions
+        return False
     return not getattr(cls, "_apart", False)
 
 

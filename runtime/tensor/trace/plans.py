@@ -307,8 +307,7 @@ class Plan:
 
     def compile(self) -> None:
         """Make one kernel, or if there is an error in the compiler go on op by op."""
-        graph = self.graph()
-        watch.show("graph", lambda: show(graph), graph.name)
+        watch.show("graph", lambda: show(self.graph()), "trace")
         try:
             kernel = kernel_of(self)
             if not self.known:
@@ -317,7 +316,7 @@ class Plan:
         except Exception as error:
             if not settings.background and (isinstance(error, MemoryError) or is_of_a_handler(error)):
                 raise
-            where = next((f" (first operation: {op.where})" for op in graph.body if op.where), "")
+            where = next((f" (first operation: {op.where})" for op in self.graph().body if op.where), "")
             warnings.warn(
                 f"a trace of {len(self.program.steps)} Tensor operations{where} could not be compiled and runs op by"
                 f" op; please report this bug: {type(error).__name__}: {error}",

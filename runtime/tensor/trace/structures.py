@@ -108,9 +108,11 @@ def kernel_of(plan: Any) -> Kernel:
     """The kernel of a plan, with code that its sizes share with others if there is some."""
     key, numbers = outline(plan)
     family = None if key is None else family_of(key, "trace", numbers)
-    if family is None:
-        return compile_graph(plan.graph())
-    return family.known(numbers, wanted(plan)) or family.learned(plan.graph(), numbers) or compile_graph(plan.graph())
+    made = family and family.known(numbers, wanted(plan))
+    if made is None:
+        graph = plan.graph()
+        made = (family and family.learned(graph, numbers)) or compile_graph(graph)
+    return made
 
 
 def wanted(plan: Any) -> sharing.Wanted:
