@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
+from pullback.compiler.backend import shared
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import families, planning, plans, structures
@@ -125,7 +126,18 @@ def test_errors_of_new_sizes_are_those_of_the_call() -> None:
 
 
 def test_structures_that_cannot_share_code_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(families.Family, "learned", lambda *given: None)
-    trained("rows", 30)
-    (most,) = [s.learned for s in structures._structures.values() if s.learned]
-    assert most <= structures.MOST
+    monkeypatch.setattr(structures, "MOST", 5)
+    monkeypatch.setattr(families.Family, "learned", lambda self, graph, numbers: None)
+    trained("rows", 40)
+    assert max(s.learned for s in structures._structures.values()) == 5
+
+
+def test_ways_that_are_too_many_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = trained("rows", 40)
+    forget_calls()
+    structures._structures.clear()
+    families._families.clear()
+    monkeypatch.setattr(shared, "MAX_WAYS", 1)
+    np.testing.assert_allclose(trained("rows", 40), kept, rtol=2e-3, atol=1e-5)
+    counts = [f.count for family in families._families.values() for f in family.shared._ways.values()]
+    assert counts and max(counts) == 1

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ....compiler.backend.kernel import compile_graph
 from ....compiler.ir.graph import Graph
 from ....compiler.ops.library import Library
 from ....compiler.settings import settings
@@ -91,4 +90,4 @@ class Alone:
             self.quick = kernel_of(self.graph).runner()
 
 
-__all__ = ["Alone", "Interpreter", "Kernel", "compile_graph", "is_exact", "kernel_for"]
+__all__ = ["Alone", "Interpreter", "Kernel", "is_exact", "kernel_for"]
