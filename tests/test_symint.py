@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -71,19 +72,23 @@ SIZES = st.lists(st.integers(0, 40), min_size=2, max_size=2)
 @given(CHOICES, st.lists(SIZES, min_size=2, max_size=8))
 def test_formulas_are_what_the_program_computes(choices: list[Any], many: list[list[int]]) -> None:
     formulas, tables = Formulas(), [3, -2]
-    for sizes in many:
+    for k, sizes in enumerate(many):
         symbols = SymSizes()
         try:
             made = program(choices, [symbols.symbol(n) for n in sizes])
         except ArithmeticError:
             continue
         assert list(map(example, made)) == program(choices, sizes)
-        formulas.add(symbols, made, sizes, tables)
+        formulas.add(symbols, made, k, tables)
         found = formulas.at(sizes)
         assert found is not None and list(found[0]) == program(choices, sizes)
+    kept = json.loads(json.dumps(formulas.packed({k: k for k in range(len(many))})))
+    again = Formulas.unpacked(kept, range(len(many)))
+    assert again.count == formulas.count and again.made() == formulas.made()
     for sizes in many:
         for other in ([n + 1 for n in sizes], [2 * n + 3 for n in sizes], sizes[::-1]):
             found = formulas.at(other)
+            assert repr(again.at(other)) == repr(found)
             if found is not None:
                 want = program(choices, other)
                 assert list(found[0]) == want and list(map(type, found[0])) == list(map(type, want)), found[1]

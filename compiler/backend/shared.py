@@ -8,10 +8,12 @@ that code for that size alone would. What a further size costs is to evaluate th
 from __future__ import annotations
 
 import functools
+import hashlib
 import struct
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +22,28 @@ from ..ir.formulas import Formulas
 from ..ir.graph import Graph, extents
 from ..ir.symint import SymSizes
 from ..ir.types import Type
+from ..later import later
 from ..locks import cached_property
-from ..lowering import lower
-from ..lowering.nests.roots import length
-from ..lowering.pattern import Pattern, opened
-from ..lowering.program import Program
-from ..passes.pipeline import optimize
 from ..settings import settings
-from . import cache, pool, tiers
+from . import cache, pool, store, tiers
 from .code import Beside, Code, Facts
-from .emit import EmittedKernel, emit
 from .entries.calls import launcher
 from .kernel import Kernel, Start, layout, written_for
 from .module import Linked
 from .processor import has_fma
-from .stages import Stages
+
+if TYPE_CHECKING:
+    from .. import lowering
+    from ..lowering import pattern as patterns
+    from ..lowering.nests import roots
+    from ..lowering.program import Program
+    from ..passes import pipeline
+    from . import emit as emitting
+    from . import stages
+else:  # where all ways that are gone are on disk, none of this is loaded
+    lowering, patterns = later(__package__, "..lowering"), later(__package__, "..lowering.pattern")
+    roots, pipeline = later(__package__, "..lowering.nests.roots"), later(__package__, "..passes.pipeline")
+    emitting, stages = later(__package__, ".emit"), later(__package__, ".stages")
 
 MAX_PATTERNS = 8
 """Pieces of code for one graph that a new way is compared with."""
@@ -46,12 +55,55 @@ PATIENCE = 3
 """Sizes that could not share code, after which none is tried."""
 
 
-class Made(NamedTuple):
-    """Code that is told numbers."""
+class Made:
+    """Code that is told numbers.
 
-    pattern: Pattern
-    emitted: EmittedKernel
-    code: Code
+    digest   a hash of its text
+    count    how many pointers it takes
+    pattern  of the program that it was written from, and what was written; None where it came from disk
+    """
+
+    __slots__ = ("name", "digest", "count", "facts", "pattern", "emitted", "code", "lost")
+
+    def __init__(self, name: str, digest: str, count: int, facts: Facts) -> None:
+        self.name, self.digest, self.count, self.facts = name, digest, count, facts
+        self.pattern: patterns.Pattern | None = None
+        self.emitted: emitting.EmittedKernel | None = None
+        self.code: Code | None = None
+        self.lost = False
+
+    def load(self, graph: Callable[[], Graph], times: watch.Times) -> Code | None:
+        """The code, in memory; None where neither it nor its text is on disk any more."""
+        if self.code is None and not self.lost:
+            key = (lambda: ("sized", self.name, self.digest)) if cache.enabled() else None
+            level = settings.level
+            try:
+                code = Code(self.name, self.count, lambda: tiers.plan(graph(), level), times, self._text, key)
+                code.find()
+                code.load()
+                self.code = code
+            except FileNotFoundError:
+                self.lost = True
+        return self.code
+
+    def _text(self) -> tuple[Facts, str]:
+        if self.emitted is not None:
+            return self.facts, self.emitted.text
+        found = store.read(_place_of_text(self.digest))
+        if found is None:
+            raise FileNotFoundError("the text of code that is to be made is not on disk any more")
+        return self.facts, zlib.decompress(found.objects).decode()
+
+    def keep(self) -> dict[str, Any]:
+        """What disk keeps of it; its text is put there by itself."""
+        place = _place_of_text(self.digest)
+        if self.emitted is not None and self.code is not None:
+            store.write(place, zlib.compress(self.emitted.text.encode(), 1))
+        return {"name": self.name, "digest": self.digest, "count": self.count, "facts": self.facts._asdict()}
+
+
+def _place_of_text(digest: str) -> str:
+    return cache.key_of("text", digest)
 
 
 class Wanted(NamedTuple):
@@ -83,9 +135,34 @@ class Shared:
         found = None if formulas is None else formulas.at(sizes)
         if found is None:
             return None
-        self.refused = ""
         (time, *numbers), made = found
-        return Sized(self, made, wanted, numbers, time > 1)
+        code = made.load(wanted.graph, {})
+        if code is None:
+            return None
+        self.refused = ""
+        return Sized(self, made, code, wanted, numbers, time > 1)
+
+    @property
+    def ways(self) -> int:
+        """How many ways of lowering it are known."""
+        return sum(formulas.count for formulas in self._ways.values())
+
+    def kept(self, forms: Iterable[Hashable]) -> dict[str, Any]:
+        """What can be kept of these forms; those that have none are left out."""
+        ways = {form: found for form in forms if (found := self._ways.get((form, *written_for())))}
+        made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
+        return {
+            "forms": [*ways],
+            "codes": [each.keep() for each in made],
+            "ways": [each.packed(made) for each in ways.values()],
+        }
+
+    def restore(self, kept: Mapping[str, Any], forms: Sequence[Hashable]) -> None:
+        """Know what was kept; the forms are given, as what was kept has lists for tuples."""
+        made = [Made(c["name"], c["digest"], c["count"], Facts(**c["facts"])) for c in kept["codes"]]
+        for form, ways in zip(forms, kept["ways"], strict=True):
+            self._ways[form, *written_for()] = Formulas.unpacked(ways, made)
+        self._made = made[:MAX_PATTERNS]
 
     def kernel(
         self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
@@ -116,12 +193,13 @@ class Shared:
         try:
             made_of = at([symbols.symbol(n) for n in sizes])
             with watch.timed("lowering", self.title, start.times):
-                program = lower(made_of if self.optimised else optimize(made_of), start.bits, called=start.called)
+                graph_of = made_of if self.optimised else pipeline.optimize(made_of)
+                program = lowering.lower(graph_of, start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
             formulas = self._ways.get((form, start.bits, start.called))
             if formulas is None or formulas.count == MAX_WAYS:
                 formulas = self._ways[form, start.bits, start.called] = Formulas()
-            formulas.add(symbols, [length(program), *numbers], made, extents(made_of))
+            formulas.add(symbols, [roots.length(program), *numbers], made, extents(made_of))
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
             return False
@@ -131,31 +209,32 @@ class Shared:
         """Code for the program, known or new, and what it is told."""
         before = len(symbols.guards)
         for made in self._made:
-            numbers = made.pattern.match(program)
+            numbers = made.pattern and made.pattern.match(program)
             if numbers is not None:
                 return made, numbers
             symbols.undo(before)
         made = self._new(start, program)
+        assert made.pattern is not None
         numbers = made.pattern.match(program)
         assert numbers is not None
-        self._made = [made, *self._made[: MAX_PATTERNS - 1]]
-        self.count += 1
         return made, numbers
 
     def _new(self, start: Start, program: Program) -> Made:
-        """Code for a new pattern; how long it takes is for each kernel to know."""
-        pattern = opened(program)
-        name = f"{start.name}.sized{self.count}"
+        """Code for a new pattern, or that of one which is on disk; how long it takes is for each kernel to know."""
+        pattern = patterns.opened(program)
+        name = f"{start.name}.sized"
         with watch.timed("emit", self.title, start.times):
-            emitted = emit(pattern.program, name, has_fma(), pattern.told)
-        facts = Facts(False, emitted.arena, emitted.calls, pattern.program.aliases)
-        count = len(start.graph.params) + len(start.graph.results) + 2
-        plan = functools.partial(tiers.plan, start.graph, settings.level)
-        key = (lambda: ("sized", name, emitted.text)) if cache.enabled() else None
-        code = Code(name, count, plan, start.times, lambda: (facts, emitted.text), key)
-        code.find()
-        code.load()
-        return Made(pattern, emitted, code)
+            emitted = emitting.emit(pattern.program, name, has_fma(), pattern.told)
+        digest = hashlib.sha256(emitted.text.encode()).hexdigest()
+        made = next((each for each in self._made if each.digest == digest), None)
+        if made is None:
+            facts = Facts(False, emitted.arena, emitted.calls, pattern.program.aliases)
+            made = Made(name, digest, len(start.graph.params) + len(start.graph.results) + 2, facts)
+            self.count += 1
+        made.pattern, made.emitted, made.lost = pattern, emitted, False
+        made.load(lambda: start.graph, start.times)
+        self._made = [made, *[each for each in self._made if each is not made][: MAX_PATTERNS - 1]]
+        return made
 
 
 def _bits(number: float) -> int:
@@ -166,23 +245,25 @@ def _bits(number: float) -> int:
 class Sized(Kernel):
     """A kernel at given sizes, with the code of a pattern."""
 
-    def __init__(self, shared: Shared, made: Made, wanted: Wanted, numbers: Sequence[int], long: bool) -> None:
-        self.title, self.name, self.times = shared.title, made.code.name, made.code.times
+    def __init__(
+        self, shared: Shared, made: Made, code: Code, wanted: Wanted, numbers: Sequence[int], long: bool
+    ) -> None:
+        self.title, self.name, self.times = shared.title, code.name, code.times
         self.inputs, self._fresh = wanted.inputs, [layout(type) for type in wanted.results]
         self._wanted, self._optimised, self._long = wanted, shared.optimised, long
         self.numbers = np.array([_bits(n) for n in numbers], np.int64)
-        self._emitted, self._shared = made.emitted, made.code
-        self.code = Telling(made.code, self.numbers)
+        self._made, self._shared = made, code
+        self.code = Telling(code, self.numbers)
 
     @cached_property
-    def stages(self) -> Stages:
+    def stages(self) -> stages.Stages:
         """The way of the graph at its sizes."""
-        return Stages(Start(self._wanted.graph(), self.title), self._optimised)
+        return stages.Stages(Start(self._wanted.graph(), self.title), self._optimised)
 
     @property
-    def emitted(self) -> EmittedKernel:
-        """The text of the pattern's code."""
-        return self._emitted
+    def emitted(self) -> emitting.EmittedKernel:
+        """The text of the pattern's code; that of its sizes, where the code came from disk."""
+        return self._made.emitted or self.stages.emitted
 
     @property
     def long(self) -> bool:

@@ -4,18 +4,23 @@
     formulas.add(sizes, [steps], "code")
     formulas.at([60])                    (7,), "code"
     formulas.at([10])                    None: no way is known
+    formulas.packed({"code": 0})         what JSON can keep, for `Formulas.unpacked` in another process
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .symint import COMPUTED, CONSTANT, GUARDS, OF_ONE, SIZE, SymSizes
 
 Step = tuple[Callable[[Any, Any], Any], int, int]
 """A number from two others, by their places among the values."""
+
+FUNCTIONS = {**COMPUTED, **OF_ONE, **GUARDS}
+NAMES = {function: name for name, function in FUNCTIONS.items()}
+"""What steps compute, by name, and the other way round; beside these there are constants."""
 
 
 class Branch:
@@ -108,6 +113,58 @@ class Formulas:
                 continue
         return None
 
+    def made(self) -> list[Any]:
+        """What the ways are for."""
+        return [end.made for branch in self._branches() for end in branch.ends]
+
+    def _branches(self) -> list[Branch]:
+        found = [self.root]
+        for branch in found:  # which grows meanwhile
+            found += [*branch.following.values(), *([branch.other] if branch.other else [])]
+        return found
+
+    def packed(self, made: Mapping[Any, int]) -> dict[str, Any]:
+        """All ways as lists of numbers and texts; what they are for as `made` says."""
+        functions: dict[Callable[[Any, Any], Any], int] = {}
+        branches, rows, ends, steps = self._branches(), [], [], list[Step]()
+        number = {branch: k for k, branch in enumerate(branches)}
+        for branch in branches:
+            following = [[came, number[other]] for came, other in branch.following.items()]
+            other = number[branch.other] if branch.other else -1
+            before = len(steps)
+            steps += [*branch.steps, *([branch.guard] if branch.guard else [])]
+            rows.append([len(steps) - before, branch.guard is not None, len(branch.ends), other, following])
+            for end in branch.ends:
+                ends.append([len(end.steps), end.results, end.apart, [*end.constants], made[end.made]])
+                steps += end.steps
+        numbers = [functions.setdefault(function, len(functions)) for function, _, _ in steps]
+        return {
+            "functions": [NAMES.get(f) or f.constant for f in functions],  # type: ignore[attr-defined]
+            "steps": [numbers, [a for _, a, _ in steps], [b for _, _, b in steps]],
+            "branches": rows, "ends": ends, "count": self.count,
+        }  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, kept: Mapping[str, Any], made: Sequence[Any]) -> Formulas:
+        """The same formulas again; what they are for out of `made`."""
+        functions = [FUNCTIONS[f] if type(f) is str else _constant(KINDS[f[0]], f[1]) for f in kept["functions"]]
+        numbers, a, b = kept["steps"]
+        steps: list[Step] = [*zip(map(functions.__getitem__, numbers), a, b, strict=True)]
+        branches = [Branch() for _ in kept["branches"]]
+        ends, at = iter(kept["ends"]), 0
+        for branch, (count, guarded, ending, other, following) in zip(branches, kept["branches"], strict=True):
+            branch.steps, at = steps[at : at + count], at + count
+            branch.guard = branch.steps.pop() if guarded else None
+            branch.following = {came: branches[k] for came, k in following}
+            branch.other = branches[other] if other >= 0 else None
+            for _ in range(ending):
+                count, results, apart, constants, number = next(ends)
+                branch.ends.append(End(steps[at : at + count], results, apart, {*constants}, made[number]))
+                at += count
+        found = cls()
+        found.root, found.count = branches[0], kept["count"]
+        return found
+
 
 def _ended(end: End, values: list[Any]) -> tuple[Any, ...] | None:
     """The results of a way, if its end is reached with these values."""
@@ -160,7 +217,15 @@ class _Places:
 @functools.lru_cache(4096)
 def _constant(kind: type, text: str) -> Callable[[Any, Any], Any]:
     number = kind(text)
-    return lambda *_: number
+
+    def constant(*_: Any) -> Any:
+        return number
+
+    constant.constant = (kind.__name__, text)  # type: ignore[attr-defined]
+    return constant
+
+
+KINDS = {"int": int, "float": float}
 
 
 __all__ = ["Formulas"]

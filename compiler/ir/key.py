@@ -144,7 +144,7 @@ def _write_attributes(listed: Attributes, parts: list[bytes]) -> None:
     fields, floats, values = np.asarray(listed.fields), np.asarray(listed.floats), np.array(listed.values)
     names, of_names = _ranked(listed.names, np.asarray(listed.of_names))
     others = np.flatnonzero(floats == 0)
-    texts, values[others] = _ranked([*map(_text, listed.others)], values[others])
+    texts, values[others] = _ranked([*map(text_of, listed.others)], values[others])
     order = np.argsort(np.repeat(np.arange(len(fields)) * len(names), fields) + of_names, kind="stable")
     parts += ["\n".join(each).encode(errors="surrogatepass") for each in (names, texts)]
     parts += [_bytes(fields), _bytes(of_names[order]), _bytes(floats[order]), values[order].tobytes()]
@@ -157,10 +157,10 @@ def _ranked(texts: Sequence[str], numbers: np.ndarray) -> tuple[list[str], np.nd
     return found, np.array([rank[text] for text in texts], np.int64)[numbers]
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """An attribute as text that no other one has: NaN by its bits, also in tuples."""
     if isinstance(value, tuple):
-        return f"({','.join(map(_text, value))},)"
+        return f"({','.join(map(text_of, value))},)"
     if isinstance(value, float) and value != value:
         return f"nan {struct.pack('>d', value).hex()}"
     return show_attr(value)
@@ -182,4 +182,4 @@ def _bytes(numbers: Numbers) -> bytes:
     return (b"1" if narrow else b"4") + given.astype(np.uint8 if narrow else np.uint32, copy=False).tobytes()
 
 
-__all__ = ["Attributes", "Listing", "by_list", "graph_key"]
+__all__ = ["Attributes", "Listing", "by_list", "graph_key", "text_of"]

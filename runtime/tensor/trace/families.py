@@ -2,25 +2,30 @@
 
 The first size of an operation is compiled for itself. For a second one the graph is lowered with names for the sizes
 that have changed (`backend.shared`): one code is told them, which computes the same bits, and what further sizes cost
-is no compilation.
+is no compilation. What was learned of a family is kept on disk, so that later processes compile for none.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
+import json
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import count
+from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ....compiler.backend import process
-from ....compiler.backend.kernel import Kernel, compile_graph
+from ....compiler.backend import cache, process, store
+from ....compiler.backend.kernel import Kernel, compile_graph, written_for
 from ....compiler.ir.graph import Graph, Op, Value
+from ....compiler.ir.key import text_of
+from ....compiler.ir.primitive import Primitive
 from ....compiler.ir.types import Type
 from ....compiler.later import later
-from ....compiler.locks import lock
+from ....compiler.locks import cached_property, lock
 from ....compiler.ops.external import external
 from ....compiler.ops.library import Library
+from .background import maker
 
 if TYPE_CHECKING:
     from ....compiler.backend import shared as sharing
@@ -30,24 +35,48 @@ else:
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
 
-FORMS = 8192
-"""Bodies that are known by number."""
+BODIES = 8192
+"""Bodies that are known."""
+
+SHARE = 4
+"""One part in so many of what a family has learned may be new before all of it is written to disk again."""
 
 SEEN = 8
 """Earlier sizes by which it is seen which numbers of a graph change together."""
 
 
 class Family:
-    """Graphs that are alike but for sizes, and the code that they share.
+    """Graphs that are alike but for sizes, and the code that they share; `key` is what they have in common.
 
-    seen    the numbers of earlier graphs, the newest first
-    forms   which of the numbers are sizes, the newest first
+    seen     the numbers of earlier graphs, the newest first
+    forms    which of the numbers are sizes, the newest first
+    unsaved  how many ways were learned that are not on disk
     """
 
-    def __init__(self, title: str, numbers: Sequence[int]) -> None:
+    def __init__(self, title: str, numbers: Sequence[int], key: Hashable) -> None:
         self.seen, self.shared = [numbers], sharing.Shared(title, optimised=False)
         self.forms: list[Form] = []
         self.lock = lock()
+        self.unsaved = 0
+        self._folder, self._place = store.folder(), _place(title, key)
+        self._restore()
+
+    def _restore(self) -> None:
+        """Know what earlier processes have learned."""
+        found = store.read(self._place) if self._place else None
+        if found is not None:
+            kept = json.loads(found.objects)
+            count = len(self.seen[0])
+            self.seen = kept["seen"]
+            self.forms = [Form(key[:count], key[count:]) for key in kept["forms"]]
+            self.shared.restore(kept, [form.key for form in self.forms])
+
+    def save(self) -> None:
+        """Keep what was learned for later processes."""
+        if self.unsaved and self._place and cache.enabled() and self._folder == store.folder():
+            kept = {"seen": self.seen, **self.shared.kept([form.key for form in self.forms])}
+            store.write(self._place, json.dumps(kept).encode())
+        self.unsaved = 0
 
     def known(self, numbers: Sequence[int], wanted: sharing.Wanted) -> Kernel | None:
         """A kernel for a graph of these numbers, if lowering it has been gone through."""
@@ -66,30 +95,41 @@ class Family:
             return None
         try:
             with process.uncollected():
-                form = Form([numbers, *[seen for seen in self.seen if seen != numbers]])
+                form = Form.of([numbers, *[seen for seen in self.seen if seen != numbers]])
                 form = next((f for f in self.forms if f.key == form.key), form)
                 self.forms = [form, *[f for f in self.forms if f is not form]][:SEEN]
                 self.seen = [numbers, *self.seen[: SEEN - 1]]
                 sizes = form.sizes(numbers)
                 assert sizes is not None
-                return self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
+                made = self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
+                self.unsaved += made is not None
+                if self.unsaved * SHARE > self.shared.ways:  # so that a way is not written again for each other one
+                    self.save()
+                return made
         finally:
             self.lock.release()
 
 
 class Form:
-    """Which numbers of a graph are sizes: those that have changed, and numbers that have always been equal are one."""
+    """Which numbers of a graph are sizes: those that have changed, and numbers that have always been equal are one.
 
-    def __init__(self, seen: Sequence[Sequence[int]]) -> None:
+    Each number is one of a pool, by its place there: first come sizes, then constants.
+    """
+
+    def __init__(self, places: Sequence[int], constants: Sequence[Any]) -> None:
+        self._of, self._constants = [*places], [*constants]
+        self._first = [places.index(k) for k in range(max(places, default=-1) + 1 - len(constants))]
+        self.key = (*places, *constants)
+
+    @classmethod
+    def of(cls, seen: Sequence[Sequence[int]]) -> Form:
+        """The form of graphs that have had these numbers."""
         columns: list[tuple[Any, ...]]
         columns = [(type(column[0]), *column) for column in zip(*seen, strict=True)]  # 1 equals 1.0
         places: dict[tuple[Any, ...], int] = {}
         for column in sorted({*columns}, key=lambda c: (len({*c[1:]}) == 1, columns.index(c))):
             places[column] = len(places)
-        self._of = [places[c] for c in columns]
-        self._constants = [c[1] for c in places if len({*c[1:]}) == 1]
-        self._first = [columns.index(c) for c in places if len({*c[1:]}) > 1]
-        self.key = (*self._of, *self._constants)
+        return cls([places[c] for c in columns], [c[1] for c in places if len({*c[1:]}) == 1])
 
     def sizes(self, numbers: Sequence[int]) -> list[int] | None:
         """The sizes by which a graph of these numbers is one of the form, if it is."""
@@ -120,32 +160,73 @@ def kernel_of(graph: Graph) -> Kernel:
 
 
 def family_of(key: Hashable, title: str, numbers: Sequence[int]) -> Family | None:
-    """The family with this outline; None if these numbers are the first of it."""
+    """The family with this outline; None if these numbers are the first of it, and nothing of it is on disk."""
     with _lock:
         family = _families.get(key)
-        if family is None:
-            while len(_families) >= KEPT:
-                _families.pop(next(iter(_families)))
-            _families[key] = Family(title, numbers)
-    return family
+        if family is not None:
+            return family
+        while len(_families) >= KEPT:
+            _families.pop(next(iter(_families)))
+        family = _families[key] = Family(title, numbers, key)
+    return family if family.forms else None
 
 
-_forms: dict[Hashable, int] = {}
-_numbers = count()
+@atexit.register
+def _save() -> None:
+    """Keep what has not been kept, once nothing more is learned."""
+    maker.stop()
+    for family in _families.values():
+        family.save()
 
 
-def body_of(graph: Graph) -> tuple[int | None, list[int]]:
-    """Which of all graphs' bodies, numbers aside, a graph has, and the numbers; None if it is opaque."""
+class Body:
+    """What a graph is but for its numbers; there is one object for each."""
+
+    def __init__(self, outline: tuple[Any, ...]) -> None:
+        self.outline = outline
+
+    @cached_property
+    def text(self) -> str:
+        """What tells it from others in any process."""
+        return _text(self.outline)
+
+
+_bodies: dict[Hashable, Body] = {}
+
+
+def body_of(graph: Graph) -> tuple[Body | None, list[int]]:
+    """A graph's body, numbers aside, and the numbers; None if it is opaque."""
     if is_opaque(graph):
         return None, []
     numbers: list[int] = []
     key = outline(graph, numbers)
-    form = _forms.get(key)
-    if form is None:
-        if len(_forms) >= FORMS:
-            _forms.clear()  # no number is given again
-        form = _forms[key] = next(_numbers)
-    return form, numbers[sum([len(p.type.shape) for p in graph.params]) :]
+    body = _bodies.get(key)
+    if body is None:
+        if len(_bodies) >= BODIES:
+            _bodies.clear()
+        body = _bodies[key] = Body(key)
+    return body, numbers[sum([len(p.type.shape) for p in graph.params]) :]
+
+
+def _place(title: str, key: Hashable) -> str | None:
+    """Where it is kept what graphs of this outline have taught; None where nothing is."""
+    if cache.enabled():
+        with suppress(TypeError):  # it means something in this process only
+            return cache.key_of("family", title, _text(key), *map(str, written_for()))
+    return None
+
+
+def _text(part: Any) -> str:
+    """A part of an outline as text that no other one has, in any process."""
+    if type(part) is tuple:
+        return f"({','.join(map(_text, part))})"
+    if type(part) is Body:
+        return part.text
+    if isinstance(part, Primitive):
+        if part.opaque:
+            raise TypeError(f"{part.name} means something in this process only")
+        return part.name
+    return part.__name__ if isinstance(part, type) else "None" if part is None else text_of(part)
 
 
 def is_opaque(graph: Graph) -> bool:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....compiler.backend import cache
 from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings
@@ -26,6 +27,9 @@ else:
 
 OFTEN = 4
 """A structure that has come so often is learned."""
+
+LOOKS = 16
+"""A structure that has not come often is looked for on disk, until so many were not there one after the other."""
 
 MOST, QUEUE = 48, 3
 """Of so many sizes of one structure; and none while so many kernels wait to be made."""
@@ -50,6 +54,8 @@ class Structure:
 
 
 _structures: OrderedDict[int, Structure] = OrderedDict()
+_missed = 0
+"""Structures that were looked for on disk since the last one that was there."""
 
 
 def structure_of(path: Sequence[State], live: bytes) -> Structure:
@@ -76,15 +82,21 @@ def may_know(structure: Structure) -> bool:
     if structure.family is not None:
         return True
     structure.met += 1
-    return structure.met >= OFTEN
+    return structure.met >= OFTEN or (structure.met == 1 and _missed < LOOKS and cache.enabled())
 
 
 def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
     """The kernel for a plan that is new, if it is of sizes that are known; else let them be learned."""
+    global _missed
     key, numbers = outline(plan)
     if key is None:
         return None
     family = family_of(key, "trace", numbers)
+    if structure.met < OFTEN:
+        there = family is not None and bool(family.forms)
+        _missed = 0 if there else _missed + 1
+        if not there:
+            return None
     if family is None:
         return None
     structure.family = family
