@@ -18,7 +18,7 @@ from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.roots import is_long
 from pullback.compiler.lowering.program import Rows
 from pullback.compiler.passes.pipeline import optimize
-from pullback.runtime.tensor.trace import engine, families, planning, plans
+from pullback.runtime.tensor.trace import engine, families, outlines, planning, plans
 
 SIZES = [3, 17, 18, 31, 40, 57, 64, 65, 90, 120, 133, 200, 257, 300, 1000, 1001]
 F = torch.nn.functional
@@ -62,7 +62,7 @@ def test_the_bits_are_those_of_code_of_their_own(name: str, graphs: list[Graph])
     assert graphs
     shared = 0
     for graph in graphs:
-        if not families.is_opaque(graph):
+        if not outlines.is_opaque(graph):
             kernel, given = families.kernel_of(graph), numbers_of(graph)
             shared += isinstance(kernel, Sized)
             want = compile_graph(graph).run(given)
@@ -84,7 +84,7 @@ def test_what_kernels_are_told_is_what_lowering_tells(
     told = 0
     for graph in graphs:
         numbers: list[Any] = []
-        family = families._families.get((graph.name, families.outline(graph, numbers)))
+        family = families._families.get((graph.name, outlines.outline(graph, numbers)))
         wanted = sharing.Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)  # noqa: B023
         kernel = family and family.known(numbers, wanted)
         if isinstance(kernel, Sized):

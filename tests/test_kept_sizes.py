@@ -16,7 +16,7 @@ import pullback as torch
 from pullback.compiler.backend import shared, store
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
-from pullback.runtime.tensor.trace import families, structures
+from pullback.runtime.tensor.trace import families, outlines, structures
 from pullback.runtime.tensor.trace.fragments import forget_fragments
 
 nn, F = torch.nn, torch.nn.functional
@@ -26,7 +26,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of sizes."""
     forget_calls()
     forget_fragments()
-    for module, name in ((structures, "_structures"), (families, "_families"), (families, "_bodies")):
+    for module, name in ((structures, "_structures"), (families, "_families"), (outlines, "_bodies")):
         monkeypatch.setattr(module, name, type(getattr(module, name))())
     monkeypatch.setattr(structures, "_missed", 0)
 

@@ -12,7 +12,8 @@ from ....compiler.ir.graph import Graph
 from ....compiler.ops.library import Library
 from ....compiler.settings import settings
 from .background import maker
-from .families import is_opaque, kernel_of
+from .families import kernel_of
+from .outlines import is_opaque
 
 
 class Kernel(Protocol):
