@@ -17,7 +17,7 @@ from pullback.compiler.backend import shared, store
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import families, outlines, structures
-from pullback.runtime.tensor.trace.fragments import forget_fragments
+from pullback.runtime.tensor.trace.fragment_cache import forget_fragments
 
 nn, F = torch.nn, torch.nn.functional
 

@@ -86,8 +86,8 @@ class SymSizes:
         kind = type(x)
         if kind is SymInt or kind is SymFloat:
             if x.sizes is self:
-                return x.node, x.value
-            x = x.value
+                return x.node, x.number
+            x = x.number
         elif kind is not int:
             if not isinstance(x, (int, float, np.integer, np.floating)):
                 return None
@@ -112,20 +112,20 @@ class SymSizes:
 class SymNumber:
     """A number of an example, and the node that computes it."""
 
-    __slots__ = ("node", "sizes", "value")
+    __slots__ = ("node", "sizes", "number")
     __array_ufunc__ = None  # NumPy's numbers leave operations to it
 
     def __init__(self, sizes: SymSizes, node: int, value: Any) -> None:
-        self.sizes, self.node, self.value = sizes, node, value
+        self.sizes, self.node, self.number = sizes, node, value
 
     def plain(self) -> Any:
         """The number, which is the same from now on at all sizes."""
-        self.sizes.guards[VALUE, self.node, self.node] = self.value
-        return self.value
+        self.sizes.guards[VALUE, self.node, self.node] = self.number
+        return self.number
 
     def made(self, op: str) -> Any:
         """What an operation makes of it."""
-        operand = self.node, self.value
+        operand = self.node, self.number
         return self.sizes.made(op, operand, operand)
 
     def __bool__(self) -> bool:
@@ -165,7 +165,7 @@ class SymNumber:
         return float(self.plain())
 
     def __repr__(self) -> str:
-        return f"<{self.value}>"
+        return f"<{self.number}>"
 
     def __str__(self) -> str:
         return str(self.plain())
@@ -174,8 +174,8 @@ class SymNumber:
         return format(self.plain(), spec)
 
     def __hash__(self) -> int:
-        self.sizes.hashed[self.node] = self.value
-        return hash(self.value)
+        self.sizes.hashed[self.node] = self.number
+        return hash(self.number)
 
 
 class SymInt(SymNumber):
@@ -211,7 +211,7 @@ def rough(x: Any, most: int) -> Any:
         return x
     about = smaller(x, most).bit_length() // 2
     about.plain()
-    return x.value
+    return x.number
 
 
 def smaller(a: Any, b: Any) -> Any:
@@ -233,9 +233,19 @@ def _of_two(op: str, a: Any, b: Any) -> Any:
     return COMPUTED[op](a, b)
 
 
+def real(x: Any) -> Any:
+    """float(x), which decides nothing."""
+    return x * 1.0 if isinstance(x, SymNumber) else float(x)
+
+
+def whole(x: Any) -> Any:
+    """int(x), which decides nothing."""
+    return math.trunc(x) if isinstance(x, SymNumber) else int(x)
+
+
 def example(x: Any) -> Any:
     """The number of the example, where any would do."""
-    return x.value if isinstance(x, SymNumber) else x
+    return x.number if isinstance(x, SymNumber) else x
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
@@ -248,13 +258,13 @@ def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], 
             if other == 0 and op == "mul":
                 return 0
         operand = self.sizes.operand(other)
-        return NotImplemented if operand is None else self.sizes.made(op, (self.node, self.value), operand)
+        return NotImplemented if operand is None else self.sizes.made(op, (self.node, self.number), operand)
 
     def reflected(self: SymNumber, other: Any) -> Any:
         if either:
             return forward(self, other)
         operand = self.sizes.operand(other)
-        return NotImplemented if operand is None else self.sizes.made(op, operand, (self.node, self.value))
+        return NotImplemented if operand is None else self.sizes.made(op, operand, (self.node, self.number))
 
     return forward, reflected
 
@@ -266,7 +276,7 @@ def _comparison(relation: str) -> Callable[[Any, Any], Any]:
         operand = self.sizes.operand(other)
         if operand is None:
             return NotImplemented
-        holds = compare(self.value, operand[1])
+        holds = compare(self.number, operand[1])
         if operand[0] != self.node:
             self.sizes.guards[relation, self.node, operand[0]] = holds
         return holds
@@ -282,4 +292,4 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["SymFloat", "SymInt", "SymNumber", "SymSizes", "example", "larger", "rough", "smaller"]
+__all__ = ["SymFloat", "SymInt", "SymNumber", "SymSizes", "example", "larger", "real", "rough", "smaller", "whole"]

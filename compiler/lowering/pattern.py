@@ -129,7 +129,7 @@ def opened(program: Program) -> Pattern:
         found = slots.get(mine.node)
         if found is None:
             name = f"s{len(slots)}"
-            sizes.numbers[name], sizes.least[name] = (mine.value if type(mine) is SymInt else 0), UNKNOWN
+            sizes.numbers[name], sizes.least[name] = (mine.number if type(mine) is SymInt else 0), UNKNOWN
             found = slots[mine.node] = Extent(Size.named(name), sizes)
         return found if type(mine) is SymInt else ToldFloat(found)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..ir.primitive import ALWAYS, Primitive
+from ..ir.symint import real, whole
 from ..ir.types import Type
 from ..loops import Affine, Map, Number, Position
 
@@ -129,7 +130,7 @@ const, iota, basis, dimension = Const("const"), Iota("iota"), Basis("basis"), Di
 
 def number(b, value, type):
     """Emit the constant `value` (a number of any kind) in every element of `type`."""
-    kind = float if type.is_float else complex if type.is_complex else bool if type.dtype == "bool" else int
+    kind = real if type.is_float else complex if type.is_complex else bool if type.dtype == "bool" else whole
     return b.emit(const, value=kind(value), type=type)[0]
 
 

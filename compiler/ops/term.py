@@ -12,6 +12,7 @@ from typing import Any
 
 from ..ir.graph import Builder, Value
 from ..ir.primitive import REGISTRY
+from ..ir.symint import real
 from ..ir.types import FLOATING, Type
 
 
@@ -98,4 +99,4 @@ class Terms:
 
 
 def _of_kind(number: float, dtype: str) -> float:
-    return float(number) if dtype in FLOATING and not isinstance(number, float) else number
+    return real(number) if dtype in FLOATING and not isinstance(number, float) else number

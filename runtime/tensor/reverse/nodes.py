@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..trace.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull, fragment_for
+from ..trace.fragment_cache import fragment_for
+from ..trace.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull
 from ..trace.tape import Place, record, tapes
 from ..value.cells import Cell, Kind, levels_of
 from ..value.paths import Path

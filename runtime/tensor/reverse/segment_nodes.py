@@ -13,7 +13,8 @@ from typing import Any
 
 from ..ops.elementwise.arithmetic import ADD
 from ..trace.composed import Part, compose
-from ..trace.fragments import Fragment, fragment_for
+from ..trace.fragment_cache import fragment_for
+from ..trace.fragments import Fragment
 from ..trace.states import ABSOLUTE
 from ..trace.tape import record
 from ..value.cells import Cell, Kind

@@ -20,36 +20,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ....compiler.ir.types import HALVES, Type
+from ....compiler.ir.types import Type
+from ....compiler.locks import cached_property
 from ....compiler.ops.source import number
-from ....compiler.ops.term import Term
 from ....compiler.passes import common, dead
 from ....compiler.passes.adjoint import pull_back
-from ....compiler.passes.carried import without_carried
-from ..ops.elementwise.meanings import is_complex, results_of
-from ..value.cells import Kind, kind_of
-from ..value.promotion import (
-    UNSIGNED,
-    Argument,
-    as_computed,
-    cast_to,
-    common_dtype,
-    common_shape,
-    computed,
-    float_dtype,
-    own_dtype,
-    small_results,
-    widen,
-)
-from .changing import refuse_numbers, with_scalars
+from ..value.cells import Kind, symbolic_kind
+from ..value.promotion import as_computed, cast_to, widen
+from .changing import with_scalars
 from .engine import Alone, is_exact
 from .watched import watched_in
 
 Rule = Literal["common", "float", "first", "own"]
 Emit = Callable[..., Any]
-
-LIMIT = 4096
-"""How many fragments are kept; the oldest goes first, and is made again if it is needed."""
 
 _numbers = count()
 
@@ -116,33 +99,48 @@ class Pull(NamedTuple):
 
 
 class Fragment:
-    """An operation on arguments of known kinds.  `numbers[k]` is the dtype of argument k if it is a number."""
+    """An operation on arguments of known kinds.  `numbers[k]` is the dtype of argument k if it is a number.
+
+    instance   of which generic fragment it is one, at which sizes (`generic`): that knows its graph, and its pullbacks
+    """
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | None,
         numbers: Sequence[str | None],
         operation: Operation,
         attributes: tuple[Any, ...] = (),
         kinds: tuple[tuple[Kind, ...], tuple[Kind, ...]] | None = None,
+        instance: Any = None,
     ) -> None:
         self.number = next(_numbers)
-        self.graph, self.numbers = graph, tuple(numbers)
+        if graph is not None:
+            self.graph = graph
+        self.instance, self.numbers = instance, tuple(numbers)
         self.operation, self.attributes = operation, attributes
         self.has_numbers = any(numbers)
         self.inputs, self.results = kinds or [
-            tuple([kind_of(v.type.dtype, v.type.static_shape()) for v in each])
-            for each in (graph.params, graph.results)
+            tuple([symbolic_kind(v.type.dtype, v.type.static_shape()) for v in each])
+            for each in (self.graph.params, self.graph.results)
         ]
-        self.exact = is_exact(graph)
-        self.outline: Any = None  # see structures.py
+        self.exact = is_exact(self.graph) if instance is None else instance.exact
+        self.outline: Any = instance and instance.outline  # see structures.py
         self.floats = all(k.is_float for k in self.inputs)
         self.differentiable = bool(operation.node) and any(k.is_float for k in self.results)
         self.pulls: dict[tuple[int, ...], Pull] = {}
         self.some: dict[tuple[tuple[int, ...], tuple[int, ...]], Pull] = {}
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
-        self.alone = Alone(graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What it computes; of an instance of a generic one it is made when it is asked for."""
+        return self.instance.graph()
+
+    @cached_property
+    def alone(self) -> Alone:
+        """How it runs by itself."""
+        return Alone(self.graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the fragment's kinds."""
@@ -152,7 +150,8 @@ class Fragment:
         """The pullback with respect to the inputs numbered `wanted`."""
         found = self.pulls.get(wanted)
         if found is None:
-            found = self.pulls[wanted] = _pull(self, wanted)
+            found = self.instance and self.instance.pull(self, wanted)
+            found = self.pulls[wanted] = found or pulled(self, wanted)
         return found
 
     def pull_some(self, ways: Sequence[Any], pull: Pull, cts: Sequence[Any]) -> Pull:
@@ -164,89 +163,11 @@ class Fragment:
             return pull
         wanted, present = (tuple([k for k, v in enumerate(vs) if v is not None]) for vs in (ways, cts))
         if (wanted, present) not in self.some:
-            self.some[wanted, present] = _pull(self, wanted, present)
+            self.some[wanted, present] = pulled(self, wanted, present)
         return self.some[wanted, present]
 
 
-_fragments: dict[Any, Fragment] = {}
-
-
-def fragment_for(key: tuple[Any, ...]) -> Fragment:
-    """The fragment of (operation, attributes, *arguments), each argument a Kind or a number's class.
-
-    Where attributes have the class float itself, numbers are further inputs, after the arguments.
-    """
-    return _fragments.get(key) or _make(key)
-
-
-def forget_fragments() -> None:
-    """Forget what was made, because what it depended on has changed: the default dtype."""
-    _fragments.clear()
-
-
-def _make(key: tuple[Any, ...]) -> Fragment:
-    operation, attributes, *arguments = key
-    kinds, numbers, dtype = _kinds(operation.rule, arguments)
-    b = Builder(operation.name, [k.type for k in kinds])
-    further = attributes.count(float)
-    if operation.of_complex or is_complex(kinds, dtype, attributes):
-        refuse_numbers(further)
-        return _keep(key, _complex_fragment(b, operation, attributes, kinds, numbers, dtype))
-    values, small = list(b.params), small_results(kinds, dtype, attributes)
-    if small:
-        refuse_numbers(further if "i32" in small else 0)
-        values = [cast_to(b, v, computed(v.type.dtype)) if computed(v.type.dtype) in small else v for v in values]
-        dtype = computed(dtype) if dtype and computed(dtype) in small else dtype
-        attributes = tuple([computed(a) if isinstance(a, str) and computed(a) in small else a for a in attributes])
-    values = [cast_to(b, v, dtype or v.type.dtype) for v in values]
-    if operation.spreads:
-        shape = common_shape([k.shape for k in kinds])
-        values = [widen(b, v, shape) for v in values]
-    m, attributes = with_scalars(b, attributes, [b.param(Type("f64")) for _ in range(further)])
-    made = operation.emit(m, *map(m, values), *attributes)
-    results = [r.value for r in ([made] if isinstance(made, Term) else made)]
-    ends = [cast_to(b, r, small.get(r.type.dtype, r.type.dtype)) for r in results]
-    graph = common(b.finish(ends))
-    graph = without_carried(graph) if any(v.type.dtype in UNSIGNED for v in (*b.params, *ends)) else graph
-    return _keep(key, Fragment(graph, [*numbers, *["f64"] * further], operation, key[1]))
-
-
-def _complex_fragment(
-    b: Builder, operation: Operation, attributes: Any, kinds: list[Kind], numbers: list[str | None], dtype: str | None
-) -> Fragment:
-    shape = common_shape([k.shape for k in kinds]) if operation.spreads else None
-    wide = None if shape is None else lambda b, value: widen(b, value, shape)
-    values, results = results_of(b, operation, kinds, dtype, attributes, wide)
-    return Fragment(common(b.finish(values)), numbers, operation, attributes, (tuple(kinds), results))
-
-
-def _keep(key: Any, fragment: Fragment) -> Fragment:
-    while len(_fragments) >= LIMIT:
-        _fragments.pop(next(iter(_fragments)), None)
-    return _fragments.setdefault(key, fragment)
-
-
-def _kinds(rule: Rule, arguments: Sequence[Argument]) -> tuple[list[Kind], list[str | None], str | None]:
-    """The arguments' kinds, the dtypes of those that are numbers, and the dtype to compute in."""
-    dtype = None
-    if rule in ("common", "float"):
-        dtype = common_dtype(arguments)
-        dtype = float_dtype(dtype) if rule == "float" else dtype
-    first = next((a.dtype for a in arguments if isinstance(a, Kind)), None)
-    kinds, numbers = [], []
-    for a in arguments:
-        if isinstance(a, Kind):
-            kinds.append(a)
-            numbers.append(None)
-        else:
-            own = dtype or (first if rule == "first" else None) or own_dtype(a, arguments)
-            own = computed(own) if own in HALVES else own
-            kinds.append(kind_of(own))
-            numbers.append(own)
-    return kinds, numbers, dtype
-
-
-def _pull(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None = None) -> Pull:
+def pulled(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None = None) -> Pull:
     """The pullback as a fragment of what it reads: some of the inputs, results and cotangents."""
     is_real = not any(k.is_complex for k in (*fragment.inputs, *fragment.results))
     by_rule = fragment.operation.pull and is_real
@@ -345,4 +266,4 @@ def _finished(b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None
     return dead(b.finish(filled)), tuple([(k, n) for n, k in enumerate(wanted)])
 
 
-__all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "forget_fragments", "fragment_for", "widen"]
+__all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "pulled", "widen"]

@@ -49,13 +49,16 @@ class Form:
     def sizes(self, numbers: Sequence[int]) -> list[int] | None:
         """The sizes by which a graph of these numbers is one of the form, if it is."""
         found = [numbers[k] for k in self._first]
-        pool = [*found, *self._constants]
-        return found if [pool[k] for k in self._of] == numbers else None
+        return found if self.numbers(found) == numbers else None
 
-    def at(self, graph: Graph, sizes: Sequence[int]) -> Graph:
-        """The graph with other sizes."""
+    def numbers(self, sizes: Sequence[Any]) -> list[Any]:
+        """All numbers at some sizes."""
         pool = [*sizes, *self._constants]
-        return renumbered(graph, iter([pool[k] for k in self._of]))
+        return [pool[k] for k in self._of]
+
+    def at(self, graph: Graph, sizes: Sequence[Any]) -> Graph:
+        """The graph with other sizes."""
+        return renumbered(graph, iter(self.numbers(sizes)))
 
 
 class Body:
@@ -105,19 +108,20 @@ def outline(graph: Graph, numbers: list[int]) -> tuple[Any, ...]:
     params = named(graph.params)
     ops = []
     for op in graph.body:
-        attrs = tuple([_outlined(v, numbers) for v in op.attrs.values()]) if op.attrs else ()
+        attrs = tuple([outlined(v, numbers) for v in op.attrs.values()]) if op.attrs else ()
         regions = tuple([outline(r, numbers) for r in op.regions]) if op.regions else ()
         ops.append((op.prim, tuple([places[a] for a in op.args]), attrs, regions, named(op.results)))
     return params, tuple(ops), tuple([places[r] for r in graph.results])
 
 
-def _outlined(attribute: Any, numbers: list[int]) -> Any:
+def outlined(attribute: Any, numbers: list[int]) -> Any:
+    """An attribute without its numbers, which are added to those given."""
     kind = type(attribute)
     if kind is int or kind is SymInt:
         numbers.append(attribute)
         return int
     if kind is tuple:
-        return tuple([_outlined(each, numbers) for each in attribute])
+        return tuple([outlined(each, numbers) for each in attribute])
     if kind is Type:
         numbers.extend(attribute.shape)
         return attribute.dtype, len(attribute.shape)
@@ -140,25 +144,26 @@ def renumbered(graph: Graph, numbers: Iterator[Any]) -> Graph:
 
     def moved(values: Sequence[Value]) -> tuple[Value, ...]:
         for v in values:
-            env[v] = Value(_attribute(v.type, numbers), v.hint)
+            env[v] = Value(with_numbers(v.type, numbers), v.hint)
         return tuple([env[v] for v in values])
 
     params = moved(graph.params)
     body = []
     for op in graph.body:
-        attrs = {name: _attribute(v, numbers) for name, v in op.attrs.items()} if op.attrs else op.attrs
+        attrs = {name: with_numbers(v, numbers) for name, v in op.attrs.items()} if op.attrs else op.attrs
         regions = tuple([renumbered(r, numbers) for r in op.regions])
         args = tuple([env[a] for a in op.args])
         body.append(Op(op.prim, args, attrs, regions, moved(op.results), op.where))
     return Graph(graph.name, params, tuple(body), tuple([env[r] for r in graph.results]))
 
 
-def _attribute(attribute: Any, numbers: Iterator[Any]) -> Any:
+def with_numbers(attribute: Any, numbers: Iterator[Any]) -> Any:
+    """An attribute with other numbers, in the order in which `outlined` has found its own."""
     kind = type(attribute)
     if kind is int or kind is SymInt or ((kind is float or kind is SymFloat) and _may_change(example(attribute))):
         return next(numbers)
     if kind is tuple:
-        return tuple([_attribute(each, numbers) for each in attribute])
+        return tuple([with_numbers(each, numbers) for each in attribute])
     if kind is Type:
         return attribute.with_shape([next(numbers) for _ in attribute.shape])
     return attribute
@@ -177,4 +182,7 @@ def text_of_outline(part: Any) -> str:
     return part.__name__ if isinstance(part, type) else "None" if part is None else text_of(part)
 
 
-__all__ = ["Body", "Form", "body_of", "is_opaque", "outline", "renumbered", "text_of_outline"]
+__all__ = [
+    "Body", "Form", "body_of", "is_opaque", "outline", "outlined", "renumbered", "text_of_outline",
+    "with_numbers",
+]  # fmt: skip

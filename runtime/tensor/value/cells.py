@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ....compiler.ir.symint import SymInt
 from ....compiler.ir.types import DTYPES, FLOATING, STORED, Type
 from .dtypes import COMPLEX
 from .slots import CellBase
@@ -54,6 +55,11 @@ def kind_of(dtype: str, shape: tuple[int, ...] = ()) -> Kind:
         made = Kind(len(_KINDS), dtype, shape)
         kind = _KINDS.setdefault((dtype, shape), made)
     return kind
+
+
+def symbolic_kind(dtype: str, shape: tuple[Any, ...]) -> Kind:
+    """The same where sizes may be SymInts: there it is another each time, as a table would find the example's."""
+    return Kind(-1, dtype, shape) if any(type(n) is SymInt for n in shape) else kind_of(dtype, shape)
 
 
 class Cell(CellBase):

@@ -19,7 +19,8 @@ from ..reverse.hooks import Table
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node, emit
 from ..reverse.written import check_saved
-from ..trace.fragments import Operation, fragment_for
+from ..trace.fragment_cache import fragment_for
+from ..trace.fragments import Operation
 from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
-from ..trace.fragments import Fragment, Operation, fragment_for
+from ..trace.fragment_cache import fragment_for
+from ..trace.fragments import Fragment, Operation
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
 from .given import NumberInput, asked, holds_given

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...calls.forgetting import forget_calls
-from ...trace.fragments import forget_fragments
+from ...trace.fragment_cache import forget_fragments
 from ...trace.states import may_save
 from ...trace.tape import force, tapes
 from ...transforms.crossings import alike, check_one

@@ -1,0 +1,243 @@
+"""The fragment of an operation on arguments of given kinds: made once, and for further sizes by formulas.
+
+    fragment_for((ADD, (), f32[2,3], f32[3]))
+
+The second sizes at which a fragment is wanted, it is made once more with SymInts for them (`ir.symint`), and so is its
+pullback. That gives formulas for the numbers of its graph; at further sizes for which the guards hold a fragment is no
+more than these numbers, and its graph is made if it is run by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ....compiler.ir.formulas import Formulas
+from ....compiler.ir.graph import Graph
+from ....compiler.ir.symint import SymSizes, example
+from ....compiler.locks import lock
+from ....compiler.settings import settings
+from ..value.cells import Kind, kind_of, symbolic_kind
+from .background import maker
+from .engine import is_exact
+from .fragments import Fragment, Operation, Pull, pulled
+from .meaning import made_of
+from .outlines import Body, Form, body_of, outline, outlined, renumbered, with_numbers
+
+LIMIT = 4096
+"""How many fragments are kept, and how many that are generic; the oldest goes first, and is made again if needed."""
+
+SEEN, WAYS = 8, 64
+"""Of a generic fragment: sizes that are kept, and ways to make it."""
+
+PATIENCE, WORTH = 8, 2
+"""So many ways of it are learned, or not, and then one for so many fragments that it has given."""
+
+Wanted = tuple[int, ...] | None
+"""The inputs with respect to which a pullback is wanted; None for the fragment itself."""
+
+
+def fragment_for(key: tuple[Any, ...]) -> Fragment:
+    """The fragment of (operation, attributes, *arguments), each argument a Kind or a number's class.
+
+    Where attributes have the class float itself, numbers are further inputs, after the arguments.
+    """
+    return _fragments.get(key) or _made(key)
+
+
+def forget_fragments() -> None:
+    """Forget what was made, because what it depended on has changed: the default dtype."""
+    _fragments.clear()
+    _generics.clear()
+
+
+_fragments: dict[Any, Fragment] = {}
+
+
+def _made(key: tuple[Any, ...]) -> Fragment:
+    made = _instance(key) or Fragment(*made_of(key))
+    while len(_fragments) >= LIMIT:
+        _fragments.pop(next(iter(_fragments)), None)
+    return _fragments.setdefault(key, made)
+
+
+# ---- by formulas
+
+
+class Way(NamedTuple):
+    """What fragments have in common whose graphs differ in numbers only.
+
+    graph, body      of an example
+    dtypes           of arguments that are numbers
+    inputs, results  (dtype, rank) of each
+    pull             the example, of a pullback
+    """
+
+    graph: Graph
+    body: Body
+    exact: bool
+    dtypes: tuple[str | None, ...]
+    inputs: tuple[tuple[str, int], ...]
+    results: tuple[tuple[str, int], ...]
+    operation: Operation
+    pull: Pull | None
+
+    def fragment(self, numbers: list[Any], attributes: tuple[Any, ...], at: Generic | None, given: Any) -> Fragment:
+        """A fragment whose graph has these numbers; behind them are the shapes of its results."""
+        dims = iter(numbers)
+        inputs = [kind_of(dtype, tuple([next(dims) for _ in range(rank)])) for dtype, rank in self.inputs]
+        own = len(numbers) - sum([rank for _, rank in self.results])
+        dims = iter(numbers[own:])
+        results = [kind_of(dtype, tuple([next(dims) for _ in range(rank)])) for dtype, rank in self.results]
+        instance = Instance(self, numbers[:own], at, given)
+        return Fragment(None, self.dtypes, self.operation, attributes, (tuple(inputs), tuple(results)), instance)
+
+
+class Instance:
+    """A generic fragment at given sizes: `numbers` are those of its graph, `given` those of its key."""
+
+    __slots__ = ("way", "numbers", "generic", "given")
+
+    def __init__(self, way: Way, numbers: list[Any], generic: Generic | None, given: Any) -> None:
+        self.way, self.numbers, self.generic, self.given = way, numbers, generic, given
+
+    @property
+    def exact(self) -> bool:
+        return self.way.exact
+
+    @property
+    def outline(self) -> tuple[Body, list[Any]]:
+        """As `body_of` its graph."""
+        return self.way.body, self.numbers[sum([rank for _, rank in self.way.inputs]) :]
+
+    def graph(self) -> Graph:
+        return renumbered(self.way.graph, iter(self.numbers))
+
+    def pull(self, fragment: Fragment, wanted: tuple[int, ...]) -> Pull | None:
+        """The pullback of the fragment, if it is known how it is made; else let it be learned."""
+        if self.generic is None:
+            return None
+        found = self.generic.at(self.given, wanted)
+        if found is None:
+            key = fragment.operation, fragment.attributes, *self._arguments(fragment)
+            self.generic.ask(key, self.given, wanted)
+            return None
+        numbers, way = found
+        assert way.pull is not None
+        return way.pull._replace(fragment=way.fragment([*numbers], (), None, None))
+
+    def _arguments(self, fragment: Fragment) -> Iterator[Any]:
+        assert self.generic is not None
+        for argument, kind in zip(self.generic.arguments, fragment.inputs, strict=False):
+            yield kind if type(argument) is tuple else argument
+
+
+class Generic:
+    """A fragment for all sizes: the forms of its key that have been met, and how it is made and pulled back in each.
+
+    arguments   of the key: (dtype, rank) or a number's class
+    """
+
+    def __init__(self, arguments: Sequence[Any], given: list[Any]) -> None:
+        self.arguments, self.seen = arguments, [given]
+        self.forms: list[Form] = []
+        self.ways: dict[Hashable, Formulas] = {}
+        self.tried = self.given = 0
+        self.lock = lock()
+
+    def at(self, given: list[Any], wanted: Wanted = None) -> tuple[tuple[Any, ...], Way] | None:
+        """The numbers at these sizes, and what has them; None where it is not known how it is made."""
+        for form in self.forms:
+            sizes = form.sizes(given)
+            ways = None if sizes is None else self.ways.get((wanted, form.key))
+            found = None if ways is None or sizes is None else ways.at(sizes)
+            if found is not None:
+                self.given += 1
+                return found
+        return None
+
+    def ask(self, key: tuple[Any, ...], given: list[Any], wanted: Wanted = None) -> None:
+        """Let it be learned soon how it is made."""
+        if self.tried < PATIENCE + self.given // WORTH:
+            self.tried += 1
+            maker.ask(lambda: self.learn(key, given, wanted)) if settings.background else self.learn(key, given, wanted)
+
+    def learn(self, key: tuple[Any, ...], given: list[Any], wanted: Wanted = None) -> None:
+        """Make it with SymInts for those of its numbers that change."""
+        with self.lock:
+            if self.at(given, wanted) is not None:
+                return
+            form = Form.of([given, *[seen for seen in self.seen if seen != given]])
+            form = next((f for f in self.forms if f.key == form.key), form)
+            self.seen = [given, *[seen for seen in self.seen if seen != given]][:SEEN]
+            with suppress(Exception):  # it asks for what stands for a number
+                self._learn(key, form, given, wanted)
+                self.forms = [form, *[f for f in self.forms if f is not form]][:SEEN]
+
+    def _learn(self, key: tuple[Any, ...], form: Form, given: list[Any], wanted: Wanted) -> None:
+        symbols, sizes = SymSizes(), form.sizes(given)
+        assert sizes is not None
+        numbers = iter(form.numbers([symbols.symbol(n) for n in sizes]))
+        fragment, pull = Fragment(*made_of(_with_sizes(key, numbers))), None
+        if wanted is not None:
+            pull = pulled(fragment, wanted)
+            fragment = pull.fragment
+        made: list[Any] = []
+        outline(fragment.graph, made)
+        graph = renumbered(fragment.graph, iter([*map(example, made)]))
+        body, _ = body_of(graph)
+        if body is None or any(k.is_complex for k in (*fragment.inputs, *fragment.results)):
+            raise TypeError("such fragments are made for each size")
+        inputs, results = (
+            tuple([(k.dtype, len(k.shape)) for k in kinds]) for kinds in (fragment.inputs, fragment.results)
+        )
+        way = Way(graph, body, is_exact(graph), fragment.numbers, inputs, results, fragment.operation, pull)
+        ways = self.ways.get((wanted, form.key))
+        if ways is None or ways.count == WAYS:
+            ways = Formulas()
+        shapes = [n for kind in fragment.results for n in kind.shape]
+        ways.add(symbols, [*made, *shapes], way, [n for n in made if type(n) is int])
+        self.ways[wanted, form.key] = ways
+
+
+_generics: dict[Hashable, Generic] = {}
+
+
+def _instance(key: tuple[Any, ...]) -> Fragment | None:
+    """The fragment by formulas, if it is known how it is made; else let it be learned, if its like has been made."""
+    operation, attributes, *arguments = key
+    given: list[Any] = []
+    kinds = tuple([_outlined(a, given) for a in arguments])
+    bare = operation, outlined(attributes, given), kinds
+    generic = _generics.get(bare)
+    if generic is None:
+        while len(_generics) >= LIMIT:
+            _generics.pop(next(iter(_generics)), None)
+        _generics[bare] = Generic(kinds, given)
+        return None
+    found = generic.at(given)
+    if found is None:
+        generic.ask(key, given)
+        return None
+    numbers, way = found
+    return way.fragment([*numbers], attributes, generic, given)
+
+
+def _outlined(argument: Any, given: list[Any]) -> Any:
+    if type(argument) is not Kind:
+        return argument
+    given.extend(argument.shape)
+    return argument.dtype, len(argument.shape)
+
+
+def _with_sizes(key: tuple[Any, ...], numbers: Iterator[Any]) -> tuple[Any, ...]:
+    """A key with other numbers, in the order in which `_instance` has found its own."""
+    operation, attributes, *arguments = key
+    kinds = [
+        symbolic_kind(a.dtype, tuple([next(numbers) for _ in a.shape])) if type(a) is Kind else a for a in arguments
+    ]
+    return operation, with_numbers(attributes, numbers), *kinds
+
+
+__all__ = ["forget_fragments", "fragment_for"]
