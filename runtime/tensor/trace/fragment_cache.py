@@ -34,8 +34,9 @@ SEEN, WAYS = 8, 64
 PATIENCE, WORTH = 8, 2
 """So many ways of it are learned, or not, and then one for so many fragments that it has given."""
 
-Wanted = tuple[int, ...] | None
-"""The inputs with respect to which a pullback is wanted; None for the fragment itself."""
+Wanted = tuple[tuple[int, ...], tuple[int, ...] | None] | None
+"""The inputs with respect to which a pullback is wanted, and the results that have a cotangent, if not all have; None
+for the fragment itself."""
 
 
 def fragment_for(key: tuple[Any, ...]) -> Fragment:
@@ -114,14 +115,16 @@ class Instance:
     def graph(self) -> Graph:
         return renumbered(self.way.graph, iter(self.numbers))
 
-    def pull(self, fragment: Fragment, wanted: tuple[int, ...]) -> Pull | None:
-        """The pullback of the fragment, if it is known how it is made; else let it be learned."""
+    def pull(
+        self, fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...] | None = None
+    ) -> Pull | None:
+        """A pullback of the fragment, if it is known how it is made; else let it be learned."""
         if self.generic is None:
             return None
-        found = self.generic.at(self.given, wanted)
+        found = self.generic.at(self.given, (wanted, present))
         if found is None:
             key = fragment.operation, fragment.attributes, *self._arguments(fragment)
-            self.generic.ask(key, self.given, wanted)
+            self.generic.ask(key, self.given, (wanted, present))
             return None
         numbers, way = found
         assert way.pull is not None
@@ -181,7 +184,7 @@ class Generic:
         numbers = iter(form.numbers([symbols.symbol(n) for n in sizes]))
         fragment, pull = Fragment(*made_of(_with_sizes(key, numbers))), None
         if wanted is not None:
-            pull = pulled(fragment, wanted)
+            pull = pulled(fragment, *wanted)
             fragment = pull.fragment
         made: list[Any] = []
         outline(fragment.graph, made)

@@ -163,7 +163,8 @@ class Fragment:
             return pull
         wanted, present = (tuple([k for k, v in enumerate(vs) if v is not None]) for vs in (ways, cts))
         if (wanted, present) not in self.some:
-            self.some[wanted, present] = pulled(self, wanted, present)
+            found = self.instance and self.instance.pull(self, wanted, present)
+            self.some[wanted, present] = found or pulled(self, wanted, present)
         return self.some[wanted, present]
 
 
