@@ -62,6 +62,12 @@ def read(key: str) -> Stored | None:
     return found
 
 
+def has(key: str) -> bool:
+    """Whether something was written for a key, whole or not."""
+    where = folder()
+    return where is not None and _path(where, key).exists()
+
+
 def _verified(where: Path, path: Path, key: str) -> Stored | None:
     """What is in a file that we have signed for this key; another file is taken away."""
     data = private.read(path, LIMIT)
@@ -201,4 +207,4 @@ def _remove(path: Path) -> None:
         os.unlink(path)
 
 
-__all__ = ["LIMIT", "MAGIC", "Stored", "clear", "contents", "folder", "read", "sweep", "verify", "write"]
+__all__ = ["LIMIT", "MAGIC", "Stored", "clear", "contents", "folder", "has", "read", "sweep", "verify", "write"]

@@ -12,14 +12,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....compiler.backend import cache
+from ....compiler.backend import cache, store
 from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings
 from .background import maker
 from .families import Family, family_of
 from .outlines import body_of
-from .states import Call, State, Step
+from .states import Call, State, Step, events
 
 if TYPE_CHECKING:
     from ....compiler.backend import shared as sharing
@@ -29,8 +29,8 @@ else:
 OFTEN = 4
 """A structure that has come so often is learned."""
 
-LOOKS = 16
-"""A structure that has not come often is looked for on disk, until so many were not there one after the other."""
+LOOKS = 32
+"""A structure that has not come often is looked for on disk, until so many were not there."""
 
 MOST, QUEUE = 48, 3
 """Of so many sizes of one structure; and none while so many kernels wait to be made."""
@@ -45,18 +45,20 @@ class Structure:
     met      how often none of their sizes was known
     learned  at how many sizes it was lowered
     family   the code that they share, once there is some
+    kept     it is on disk
     """
 
-    __slots__ = ("met", "learned", "family")
+    __slots__ = ("met", "learned", "family", "kept")
 
     def __init__(self) -> None:
         self.met = self.learned = 0
         self.family: Family | None = None
+        self.kept = False
 
 
 _structures: OrderedDict[int, Structure] = OrderedDict()
 _missed = 0
-"""Structures that were looked for on disk since the last one that was there."""
+"""Structures that were not on disk."""
 
 
 def structure_of(path: Sequence[State], live: bytes) -> Structure:
@@ -65,6 +67,7 @@ def structure_of(path: Sequence[State], live: bytes) -> Structure:
     found = _structures.get(key)
     if found is None:
         found = _structures[key] = Structure()
+        found.kept = _is_kept(path, live)
         if len(_structures) > KEPT:
             _structures.popitem(last=False)
     else:
@@ -78,26 +81,33 @@ def _step(event: Any) -> Any:
     return (event.fragment.operation, event.numbers) if isinstance(event, Step) else None
 
 
+def _is_kept(path: Sequence[State], live: bytes) -> bool:
+    """Whether an earlier process has learned a structure that comes first here."""
+    global _missed
+    kept = _missed < LOOKS and cache.enabled() and store.has(_mark(path, live))
+    _missed += not kept
+    return kept
+
+
 def may_know(structure: Structure) -> bool:
     """Whether a kernel may be there for a trace of this structure; else count it."""
-    if structure.family is not None:
+    if structure.family is not None or structure.kept:
         return True
     structure.met += 1
-    return structure.met >= OFTEN or (structure.met == 1 and _missed < LOOKS and cache.enabled())
+    return structure.met >= OFTEN
+
+
+def _mark(path: Sequence[State], live: bytes) -> str:
+    """A file that is there if there is a family for this structure: to look for that itself takes a plan."""
+    steps = [_step(state.event) for state in path]
+    names = [step and (getattr(step[0], "__qualname__", None) or step[0].name, step[1]) for step in steps]
+    return cache.key_of("structure", live, repr(names))
 
 
 def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
     """The kernel for a plan that is new, if it is of sizes that are known; else let them be learned."""
-    global _missed
     key, numbers = outline(plan)
-    if key is None:
-        return None
-    family = family_of(key, "trace", numbers)
-    if structure.met < OFTEN:
-        there = family is not None and bool(family.forms)
-        _missed = 0 if there else _missed + 1
-        if not there:
-            return None
+    family = None if key is None else family_of(key, "trace", numbers)
     if family is None:
         return None
     structure.family = family
@@ -105,16 +115,24 @@ def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
     if made is None and structure.learned < MOST and plan.is_worth_compiling():
         if not settings.background:
             structure.learned += 1
-            return family.learned(plan.graph(), numbers)
+            return _learned(family, plan, structure, numbers)
         if maker.open < QUEUE:
             structure.learned += 1
-            maker.ask(lambda: _learn(family, plan, numbers))
+            maker.ask(lambda: _learn(family, plan, structure, numbers))
     return made
 
 
-def _learn(family: Family, plan: Any, numbers: Sequence[int]) -> None:
+def _learned(family: Family, plan: Any, structure: Structure, numbers: Sequence[int]) -> Kernel | None:
+    made = family.learned(plan.graph(), numbers)
+    if made is not None and not structure.kept and cache.enabled():
+        structure.kept = True
+        store.write(_mark(events(plan.state), plan.live), b"")
+    return made
+
+
+def _learn(family: Family, plan: Any, structure: Structure, numbers: Sequence[int]) -> None:
     if family.known(numbers, wanted(plan)) is None:
-        family.learned(plan.graph(), numbers)
+        _learned(family, plan, structure, numbers)
 
 
 def kernel_of(plan: Any) -> Kernel:
