@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ....compiler.ir.symint import real
 from ...tensor.ops.folds.reductions import back
 from ...tensor.trace.fragments import Operation, Rule
 from ...tensor.trace.tape import unrepeatable
@@ -42,7 +43,7 @@ def reduced(m: Any, x: Any, reduction: str) -> Any:
     if reduction == "none":
         return x
     added = total(m, x, tuple(range(len(shape_of(x)))))
-    return added / float(x.value.type.size) if reduction == "mean" else added
+    return added / real(x.value.type.size) if reduction == "mean" else added
 
 
 def unreduced(m: Any, ct: Any, shape: Shape, reduction: str) -> Any:

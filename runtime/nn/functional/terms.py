@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ....compiler.ir.symint import real
 from ....compiler.ir.types import Type
 from ....compiler.ops import shape as S
 from ....compiler.ops.source import iota
@@ -63,7 +64,7 @@ def counting(m: Any, shape: Shape, axis: int) -> Any:
 
 def mean(m: Any, x: Any, axes: Shape) -> Any:
     """The mean over axes."""
-    return total(m, x, axes) / float(prod(shape_of(x)[a] for a in axes))
+    return total(m, x, axes) / real(prod(shape_of(x)[a] for a in axes))
 
 
 def size_of(x: Core) -> Shape:

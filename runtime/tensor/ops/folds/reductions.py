@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import prod as product
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ir.symint import real
 from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pairs import Pair
 from .....compiler.ops.elementwise import cast
@@ -64,7 +65,7 @@ def _sum(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, dtype: str) -> An
 
 def _mean(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, dtype: str) -> Any:
     shape = shape_of(x)
-    mean = total(m, converted(m, x, dtype), axes) / float(product(shape[a] for a in axes))
+    mean = total(m, converted(m, x, dtype), axes) / real(product(shape[a] for a in axes))
     return keep(m, mean, shape, axes, keepdim)
 
 
@@ -206,7 +207,7 @@ def _from_mean(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
         first = slice_(m.b, m.stop_gradient(x).value, start=(0,) * len(shape), step=ones, shape=size)
         kept = tuple(k for a, k in enumerate(shape) if a not in axes)
         x = x - back(m, m(reshape(m.b, first, shape=kept)), shape, axes)
-    return x - back(m, total(m, x, axes) / float(n), shape, axes)
+    return x - back(m, total(m, x, axes) / real(n), shape, axes)
 
 
 def _var(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float) -> Any:
@@ -214,7 +215,7 @@ def _var(m: Any, x: Any, axes: tuple[int, ...], keepdim: bool, correction: float
         return sum_of_parts(lambda r, part: _var(r, part, axes, keepdim, correction), m, x)
     shape, away = shape_of(x), _from_mean(m, x, axes)
     n = product(shape[a] for a in axes)
-    return keep(m, total(m, away * away, axes) / float(max(n - correction, 0)), shape, axes, keepdim)
+    return keep(m, total(m, away * away, axes) / real(max(n - correction, 0)), shape, axes, keepdim)
 
 
 def sum_of_parts(function: Any, m: Any, z: Pair) -> Any:

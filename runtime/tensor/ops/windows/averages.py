@@ -7,6 +7,7 @@ from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
+from .....compiler.ir.symint import real
 from .....compiler.ir.types import Type
 from .....compiler.ops.contract import contract
 from .....compiler.ops.convolve import correlate
@@ -77,7 +78,7 @@ def _average(
 
 
 def _divided(m: Any, x: Any, by: int) -> Any:
-    return x / float(by) if x.value.type.is_float else _truncated(m, x, m(number(m.b, by, x.value.type)))
+    return x / real(by) if x.value.type.is_float else _truncated(m, x, m(number(m.b, by, x.value.type)))
 
 
 def _truncated(m: Any, x: Any, by: Any) -> Any:
