@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend import shared, store
+from pullback.compiler.backend import store
+from pullback.compiler.backend.sized import shared
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import families, outlines, structures

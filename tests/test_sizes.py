@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pullback import grad, hessian, hvp, jit, value_and_grad, vjp
-from pullback.compiler.backend import shared as backend_shared
 from pullback.compiler.backend.entries.native import entry_count
 from pullback.compiler.backend.kernel import Kernel
-from pullback.compiler.backend.shared import Sized
+from pullback.compiler.backend.sized import shared as backend_shared
+from pullback.compiler.backend.sized.shared import Sized
 from pullback.compiler.ir import graph as graphs
 from pullback.compiler.ir.formulas import Formulas
 from pullback.compiler.ir.graph import Builder

@@ -136,6 +136,11 @@ class Kernel:
         """Where the kernel is entered, for as long as this object lives."""
         return self.code.address()
 
+    @property
+    def entered(self) -> tuple[int, bool]:
+        """A word for native code that enters the kernel, and whether it is that of `shared.Sized`."""
+        return self.address, False
+
     @cached_property
     def _launch(self) -> Any:
         return launcher(len(self.inputs) + len(self._fresh), self.long)

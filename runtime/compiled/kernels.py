@@ -29,7 +29,7 @@ from ...compiler.settings import settings
 from .packed import PackedKernel, packed, walk_of
 
 if TYPE_CHECKING:
-    from ...compiler.backend.shared import Shared
+    from ...compiler.backend.sized.shared import Shared
     from ...compiler.passes import pipeline
 else:
     pipeline = later(__package__, "...compiler.passes.pipeline")

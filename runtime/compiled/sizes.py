@@ -46,10 +46,10 @@ from .places import (
 )
 
 if TYPE_CHECKING:
-    from ...compiler.backend import shared as sharing
-    from ...compiler.backend.shared import Shared
+    from ...compiler.backend.sized import shared as sharing
+    from ...compiler.backend.sized.shared import Shared
 else:
-    sharing = later(__package__, "...compiler.backend.shared")
+    sharing = later(__package__, "...compiler.backend.sized.shared")
 
 MAX_FORMS = 8
 """Forms of one family that are kept; the oldest is dropped first."""

@@ -44,7 +44,8 @@ class Replay:
         self.kernel = kernel
         given = [_layout(layout(type)[0], type.numpy) for type in kernel.inputs]
         made = [_layout(*each) for each in kernel.outputs]
-        runner = _runner(len(given) + len(made))  # of which another thread may be making a second one
+        entered, told = kernel.entered
+        runner = _runner(len(given) + len(made), told)  # of which another thread may be making a second one
         self._keep = given, made, sources, results, runner
         described = [
             (s.tag, id(s.what) if s.tag == Source.CONSTANT else s.what, _RANGES.get(s.dtype, 0), _data(block))
@@ -53,7 +54,7 @@ class Replay:
         wanted = [
             (aliases.get(k, -1), n, id(kind), _data(block))
             for k, ((n, kind), block) in enumerate(zip(results, made, strict=True))]
-        self.words = runner.address("run"), kernel.address, bool(kernel.long), words(*described), words(*wanted)
+        self.words = runner.address("run"), entered, bool(kernel.long), words(*described), words(*wanted)
 
     def __call__(self, tape: Any) -> list[Any] | None:
         """Run the trace; the late tensors with history that got a value. None: an input is not what was expected."""
@@ -102,15 +103,20 @@ def _data(block: bytes) -> int:
 
 
 @once
-def _runner(count: int) -> Linked:
-    """A function that calls kernels with so many pointers, which it finds in an array."""
-    loads = "\n".join([get(f"p{k}", "%pointers", 8 * k) for k in range(count)])
-    given = ", ".join([*(f"ptr %p{k}" for k in range(count)), "ptr %report"])
+def _runner(count: int, told: bool) -> Linked:
+    """A function that calls kernels with so many pointers, which it finds in an array.
+
+    Kernels that are `told` numbers are two words: where code is entered, and where the numbers are, its first pointer.
+    """
+    kernel = f"{get('code', '%kernel', 0)}\n{get('numbers', '%kernel', 8)}\n" if told else ""
+    loads = kernel + "\n".join([get(f"p{k}", "%pointers", 8 * k) for k in range(count)])
+    numbers = ["ptr %numbers"] if told else []
+    given = ", ".join([*numbers, *(f"ptr %p{k}" for k in range(count)), "ptr %report"])
     text = f"""
 define i64 @run(ptr %kernel, ptr %pointers, ptr %report) nounwind {{
 entry:
 {loads}
-  %status = call i64 %kernel({given})
+  %status = call i64 %{'code' if told else 'kernel'}({given})
   ret i64 %status
 }}
 """

@@ -1,7 +1,7 @@
 """Kernels of operations that come with other sizes each time: one piece of code for all of them.
 
 The first size of an operation is compiled for itself. For a second one the graph is lowered with names for the sizes
-that have changed (`backend.shared`): one code is told them, which computes the same bits, and what further sizes cost
+that have changed (`backend.sized`): one code is told them, which computes the same bits, and what further sizes cost
 is no compilation. What was learned of a family is kept on disk, so that later processes compile for none.
 """
 
@@ -23,9 +23,9 @@ from .background import maker
 from .outlines import Form, is_opaque, outline, text_of_outline
 
 if TYPE_CHECKING:
-    from ....compiler.backend import shared as sharing
+    from ....compiler.backend.sized import shared as sharing
 else:
-    sharing = later(__package__, "....compiler.backend.shared")
+    sharing = later(__package__, "....compiler.backend.sized.shared")
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""

@@ -22,9 +22,9 @@ from .outlines import body_of
 from .states import Call, State, Step, events
 
 if TYPE_CHECKING:
-    from ....compiler.backend import shared as sharing
+    from ....compiler.backend.sized import shared as sharing
 else:
-    sharing = later(__package__, "....compiler.backend.shared")
+    sharing = later(__package__, "....compiler.backend.sized.shared")
 
 OFTEN = 4
 """A structure that has come so often is learned."""

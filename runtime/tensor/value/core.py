@@ -161,8 +161,7 @@ class Core(Late):
                 return self._refresh(storage)
             self._cell, self._serial = again, self._serial if again is self._cell else 0
         elif self._path and self._seen != edition:
-            fragment = fragment_for((REVIEW, (self._path,), whole.kind))
-            (cell,) = emit(fragment, [whole], None)[0]
+            (cell,) = emit(fragment_for((REVIEW, (self._path,), whole.kind)), [whole], None)[0]
             note(tapes.tape, cell, self, "_cell", "_seen")
             self._cell = cell
         elif not self._path and self._cell is not whole:

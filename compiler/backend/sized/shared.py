@@ -1,0 +1,171 @@
+"""One kernel for many sizes: the code of a pattern, and the kernels that tell it their numbers.
+
+A graph is lowered with SymInts for its sizes. That gives a pattern, whose code is told numbers, formulas for them, and
+guards: at every size for which the guards hold, lowering would do the same (`ir.symint`), so the code computes the bits
+that code for that size alone would. What a further size costs is to evaluate the formulas.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import watch
+from ...ir.formulas import Formulas
+from ...ir.graph import Graph, extents
+from ...ir.symint import SymSizes
+from ...later import later
+from ..code import Facts
+from ..kernel import Kernel, Start, written_for
+from ..processor import has_fma
+from .kernels import Sized, Wanted
+from .made import Made
+
+if TYPE_CHECKING:
+    from ... import lowering
+    from ...lowering import pattern as patterns
+    from ...lowering.nests import roots
+    from ...lowering.program import Program
+    from ...passes import pipeline
+    from .. import emit as emitting
+else:  # where all ways that are gone are on disk, none of this is loaded
+    lowering, patterns = later(__package__, "...lowering"), later(__package__, "...lowering.pattern")
+    roots, pipeline = later(__package__, "...lowering.nests.roots"), later(__package__, "...passes.pipeline")
+    emitting = later(__package__, "..emit")
+
+MAX_PATTERNS = 8
+"""Pieces of code for one graph that a new way is compared with."""
+
+MAX_WAYS = 256
+"""Ways of lowering one graph that are kept: with more it is begun anew."""
+
+PATIENCE = 3
+"""Sizes that could not share code, after which none is tried."""
+
+
+class Shared:
+    """The kernels of one graph at many sizes.
+
+    refused   why the latest size has got code of its own, if it has
+    count     how many pieces of code have been made
+    """
+
+    def __init__(self, title: str, optimised: bool) -> None:
+        self.title, self.optimised = title, optimised
+        self.refused = ""
+        self._failures = 0
+        self.count = 0
+        self._made: list[Made] = []
+        self._ways: dict[Hashable, Formulas] = {}
+
+    def known(self, sizes: Sequence[int], form: Hashable, wanted: Wanted) -> Kernel | None:
+        """A kernel for the graph, if lowering it at these sizes has been gone through; `form` says which those are."""
+        formulas = self._ways.get((form, *written_for()))
+        found = None if formulas is None else formulas.at(sizes)
+        if found is None:
+            return None
+        (time, *numbers), made = found
+        code = made.load(wanted.graph, {})
+        if code is None:
+            return None
+        self.refused = ""
+        return Sized(self.title, self.optimised, made, code, wanted, numbers, time > 1)
+
+    @property
+    def ways(self) -> int:
+        """How many ways of lowering it are known."""
+        return sum(formulas.count for formulas in self._ways.values())
+
+    def kept(self, forms: Iterable[Hashable]) -> dict[str, Any]:
+        """What can be kept of these forms; those that have none are left out."""
+        ways = {form: found for form in forms if (found := self._ways.get((form, *written_for())))}
+        made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
+        return {
+            "forms": [*ways],
+            "codes": [each.keep() for each in made],
+            "ways": [each.packed(made) for each in ways.values()],
+        }
+
+    def restore(self, kept: Mapping[str, Any], forms: Sequence[Hashable]) -> None:
+        """Know what was kept; the forms are given, as what was kept has lists for tuples."""
+        made = [Made(c["name"], c["digest"], c["count"], Facts(**c["facts"])) for c in kept["codes"]]
+        for form, ways in zip(forms, kept["ways"], strict=True):
+            self._ways[form, *written_for()] = Formulas.unpacked(ways, made)
+        self._made = made[:MAX_PATTERNS]
+
+    def kernel(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
+    ) -> Kernel:
+        """A kernel for the graph, which is `at` these sizes; `at` makes it of SymInts, too, and of SymFloats."""
+        kernel = self.learned(graph, sizes, at, form)
+        return Kernel(graph, self.title) if kernel is None else kernel
+
+    def learned(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
+    ) -> Kernel | None:
+        """The same, or None where it cannot share code."""
+        wanted = Wanted([p.type for p in graph.params], [r.type for r in graph.results], lambda: graph)
+        kernel = self.known(sizes, form, wanted)
+        if kernel is None and self._failures < PATIENCE:
+            kernel = self.known(sizes, form, wanted) if self._followed(graph, sizes, at, form) else None
+            self._failures = 0 if kernel is not None else self._failures + 1
+            if kernel is not None:
+                for stage in ("optimized", "loops", "llvm", "asm"):
+                    watch.show(stage, functools.partial(kernel.text, stage), self.title)
+        return kernel
+
+    def _followed(
+        self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable
+    ) -> bool:
+        """Lower the graph with SymInts; whether that gives a way."""
+        start, symbols = Start(graph, self.title), SymSizes()
+        try:
+            made_of = at([symbols.symbol(n) for n in sizes])
+            with watch.timed("lowering", self.title, start.times):
+                graph_of = made_of if self.optimised else pipeline.optimize(made_of)
+                program = lowering.lower(graph_of, start.bits, called=start.called)
+            made, numbers = self._matching(start, program, symbols)
+            formulas = self._ways.get((form, start.bits, start.called))
+            if formulas is None or formulas.count == MAX_WAYS:
+                formulas = self._ways[form, start.bits, start.called] = Formulas()
+            formulas.add(symbols, [roots.length(program), *numbers], made, extents(made_of))
+        except Exception as error:  # what is written asked for a number that is only told
+            self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
+            return False
+        return True
+
+    def _matching(self, start: Start, program: Program, symbols: SymSizes) -> tuple[Made, Sequence[Any]]:
+        """Code for the program, known or new, and what it is told."""
+        before = len(symbols.guards)
+        for made in self._made:
+            numbers = made.pattern and made.pattern.match(program)
+            if numbers is not None:
+                return made, numbers
+            symbols.undo(before)
+        made = self._new(start, program)
+        assert made.pattern is not None
+        numbers = made.pattern.match(program)
+        assert numbers is not None
+        return made, numbers
+
+    def _new(self, start: Start, program: Program) -> Made:
+        """Code for a new pattern, or that of one which is on disk; how long it takes is for each kernel to know."""
+        pattern = patterns.opened(program)
+        name = f"{start.name}.sized"
+        with watch.timed("emit", self.title, start.times):
+            emitted = emitting.emit(pattern.program, name, has_fma(), pattern.told)
+        digest = hashlib.sha256(emitted.text.encode()).hexdigest()
+        made = next((each for each in self._made if each.digest == digest), None)
+        if made is None:
+            facts = Facts(False, emitted.arena, emitted.calls, pattern.program.aliases)
+            made = Made(name, digest, len(start.graph.params) + len(start.graph.results) + 2, facts)
+            self.count += 1
+        made.pattern, made.emitted, made.lost = pattern, emitted, False
+        made.load(lambda: start.graph, start.times)
+        self._made = [made, *[each for each in self._made if each is not made][: MAX_PATTERNS - 1]]
+        return made
+
+
+__all__ = ["Shared", "Sized", "Wanted"]
