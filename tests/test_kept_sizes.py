@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pullback as torch
+from pullback import grad
 from pullback.compiler.backend import store
 from pullback.compiler.backend.sized import shared
 from pullback.compiler.settings import settings
@@ -37,13 +38,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     new_process(monkeypatch)
     with settings.override(background=False, cache=True, cache_dir=tmp_path / "kept"):
         yield tmp_path / "kept"
-        families._families.clear()  # nothing of this is saved elsewhere
+        shared._unsaved.clear()
 
 
 def save() -> None:
     """What is done when a process ends."""
-    for family in families._families.values():
-        family.save()
+    for each in [*shared._unsaved]:
+        each.save()
 
 
 @pytest.fixture
@@ -87,18 +88,19 @@ def test_a_later_process_lowers_nothing(lowered: list[Any], monkeypatch: pytest.
     assert any(s.family is not None for s in structures._structures.values()), "whole steps have been found"
     trained(40, seed=2)  # what it learns besides goes on from there
     save()
-    count = {family._place: family.shared.ways for family in families._families.values()}
+    count = {family.shared._place: family.shared.ways for family in families._families.values()}
     lowered.clear()
     new_process(monkeypatch)
     trained(40)
     assert not lowered
-    again = {family._place: family.shared.ways for family in families._families.values()}
+    again = {family.shared._place: family.shared.ways for family in families._families.values()}
     assert {place: count[place] for place in again} == again and max(again.values()) > 1
 
 
 PROGRAM = """
 import sys
 import pullback as torch
+from pullback import grad
 torch.manual_seed(0)
 w = torch.randn(6, 3, requires_grad=True)
 for n in (20, 31, 44, 29, 57, 35, 23, 26, 41):
@@ -126,10 +128,38 @@ def grown(n: int) -> bytes:
     return np.asarray(x.grad).tobytes()  # type: ignore[arg-type]
 
 
+def heat(x: Any) -> Any:
+    return np.sum(np.exp(np.sin(x)) * x[::-1])
+
+
+def slopes() -> tuple[list[bytes], int]:
+    """The gradient at many sizes, and how many of these kernels had their text written."""
+    slope: Any = grad(heat)
+    made = [slope(np.linspace(0, 1, n)).tobytes() for n in (40, 50, 61, 75, 90)]
+    return made, sum("emit" in form.times for form in slope.report().forms)
+
+
+def test_compiled_functions_find_their_sizes(lowered: list[Any]) -> None:
+    first, written = slopes()
+    assert lowered and written
+    save()
+    lowered.clear()
+    again, written = slopes()
+    assert again == first and not written and not lowered
+
+
+def test_what_is_shown_is_made(capfd: pytest.CaptureFixture[str]) -> None:
+    slopes()
+    save()
+    with settings.override(dump=("llvm",)):
+        slopes()
+    assert capfd.readouterr().err.count("define i64 @") > 1
+
+
 def test_code_that_is_gone_is_made_anew(folder: Path, lowered: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     want = {n: grown(n) for n in (30, 40, 50, 61)}
     save()
-    ways = {family._place for family in families._families.values()}
+    ways = {family.shared._place for family in families._families.values()}
     kept = [path for path, _, _ in store.contents() if path.stem not in ways]
     assert len(kept) > 2
     for gone in (lambda path: path.unlink(), lambda path: path.write_bytes(b"what we have not written")):
@@ -159,8 +189,7 @@ def test_better_code_can_be_made_of_text_on_disk(lowered: list[Any], monkeypatch
 
 def test_what_is_learned_elsewhere_stays_there(folder: Path, tmp_path: Path) -> None:
     [grown(n) for n in (30, 40)]
-    for family in families._families.values():
-        family.unsaved = 1
+    shared._unsaved.update([family.shared for family in families._families.values()])
     count = len(store.contents())
     with settings.override(cache_dir=tmp_path / "other"):
         save()

@@ -26,6 +26,7 @@ from ...compiler.frontend.sizes import Sizes as Named
 from ...compiler.frontend.state.hidden import Hidden
 from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph
+from ...compiler.ir.key import graph_key
 from ...compiler.ir.measure import LEAST
 from ...compiler.ir.sizes import at_sizes
 from ...compiler.ir.types import Dim
@@ -227,7 +228,8 @@ class Naming:
                         family.frozen[k] = sizes.frozen[name]
                 continue
             contents = [Content(each) for each in arrays]
-            shared = sharing.Shared(graph.name, optimised=True)
+            key = graph_key(graph)
+            shared = sharing.Shared(graph.name, optimised=True, key=key and [key, *numbers])
             form = Form(traced, graph, result, names, dims, units, sizes, key, contents, shared)
             family.forms = [*family.forms[-MAX_FORMS + 1 :], form]
             reasons += [_change(places[k], name, family, k) for k, name in enumerate(names) if name]

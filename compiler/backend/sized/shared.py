@@ -7,9 +7,11 @@ that code for that size alone would. What a further size costs is to evaluate th
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import watch
@@ -17,6 +19,7 @@ from ...ir.formulas import Formulas
 from ...ir.graph import Graph, extents
 from ...ir.symint import SymSizes
 from ...later import later
+from .. import cache, store
 from ..code import Facts
 from ..kernel import Kernel, Start, written_for
 from ..processor import has_fma
@@ -44,21 +47,78 @@ MAX_WAYS = 256
 PATIENCE = 3
 """Sizes that could not share code, after which none is tried."""
 
+SHARE = 4
+"""One part in so many of what was learned of a graph may be new before all of it is written to disk again."""
+
+
+STAGES = ("optimized", "loops", "llvm", "asm")
+"""Where these are shown nothing is found on disk, which has none of them."""
+
 
 class Shared:
     """The kernels of one graph at many sizes.
 
     refused   why the latest size has got code of its own, if it has
     count     how many pieces of code have been made
+    forms     of which ways are known
+    more      what is kept with them
+    unsaved   how many ways were learned that are not on disk
     """
 
-    def __init__(self, title: str, optimised: bool) -> None:
+    def __init__(self, title: str, optimised: bool, key: Sequence[str | bytes] | None = None) -> None:
+        """Begin with what earlier processes have learned of a graph with this key, if it has one."""
         self.title, self.optimised = title, optimised
         self.refused = ""
         self._failures = 0
-        self.count = 0
+        self.count = self.unsaved = 0
+        self.more: Any = None
         self._made: list[Made] = []
         self._ways: dict[Hashable, Formulas] = {}
+        self._folder, self._place = store.folder(), None
+        if key is not None and cache.enabled() and not any(map(watch.wants, STAGES)):
+            self._place = cache.key_of("sizes", title, *key, *map(str, written_for()))
+            self._restore()
+
+    @property
+    def forms(self) -> list[Hashable]:
+        """The forms of which ways are known."""
+        return [form for form, *_ in self._ways]
+
+    @property
+    def ways(self) -> int:
+        """How many ways of lowering it are known."""
+        return sum(formulas.count for formulas in self._ways.values())
+
+    def _restore(self) -> None:
+        found = store.read(self._place) if self._place else None
+        if found is None:
+            return
+        kept = json.loads(found.objects)
+        made = [Made(c["name"], c["digest"], c["count"], Facts(**c["facts"])) for c in kept["codes"]]
+        for form, ways in zip(kept["forms"], kept["ways"], strict=True):
+            key = tuple(form) if isinstance(form, list) else form
+            self._ways[key, *written_for()] = Formulas.unpacked(ways, made)
+        self._made, self.more = made[:MAX_PATTERNS], kept["more"]
+
+    def save(self) -> None:
+        """Keep what was learned for later processes."""
+        if self._place and cache.enabled() and self._folder == store.folder():
+            ways = {form: found for (form, *written), found in self._ways.items() if (*written,) == written_for()}
+            made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
+            codes = [each.keep() for each in made]
+            kept = {"more": self.more, "forms": [*ways], "codes": codes}
+            kept["ways"] = [each.packed(made) for each in ways.values()]
+            store.write(self._place, json.dumps(kept).encode())
+        self.unsaved = 0
+        _unsaved.discard(self)
+
+    def _learned_one(self) -> None:
+        """Keep what was learned, but not all of it for each way."""
+        if self._place:
+            self.unsaved += 1
+            _unsaved.add(self)
+            if _ending or self.unsaved * SHARE > self.ways:
+                self.save()
 
     def known(self, sizes: Sequence[int], form: Hashable, wanted: Wanted) -> Kernel | None:
         """A kernel for the graph, if lowering it at these sizes has been gone through; `form` says which those are."""
@@ -72,28 +132,6 @@ class Shared:
             return None
         self.refused = ""
         return Sized(self.title, self.optimised, made, code, wanted, numbers, time > 1)
-
-    @property
-    def ways(self) -> int:
-        """How many ways of lowering it are known."""
-        return sum(formulas.count for formulas in self._ways.values())
-
-    def kept(self, forms: Iterable[Hashable]) -> dict[str, Any]:
-        """What can be kept of these forms; those that have none are left out."""
-        ways = {form: found for form in forms if (found := self._ways.get((form, *written_for())))}
-        made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
-        return {
-            "forms": [*ways],
-            "codes": [each.keep() for each in made],
-            "ways": [each.packed(made) for each in ways.values()],
-        }
-
-    def restore(self, kept: Mapping[str, Any], forms: Sequence[Hashable]) -> None:
-        """Know what was kept; the forms are given, as what was kept has lists for tuples."""
-        made = [Made(c["name"], c["digest"], c["count"], Facts(**c["facts"])) for c in kept["codes"]]
-        for form, ways in zip(forms, kept["ways"], strict=True):
-            self._ways[form, *written_for()] = Formulas.unpacked(ways, made)
-        self._made = made[:MAX_PATTERNS]
 
     def kernel(
         self, graph: Graph, sizes: Sequence[int], at: Callable[[Sequence[Any]], Graph], form: Hashable = None
@@ -112,7 +150,8 @@ class Shared:
             kernel = self.known(sizes, form, wanted) if self._followed(graph, sizes, at, form) else None
             self._failures = 0 if kernel is not None else self._failures + 1
             if kernel is not None:
-                for stage in ("optimized", "loops", "llvm", "asm"):
+                self._learned_one()
+                for stage in STAGES:
                     watch.show(stage, functools.partial(kernel.text, stage), self.title)
         return kernel
 
@@ -166,6 +205,19 @@ class Shared:
         made.load(lambda: start.graph, start.times)
         self._made = [made, *[each for each in self._made if each is not made][: MAX_PATTERNS - 1]]
         return made
+
+
+_unsaved: set[Shared] = set()
+_ending = False
+
+
+@atexit.register
+def _save() -> None:
+    """Keep what has not been kept; what is learned from now on is kept at once."""
+    global _ending
+    _ending = True
+    for shared in [*_unsaved]:
+        shared.save()
 
 
 __all__ = ["Shared", "Sized", "Wanted"]

@@ -7,19 +7,16 @@ is no compilation. What was learned of a family is kept on disk, so that later p
 
 from __future__ import annotations
 
-import atexit
 import functools
-import json
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ....compiler.backend import cache, process, store
-from ....compiler.backend.kernel import Kernel, compile_graph, written_for
+from ....compiler.backend import process
+from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.ir.graph import Graph
 from ....compiler.later import later
 from ....compiler.locks import lock
-from .background import maker
 from .outlines import Form, is_opaque, outline, text_of_outline
 
 if TYPE_CHECKING:
@@ -30,9 +27,6 @@ else:
 KEPT = 1024
 """Families that are kept; the oldest goes first."""
 
-SHARE = 4
-"""One part in so many of what a family has learned may be new before all of it is written to disk again."""
-
 SEEN = 8
 """Earlier sizes by which it is seen which numbers of a graph change together."""
 
@@ -40,35 +34,18 @@ SEEN = 8
 class Family:
     """Graphs that are alike but for sizes, and the code that they share; `key` is what they have in common.
 
-    seen     the numbers of earlier graphs, the newest first
-    forms    which of the numbers are sizes, the newest first
-    unsaved  how many ways were learned that are not on disk
+    seen    the numbers of earlier graphs, the newest first
+    forms   which of the numbers are sizes, the newest first
     """
 
     def __init__(self, title: str, numbers: Sequence[int], key: Hashable) -> None:
-        self.seen, self.shared = [numbers], sharing.Shared(title, optimised=False)
-        self.forms: list[Form] = []
+        text = None
+        with suppress(TypeError):  # it means something in this process only
+            text = [text_of_outline(key)]
+        self.shared = sharing.Shared(title, optimised=False, key=text)
+        self.seen, count = self.shared.more or [numbers], len(numbers)
+        self.forms = [Form(key[:count], key[count:]) for key in self.shared.forms]  # type: ignore[index]
         self.lock = lock()
-        self.unsaved = 0
-        self._folder, self._place = store.folder(), _place(title, key)
-        self._restore()
-
-    def _restore(self) -> None:
-        """Know what earlier processes have learned."""
-        found = store.read(self._place) if self._place else None
-        if found is not None:
-            kept = json.loads(found.objects)
-            count = len(self.seen[0])
-            self.seen = kept["seen"]
-            self.forms = [Form(key[:count], key[count:]) for key in kept["forms"]]
-            self.shared.restore(kept, [form.key for form in self.forms])
-
-    def save(self) -> None:
-        """Keep what was learned for later processes."""
-        if self.unsaved and self._place and cache.enabled() and self._folder == store.folder():
-            kept = {"seen": self.seen, **self.shared.kept([form.key for form in self.forms])}
-            store.write(self._place, json.dumps(kept).encode())
-        self.unsaved = 0
 
     def known(self, numbers: Sequence[int], wanted: sharing.Wanted) -> Kernel | None:
         """A kernel for a graph of these numbers, if lowering it has been gone through."""
@@ -93,11 +70,8 @@ class Family:
                 self.seen = [numbers, *self.seen[: SEEN - 1]]
                 sizes = form.sizes(numbers)
                 assert sizes is not None
-                made = self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
-                self.unsaved += made is not None
-                if self.unsaved * SHARE > self.shared.ways:  # so that a way is not written again for each other one
-                    self.save()
-                return made
+                self.shared.more = self.seen
+                return self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
         finally:
             self.lock.release()
 
@@ -128,22 +102,6 @@ def family_of(key: Hashable, title: str, numbers: Sequence[int]) -> Family | Non
             _families.pop(next(iter(_families)))
         family = _families[key] = Family(title, numbers, key)
     return family if family.forms else None
-
-
-@atexit.register
-def _save() -> None:
-    """Keep what has not been kept, once nothing more is learned."""
-    maker.stop()
-    for family in _families.values():
-        family.save()
-
-
-def _place(title: str, key: Hashable) -> str | None:
-    """Where it is kept what graphs of this outline have taught; None where nothing is."""
-    if cache.enabled():
-        with suppress(TypeError):  # it means something in this process only
-            return cache.key_of("family", title, text_of_outline(key), *map(str, written_for()))
-    return None
 
 
 __all__ = ["Family", "family_of", "kernel_of"]
