@@ -92,9 +92,11 @@ class Formulas:
 
     def at(self, sizes: Iterable[int]) -> tuple[tuple[Any, ...], Any] | None:
         """The numbers at some sizes, and what they are for; None where no way is known."""
-        pending = [(self.root, list(sizes))]
+        values = [*sizes]
+        append, pending = values.append, [(self.root, len(values))]
         while pending:
-            at, values = pending.pop()
+            at, count = pending.pop()
+            del values[count:]
             try:
                 while True:
                     for end in at.ends:
@@ -102,11 +104,11 @@ class Formulas:
                         if found is not None:
                             return found, end.made
                     if at.other is not None:
-                        pending.append((at.other, values.copy()))
+                        pending.append((at.other, len(values)))
                     if at.guard is None:
                         break
                     for compute, a, b in at.steps:
-                        values.append(compute(values[a], values[b]))
+                        append(compute(values[a], values[b]))
                     compute, a, b = at.guard
                     at = at.following[compute(values[a], values[b])]
             except (KeyError, ArithmeticError, ValueError):  # of numbers that go another way some are not computed
@@ -168,16 +170,17 @@ class Formulas:
 
 def _ended(end: End, values: list[Any]) -> tuple[Any, ...] | None:
     """The results of a way, if its end is reached with these values."""
-    values = values.copy()
+    count, append = len(values), values.append
     try:
         for compute, a, b in end.steps:
-            values.append(compute(values[a], values[b]))
+            append(compute(values[a], values[b]))
+        apart = {values[k] for k in end.apart}
+        if len(apart) == len(end.apart) and apart.isdisjoint(end.constants):
+            return tuple([values[k] for k in end.results])
     except (ArithmeticError, ValueError):  # what it would compute is not computed where it goes
-        return None
-    apart = {values[k] for k in end.apart}
-    if len(apart) != len(end.apart) or not apart.isdisjoint(end.constants):
-        return None
-    return tuple([values[k] for k in end.results])
+        pass
+    del values[count:]
+    return None
 
 
 class _Places:
