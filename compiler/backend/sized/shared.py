@@ -19,6 +19,7 @@ from ...ir.formulas import Formulas
 from ...ir.graph import Graph, extents
 from ...ir.symint import SymSizes
 from ...later import later
+from ...locks import lock
 from .. import cache, store
 from ..code import Facts
 from ..kernel import Kernel, Start, written_for
@@ -74,7 +75,7 @@ class Shared:
         self.more: Any = None
         self._made: list[Made] = []
         self._ways: dict[Hashable, Formulas] = {}
-        self._folder, self._place = store.folder(), None
+        self._folder, self._place, self._lock = store.folder(), None, lock()
         if key is not None and cache.enabled() and not any(map(watch.wants, STAGES)):
             self._place = cache.key_of("sizes", title, *key, *map(str, written_for()))
             self._restore()
@@ -103,14 +104,16 @@ class Shared:
     def save(self) -> None:
         """Keep what was learned for later processes."""
         if self._place and cache.enabled() and self._folder == store.folder():
-            ways = {form: found for (form, *written), found in self._ways.items() if (*written,) == written_for()}
-            made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
-            codes = [each.keep() for each in made]
-            kept = {"more": self.more, "forms": [*ways], "codes": codes}
-            kept["ways"] = [each.packed(made) for each in ways.values()]
-            store.write(self._place, json.dumps(kept).encode())
+            with self._lock:
+                store.write(self._place, json.dumps(self._kept()).encode())
         self.unsaved = 0
         _unsaved.discard(self)
+
+    def _kept(self) -> dict[str, Any]:
+        ways = {form: found for (form, *written), found in self._ways.items() if (*written,) == written_for()}
+        made = {made: k for k, made in enumerate({end: None for each in ways.values() for end in each.made()})}
+        codes, packed = [each.keep() for each in made], [each.packed(made) for each in ways.values()]
+        return {"more": self.more, "forms": [*ways], "codes": codes, "ways": packed}
 
     def _learned_one(self) -> None:
         """Keep what was learned, but not all of it for each way."""
@@ -166,10 +169,12 @@ class Shared:
                 graph_of = made_of if self.optimised else pipeline.optimize(made_of)
                 program = lowering.lower(graph_of, start.bits, called=start.called)
             made, numbers = self._matching(start, program, symbols)
-            formulas = self._ways.get((form, start.bits, start.called))
-            if formulas is None or formulas.count == MAX_WAYS:
-                formulas = self._ways[form, start.bits, start.called] = Formulas()
-            formulas.add(symbols, [roots.length(program), *numbers], made, extents(made_of))
+            told, constants = [roots.length(program), *numbers], extents(made_of)
+            with self._lock:
+                formulas = self._ways.get((form, start.bits, start.called))
+                if formulas is None or formulas.count == MAX_WAYS:
+                    formulas = self._ways[form, start.bits, start.called] = Formulas()
+                formulas.add(symbols, told, made, constants)
         except Exception as error:  # what is written asked for a number that is only told
             self.refused = self.refused or f"its code needs the number of a size ({type(error).__name__}: {error})"
             return False
