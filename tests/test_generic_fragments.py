@@ -10,12 +10,14 @@ import pytest
 
 import pullback as torch
 from pullback.compiler.ir.graph import evaluate
+from pullback.compiler.ir.symint import SymSizes, by_node
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import fragment_cache, fragments
 from pullback.runtime.tensor.trace.fragment_cache import forget_fragments
 from pullback.runtime.tensor.trace.meaning import made_of
 from pullback.runtime.tensor.trace.outlines import body_of, outline
+from pullback.runtime.tensor.value import cells
 
 nn, F = torch.nn, torch.nn.functional
 SIZES = (9, 20, 33, 7, 40, 12, 27, 64, 8, 3, 51, 33)
@@ -189,3 +191,19 @@ def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         x = draw(n, 3)
         assert (((x + 1).exp() * 2).log() - x).sum().item() == pytest.approx(3 * n * 1.693147, rel=1e-4)
     assert len(fragment_cache._fragments) <= 5 and len(fragment_cache._generics) <= 5
+
+
+def test_what_is_kept_for_others_has_plain_sizes() -> None:
+    for n in (5, 9, 12, 30):
+        x = draw(n, n).requires_grad_()
+        made = [torch.fft.rfft2(x).abs(), torch.linalg.solve(x + 9 * torch.eye(n), x), torch.linalg.svdvals(x)]
+        made += [torch.linalg.qr(x)[1], torch.view_as_real(torch.complex(x, x) @ torch.complex(x, x)), x.sort(0)[0]]
+        for each in made:
+            each.sum().backward()
+            assert all(type(k) is int for k in each.shape), each.shape
+    assert all(type(k) is int for _, shape in cells._KINDS for k in shape)
+    with pytest.raises(TypeError, match="a table would find"):
+        hash(SymSizes(tables=False).symbol(3))
+    n, m = (SymSizes(tables=False).symbol(k) for k in (3, 3))
+    assert by_node((n + 1, (n,))) == by_node((n + 1, (n,))) != by_node((n + 2, (n,)))
+    assert {by_node(n)} == {by_node(m)}, "each is the first of its own"

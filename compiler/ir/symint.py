@@ -58,9 +58,11 @@ class SymSizes:
     nodes    in the order in which they have been made, operands first
     guards   comparisons of two nodes, and how they have come out; numbers that must stay what they are
     hashed   nodes that a table has been asked for, and their numbers: it finds equal ones and no others
+    tables   whether one may be asked: where some are older than the sizes, they would find, or keep, the example's
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tables: bool = True) -> None:
+        self.tables = tables
         self.nodes: list[Node] = []
         self.guards: dict[tuple[str, int, int], Any] = {}
         self.hashed: dict[int, Any] = {}
@@ -174,6 +176,8 @@ class SymNumber:
         return format(self.plain(), spec)
 
     def __hash__(self) -> int:
+        if not self.sizes.tables:
+            raise TypeError("a table would find what was made for the example")
         self.sizes.hashed[self.node] = self.number
         return hash(self.number)
 
@@ -243,6 +247,16 @@ def whole(x: Any) -> Any:
     return math.trunc(x) if isinstance(x, SymNumber) else int(x)
 
 
+def by_node(x: Any) -> Any:
+    """A key for a table that knows these sizes only: nodes for numbers, also in tuples and types."""
+    if isinstance(x, SymNumber):
+        return type(x), x.node
+    if type(x) is tuple:
+        return tuple([by_node(each) for each in x])
+    shape = getattr(x, "shape", None)
+    return (x.dtype, by_node(shape)) if type(shape) is tuple else x
+
+
 def example(x: Any) -> Any:
     """The number of the example, where any would do."""
     return x.number if isinstance(x, SymNumber) else x
@@ -292,4 +306,6 @@ for _relation in COMPARED:
     setattr(SymNumber, f"__{_relation}__", _comparison(_relation))
 
 
-__all__ = ["SymFloat", "SymInt", "SymNumber", "SymSizes", "example", "larger", "real", "rough", "smaller", "whole"]
+__all__ = [
+    "SymFloat", "SymInt", "SymNumber", "SymSizes", "by_node", "example", "larger", "real", "rough", "smaller", "whole",
+]  # fmt: skip

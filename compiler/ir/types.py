@@ -212,7 +212,10 @@ class Type:
             raise TypeError(f"shape {shape} has more than 2**46 elements")
         self.dtype, self.shape = dtype, shape
         self.is_tape, self._has_names = dtype == "tape", names
-        self._hash = hash((dtype, shape))
+        try:
+            self._hash: int | None = hash((dtype, shape))
+        except TypeError:  # with SymInts that no table may be asked for
+            self._hash = None
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -220,7 +223,7 @@ class Type:
         )
 
     def __hash__(self) -> int:
-        return self._hash
+        return self._hash if self._hash is not None else hash((self.dtype, self.shape))  # which fails
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"

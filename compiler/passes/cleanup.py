@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir.graph import Builder, Graph, Op, Value, primitives, rewrite
 from ..ir.primitive import Effect, Primitive
+from ..ir.symint import by_node
 from ..ir.text import show
 from ..ops.custom import checkpoint, refused
 
@@ -92,6 +93,10 @@ def common(graph: Graph) -> Graph:
         if op.results and op.results[0].type.dtype == "tape":
             return inside(b, op, args, common) if op.regions else None
         key = (op.prim, args, attrs_key(op.attrs)) if op.attrs else (op.prim, args)
+        try:
+            hash(key)
+        except TypeError:  # of sizes that no table may be asked for, equal expressions are equal
+            key = op.prim, args, by_node(attrs_key(op.attrs))
         if not op.regions:
             first = seen.setdefault(key, op)
             return None if first is op else first.results

@@ -34,6 +34,9 @@ SEEN, WAYS = 8, 64
 PATIENCE, WORTH = 8, 2
 """So many ways of it are learned, or not, and then one for so many fragments that it has given."""
 
+SMALL = 8
+"""Whole numbers below are no sizes among attributes."""
+
 Wanted = tuple[tuple[int, ...], tuple[int, ...] | None] | None
 """The inputs with respect to which a pullback is wanted, and the results that have a cotangent, if not all have; None
 for the fragment itself."""
@@ -179,7 +182,7 @@ class Generic:
                 self.forms = [form, *[f for f in self.forms if f is not form]][:SEEN]
 
     def _learn(self, key: tuple[Any, ...], form: Form, given: list[Any], wanted: Wanted) -> None:
-        symbols, sizes = SymSizes(), form.sizes(given)
+        symbols, sizes = SymSizes(tables=False), form.sizes(given)
         assert sizes is not None
         numbers = iter(form.numbers([symbols.symbol(n) for n in sizes]))
         fragment, pull = Fragment(*made_of(_with_sizes(key, numbers))), None
@@ -212,7 +215,7 @@ def _instance(key: tuple[Any, ...]) -> Fragment | None:
     operation, attributes, *arguments = key
     given: list[Any] = []
     kinds = tuple([_outlined(a, given) for a in arguments])
-    bare = operation, outlined(attributes, given), kinds
+    bare = operation, _bare(attributes, given), kinds
     generic = _generics.get(bare)
     if generic is None:
         while len(_generics) >= LIMIT:
@@ -240,7 +243,22 @@ def _with_sizes(key: tuple[Any, ...], numbers: Iterator[Any]) -> tuple[Any, ...]
     kinds = [
         symbolic_kind(a.dtype, tuple([next(numbers) for _ in a.shape])) if type(a) is Kind else a for a in arguments
     ]
-    return operation, with_numbers(attributes, numbers), *kinds
+    return operation, _with_numbers(attributes, numbers), *kinds
+
+
+def _bare(attribute: Any, given: list[Any]) -> Any:
+    """An attribute without its numbers but for small ones: these are axes, mostly, of which each is a formula."""
+    kind = type(attribute)
+    if kind is tuple:
+        return tuple([_bare(each, given) for each in attribute])
+    return attribute if kind is int and abs(attribute) < SMALL else outlined(attribute, given)
+
+
+def _with_numbers(attribute: Any, numbers: Iterator[Any]) -> Any:
+    kind = type(attribute)
+    if kind is tuple:
+        return tuple([_with_numbers(each, numbers) for each in attribute])
+    return attribute if kind is int and abs(attribute) < SMALL else with_numbers(attribute, numbers)
 
 
 __all__ = ["forget_fragments", "fragment_for"]
