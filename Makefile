@@ -8,10 +8,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --timeou
 # Where bytecode isn't written, every test that starts a Python pays ten times its import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs test lint demo test-peers test-clients test-array-api accuracy fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
+.PHONY: docs test lint suite demo test-peers test-clients test-array-api accuracy fuzz fuzz-inputs fuzz-peers mutants bench bench-full clean
 .DEFAULT_GOAL := test
 
-test: lint
+# Types are checked, by one thread, while tests run.
+test: .venv/.ready-test
+	$(MAKE) --no-print-directory --jobs 2 lint suite
+
+# Threads of OpenBLAS that wait for work spin, beside a pytest for every processor.
+suite: .venv/.ready-test
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/.ready-test

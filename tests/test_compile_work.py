@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import sympy as sp
 
 from pullback import grad, jit, lambdify, vmap
+from pullback.compiler.frontend.patched import recoded
+from pullback.compiler.frontend.patched.patches import patched
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.text import parse
 from pullback.compiler.ir.verify import verify
@@ -127,3 +130,33 @@ def test_what_is_read_twice_counts_once_for_how_much_an_element_is_made_of() -> 
         lines.append(f"  {names[k + 2]}: f64[40] = add {names[k + 1]}, %h")
     program = lower(parse("\n".join([*lines, "  return %20", "}"])))
     assert len(program.body) == 1 and not program.scratch
+
+
+def test_what_asks_for_a_function_first_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with patched():
+        first = math.sin
+    with patched():
+        assert math.sin is first
+    monkeypatch.setattr(math, "sin", lambda x: 3.0)
+    with patched():
+        assert math.sin is not first and math.sin(1.0) == 3.0
+    assert math.sin(1.0) == 3.0
+
+
+def test_a_trace_within_another_exchanges_no_code_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    function, exchanged = sp.ordered, recoded._exchange
+    made: list[int] = []
+    monkeypatch.setattr(recoded, "_exchange", lambda pairs: (made.append(len(pairs)), exchanged(pairs)))
+    monkeypatch.setitem(recoded._MEANINGS, "sympy", {"ordered": lambda *args: ("asked", args)})
+    before = function.__code__
+    for _ in range(2):
+        with recoded.recoded():
+            once = len(made)
+            assert once and recoded.exchanged(function)
+            with recoded.recoded():
+                assert len(made) == once and recoded.exchanged(function)
+            recoded.recode("sympy", {})
+            with recoded.recoded():
+                assert len(made) == once + 1, "its meanings may be others now"
+        assert function.__code__ is before and not recoded.exchanged(function)
+    recoded._found.pop("sympy")

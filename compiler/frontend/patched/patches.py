@@ -29,6 +29,7 @@ class Patches:
     def __init__(self) -> None:
         self._meanings: dict[tuple[Any, str], list[Meaning]] = {}
         self._before: dict[tuple[Any, str], Callable[..., Any]] = {}
+        self._asking: dict[tuple[Any, str], tuple[Any, Callable[..., Any]]] = {}
         self._lock = lock()
         self._running = 0
 
@@ -37,15 +38,22 @@ class Patches:
         if hasattr(module, name):
             self._meanings.setdefault((module, name), []).append(meaning)
 
+    def _replacement(self, place: tuple[Any, str], original: Any, meanings: list[Meaning]) -> Callable[..., Any]:
+        """What asks the meanings before `original`, made once: every trace wants all of them."""
+        made = self._asking.get(place)
+        if made is None or made[0] is not original:
+            made = self._asking[place] = original, _dispatcher(original, meanings)
+        return made[1]
+
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Replace the functions until every trace that has asked for it has ended."""
         with self._lock:
             self._running += 1
             if self._running == 1:
-                for (module, name), meanings in self._meanings.items():
-                    original = self._before[module, name] = getattr(module, name)
-                    setattr(module, name, _dispatcher(original, meanings))
+                for place, meanings in self._meanings.items():
+                    original = self._before[place] = getattr(*place)
+                    setattr(*place, self._replacement(place, original, meanings))
         try:
             yield
         finally:

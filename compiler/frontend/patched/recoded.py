@@ -31,6 +31,7 @@ _lock = lock()
 _running = 0
 _before: dict[FunctionType, CodeType] = {}
 _found: dict[str, list[tuple[FunctionType, CodeType]]] = {}
+_asked: set[str] = set()
 _late: dict[str, tuple[str, ...]] = {}
 
 
@@ -38,6 +39,7 @@ def recode(module: str, meanings: Meanings) -> None:
     """Register meanings for functions of a module."""
     _MEANINGS.setdefault(module, {}).update(meanings)
     _found.pop(module, None)
+    _asked.discard(module)
 
 
 def making(meaning: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,10 +63,10 @@ def recoded() -> Iterator[None]:
     _load()
     with _lock:
         _running += 1
-        for function, asking in _functions():
-            if function not in _before:
-                _before[function] = function.__code__
-                function.__code__ = asking
+        for name in _MEANINGS:
+            if name not in _asked and _is_there(name):
+                _asked.add(name)
+                _exchange(_functions(name))
     try:
         yield
     finally:
@@ -74,6 +76,7 @@ def recoded() -> Iterator[None]:
                 for function, code in _before.items():
                     function.__code__ = code
                 _before.clear()
+                _asked.clear()
 
 
 def _load() -> None:
@@ -90,15 +93,19 @@ def _is_there(name: str) -> bool:
     return module is not None and not getattr(module.__spec__, "_initializing", False)
 
 
-def _functions() -> Iterator[tuple[FunctionType, CodeType]]:
-    """The functions of the modules that are imported, each with the code that asks; which is made once."""
-    for name, meanings in _MEANINGS.items():
-        if not _is_there(name):
-            continue
-        if name not in _found:
-            pairs = [(_member(sys.modules[name], path), meaning) for path, meaning in meanings.items()]
-            _found[name] = [(f, _asking(f, meaning)) for f, meaning in pairs if isinstance(f, FunctionType)]
-        yield from _found[name]
+def _functions(name: str) -> list[tuple[FunctionType, CodeType]]:
+    """The functions of a module that is imported, each with the code that asks; which is made once."""
+    if name not in _found:
+        pairs = [(_member(sys.modules[name], path), meaning) for path, meaning in _MEANINGS[name].items()]
+        _found[name] = [(f, _asking(f, meaning)) for f, meaning in pairs if isinstance(f, FunctionType)]
+    return _found[name]
+
+
+def _exchange(functions: list[tuple[FunctionType, CodeType]]) -> None:
+    for function, asking in functions:
+        if function not in _before:
+            _before[function] = function.__code__
+            function.__code__ = asking
 
 
 def _member(module: Any, path: str) -> Any:

@@ -63,7 +63,7 @@ class Outside:
         self.bound: list[tuple[Any, Any]] = []
         self.kept: list[Kept] = []
         self.seen: dict[int, Any] = {}
-        self.states = frozen.states() if not enclosing() else None
+        self.states: list[Any] | None = [] if not enclosing() else None
         if hidden is None:
             self.reads = [function] if isinstance(function, types.FunctionType) else []
             for name, each in _closed_over(function):
