@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, value_and_grad
+from pullback.compiler.backend.kernel import written_for
+from pullback.compiler.lowering import lower
+from pullback.compiler.lowering.nests import assemble, straight
+from pullback.compiler.lowering.program import Rows
 from pullback.compiler.ops.control import scan
 from pullback.compiler.passes.loops import evening, reroll
+from pullback.compiler.passes.pipeline import optimize
 
 LEVELS = 40
 RNG = np.random.default_rng(11)
@@ -59,6 +64,39 @@ def test_a_tree_is_a_loop(option: Callable[..., Any], levels: int) -> None:
         up[k] += h
         down[k] -= h
         assert slope == pytest.approx((option(*up, levels) - option(*down, levels)) / (2 * h), rel=1e-5, abs=1e-5)
+
+
+def nodes(S, K, sigma, n):
+    """A put whose prices are made anew at each level, from the last to the first."""
+    u = np.exp(sigma / np.sqrt(n))
+    p = (1.0 - 1 / u) / (u - 1 / u)
+    v = np.maximum(K - S * u ** (2 * np.arange(n + 1) - n), 0.0)
+    for i in range(n - 1, -1, -1):
+        v = np.maximum(K - S * u ** (2 * np.arange(i + 1) - i), 0.999 * (p * v[1:] + (1 - p) * v[:-1]))
+    return v[0]
+
+
+def in_place(S, K, sigma, n):
+    u = np.exp(sigma / np.sqrt(n))
+    p = (1.0 - 1 / u) / (u - 1 / u)
+    v = np.maximum(K - S * u ** (2 * np.arange(n + 1) - n), 0.0)
+    for k in range(n - 1, -1, -1):
+        v[: k + 1] = np.maximum(
+            K - S * u ** (2 * np.arange(k + 1) - k), 0.999 * (p * v[1 : k + 2] + (1 - p) * v[: k + 1])
+        )
+    return v[0]
+
+
+@pytest.mark.parametrize("option", [nodes, in_place])
+@pytest.mark.parametrize("levels", [30, 60, 90])
+def test_a_tree_of_few_levels_is_a_loop_of_vectors(option: Callable[..., Any], levels: int) -> None:
+    price = value_and_grad(option, argnums=(0, 2), static_argnums=3)
+    value, slopes = price(100.0, 103.0, 0.3, levels)
+    assert value == pytest.approx(option(100.0, 103.0, 0.3, levels), rel=1e-13)
+    assert rolled(price)
+    for slope, (da, ds) in zip(slopes, [(1e-5, 0), (0, 1e-6)], strict=True):
+        up, down = (option(100.0 + k * da, 103.0, 0.3 + k * ds, levels) for k in (1, -1))
+        assert slope == pytest.approx((up - down) / (2 * (da + ds)), rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("option", [european, american])
@@ -225,3 +263,27 @@ def test_much_more_work_is_not_done() -> None:
     assert value(x, 0.3) == pytest.approx(f(x, 0.3))
     graph, _ = reroll.reroll(value._latest.traced.graph, 8)
     assert not any(2000 in v.type.shape for op in graph.body for v in op.results)
+
+
+@pytest.mark.parametrize(("length", "short"), [(4, True), (15, True), (16, False), (60, False)])
+def test_only_short_vectors_of_rounds_are_written_out(
+    length: int, short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Rows | None] = []
+
+    def noted(*args: Any) -> Rows | None:
+        made.append(straight.written_out(*args))
+        return made[-1]
+
+    monkeypatch.setattr(assemble, "written_out", noted)
+
+    def f(x):
+        for _ in range(100):
+            x = x / np.sum(x) - 0.1 * x * x
+        return x
+
+    stepped: Any = jit(f)
+    x = RNG.uniform(1.0, 2.0, length)
+    np.testing.assert_allclose(stepped(x), f(x), rtol=1e-12)
+    lower(optimize(stepped._latest.traced.graph), *written_for())
+    assert any(made) == short

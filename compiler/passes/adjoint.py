@@ -18,7 +18,7 @@ from .activity import Flow
 from .cleanup import dead, inside
 from .cut import TRANSPARENT
 from .pieces import pieces
-from .sweep import Pull, Sweep
+from .sweep import Pull, Sweep, is_sharp
 
 if TYPE_CHECKING:
     from . import pipeline, regions
@@ -114,7 +114,7 @@ def pull_back(
     """
     body, seeds = list(b.body), list(seeds)
     b.body.clear()
-    t = Sweep(b, Flow(), _split)
+    t = Sweep(b, Flow(), _split, is_sharp(body))
     t.forward(body, sources, [value for value, _ in seeds])
     for value, ct in seeds:
         t.give(value, ct)

@@ -70,16 +70,23 @@ def _loop(t: Sweep, op: Op, prim: Carrying) -> Pull | None:
 
 
 def _masked_loop(t: Sweep, op: Op, wish: Wish) -> tuple[Sequence[int], Sequence[int]]:
-    """The carries whose cotangents have masks that hold from round to round, and the parameters with masks."""
+    """The carries whose cotangents have masks that hold from round to round, and the parameters with masks.
+
+    What comes in without a mask may get one in the last round.
+    """
     body = op.regions[0]
-    carried = [k for k in wish.seeded if op.results[k] in t.hidden]
-    while carried:
-        within = _hidden(t, body, wish, carried)
-        kept = [k for k in carried if body.params[1 + k] in within]
-        if kept == carried:
-            return carried, [*(1 + k for k in carried), *(k for k in wish.sums if body.params[k] in within)]
-        carried = kept
-    return (), ()
+    carried, before = {k for k in wish.seeded if op.results[k] in t.hidden}, {-1}
+    within: set[Value] = set()
+    while carried != before:
+        within, before = _hidden(t, body, wish, sorted(carried)), carried
+        carried = {k for k in carried if body.params[1 + k] in within}
+    before = {-1}
+    while t.sharp and carried != before:
+        within, before = _hidden(t, body, wish, sorted(carried)), carried
+        carried = carried | {k for k in wish.seeded if body.params[1 + k] in within}
+    if not carried and not t.sharp:
+        return (), ()
+    return sorted(carried), [*(1 + k for k in sorted(carried)), *(k for k in wish.sums if body.params[k] in within)]
 
 
 def _masked_cond(t: Sweep, op: Op, wish: Wish) -> tuple[Sequence[int], Sequence[int]]:
@@ -101,7 +108,7 @@ def _hidden(t: Sweep, region: Graph, wish: Wish, masked: Sequence[int]) -> set[V
     sources = [region.params[k] for k in (*wish.out, *wish.sums)]
     targets = [region.results[k] for k in wish.seeded]
     active = varied(region.body, sources, t.flow)
-    return hidden(region.body, active, targets, [region.results[k] for k in masked])
+    return hidden(region.body, active, targets, [region.results[k] for k in masked], t.sharp)
 
 
 def _masks(t: Sweep, wish: Wish, seeds: Sequence[Cotangent]) -> list[Value]:

@@ -81,7 +81,7 @@ def split(outer: Sweep, region: Graph, wish: Wish) -> Parts:
 
 def _joint(outer: Sweep, region: Graph, wish: Wish) -> Joint:
     b = Builder(region.name)
-    t = Sweep(b, outer.flow, outer.split)
+    t = Sweep(b, outer.flow, outer.split, outer.sharp)
     t.above, t.below = above, below = Value(TAPE, "above"), Value(TAPE, "below")
     t.free = {region.params[k] for k in wish.free}
     sources = [region.params[k] for k in {*wish.out, *wish.sums}]

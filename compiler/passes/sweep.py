@@ -19,11 +19,12 @@ import numpy as np
 
 from ..ir.graph import Builder, Op, Value
 from ..ir.types import Type
-from ..ops.elementwise import Elementwise, add, cast, ne, or_, select
+from ..ops.elementary import arctan2
+from ..ops.elementwise import Elementwise, add, cast, div, ne, or_, select
 from ..ops.scipy.called import Called
 from ..ops.scipy.special import Special
-from ..ops.source import number
-from ..ops.tape import new_tape, pop
+from ..ops.source import const, number
+from ..ops.tape import new_tape, pop, push
 from .activity import Flow, useful, varied
 from .cut import at_hand
 
@@ -47,10 +48,11 @@ class Sweep:
     taken          arrays whose memory later operations take over
     hidden         values whose cotangents will have masks
     split          replaces an operation with regions by its forward part, and returns what emits its backward part
+    sharp          the masks of max and min count as those of choices do, and go with what tapes hold (see `is_sharp`)
     """
 
-    def __init__(self, b: Builder, flow: Flow, split: Split) -> None:
-        self.b, self.flow, self.split = b, flow, split
+    def __init__(self, b: Builder, flow: Flow, split: Split, sharp: bool = False) -> None:
+        self.b, self.flow, self.split, self.sharp = b, flow, split, sharp
         self.running: dict[Value, Cotangent] = {}
         self.varied: set[Value] = set()
         self.useful: set[Value] = set()
@@ -124,8 +126,8 @@ class Sweep:
             self.made = {op.results[0]: op for op in body if len(op.results) == 1}
             self.taken = {a for op in body for a in self.flow.writes.taken_over(op)}
             self.free = None if self.free is None else at_hand(body, self.free)
-            if masked or any(op.prim.chooses for op in body):
-                self.hidden = hidden(body, self.varied, targets, masked)
+            if masked or self.sharp or any(op.prim.chooses for op in body):
+                self.hidden = hidden(body, self.varied, targets, masked, self.sharp)
         for op in body:
             self.b.where = op.where
             pull = self.split(self, op) if op.regions and any(map(self.active, op.args)) else None
@@ -158,6 +160,9 @@ class Sweep:
     def _pull(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
         mask = cts[0].mask if len(cts) == 1 and cts[0] else None
         local = op if mask is None or op.prim.bounded else guard(self.b, op, mask)
+        if self.sharp and op.prim in (push, pop):
+            (self._pull_push if op.prim is push else self._pull_pop)(op, cts)
+            return
         values = [c and c.value for c in cts]
         if op.prim.takes:
             op.prim.pull_into(self.b, local, values, self)
@@ -166,23 +171,72 @@ class Sweep:
         for a, ct, m in zip(op.args, pulled, masks(self.b, op, mask), strict=True):
             self.give(a, ct, m)
 
+    # ---- records of tapes: their cotangents go from one loop to another, and their masks with them
+
+    def _pull_pop(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
+        below, *records = cts
+        tape = new_tape(self.b) if below is None else below.value
+        floats = [self.filled(ct, v.type) for v, ct in zip(op.results[1:], records, strict=True) if v.type.is_float]
+        if floats:
+            tape = push(self.b, tape, *(ct.value for ct in floats), *self.masks(floats))
+        self.give(op.args[0], tape)
+
+    def _pull_push(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
+        (ct,), (tape, *values) = cts, op.args
+        if ct is None:
+            return
+        floats, below = [v for v in values if v.type.is_float], ct.value
+        if floats:
+            types = (*(v.type for v in floats), *(v.type.with_dtype("bool") for v in floats))
+            below, *made = self.b.emit(pop, below, types=types)
+            for v, each, mask in zip(floats, made, made[len(floats) :], strict=False):
+                self.give(v, each, mask)
+        self.give(tape, below)
+
+
+def is_sharp(body: Sequence[Op]) -> bool:
+    """Whether something is hidden, and a loop or branch has a slope that may be infinite or NaN at ordinary numbers."""
+    inner, pending = list[Op](), [g for op in body for g in op.regions]
+    while pending:
+        region = pending.pop()
+        inner += region.body
+        pending += [g for op in region.body for g in op.regions]
+    return any(op.prim.hides for op in (*body, *inner)) and _is_steep(inner) if inner else False
+
+
+def _is_steep(body: Iterable[Op]) -> bool:
+    """Whether an operation has such a slope; a division by a number has none."""
+    numbers: set[Value] = set()
+    for op in body:
+        if op.prim is const:
+            numbers.update(op.results)
+        elif op.results and op.results[0].type.is_float and not (op.prim is div and op.args[1] in numbers):
+            if isinstance(op.prim, (Special, Called)) or op.prim is arctan2:
+                return True
+            if isinstance(op.prim, Elementwise) and op.prim.domain != "real":
+                return True
+    return False
+
 
 def hidden(
-    body: Sequence[Op], varied: Collection[Value], targets: Iterable[Value], masked: Collection[Value]
+    body: Sequence[Op], varied: Collection[Value], targets: Iterable[Value], masked: Collection[Value],
+    sharp: bool = False,
 ) -> set[Value]:
     """The values whose cotangents will have masks, as far as operations tell before their pullbacks are made.
 
-    Such a mask goes into loops and comes out of them, where it costs a choice for each factor. So only a choice that
-    the user wrote counts here: the masks of max and min end at a loop.
+    Such a mask goes into loops and comes out of them, where it costs a choice for each factor. A choice that the user
+    wrote is worth that always, max and min and what a tape holds where a slope may be infinite: if `sharp`.
     """
     found: dict[Value, bool] = {}
     for v in targets:
         found[v] = v in masked and found.get(v, True)
     for op in reversed(body):
+        if sharp and op.regions:
+            found.update((r, True) for r in op.results if r not in found and r.type.is_float)  # zeros come to it
         given = [found[r] for r in op.results if r in found]
         if given:
             passes = op.prim.linear or bool(op.regions) or isinstance(op.prim, Elementwise)
-            mask = op.prim.chooses or (passes and all(given))
+            mask = op.prim.chooses or (sharp and (op.prim.hides or op.prim is push)) or (passes and all(given))
             found.update((a, mask and found.get(a, True)) for a in op.args if a in varied)
     return {v for v, mask in found.items() if mask}
 
@@ -223,4 +277,4 @@ def masks(b: Builder, op: Op, mask: Value | None) -> Sequence[Value | None]:
     return op.prim.masks(b, op, mask)
 
 
-__all__ = ["Cotangent", "Pull", "Split", "Sweep", "guard", "masks"]
+__all__ = ["Cotangent", "Pull", "Split", "Sweep", "guard", "hidden", "is_sharp", "masks"]

@@ -23,6 +23,7 @@ from .schedule import HEAVY
 SMALL = 64  # elements of a nest up to which it is written out
 TEXT = 1600  # elements that are written out together
 ONE = 8  # elements from which a nest on its own is better made of vectors, and half of them too
+ROW = 16  # elements of one axis from which nests without any other are vectors: they would fill the registers twice
 LONG = 30  # elements of plain arithmetic that are as much text as an elementary function
 
 
@@ -35,7 +36,7 @@ def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Row
     if sum(math.prod(a.extent for a in s.axes) for s in statements if isinstance(s, Nest)) > TEXT:
         return None
     nests = [s for s in in_rows(statements) if isinstance(s, Nest)]
-    if not nests or max(map(_volume, nests)) > SMALL or sum(map(_text, nests)) > TEXT:
+    if not nests or _are_rows(nests) or max(map(_volume, nests)) > SMALL or sum(map(_text, nests)) > TEXT:
         return None
     if len(nests) == 1 and (_volume(nests[0]) >= ONE or _volume(nests[0]) % (ONE // 2) == 0):
         return None
@@ -63,6 +64,13 @@ def are_small(ops: Sequence[Op]) -> bool:
             return False
         total += volume * (1 + LONG * (op.prim.cost > HEAVY // 2))
     return total <= TEXT
+
+
+def _are_rows(nests: Sequence[Nest]) -> bool:
+    """Whether nests have one axis at most, and one of them a long one that it goes along element by element."""
+    if any(len(n.axes) > 1 for n in nests):
+        return False
+    return any(n.axes[0].extent >= ROW for n in nests if n.axes and not n.folds)
 
 
 def _volume(nest: Nest) -> int:

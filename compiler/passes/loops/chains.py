@@ -5,8 +5,12 @@
 
 Numbers that depend on what comes into a backward region are kept as such a base and a factor that does not, until
 something else reads them. Products are then associated in another way than written: last bits differ, and where the
-factors alone leave the range of floats while the whole product does not, so does the result. What a mask hides has the
-factor zero: it stays zero for every cotangent that is finite. A factor that may have overflowed is met by `strong_mul`.
+factors alone leave the range of floats while the whole product does not, so does the result. A factor that may have
+overflowed is met by `strong_mul`.
+
+What a choice hides is zero whatever comes in, though that be infinite or NaN: sqrt at 0 hands an infinity to the max
+that has made the 0. So a choice stays behind the product, never in its factor, of which zero times infinity would be
+NaN; only in sums it is among the factors, where another one is not hidden.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...ir.graph import Builder, Graph, Op, Value
-from ...ops.elementwise import add, div, mul, neg, select, sub
+from ...ir.types import Type
+from ...ops.elementwise import add, and_, div, mul, neg, not_, or_, select, sub
 from ...ops.scipy.inverses import strong_mul
 from ...ops.source import const, number
 
@@ -24,11 +29,16 @@ RULES = {add, sub, div, neg, select, *PRODUCTS}
 
 
 class Promise(NamedTuple):
-    """base * factor, not yet computed; a factor that is None is one. `strong` if zero times infinity is zero."""
+    """base * factor, not yet computed; a factor that is None is one.
+
+    strong   zero times infinity is zero
+    live     where it is that product, and zero elsewhere; None is everywhere
+    """
 
     base: Value
     factor: Value | None
     strong: bool = False
+    live: Value | None = None
 
 
 def last(graph: Graph, late: Iterable[Value]) -> Graph:
@@ -70,8 +80,7 @@ class _Last:
             left, right = parts
             if left is None or right is None or left.base is not right.base:
                 return None
-            made = op.prim(self.b, self.factor(left), self.factor(right))
-            return Promise(left.base, made, left.strong or right.strong)
+            return self.joined(op, left, right)
         first, *others = parts
         if op.prim is neg:
             return first and first._replace(factor=neg(self.b, self.factor(first)))
@@ -82,20 +91,40 @@ class _Last:
         part, by = (first, early[1]) if first else (others[0], early[0])
         assert part is not None
         made = by if part.factor is None else op.prim(self.b, part.factor, by)
-        return Promise(part.base, made, part.strong or op.prim is strong_mul)
+        return part._replace(factor=made, strong=part.strong or op.prim is strong_mul)
+
+    def joined(self, op: Op, left: Promise, right: Promise) -> Promise:
+        """The sum or difference of two on one base; what one of them hides, the other may show."""
+        live = left.live
+        if live is right.live:
+            factors = [self.factor(left), self.factor(right)]
+        else:
+            factors = [self.factor(p) if p.live is None else self.masked(p.live, self.factor(p)) for p in (left, right)]
+            live = None if left.live is None or right.live is None else or_(self.b, left.live, right.live)
+        return Promise(left.base, op.prim(self.b, *factors), left.strong or right.strong, live)
 
     def chosen(self, op: Op, parts: list[Promise | None]) -> Promise | None:
-        """A choice between two on one base, or one and zero: a masked factor is zero."""
+        """A choice between two on one base, or one and zero."""
         test, left, right = parts
-        base = left or right
+        base, where = left or right, op.args[0]
         if test is not None or base is None or (left and right and left.base is not right.base):
             return None
-        factors = []
-        for part, value in ((left, op.args[1]), (right, op.args[2])):
-            if part is None and value not in self.zeros:
-                return None
-            factors.append(value if part is None else self.factor(part))
-        return Promise(base.base, select(self.b, op.args[0], *factors), any(p is not None and p.strong for p in parts))
+        if left and right:
+            factor = select(self.b, where, self.factor(left), self.factor(right))
+            live = left.live
+            if live is not right.live:
+                live = select(self.b, where, *[self.always() if p.live is None else p.live for p in (left, right)])
+            return Promise(base.base, factor, left.strong or right.strong, live)
+        if op.args[2 if left else 1] not in self.zeros:
+            return None
+        where = where if left else not_(self.b, where)
+        return base._replace(live=where if base.live is None else and_(self.b, where, base.live))
+
+    def always(self) -> Value:
+        return number(self.b, True, Type("bool"))
+
+    def masked(self, live: Value, value: Value) -> Value:
+        return select(self.b, live, value, number(self.b, 0.0, value.type))
 
     def part(self, value: Value) -> Promise | None:
         """A late number as base and factor; None for early ones."""
@@ -114,6 +143,7 @@ class _Last:
         if value not in self.kept:
             product = strong_mul if part.strong else mul
             made = part.base if part.factor is None else product(self.b, part.base, part.factor)
+            made = made if part.live is None else self.masked(part.live, made)
             self.kept[value] = made
             self.late.add(made)
         return self.kept[value]

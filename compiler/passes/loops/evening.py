@@ -44,9 +44,11 @@ CAREFUL = {
 
 ELEMENTS = PLAIN | CAREFUL
 
-LONG = 96
-"""From how many elements on an array that has become half of the one length begins a loop of a shorter one, and what
-meets an array or is stored is given its length: the straight code of 60 levels is three times faster than the loop."""
+LONG = 16
+"""From how many elements on what meets an array, or is stored, is given its length."""
+
+HALF = 96
+"""From how many elements on an array that has become half of the one length begins a loop of a shorter one."""
 
 WASTE = 4
 """How many times the work of the arrays' own lengths that of one length may be."""
@@ -159,7 +161,7 @@ class _Evening:
             if along != axis:
                 return None
             own, length = before[axis], wide.type.static_shape()[axis]
-            return self._windowed(op, axis, self._narrow(x) if LONG <= own <= length // 2 else wide)
+            return self._windowed(op, axis, self._narrow(x) if HALF <= own <= length // 2 else wide)
         return self._windowed(op, axis, x) if self.windows.most(x, axis) else None
 
     def _windowed(self, op: Op, axis: int, x: Value, length: int = 0) -> Wide:
