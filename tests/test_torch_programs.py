@@ -192,3 +192,19 @@ def test_comparisons_say_what_differs() -> None:
         close({"a": [1.0]}, {"a": [2.0]})
     made: Any = torch.testing.make_tensor(3, 4, dtype=torch.float64, device="cpu", low=0, high=1, noncontiguous=True)
     assert made.shape == (3, 4) and not made.is_contiguous() and bool(((made >= 0) & (made < 1)).all())
+
+
+def test_files_of_pytorch_s_are_there_with_their_packages():
+    program = (
+        "import torch\n"
+        "assert torch.distributions.normal.Normal is torch.distributions.Normal\n"
+        "assert torch.distributions.cauchy.Cauchy is torch.distributions.Cauchy\n"
+        "assert torch.nn.utils.clip_grad.clip_grad_norm_ is torch.nn.utils.clip_grad_norm_\n"
+        "assert torch.amp.grad_scaler.GradScaler is torch.amp.GradScaler\n"
+        "assert torch.optim.sparse_adam.SparseAdam is torch.optim.SparseAdam\n"
+        "assert not hasattr(torch.distributions, 'nothing') and not hasattr(torch.utils, 'nothing')\n"
+    )
+    for first in ("", "import pullback; pullback.as_torch()\n"):
+        source = first + (program if first else program.replace("import torch", "import pullback as torch"))
+        done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+        assert not done.returncode, done.stderr

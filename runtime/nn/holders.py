@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from ..tensor.value.core import Core
@@ -116,6 +116,11 @@ class ParameterDict(Module):
         made.update(other)
         return made
 
+    def __ror__(self, other: Any) -> ParameterDict:
+        made = ParameterDict(OrderedDict(other.items()))
+        made.update(self)
+        return made
+
     def copy(self) -> ParameterDict:
         """Another dictionary of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
@@ -163,8 +168,11 @@ class ParameterDict(Module):
         return [self[k] for k in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Add parameters, from a dictionary or from pairs."""
-        for key, value in pairs_of(self, parameters):
+        """Add parameters, from pairs or from a dictionary: a plain one by the order of its keys, as PyTorch does."""
+        pairs = pairs_of(self, parameters)
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs.sort(key=lambda pair: pair[0])
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

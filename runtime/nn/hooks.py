@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from inspect import Signature, signature
 from types import MethodType
@@ -12,7 +13,7 @@ from ..tensor.reverse.custom import Function
 from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach, count_from
 from ..tensor.reverse.modes import mode
 from ..tensor.value.core import Core, requires
-from .older_hooks import refuse_both, register_backward_hook
+from .older_hooks import NO_INPUTS, refuse_both, register_backward_hook
 
 
 class Hooks:
@@ -298,6 +299,7 @@ class Passage:
                 self.grads = _counted(made, count, "pre hook", "grad_output")
         entering = self.grads
         if self.inputs is None:
+            warnings.warn(NO_INPUTS, stacklevel=2)
             for hook in list(self.leaving.values()):
                 made = hook(self.module, (None,) * self.count, self.grads)
                 if made is not None and not (isinstance(made, tuple) and all(g is None for g in made)):

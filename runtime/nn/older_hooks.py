@@ -26,6 +26,11 @@ BOTH = (
     " register_full_backward_hook for both"
 )
 
+NO_INPUTS = (
+    "Full backward hook is firing for the gradients of the module's results alone: none of its inputs requires"
+    " gradients, and grad_input holds None"
+)
+
 
 def register_backward_hook(self: Any, hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` when backward has passed the last operation of the module; what it

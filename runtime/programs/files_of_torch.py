@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+from functools import cache
+from sys import modules
+from types import ModuleType
+from typing import Any
+
 from .reasons import DEVICE, EXPORT, FETCHED, GRAPHS, INSIDE, MANY, MASKED, MEASURED, QUANTISED, SCRIPT, SPARSE
 
 HANDED_ON = {
@@ -25,6 +32,9 @@ HANDED_ON = {
     "profiler": "profiler",
 }
 """By the package whose names they have."""
+
+FUNCTIONS = {"nn.parallel": "parallel_apply replicate"}
+"""Those whose names functions of the package have, which are found instead where nothing is imported."""
 
 SOURCES = {
     "torch_version": "pullback.runtime.programs.version",
@@ -59,3 +69,38 @@ def refused_module(name: str) -> str | None:
     """Why a module `torch.…` is refused; None if it is not."""
     parts = name.split(".")[1:]
     return next((_REASONS[m] for k in range(len(parts)) if (m := ".".join(parts[: k + 1])) in _REASONS), None)
+
+
+class _HandedOn(ModuleType):
+    """A module all of whose names are those of another: of the package that it stands in, mostly."""
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._source), name)
+
+
+@cache
+def handed_on(path: str, package: str) -> ModuleType:
+    """The module `torch.path` whose names a package has."""
+    return _HandedOn(f"torch.{path}", SOURCES.get(path, package))
+
+
+def file_within(module: str, name: str) -> ModuleType | None:
+    """A file of a package that nobody has imported: PyTorch imports its own with their package, so that programs find
+    `torch.distributions.normal` there."""
+    inner = module.removeprefix("torch")
+    ours = f"{__name__.partition('.')[0]}{inner}"
+    if name in FUNCTIONS.get(inner.removeprefix("."), "").split():
+        return None
+    if name in HANDED_ON.get(inner.removeprefix("."), "").split():
+        return handed_on(f"{inner}.{name}".removeprefix("."), ours)
+    held = modules.get(ours)
+    if not inner or name.startswith("_") or held is None or "__path__" not in vars(held):  # which is no package
+        return None
+    if importlib.util.find_spec(f"{ours}.{name}") is None:
+        return None
+    return importlib.import_module(f"{ours}.{name}")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .files_of_torch import file_within
 from .reasons import CALLED, PATTERNS
 
 
@@ -64,6 +65,9 @@ def asked(module: str, name: str) -> Any:
     for reason, names in CALLED.get(module, {}).items():
         if name in names.split():
             return refused(f"{module}.{name}", reason)
+    found = file_within(module, name)
+    if found is not None:
+        return found
     reason = None if name.startswith("_") else why(module, name)
     ours = f"pullback{module.removeprefix('torch')}"
     raise AttributeError(f"module {ours!r} has no attribute {name!r}" + (f": {reason}" if reason else ""))
@@ -91,5 +95,7 @@ sparse, fx, serialization, multiprocessing = map(
 utils, data, checkpoint, autograd_profiler = map(
     _of, ("torch.utils", "torch.utils.data", "torch.utils.checkpoint", "torch.autograd.profiler")
 )
-library, masked = _of("torch.library"), _of("torch.masked")
+library, masked, distributions, amp = map(
+    _of, ("torch.library", "torch.masked", "torch.distributions", "torch.amp")
+)
 """`__getattr__` of modules of the face."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from .files_of_torch import HANDED_ON, SOURCES, refused_module
+from .files_of_torch import HANDED_ON, handed_on, refused_module
 from .refused import refused
 from .version import TORCH, TorchVersion
 
@@ -55,18 +55,6 @@ class _Distribution(importlib.metadata.Distribution):
 
     def locate_file(self, path: Any) -> Any:
         return Path(str(sys.modules[OURS].__file__)).parent / path
-
-
-class _HandedOn(ModuleType):
-    """A module all of whose names are those of another: of the package that it stands in, mostly."""
-
-    def __init__(self, name: str, source: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._source), name)
 
 
 class _Refusing(ModuleType):
@@ -130,7 +118,7 @@ def _hand_on(name: str, ours: str) -> None:
     package, inner = sys.modules[name], name.removeprefix("torch").removeprefix(".")
     for last in HANDED_ON.get(inner, "").split():
         path = f"{inner}.{last}".removeprefix(".")
-        made = _HandedOn(f"torch.{path}", SOURCES.get(path, ours))
+        made = handed_on(path, ours)
         if sys.modules.setdefault(made.__name__, made) is made and last not in vars(package):
             setattr(package, last, made)
 

@@ -154,7 +154,7 @@ PREFIXES = {"_assert_async": "runtime.programs.inside.checking", "_check": "runt
 
 PARTS = {
     "_accelerator": "runtime.devices.accelerators",
-    "_amp": "runtime.devices.precision",
+    "_amp": "runtime.devices.precision runtime.programs.refused",
     "_array_api": "runtime.array_api.arranging runtime.array_api.creation runtime.array_api.elements"
     " runtime.array_api.matrices runtime.array_api.transforms",
     "_autograd": "runtime.tensor.reverse.custom runtime.tensor.transforms.forward"
@@ -166,7 +166,7 @@ PARTS = {
     "_cuda": "runtime.devices.accelerators runtime.devices.precision runtime.programs.inside.settled"
     " runtime.programs.refused",
     "_distributed": "runtime.programs.distributed runtime.programs.refused",
-    "_distributions": "runtime.distributions",
+    "_distributions": "runtime.distributions runtime.programs.refused",
     "_fft": "runtime.tensor.face.fourier_functions",
     "_func": "runtime.tensor.transforms.batched runtime.tensor.transforms.func"
     " runtime.tensor.transforms.jacobians runtime.tensor.transforms.stateless",
@@ -185,7 +185,8 @@ PARTS = {
     " runtime.programs.kernels runtime.programs.reached runtime.programs.refused"
     " runtime.tensor.transforms.stateless",
     "_onnx": "runtime.programs.refused runtime.devices.accelerators",
-    "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils",
+    "_optim": "runtime.optim runtime.optim.inner runtime.optim.lr_scheduler runtime.optim.swa_utils"
+    " runtime.programs.refused",
     "_overrides": "runtime.programs.function_modes runtime.programs.overrides runtime.programs.refused",
     "_profiler": "runtime.programs.profiling runtime.programs.refused",
     "_quasirandom": "runtime.programs.quasirandom",

@@ -136,3 +136,38 @@ def test_asking_and_handing_on(t: Any) -> None:
 
     said, func, types = own(t.ones(1), Mine())
     assert said == "mine" and func is own and types[-1] is Mine and own(t.ones(1), p).tolist() == [2]
+
+
+@BOTH
+def test_a_subclass_makes_itself_by_new(t: Any) -> None:
+    class Marked(t.Tensor):
+        def __new__(cls, data: Any, mark: Any = None) -> Any:
+            made = super().__new__(cls, data)
+            made.mark = mark
+            return made
+
+    class Further(Marked):
+        def __new__(cls, data: Any) -> Any:
+            return super().__new__(cls, data, "further")
+
+    a = Marked([1.0, 2.0], "a")
+    assert type(a) is Marked and a.mark == "a" and a.tolist() == [1.0, 2.0] and type(a + 1) is Marked
+    x = t.ones(2, requires_grad=True)
+    b = Marked(x)
+    (b * 3).sum().backward()
+    assert type(b) is Marked and b.requires_grad and not b.is_leaf and x.grad.tolist() == [3.0, 3.0]
+    c = Further([4.0])
+    assert type(c) is Further and c.mark == "further" and type(c.clone()) is Further
+
+    class Weight(t.nn.Parameter):
+        def __new__(cls, data: Any, k: int = 1) -> Any:
+            made = super().__new__(cls, data, True)
+            made.k = k
+            return made
+
+    w = Weight(t.ones(2), 5)
+    assert type(w) is Weight and w.k == 5 and w.requires_grad and w.is_leaf
+    assert t.Tensor(2).shape == (2,) and (t.ones(2) + t.Tensor([1.0, 2.0])).tolist() == [2.0, 3.0]
+    layer = t.nn.Linear(2, 1)
+    layer(t.ones(1, 2)).sum().backward()
+    assert layer.weight.grad.tolist() == [[1.0, 1.0]]

@@ -8,3 +8,4 @@ from pullback.runtime.devices.precision import (  # noqa: F401
     is_autocast_available,
 )
 from pullback.runtime.devices.scaling import GradScaler  # noqa: F401
+from pullback.runtime.programs.refused import amp as __getattr__  # noqa: F401

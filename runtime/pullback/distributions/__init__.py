@@ -7,3 +7,4 @@ from pullback.distributions import kl as kl
 from pullback.distributions import transforms as transforms
 from pullback.distributions import utils as utils
 from pullback.runtime.distributions import *  # noqa: F403
+from pullback.runtime.programs.refused import distributions as __getattr__  # noqa: F401

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.arranging.creation import empty, finished, tensor
+from ..ops.arranging.shapes import ALIAS
 from ..value.core import Core
 from ..value.dtypes import (
+    ALL,
     DType,
     Size,
     bfloat16,
@@ -25,6 +27,7 @@ from ..value.dtypes import (
     int64,
     uint8,
 )
+from ..value.views import view
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -49,6 +52,12 @@ def _class(name: str, dtype: DType) -> Any:
             return empty(args[0], dtype=dtype)
         if len(args) > 1:
             raise TypeError(f"new(): {name} takes sizes or one sequence, got {len(args)} arguments")
+        if args and isinstance(args[0], Core):
+            have = ALL[args[0]._kind_of().dtype]
+            if have is not dtype:
+                raise TypeError(f"{name}(): a tensor of dtype {dtype} was expected, got {have}; convert it with"
+                                f" x.to({dtype})")  # fmt: skip
+            return view(args[0], (), ALIAS)
         return tensor(args[0] if args else [], dtype=dtype)
 
     made = _OfDtype(name, (), {"__new__": new, "__doc__": f"A tensor of dtype {dtype}, of sizes or a sequence."})

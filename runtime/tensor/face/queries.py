@@ -14,6 +14,12 @@ from ..trace.tape import force
 from ..value.cells import cell_of, shown
 from ..value.core import Core, requires
 from ..value.dtypes import ALL, LARGEST, DType, bfloat16, dtype_of, epsilon, get_default_dtype
+from ..value.formats import Layout as Layout
+from ..value.formats import MemoryFormat as MemoryFormat
+from ..value.formats import channels_last as channels_last
+from ..value.formats import contiguous_format as contiguous_format
+from ..value.formats import preserve_format as preserve_format
+from ..value.formats import strided as strided
 from ..value.paths import Path, part_of
 from ..value.paths import strided as layout_of
 from ..value.promotion import wider
@@ -24,31 +30,6 @@ from .required import check_tensors
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-
-class _Word:
-    """A constant that prints and pickles as its name, under which a module has it."""
-
-    def __init__(self, name: str, module: str = __name__) -> None:
-        self.name, self.__module__ = name, module
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
-
-
-class Layout(_Word):
-    """How a tensor lies in memory.  There is only one way."""
-
-
-class MemoryFormat(_Word):
-    """What `memory_format=` takes: the order in which dimensions lie in memory."""
-
-
-strided = Layout("strided")
-contiguous_format, preserve_format = MemoryFormat("contiguous_format"), MemoryFormat("preserve_format")
-channels_last = MemoryFormat("channels_last")
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
@@ -260,7 +241,7 @@ def address(storage: Storage, path: Path) -> int:
 
 def nbytes(input: Tensor) -> int:
     """How many bytes the elements take."""
-    return input._kind_of().size * input._kind_of().type.numpy.itemsize
+    return input._kind_of().size * input._kind_of().numpy.itemsize
 
 
 # ---- Python functions of elements

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops.arranging.shapes import viewing
+from ..ops.arranging.shapes import ALIAS
 from ..value.core import Core
 from ..value.dtypes import CPU, DType, Size, device
 from ..value.views import view
@@ -22,8 +22,6 @@ from .queries import address
 
 if TYPE_CHECKING:
     from .tensor import Tensor
-
-ALIAS = viewing("view", "AliasBackward0")
 
 
 class UntypedStorage:

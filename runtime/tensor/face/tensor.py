@@ -16,6 +16,7 @@ from ....compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
 from ..calls.recording import wrapped
 from ..ops.arranging.creation import tensor
 from ..ops.arranging.pieces import stack, unbind
+from ..ops.arranging.shapes import ALIAS
 from ..ops.elementwise.arithmetic import eq
 from ..ops.folds.extremes import any_
 from ..reverse.called import call_node
@@ -33,8 +34,9 @@ from ..value.exchange import Exchange
 from ..value.formats import lies_in, ordered
 from ..value.located import located
 from ..value.paths import Path, part_of, strided
-from ..value.slots import LEAF
+from ..value.slots import LEAF, SPECIAL
 from ..value.storage import PIECE, Storage
+from ..value.views import view
 from .overriding import overridable
 from .printing import text_of
 from .queries import contiguous_format
@@ -78,8 +80,15 @@ class Tensor(Exchange):
         data = args[0] if args else ()
         if len(args) > 1 or isinstance(data, (int, Size)):  # sizes
             data = np.zeros(sizes(args))
-        made = data if isinstance(data, Core) else tensor(data, dtype=get_default_dtype())
-        self._cell = made._read()
+        if isinstance(data, Core):
+            return self._stand_for(view(data, (), ALIAS))
+        self._cell = tensor(data, dtype=get_default_dtype())._read()
+
+    def _stand_for(self, made: Any) -> None:
+        """Be what another tensor is, that nobody else has: an alias of a third one."""
+        self._cell, self._node, self._storage = made._read(), made._node, made._storage
+        self._flags |= made._flags & SPECIAL
+        self.__dict__.update(made.__dict__)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of tensors by the array API standard."""

@@ -228,7 +228,8 @@ _classes: dict[type[Function], type[FunctionNode]] = {}
 def _class_of(cls: type[Function]) -> type[FunctionNode]:
     made = _classes.get(cls)
     if made is None:
-        made = _classes[cls] = type(f"{cls.__name__}Backward", (FunctionNode,), {"__module__": cls.__module__})
+        home = {"__module__": "torch.autograd.function"}
+        made = _classes[cls] = type(f"{cls.__name__}Backward", (FunctionNode,), home)
     return made
 
 

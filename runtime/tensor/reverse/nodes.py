@@ -251,7 +251,8 @@ class Node:
         return attach(self.hooked().before, fn)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {id(self):#x}>"
+        home = type(self).__module__  # PyTorch's, for the nodes of functions that users write
+        return f"<{f'{home}.' if home.startswith('torch.') else ''}{type(self).__name__} object at {id(self):#x}>"
 
 
 def _taken(whole: Cell, path: Path, saved: Cell) -> Cell:

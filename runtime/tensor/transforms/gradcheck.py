@@ -263,7 +263,7 @@ def _check_zeros(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
     results = _differentiable(func(*inputs))
     if not results:
         return
-    zeros = [wrap(cell_of(np.zeros(y._kind_of().shape, y._kind_of().type.numpy))) for y in results]
+    zeros = [wrap(cell_of(np.zeros(y._kind_of().shape, y._kind_of().numpy))) for y in results]
     made = autograd.grad(results, asked, zeros, allow_unused=True)
     for g, x in zip(made, asked, strict=True):
         if g is None:

@@ -4,9 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..face.queries import channels_last, contiguous_format, preserve_format
-from .located import located
-from .paths import strided
+from .located import located, order_in_memory
+from .paths import strided as layout_of
+
+
+class _Word:
+    """A constant that prints and pickles as its name, under which a module has it."""
+
+    def __init__(self, name: str, module: str = __name__) -> None:
+        self.name, self.__module__ = name, module
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class Layout(_Word):
+    """How a tensor lies in memory.  There is only one way."""
+
+
+class MemoryFormat(_Word):
+    """What `memory_format=` takes: the order in which dimensions lie in memory."""
+
+
+strided = Layout("strided")
+contiguous_format, preserve_format = MemoryFormat("contiguous_format"), MemoryFormat("preserve_format")
+channels_last = MemoryFormat("channels_last")
 
 
 def lies_in(x: Any, memory_format: Any = contiguous_format) -> bool:
@@ -17,7 +42,7 @@ def lies_in(x: Any, memory_format: Any = contiguous_format) -> bool:
 
 
 def _lies_whole(x: Any) -> bool:
-    return bool(strided(*located(x)).flags.c_contiguous)
+    return bool(layout_of(*located(x)).flags.c_contiguous)
 
 
 def ordered(x: Any, memory_format: Any = contiguous_format) -> Any:
@@ -29,3 +54,14 @@ def ordered(x: Any, memory_format: Any = contiguous_format) -> Any:
     if len(x._kind_of().shape) != 4:
         raise RuntimeError("required rank 4 tensor to use channels_last format")
     return x.permute(0, 2, 3, 1).clone().permute(0, 3, 1, 2)
+
+
+def order_of_format(x: Any, memory_format: Any) -> tuple[int, ...] | None:
+    """The order of axes, the outermost first, of a tensor that is made like `x`; None for the axes' own."""
+    if memory_format is None or memory_format is preserve_format:
+        return order_in_memory(x)
+    if memory_format is not channels_last:
+        return None
+    if len(x._kind_of().shape) != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    return 0, 2, 3, 1

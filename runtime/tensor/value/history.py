@@ -27,7 +27,7 @@ from ..trace.undo import note
 from .aliases import may_wait, replaced, tell_alias, waiting
 from .cells import Cell, DualCell, Home
 from .core import LOST, NO_GRAD, OWN, Core, requires, wrap
-from .memory import has_history, leave, settle
+from .memory import has_history, leave, may_change, settle
 from .promotion import c_name
 from .slots import HISTORY, LEAF, PART, SPECIAL, VIEWED
 from .storage import Swapped
@@ -305,7 +305,8 @@ class History(Operators):
         """Have the memory of another tensor; who saved this one reads that."""
         tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
-        if hidden or self._flags & (PART | SPECIAL | VIEWED) or other._kind_of() is not self._kind_of() or crowd.on:
+        written = may_change(self)  # by calls that may run again, and would write to what it is from now on
+        if hidden or written or self._flags & (PART | SPECIAL) or other._kind_of() is not self._kind_of() or crowd.on:
             self._moved()
         self._serial = 0  # calls of before find what it was then on the tape
         old, count, new = self._read(), self._times_written(), other._read()

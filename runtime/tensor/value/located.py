@@ -6,13 +6,14 @@ Of a late view the calls that recorded it tell so.  It stays one, for who asks h
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..trace.states import Call
 from ..trace.tape import Tape, tapes
 from .core import Core
 from .memory import made_by
-from .paths import Path
+from .paths import Path, is_dense, strided
 from .slots import PART, SPECIAL
 
 Located = tuple[tuple[int, ...], Path]
@@ -51,4 +52,30 @@ def _as_recorded(x: Core, tape: Tape) -> Located | None:
     return whole[0], whole[1] + path
 
 
-__all__ = ["Located", "located"]
+def order_in_memory(x: Core) -> tuple[int, ...] | None:
+    """The axes of a tensor from the one with the longest steps on, None where that is the axes' own order."""
+    whole, path = located(x)
+    return None if not path or is_dense(whole, path) else _order(whole, path)
+
+
+@lru_cache(maxsize=4096)
+def _order(whole: tuple[int, ...], path: Path) -> tuple[int, ...] | None:
+    """PyTorch's order of axes for results of a part: where elements lie upon each other, the axes' own."""
+    part = strided(whole, path)
+    steps, shape = [abs(s) for s in part.strides], part.shape
+    axes = list(range(len(steps)))[::-1]  # the shortest steps first
+    for k in range(1, len(axes)):
+        here = k
+        for n in range(k - 1, -1, -1):
+            a, b = axes[n], axes[here]
+            if not steps[a] or not steps[b]:  # an axis that is spread has no place of its own, and stays
+                continue
+            if steps[a] > steps[b] or (steps[a] == steps[b] and shape[a] > shape[b]):
+                axes[n], axes[here], here = b, a, n
+            elif steps[a] < steps[b]:
+                break
+    axes.reverse()
+    return None if axes == list(range(len(steps))) else tuple(axes)
+
+
+__all__ = ["Located", "located", "order_in_memory"]

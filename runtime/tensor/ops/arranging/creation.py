@@ -10,20 +10,23 @@ import numpy as np
 
 from ...calls.forgetting import forget_calls
 from ...trace.fragment_cache import forget_fragments
+from ...trace.fragments import Operation
 from ...trace.states import may_save
 from ...trace.tape import force, tapes
 from ...transforms.crossings import alike, check_one
 from ...value.axes import check_sizes, sizes
 from ...value.cells import cell_of, shown
-from ...value.core import Core, Storage, wrap
+from ...value.core import REVIEW, Core, Storage, wrap
 from ...value.devices import chosen, is_meta
 from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, bool_, default_complex, dtype_of, get_default_dtype, int64
 from ...value.dtypes import set_default_dtype as _set_default
 from ...value.foreign import array_behind
+from ...value.formats import order_of_format
 from ...value.numbers import number_of
 from ...value.paths import part_of
 from ...value.promotion import common_dtype
+from ...value.views import view
 from ..elementwise.elementary import cast_to
 from .nesting import dtype_within, holds_dtypes, kind_within, not_numbers, plain_numbers
 
@@ -212,14 +215,28 @@ def full(
 # ---- in the shape of another
 
 
-def like(x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None) -> Tensor:
-    """One number in a tensor of the shape of `x`."""
+TURN = Operation("permute", "PermuteBackward0", REVIEW.emit)
+
+
+def turned_back(made: Core, axes: tuple[int, ...]) -> Any:
+    """The tensor whose axes, in this order, are those of `made`."""
+    return view(made, (("transpose", tuple(axes.index(k) for k in range(len(axes)))),), TURN)
+
+
+def like(
+    x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None, memory_format: Any = None
+) -> Tensor:
+    """One number in a tensor of the shape of `x`, whose elements lie in the order of those of `x`."""
     kind = x._kind_of()
     wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy
     if (on is not None or x.is_meta) and is_meta(on, x):  # type: ignore[attr-defined]
         return shapes.shapes(kind.shape, wanted, requires_grad)
     on = on or "cpu"  # that of x, whatever the default is
-    return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
+    axes = order_of_format(x, memory_format)
+    if axes is None:
+        return alike(finished(np.full(kind.shape, value, wanted), requires_grad, on), x)
+    made = alike(turned_back(finished(np.full([kind.shape[k] for k in axes], value, wanted), False, on), axes), x)
+    return made.requires_grad_() if requires_grad else made
 
 
 def zeros_like(
@@ -232,7 +249,7 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Zeros in the shape of `input`."""
-    return like(input, 0, dtype, requires_grad, device)
+    return like(input, 0, dtype, requires_grad, device, memory_format)
 
 
 def ones_like(
@@ -245,7 +262,7 @@ def ones_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Ones in the shape of `input`."""
-    return like(input, 1, dtype, requires_grad, device)
+    return like(input, 1, dtype, requires_grad, device, memory_format)
 
 
 def empty_like(
@@ -258,7 +275,7 @@ def empty_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Zeros, which nobody should count on, in the shape of `input`."""
-    return like(input, 0, dtype, requires_grad, device)
+    return like(input, 0, dtype, requires_grad, device, memory_format)
 
 
 def full_like(
@@ -274,7 +291,7 @@ def full_like(
     """One number in the shape of `input`."""
     if isinstance(fill_value, Core):
         fill_value = fill_value._array().item()
-    return like(input, fill_value, dtype, requires_grad, device)
+    return like(input, fill_value, dtype, requires_grad, device, memory_format)
 
 
 def result_type(*tensors: Any, **named: Any) -> DType:

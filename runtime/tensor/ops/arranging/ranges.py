@@ -74,8 +74,26 @@ def arange(
         if stride == 0:
             raise RuntimeError("step must be nonzero")
     n = max(0, ceil((last - first) / stride))
-    values = first + stride * np.arange(n)
-    return finished(values.astype(kind.numpy), requires_grad, device)
+    if kind in LANES and abs(first) < LARGE and abs(stride * n) < LARGE:
+        return finished(_from_blocks(float(first), float(stride), n, kind), requires_grad, device)
+    return finished((first + stride * np.arange(n)).astype(kind.numpy), requires_grad, device)
+
+
+LANES = {float32: 8, float64: 4}
+"""How many numbers PyTorch's kernel makes from the first of them."""
+
+
+def _from_blocks(first: float, stride: float, n: int, kind: DType) -> np.ndarray:
+    """PyTorch's numbers to the last bit: first + i step, rounded, and of a block's others the k-th k steps from there.
+    Blocks come in pairs, and what is left over is computed one by one."""
+    i, lanes = np.arange(n, dtype=np.float64), LANES[kind]
+    step, start = np.float64(stride), np.float64(first)
+    made = fused(i, step, start).astype(kind.numpy)
+    blocks = made[: n - n % (2 * lanes)].reshape(-1, lanes)
+    bases = blocks[:, 0].astype(np.float64)
+    for k in range(1, lanes):
+        blocks[:, k] = fused(np.full(len(bases), float(k)), step, bases)
+    return made
 
 
 def _end(name: str, value: Any) -> float:

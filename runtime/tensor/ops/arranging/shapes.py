@@ -30,6 +30,7 @@ def viewing(name: str, node: str) -> Operation:
 
 
 VIEW, UNSAFE_VIEW = viewing("view", "ViewBackward0"), viewing("view", "UnsafeViewBackward0")
+ALIAS = viewing("view", "AliasBackward0")
 RESHAPE_ALIAS, T = viewing("view", "ReshapeAliasBackward0"), viewing("t", "TBackward0")
 TRANSPOSE = viewing("transpose", "TransposeBackward0")
 PERMUTE = viewing("permute", "PermuteBackward0")

@@ -133,6 +133,8 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     wanted = sizes(size)
     if any(n < 0 for n in wanted):
         raise RuntimeError(f"Trying to resize a tensor to negative dimensions: {list(wanted)}")
+    if wanted == input._kind_of().shape:
+        return input
     if input._base is not None or (input._storage is not None and input._storage.viewed):
         raise RuntimeError("resize_: the tensor shares its memory with a view; use a clone()")
     input._cell, input._storage, input._path, input._serial = _resized(input, wanted), None, (), 0

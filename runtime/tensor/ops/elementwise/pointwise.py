@@ -15,6 +15,7 @@ import numpy as np
 from .....compiler.ops.complex.pair import Pair
 from ...face.inplace import COPY, in_place
 from ...face.required import check_tensors
+from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import Operation
 from ...value.core import Core, apply
 from ...value.dtypes import LARGEST
@@ -211,7 +212,7 @@ def _heaviside(m: Any, x: Any, y: Any) -> Any:
     return m.select(m.ne(x, x), zero, one) if is_float(x) else one
 
 
-HEAVISIDE = Operation("heaviside", "HeavisideBackward0", _heaviside, "common", True)
+HEAVISIDE = Operation("heaviside", UNKNOWN, _heaviside, "common", True)
 
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:

@@ -228,7 +228,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return finished(np.zeros(0, input._kind_of().type.numpy))
+        return finished(np.zeros(0, input._kind_of().numpy))
     rows = list((_choices_again if with_replacement else _choices)(range(shape_of(input)[0]), r))
     places = np.array(rows, np.int64).reshape(len(rows), r)
     return stack([index_select(input, 0, constant(np.ascontiguousarray(p))) for p in places.T], 1)
@@ -237,11 +237,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the elements of a vector: its columns, the highest first."""
     if len(shape_of(x)) != 1:
-        raise RuntimeError("x must be a one-dimensional tensor")
+        raise RuntimeError("x must be a one-dimensional tensor.")
     n = shape_of(x)[0] if N is None else N
     if n < 0:
         raise RuntimeError(f"N must be non-negative, got {n}")
     if n == 0:
-        return finished(np.zeros((shape_of(x)[0], 0), x._kind_of().type.numpy))
+        return finished(np.zeros((shape_of(x)[0], 0), x._kind_of().numpy))
     powers = [x**k for k in range(n)]
     return stack(powers if increasing else powers[::-1], 1)

@@ -15,6 +15,7 @@ from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
 from ...calls.calls import recorded
 from ...face.inplace import start_writing
+from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import Operation
 from ...value.core import Core, apply, number_of, requires, wrap
 from ...value.dtypes import ALL
@@ -268,7 +269,7 @@ def _constant(value: Any) -> Any:
 
 
 POISSON_OF = _writes("poisson", "PoissonBackward0")
-BINOMIAL_OF = _writes("binomial", "BinomialBackward0")
+BINOMIAL_OF = _writes("binomial", UNKNOWN)
 
 
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
@@ -289,7 +290,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     check_values(count, COUNTS)
     check_values(prob, CHANCES)
     drawn = generator_of(generator, "binomial").draw_from(rejections.binomial, shape, (count, prob), kind.dtype)
-    return _drawn_with(count, drawn, BINOMIAL_OF)
+    return _drawn_with(count if requires(count) else prob, drawn, BINOMIAL_OF)
 
 
 def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tensor:

@@ -15,8 +15,9 @@ from ...value.core import Core
 from ...value.devices import chosen, is_meta
 from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
+from ...value.formats import order_of_format
 from ...value.located import located
-from ..arranging.creation import finished
+from ..arranging.creation import finished, turned_back
 from ..elementwise.complexes import view_as_complex
 from ..elementwise.elementary import cast_to
 from . import laws
@@ -33,7 +34,7 @@ from .generators import (
     seed,
     set_rng_state,
 )
-from .layouts import laid_out, order_in_memory
+from .layouts import laid_out
 from .twister import Twister
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _drawn(
     shape = check_sizes(sizes(size))
     if kind.is_complex:  # of variance 1, half in each part
         if law is laws.normal:
-            numbers = 0.0, 1 / math.sqrt(2)
+            numbers = 0.0, 1 / math.sqrt(2), *numbers[2:]
         parts = _drawn(name, law, (*shape, 2), kind.to_real(), False, generator, None, *numbers)
         return finish(view_as_complex(parts), requires_grad, out)
     check_float(name, kind)
@@ -107,7 +108,7 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """`rand` in the shape and dtype of `input`."""
-    return _like("rand_like", laws.unit, input, generator, dtype, requires_grad, device=device)
+    return _like("rand_like", laws.unit, input, generator, dtype, requires_grad, device, memory_format)
 
 
 def randn_like(
@@ -115,22 +116,22 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """`randn` in the shape and dtype of `input`."""
-    numbers = () if order_in_memory(input) is None else (0.0, 1.0, False)
-    return _like("randn_like", laws.normal, input, generator, dtype, requires_grad, *numbers, device=device)
+    return _like("randn_like", laws.normal, input, generator, dtype, requires_grad, device, memory_format)
 
 
 def _like(
-    name: str, law: Law, input: Tensor, generator: Any, dtype: Any, requires_grad: bool, *numbers: Any,
-    device: Any = None,
+    name: str, law: Law, input: Tensor, generator: Any, dtype: Any, requires_grad: bool, device: Any,
+    memory_format: Any,
 ) -> Tensor:  # fmt: skip
-    kind = input._kind_of()
-    wanted = dtype_of(dtype) if dtype is not None else ALL[kind.dtype]
+    shape = input._kind_of().shape
+    wanted = dtype_of(dtype) if dtype is not None else ALL[input._kind_of().dtype]
     if (device is not None or input.is_meta) and is_meta(device, input):
-        return shapes.shapes(kind.shape, wanted.numpy, requires_grad)
-    if wanted.is_complex or order_in_memory(input) is None:
-        return _drawn(name, law, (kind.shape,), wanted, requires_grad, generator, None, device=device or "cpu")
-    check_float(name, wanted)
-    return finish(laid_out(generator_of(generator, name), law, input, wanted.code, *numbers), requires_grad)
+        return shapes.shapes(shape, wanted.numpy, requires_grad)
+    axes = order_of_format(input, memory_format)
+    numbers = () if axes is None or law is not laws.normal else (0.0, 1.0, False)  # one by one, as PyTorch does
+    laid = shape if axes is None else tuple([shape[k] for k in axes])
+    made = _drawn(name, law, (laid,), wanted, False, generator, None, *numbers, device=device or "cpu")
+    return finish(made if axes is None else turned_back(made, axes), requires_grad)
 
 
 def drawn_normal(
@@ -192,8 +193,10 @@ def randint_like(
     if low is None and high is None:
         raise TypeError("randint_like(input, high): high is missing; or give low and high")
     bounds = (0, low) if high is None else (low or 0, high)
-    return randint(*bounds, kind.shape, generator=generator, device=device or input.device,
-                   dtype=dtype or ALL[kind.dtype], requires_grad=requires_grad)  # fmt: skip
+    axes = None if input.is_meta else order_of_format(input, memory_format)
+    laid = kind.shape if axes is None else tuple([kind.shape[k] for k in axes])
+    made = randint(*bounds, laid, generator=generator, device=device or input.device, dtype=dtype or ALL[kind.dtype])
+    return finish(made if axes is None else turned_back(made, axes), requires_grad)
 
 
 def randperm(

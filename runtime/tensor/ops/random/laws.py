@@ -50,8 +50,11 @@ def normal(source: Twister, n: int, dtype: str, mean: float = 0.0, std: float = 
     return fused(made, float(number(std)), float(number(mean)))
 
 
-def fused(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
-    """x * scale + shift, rounded once, where x may be written over."""
+def fused(x: np.ndarray, scale: float, shift: Any) -> np.ndarray:
+    """x * scale + shift, rounded once, where x may be written over; the shift may be an array like x."""
+    if np.ndim(shift):
+        _fused_double(x, scale, shift)
+        return x
     if shift == 0:
         return x if scale == 1 else np.multiply(x, x.dtype.type(scale), out=x)
     if x.dtype == np.float32:

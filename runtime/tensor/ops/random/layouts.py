@@ -10,20 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...value.core import Core
-from ...value.located import located
-from ...value.paths import is_dense, strided
+from ...value.located import located, order_in_memory
+from ...value.paths import is_dense
 from .generators import Generator, Law
 from .twister import Twister
-
-
-def order_in_memory(x: Any) -> tuple[int, ...] | None:
-    """The axes of a tensor from the one with the longest steps on, None where that is the axes' own order."""
-    whole, path = located(x)
-    if not path or is_dense(whole, path):
-        return None
-    steps = strided(whole, path).strides
-    axes = tuple(sorted(range(len(steps)), key=lambda k: -abs(steps[k])))
-    return None if axes == tuple(range(len(steps))) else axes
 
 
 def laid_out(generator: Generator, law: Law, like: Core, *numbers: Any) -> Any:

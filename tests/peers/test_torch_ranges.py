@@ -1,0 +1,21 @@
+"""`torch.arange` with steps that are no whole numbers has PyTorch's bits, of which sines show the last."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch as reference
+
+import pullback
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_steps_have_pytorch_s_bits(dtype: str) -> None:
+    rng = random.Random(3)
+    cases = [(0, 1, 1 / 400), (0.0, 10.0, 0.1), (5, -5, -0.31), (0.3, 77.7, 0.0137), (0, 0, 0.5), (1, 9), (2.5,)]
+    cases += [(a := rng.uniform(-9, 9), a + rng.uniform(0, 30), rng.uniform(1e-3, 2)) for _ in range(200)]
+    for case in cases:
+        mine = pullback.arange(*case, dtype=getattr(pullback, dtype)).numpy()
+        theirs = reference.arange(*case, dtype=getattr(reference, dtype)).numpy()
+        assert mine.tobytes() == theirs.tobytes(), case
