@@ -91,7 +91,8 @@ def test_what_kernels_are_told_is_what_lowering_tells(
             program = lower(optimize(graph), *written_for())
             assert kernel.long == is_long(program)
             assert family is not None
-            patterns = [made.pattern for made in family.shared._made if made.code is kernel._shared]
+            mine = [made for made in family.shared._made if made.code is kernel._shared]
+            patterns = [made.pattern for made in mine if made.pattern is not None]
             if [p.match(program) for p in patterns] == [(*kernel.numbers.tolist(),)]:
                 told += 1
                 continue

@@ -239,7 +239,7 @@ def _of_two(op: str, a: Any, b: Any) -> Any:
 
 def real(x: Any) -> Any:
     """float(x), which decides nothing."""
-    return x * 1.0 if isinstance(x, SymNumber) else float(x)
+    return x * 1.0 if isinstance(x, SymNumber) else float(x)  # type: ignore[operator]
 
 
 def whole(x: Any) -> Any:

@@ -229,7 +229,7 @@ class Naming:
                 continue
             contents = [Content(each) for each in arrays]
             key = graph_key(graph)
-            shared = sharing.Shared(graph.name, optimised=True, key=key and [key, *numbers])
+            shared = sharing.Shared(graph.name, optimised=True, key=[key, *numbers] if key else None)
             form = Form(traced, graph, result, names, dims, units, sizes, key, contents, shared)
             family.forms = [*family.forms[-MAX_FORMS + 1 :], form]
             reasons += [_change(places[k], name, family, k) for k, name in enumerate(names) if name]

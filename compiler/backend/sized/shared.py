@@ -74,7 +74,7 @@ class Shared:
         self.count = self.unsaved = 0
         self.more: Any = None
         self._made: list[Made] = []
-        self._ways: dict[Hashable, Formulas] = {}
+        self._ways: dict[tuple[Hashable, int, int], Formulas] = {}
         self._folder, self._place, self._lock = store.folder(), None, lock()
         if key is not None and cache.enabled() and not any(map(watch.wants, STAGES)):
             self._place = cache.key_of("sizes", title, *key, *map(str, written_for()))

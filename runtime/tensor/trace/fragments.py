@@ -21,7 +21,6 @@ import numpy as np
 
 from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
 from ....compiler.ir.types import Type
-from ....compiler.locks import cached_property
 from ....compiler.ops.source import number
 from ....compiler.passes import common, dead
 from ....compiler.passes.adjoint import pull_back
@@ -114,8 +113,8 @@ class Fragment:
         instance: Any = None,
     ) -> None:
         self.number = next(_numbers)
-        if graph is not None:
-            self.graph = graph
+        self._graph = graph
+        self._alone: Alone | None = None
         self.instance, self.numbers = instance, tuple(numbers)
         self.operation, self.attributes = operation, attributes
         self.has_numbers = any(numbers)
@@ -132,15 +131,23 @@ class Fragment:
         #: where it was recorded last: how many frames up, and the place there
         self.hint: tuple[int, Any] | None = None
 
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """What it computes; of an instance of a generic one it is made when it is asked for."""
-        return self.instance.graph()
+        if self._graph is None:
+            self._graph = self.instance.graph()
+        return self._graph
 
-    @cached_property
+    @property
     def alone(self) -> Alone:
         """How it runs by itself."""
-        return Alone(self.graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
+        if self._alone is None:
+            self._alone = Alone(self.graph, self.exact, sum([k.size for k in (*self.inputs, *self.results)]))
+        return self._alone
+
+    @alone.setter
+    def alone(self, alone: Alone) -> None:
+        self._alone = alone
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the fragment's kinds."""
