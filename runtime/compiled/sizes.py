@@ -228,8 +228,7 @@ class Naming:
                         family.frozen[k] = sizes.frozen[name]
                 continue
             contents = [Content(each) for each in arrays]
-            key = graph_key(graph)
-            shared = sharing.Shared(graph.name, optimised=True, key=[key, *numbers] if key else None)
+            shared = sharing.Shared(graph.name, True, functools.partial(_key, graph, [*numbers]))
             form = Form(traced, graph, result, names, dims, units, sizes, key, contents, shared)
             family.forms = [*family.forms[-MAX_FORMS + 1 :], form]
             reasons += [_change(places[k], name, family, k) for k, name in enumerate(names) if name]
@@ -237,6 +236,13 @@ class Naming:
             if sizes.guards:
                 reasons.append("it serves sizes with " + ", ".join(map(sizes.told, sizes.guards)))
             return Choice(reasons, form, numbers)
+
+
+def _key(graph: Graph, names: list[str]) -> list[str | bytes] | None:
+    """What tells a graph with named sizes from others in any process."""
+    key = graph_key(graph)
+    return None if key is None else [key, *names]
+
 
 REFUSED = "traced for each size, because it cannot be traced with names: "
 

@@ -59,7 +59,7 @@ class Made:
     def keep(self) -> dict[str, Any]:
         """What disk keeps of it; its text is put there by itself."""
         place = _place_of_text(self.digest)
-        if self.emitted is not None and self.code is not None:
+        if self.emitted is not None and not store.has(place):
             store.write(place, zlib.compress(self.emitted.text.encode(), 1))
         return {"name": self.name, "digest": self.digest, "count": self.count, "facts": self.facts._asdict()}
 

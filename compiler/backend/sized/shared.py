@@ -51,6 +51,8 @@ PATIENCE = 3
 SHARE = 4
 """One part in so many of what was learned of a graph may be new before all of it is written to disk again."""
 
+Key = Callable[[], Sequence[str | bytes] | None]
+"""Makes what tells a graph from others in any process; None where it means something in this one only."""
 
 STAGES = ("optimized", "loops", "llvm", "asm")
 """Where these are shown nothing is found on disk, which has none of them."""
@@ -66,7 +68,7 @@ class Shared:
     unsaved   how many ways were learned that are not on disk
     """
 
-    def __init__(self, title: str, optimised: bool, key: Sequence[str | bytes] | None = None) -> None:
+    def __init__(self, title: str, optimised: bool, key: Key | None = None) -> None:
         """Begin with what earlier processes have learned of a graph with this key, if it has one."""
         self.title, self.optimised = title, optimised
         self.refused = ""
@@ -77,18 +79,19 @@ class Shared:
         self._ways: dict[tuple[Hashable, int, int], Formulas] = {}
         self._folder, self._place, self._lock = store.folder(), None, lock()
         if key is not None and cache.enabled() and not any(map(watch.wants, STAGES)):
-            self._place = cache.key_of("sizes", title, *key, *map(str, written_for()))
+            parts = key()
+            self._place = None if parts is None else cache.key_of("sizes", title, *parts, *map(str, written_for()))
             self._restore()
 
     @property
     def forms(self) -> list[Hashable]:
         """The forms of which ways are known."""
-        return [form for form, *_ in self._ways]
+        return [form for form, *_ in [*self._ways]]
 
     @property
     def ways(self) -> int:
         """How many ways of lowering it are known."""
-        return sum(formulas.count for formulas in self._ways.values())
+        return sum(formulas.count for formulas in [*self._ways.values()])
 
     def _restore(self) -> None:
         found = store.read(self._place) if self._place else None

@@ -39,10 +39,7 @@ class Family:
     """
 
     def __init__(self, title: str, numbers: Sequence[int], key: Hashable) -> None:
-        text = None
-        with suppress(TypeError):  # it means something in this process only
-            text = [text_of_outline(key)]
-        self.shared = sharing.Shared(title, optimised=False, key=text)
+        self.shared = sharing.Shared(title, optimised=False, key=lambda: _text(key))
         self.seen, count = self.shared.more or [numbers], len(numbers)
         self.forms = [Form(key[:count], key[count:]) for key in self.shared.forms]  # type: ignore[index]
         self.lock = lock()
@@ -74,6 +71,12 @@ class Family:
                 return self.shared.learned(graph, sizes, functools.partial(form.at, graph), form.key)
         finally:
             self.lock.release()
+
+
+def _text(key: Hashable) -> list[str] | None:
+    with suppress(TypeError):  # it means something in this process only
+        return [text_of_outline(key)]
+    return None
 
 
 _families: dict[Any, Family] = {}

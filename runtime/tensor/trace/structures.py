@@ -100,8 +100,12 @@ def may_know(structure: Structure) -> bool:
 def _mark(path: Sequence[State], live: bytes) -> str:
     """A file that is there if there is a family for this structure: to look for that itself takes a plan."""
     steps = [_step(state.event) for state in path]
-    names = [step and (getattr(step[0], "__qualname__", None) or step[0].name, step[1]) for step in steps]
-    return cache.key_of("structure", live, repr(names))
+    return cache.key_of("structure", live, repr([step and (_name(step[0]), step[1]) for step in steps]))
+
+
+def _name(of: Any) -> str:
+    """What a function or an operation is called."""
+    return getattr(of, "__qualname__", None) or getattr(of, "name", type(of).__qualname__)
 
 
 def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
