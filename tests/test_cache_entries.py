@@ -56,7 +56,7 @@ def test_entries_of_sizes_that_share_code_are_found_again(folder, made):
     def run() -> list[Any]:
         slope: Any = grad(waves)
         results = [slope(np.linspace(0, 1, n)) for n in (20, 30, 40, 50) for _ in range(CALLS)]
-        assert slope._latest.kernel.name.endswith("sized0")
+        assert slope._latest.kernel.name.endswith("sized")
         return results
 
     for result, n in zip(again(run, folder, made)[CALLS - 1 :: CALLS], (20, 30, 40, 50), strict=True):

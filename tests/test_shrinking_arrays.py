@@ -279,7 +279,7 @@ def test_only_short_vectors_of_rounds_are_written_out(
 
     def f(x):
         for _ in range(100):
-            x = x / np.sum(x) - 0.1 * x * x
+            x = x / np.sum(x) + 0.1 * x * x
         return x
 
     stepped: Any = jit(f)

@@ -171,3 +171,5 @@ def test_a_subclass_makes_itself_by_new(t: Any) -> None:
     layer = t.nn.Linear(2, 1)
     layer(t.ones(1, 2)).sum().backward()
     assert layer.weight.grad.tolist() == [[1.0, 1.0]]
+    assert t.nn.LazyLinear(2)(t.ones(3, 4)).shape == (3, 2), "classes of their own take what they took"
+    assert t.nn.Buffer(t.ones(2), persistent=False).tolist() == [1.0, 1.0]

@@ -191,16 +191,20 @@ def _heard(name: str, found: Any) -> Any:
 def _of_class(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`super().__new__(cls, data)` in the `__new__` of a subclass: what `Tensor(data)` gives, of that class."""
     made: Any = Core.__new__(cls)
-    if args or kwargs:
+    if (args or kwargs) and any(map(_makes_itself, cls.__mro__[: cls.__mro__.index(_plain[0])])):
         _plain[0].__init__(made, *args, **kwargs)  # type: ignore[misc]
     return made
+
+
+def _makes_itself(cls: type) -> bool:
+    return "__new__" in vars(cls) and not cls.__module__.startswith(_HOUSE)
 
 
 def _listens(cls: type, **options: Any) -> None:
     """Let a new subclass that says itself what it answers be asked for properties, and for methods that are not
     recorded."""
     super(_plain[0], cls).__init_subclass__(**options)
-    if "__new__" in vars(cls) and not cls.__module__.startswith(_HOUSE):  # else making a tensor would cost a call more
+    if _makes_itself(cls):  # else making a tensor would cost a call more
         _plain[0].__new__ = _of_class  # type: ignore[method-assign]
     own = cls.__dict__.get("__torch_function__")
     if own is None or not answers(cls) or cls.__module__.startswith(_HOUSE):

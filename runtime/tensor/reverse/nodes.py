@@ -251,8 +251,8 @@ class Node:
         return attach(self.hooked().before, fn)
 
     def __repr__(self) -> str:
-        home = type(self).__module__  # PyTorch's, for the nodes of functions that users write
-        return f"<{f'{home}.' if home.startswith('torch.') else ''}{type(self).__name__} object at {id(self):#x}>"
+        cls = type(self)  # PyTorch's module stands before nodes of functions that users write
+        return f"<{f'{cls.__module__}.' * cls.__module__.startswith('torch.')}{cls.__name__} object at {id(self):#x}>"
 
 
 def _taken(whole: Cell, path: Path, saved: Cell) -> Cell:
@@ -288,8 +288,7 @@ def node_class(name: str) -> type[Node]:
     """The class of nodes called `name`."""
     found = _classes.get(name)
     if found is None:
-        made = type(name, (Node,), {"__slots__": (), "__module__": __name__})
-        found = _classes.setdefault(name, made)
+        found = _classes.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": __name__}))
     return found
 
 

@@ -54,7 +54,11 @@ def _as_recorded(x: Core, tape: Tape) -> Located | None:
 
 def order_in_memory(x: Core) -> tuple[int, ...] | None:
     """The axes of a tensor from the one with the longest steps on, None where that is the axes' own order."""
-    whole, path = located(x)
+    owner = x._owner
+    if owner is None:
+        whole, path = located(x)
+    else:  # an alias, or a part, that is none yet, and stays so
+        whole, path = owner._kind_of().shape, x._key[1] if type(x._key) is tuple else ()
     return None if not path or is_dense(whole, path) else _order(whole, path)
 
 
