@@ -247,6 +247,27 @@ def whole(x: Any) -> Any:
     return math.trunc(x) if isinstance(x, SymNumber) else int(x)
 
 
+def as_index(x: Any) -> Any:
+    """operator.index(x), which decides nothing."""
+    return x if type(x) is SymInt else operator.index(x)
+
+
+def bounds_of(k: slice, n: Any) -> tuple[Any, Any, Any]:
+    """k.indices(n), which decides where the bounds lie only as far as it must."""
+    given = k.start, k.stop, k.step
+    if not any(type(x) is SymInt for x in (*given, n)):
+        return k.indices(n)
+    start, stop, step = given
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (-1, n - 1) if step < 0 else (0, n)
+    first, last = (high, low) if step < 0 else (low, high)
+    bounds = [x if x is None or x >= 0 else larger(x + n, low) for x in (start, stop)]
+    start, stop = (end if x is None else smaller(x, high) for x, end in zip(bounds, (first, last), strict=True))
+    return start, stop, step
+
+
 def by_node(x: Any) -> Any:
     """A key for a table that knows these sizes only: nodes for numbers, also in tuples and types."""
     if isinstance(x, SymNumber):
@@ -307,5 +328,6 @@ for _relation in COMPARED:
 
 
 __all__ = [
-    "SymFloat", "SymInt", "SymNumber", "SymSizes", "by_node", "example", "larger", "real", "rough", "smaller", "whole",
+    "SymFloat", "SymInt", "SymNumber", "SymSizes", "as_index", "bounds_of", "by_node", "example", "larger", "real",
+    "rough", "smaller", "whole",
 ]  # fmt: skip

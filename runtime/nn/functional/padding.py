@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....compiler.ir.symint import as_index
 from ....compiler.ops.complex.pairs import Pair
 from ...tensor.face.tensor import Tensor
 from ...tensor.trace.fragments import Operation
@@ -101,7 +102,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: complex | None =
     mode   constant, reflect, replicate or circular; the last three pad the last one to three dimensions
     """
     need_tensor("pad", "input", input)
-    shape, widths = size_of(input), [n.__index__() for n in pad]
+    shape, widths = size_of(input), [as_index(n) for n in pad]
     if len(widths) % 2 or len(widths) > 2 * len(shape):
         if len(widths) % 2:
             raise RuntimeError(f"Padding length must be divisible by 2, got {widths}")

@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from ....compiler.ir.symint import whole
 from ....compiler.ops.index import scatter_add, take
 from ...tensor.calls.calls import recorded
 from ...tensor.face.tensor import Tensor
@@ -293,7 +294,7 @@ def _fractional_function(rank: int) -> tuple[Callable[..., Any], Callable[..., A
             ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
             if len(ratios) != rank or not all(0 < r < 1 for r in ratios):
                 raise ValueError(f"{name}: output_ratio must be {rank} numbers between 0 and 1, got {output_ratio}")
-            output_size = [int(n * r) for n, r in zip(sizes, ratios, strict=True)]
+            output_size = [whole(n * r) for n, r in zip(sizes, ratios, strict=True)]
         places = numbers(output_size, rank, name, "output_size")
         for n, k, p in zip(sizes, kernel, places, strict=True):
             if p + k - 1 > n or p < 1:

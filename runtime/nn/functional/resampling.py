@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ....compiler.ir.symint import as_index
 from ....compiler.ops.index import take
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.folds.reductions import converted
@@ -180,7 +181,7 @@ def _sizes(
         for n in many:
             if isinstance(n, bool) or not hasattr(n, "__index__"):
                 raise TypeError(f"interpolate: sizes must be ints, got {given!r}")
-        return tuple([n.__index__() for n in many]), (None,) * rank
+        return tuple([as_index(n) for n in many]), (None,) * rank
     sizes = tuple([math.floor(n * float(f)) for n, f in zip(old, many, strict=True)])
     return sizes, (None,) * rank if again or mode == "area" else tuple([float(f) for f in many])
 

@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from ....compiler.ir.symint import as_index
 from ....compiler.ops.contract import contract
 from ....compiler.ops.index import take
 from ...tensor.face.tensor import Tensor
@@ -183,7 +184,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         unrepeatable()
         warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0.",
                       stacklevel=2)
-    sizes = tuple([n.__index__() for n in size])
+    sizes = tuple([as_index(n) for n in size])
     rank = len(sizes) - 2
     if rank not in (2, 3):
         raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms,"

@@ -31,6 +31,7 @@ from ..value.memory import leave, leave_all, tensor_types, usable
 from ..value.numbers import number_of
 from .apart import apart, strange
 from .cutting import is_cut
+from .dynamic_calls import learn_sizes, template_for
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .naming import renamed
@@ -232,6 +233,9 @@ class Recorded:
         if self.exact:
             found = self.ahead and self.ahead(tape, reading)
         else:
+            if template is None and reading.region == 0 and (template := template_for(reading)) is not None:
+                check(template, reading)
+                reading.form.template = template
             found = template and instance(template, tape, reading)
             if template is not None and not template.through:
                 tell_pattern(reading, template, tape)
@@ -285,6 +289,8 @@ class Recorded:
             tape.journal = tape.journal[:noted]  # another list: whoever has read the old one begins anew
         if self.native is not None and self.exact and not may_end(tape, tape.state):
             tell(tape.state, reading)
+        if reading.form.template is template:
+            learn_sizes(reading, template)
         return made
 
     def _called(self, run: FirstRun, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

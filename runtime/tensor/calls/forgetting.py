@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..trace.opened import open_tapes
 from ..trace.states import State, forest
+from .dynamic_calls import forget_dynamic_calls
 from .patterns import drop_patterns, forget_patterns
 from .reading import forget_forms
 
@@ -17,6 +18,7 @@ def forget_calls() -> None:
             tape.go(State(tape.state, None, tape.state.values))
     drop_patterns(forgotten)
     forget_forms()
+    forget_dynamic_calls()
     forest.forget()
 
 

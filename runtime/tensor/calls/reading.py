@@ -75,12 +75,13 @@ class Reading:
     cells     theirs, None of those that are late
     numbers   those that are inputs
     floats    the others, of which those are inputs, too, that are `moving`
+    shared    of tensors that share memory, how they lie in it, and with whom
     given     which of `numbers` these are, and in which region of those for which the function does the same they lie
     """
 
     __slots__ = (
         "recorded", "tape", "key", "tensors", "classes", "places", "cells", "numbers", "floats", "moving", "given",
-        "region", "seen", "form",
+        "region", "seen", "form", "shared",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +97,7 @@ class Reading:
         self.numbers: list[float] = []
         self.floats: list[float] = []
         self.seen: dict[int, int] = {}
+        self.shared: list[Any] = []
         declared, names = recorded.numbers, recorded.parameters
         named_first = len(names) if declared else 0
         positional = [self._read(a, n < named_first and names[n] in declared) for n, a in enumerate(args)]
@@ -175,7 +177,8 @@ class Reading:
             what = t._flags & (LEAF | OPEN | HOOKED) | has_history(t) | shared
             self.key += (kind, what)
             if shared:
-                self.key += (layout_of(t, tape), self._sharing(t))
+                self.shared.append((layout_of(t, tape), self._sharing(t)))
+                self.key += self.shared[-1]
             if place is None:
                 place = self._met(cell)
         self.classes.append(what)

@@ -37,7 +37,10 @@ class Again:
 
     grads   of a leaf's id, the gradient that it had then, and then has: the leaf itself may have another meanwhile,
             also by another thread
+    stand_in   the node of whatever has a history, where nodes are not made
     """
+
+    stand_in = None
 
     def __init__(self, tape: Tape, call: Call, grads: dict[int, Any]) -> None:
         self.tape, self.call, self.grads = tape, call, grads

@@ -10,29 +10,19 @@ more than these numbers, and its graph is made if it is run by itself.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ....compiler.ir.formulas import Formulas
 from ....compiler.ir.graph import Graph
-from ....compiler.ir.symint import SymSizes, example
-from ....compiler.locks import lock
-from ....compiler.settings import settings
+from ....compiler.ir.symint import SymFloat, SymInt, example
 from ..value.cells import Kind, kind_of, symbolic_kind
-from .background import maker
+from .dynamic import Dynamic
 from .engine import is_exact
 from .fragments import Fragment, Operation, Pull, pulled
 from .meaning import made_of
-from .outlines import Body, Form, body_of, outline, outlined, renumbered, with_numbers
+from .outlines import Body, body_of, outline, outlined, renumbered, with_numbers
 
 LIMIT = 4096
 """How many fragments are kept, and how many that are generic; the oldest goes first, and is made again if needed."""
-
-SEEN, WAYS = 8, 64
-"""Of a generic fragment: sizes that are kept, and ways to make it."""
-
-PATIENCE, WORTH = 8, 2
-"""So many ways of it are learned, or not, and then one for so many fragments that it has given."""
 
 SMALL = 8
 """Whole numbers below are no sizes among attributes."""
@@ -47,7 +37,24 @@ def fragment_for(key: tuple[Any, ...]) -> Fragment:
 
     Where attributes have the class float itself, numbers are further inputs, after the arguments.
     """
-    return _fragments.get(key) or _made(key)
+    try:
+        return _fragments.get(key) or _made(key)
+    except TypeError:  # SymInts are in no table
+        if not is_symbolic(key):
+            raise
+        return _symbolic(key)
+
+
+def is_symbolic(key: tuple[Any, ...]) -> bool:
+    """Whether there are SymInts in shapes or attributes."""
+    _, attributes, *arguments = key
+    return any(type(a) is Kind and a.number < 0 for a in arguments) or _has_symbols(attributes)
+
+
+def _has_symbols(attribute: Any) -> bool:
+    if type(attribute) is tuple:
+        return any(_has_symbols(each) for each in attribute)
+    return type(attribute) is SymInt or type(attribute) is SymFloat
 
 
 def forget_fragments() -> None:
@@ -60,10 +67,18 @@ _fragments: dict[Any, Fragment] = {}
 
 
 def _made(key: tuple[Any, ...]) -> Fragment:
+    if any(type(a) is Kind and a.number < 0 for a in key):
+        return _symbolic(key)
     made = _instance(key) or Fragment(*made_of(key))
     while len(_fragments) >= LIMIT:
         _fragments.pop(next(iter(_fragments)), None)
     return _fragments.setdefault(key, made)
+
+
+def _symbolic(key: tuple[Any, ...]) -> Fragment:
+    made = Fragment(*made_of(key))
+    made.key = key
+    return made
 
 
 # ---- by formulas
@@ -127,7 +142,7 @@ class Instance:
         found = self.generic.at(self.given, (wanted, present))
         if found is None:
             key = fragment.operation, fragment.attributes, *self._arguments(fragment)
-            self.generic.ask(key, self.given, (wanted, present))
+            self.generic.wish(key, self.given, (wanted, present))
             return None
         numbers, way = found
         assert way.pull is not None
@@ -139,72 +154,33 @@ class Instance:
             yield kind if type(argument) is tuple else argument
 
 
-class Generic:
-    """A fragment for all sizes: the forms of its key that have been met, and how it is made and pulled back in each.
-
-    arguments   of the key: (dtype, rank) or a number's class
-    """
+class Generic(Dynamic):
+    """A fragment for all sizes; `arguments` are those of its key: (dtype, rank) or a number's class."""
 
     def __init__(self, arguments: Sequence[Any], given: list[Any]) -> None:
-        self.arguments, self.seen = arguments, [given]
-        self.forms: list[Form] = []
-        self.ways: dict[Hashable, Formulas] = {}
-        self.tried = self.given = 0
-        self.lock = lock()
+        super().__init__(given)
+        self.arguments = arguments
 
-    def at(self, given: list[Any], wanted: Wanted = None) -> tuple[tuple[Any, ...], Way] | None:
-        """The numbers at these sizes, and what has them; None where it is not known how it is made."""
-        for form in self.forms:
-            sizes = form.sizes(given)
-            ways = None if sizes is None else self.ways.get((wanted, form.key))
-            found = None if ways is None or sizes is None else ways.at(sizes)
-            if found is not None:
-                self.given += 1
-                return found
-        return None
+    def wish(self, key: tuple[Any, ...], given: list[Any], wanted: Wanted = None) -> None:
+        """Let it be learned soon how it is made, or pulled back."""
+        self.ask(given, lambda numbers: _learned(_with_sizes(key, iter(numbers)), wanted), wanted)
 
-    def ask(self, key: tuple[Any, ...], given: list[Any], wanted: Wanted = None) -> None:
-        """Let it be learned soon how it is made."""
-        if self.tried < PATIENCE + self.given // WORTH:
-            self.tried += 1
-            maker.ask(lambda: self.learn(key, given, wanted)) if settings.background else self.learn(key, given, wanted)
 
-    def learn(self, key: tuple[Any, ...], given: list[Any], wanted: Wanted = None) -> None:
-        """Make it with SymInts for those of its numbers that change."""
-        with self.lock:
-            if self.at(given, wanted) is not None:
-                return
-            form = Form.of([given, *[seen for seen in self.seen if seen != given]])
-            form = next((f for f in self.forms if f.key == form.key), form)
-            self.seen = [given, *[seen for seen in self.seen if seen != given]][:SEEN]
-            with suppress(Exception):  # it asks for what stands for a number
-                self._learn(key, form, given, wanted)
-                self.forms = [form, *[f for f in self.forms if f is not form]][:SEEN]
-
-    def _learn(self, key: tuple[Any, ...], form: Form, given: list[Any], wanted: Wanted) -> None:
-        symbols, sizes = SymSizes(tables=False), form.sizes(given)
-        assert sizes is not None
-        numbers = iter(form.numbers([symbols.symbol(n) for n in sizes]))
-        fragment, pull = Fragment(*made_of(_with_sizes(key, numbers))), None
-        if wanted is not None:
-            pull = pulled(fragment, *wanted)
-            fragment = pull.fragment
-        made: list[Any] = []
-        outline(fragment.graph, made)
-        graph = renumbered(fragment.graph, iter([*map(example, made)]))
-        body, _ = body_of(graph)
-        if body is None or any(k.is_complex for k in (*fragment.inputs, *fragment.results)):
-            raise TypeError("such fragments are made for each size")
-        inputs, results = (
-            tuple([(k.dtype, len(k.shape)) for k in kinds]) for kinds in (fragment.inputs, fragment.results)
-        )
-        way = Way(graph, body, is_exact(graph), fragment.numbers, inputs, results, fragment.operation, pull)
-        ways = self.ways.get((wanted, form.key))
-        if ways is None or ways.count == WAYS:
-            ways = Formulas()
-        shapes = [n for kind in fragment.results for n in kind.shape]
-        ways.add(symbols, [*made, *shapes], way, [n for n in made if type(n) is int])
-        self.ways[wanted, form.key] = ways
+def _learned(key: tuple[Any, ...], wanted: Wanted) -> tuple[list[Any], Way]:
+    """What a fragment for SymInts, or its pullback, has in common with those for other sizes, and its numbers."""
+    fragment, pull = Fragment(*made_of(key)), None
+    if wanted is not None:
+        pull = pulled(fragment, *wanted)
+        fragment = pull.fragment
+    made: list[Any] = []
+    outline(fragment.graph, made)
+    graph = renumbered(fragment.graph, iter([*map(example, made)]))
+    body, _ = body_of(graph)
+    if body is None or any(k.is_complex for k in (*fragment.inputs, *fragment.results)):
+        raise TypeError("such fragments are made for each size")
+    inputs, results = (tuple([(k.dtype, len(k.shape)) for k in kinds]) for kinds in (fragment.inputs, fragment.results))
+    way = Way(graph, body, is_exact(graph), fragment.numbers, inputs, results, fragment.operation, pull)
+    return [*made, *[n for kind in fragment.results for n in kind.shape]], way
 
 
 _generics: dict[Hashable, Generic] = {}
@@ -224,7 +200,7 @@ def _instance(key: tuple[Any, ...]) -> Fragment | None:
         return None
     found = generic.at(given)
     if found is None:
-        generic.ask(key, given)
+        generic.wish(key, given)
         return None
     numbers, way = found
     return way.fragment([*numbers], attributes, generic, given)
@@ -261,4 +237,4 @@ def _with_numbers(attribute: Any, numbers: Iterator[Any]) -> Any:
     return attribute if kind is int and abs(attribute) < SMALL else with_numbers(attribute, numbers)
 
 
-__all__ = ["forget_fragments", "fragment_for"]
+__all__ = ["forget_fragments", "fragment_for", "is_symbolic"]

@@ -101,7 +101,10 @@ class Fragment:
     """An operation on arguments of known kinds.  `numbers[k]` is the dtype of argument k if it is a number.
 
     instance   of which generic fragment it is one, at which sizes (`generic`): that knows its graph, and its pullbacks
+    key        of one for SymInts, what it was made of: (operation, attributes, *arguments)
     """
+
+    key: Any = None
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ....compiler.ir.symint import as_index
 from .core import Core
 
 
@@ -12,7 +13,7 @@ def axis_of(dim: Any, rank: int) -> int:
     """The axis that `dim` means in a tensor of this rank; a scalar has one for this purpose."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"a dimension must be an int, got {type(dim).__name__}")
-    dim, size = dim.__index__(), max(rank, 1)
+    dim, size = as_index(dim), max(rank, 1)
     if not -size <= dim < size:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
@@ -48,7 +49,7 @@ def sizes(shape: Sequence[Any]) -> tuple[int, ...]:
             n = n._array().item()
         if isinstance(n, bool) or not hasattr(n, "__index__"):
             raise TypeError(f"a size must be an int, got {type(n).__name__}: {n!r}")
-        made.append(n.__index__())
+        made.append(as_index(n))
     return tuple(made)
 
 

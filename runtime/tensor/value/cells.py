@@ -62,6 +62,11 @@ def symbolic_kind(dtype: str, shape: tuple[Any, ...]) -> Kind:
     return Kind(-1, dtype, shape) if any(type(n) is SymInt for n in shape) else kind_of(dtype, shape)
 
 
+def is_same(a: Kind, b: Kind) -> bool:
+    """Whether kinds are the same, also where they have SymInts, which decides that their sizes are equal or not."""
+    return a is b or ((a.number < 0 or b.number < 0) and a.dtype == b.dtype and a.shape == b.shape)
+
+
 class Cell(CellBase):
     """A value, computed (`array`) or still on a tape (value `number` of the trace `serial`).
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ....compiler.ir import symint
 from .cells import Cell
 
 Region = tuple[float, float, tuple[float, ...]]
@@ -135,7 +136,7 @@ for _name in (
 
 def real(value: Any) -> Any:
     """A number as a float, for an operation that it is handed on to."""
-    return value if type(value) is NumberInput else float(value)
+    return value if type(value) is NumberInput else symint.real(value)
 
 
 def asked(value: Any) -> Any:

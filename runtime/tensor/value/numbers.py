@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ....compiler.ir.symint import SymFloat, SymInt
 from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
-from ..trace.fragment_cache import fragment_for
+from ..trace.fragment_cache import fragment_for, is_symbolic
 from ..trace.fragments import Fragment, Operation
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
@@ -18,13 +19,17 @@ FLOATS_TO_PYTORCH: tuple[type, ...] = (np.bool_, np.longdouble)
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
+STAND_INS = NumberInput, SymInt, SymFloat
+"""What stands for a number that may be another the next time."""
+
+
 def number_of(value: Any) -> float | None:
     """Python's number for one of Python's or NumPy's, None for anything else.
 
     NumPy's truths and its longer floats are floats, as they are for PyTorch.
     """
-    if type(value) in NUMBERS or type(value) is NumberInput:
-        return value  # type: ignore[return-value]  # which stands for a float
+    if type(value) in NUMBERS or type(value) in STAND_INS:
+        return value  # type: ignore[return-value]  # which stands for a number
     if isinstance(value, FLOATS_TO_PYTORCH):
         return float(value)
     if isinstance(value, (np.generic, *NUMBERS)):
@@ -46,6 +51,8 @@ def input_cell(value: Any, dtype: str) -> Cell:
     if type(value) is NumberInput:
         linked = value.link and value.link(value, dtype)
         return linked or cell_of_number(value.value, dtype)
+    if type(value) in STAND_INS:
+        return tapes.tape.again.number(value, dtype)
     cell = cell_of_number(value, dtype)
     call = tapes.tape.call
     if call is not None:
@@ -97,7 +104,7 @@ def fragment_and_numbers(key: tuple[Any, ...]) -> tuple[Fragment, tuple[Any, ...
         attributes = asked(attributes)
         key = operation, attributes, *arguments
     numbers = [a for a in attributes if type(a) is float]
-    if not numbers:
+    if not numbers or is_symbolic(key):
         return fragment_for(key), ()
     bare = operation, tuple([float if type(a) is float else a for a in attributes]), *arguments
     seen = _seen.get(bare)

@@ -22,6 +22,7 @@ from ....compiler.ops.index import scatter_add
 from ....compiler.ops.index import take as take_rows
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.source import iota, number
+from . import symbolic_paths
 
 Step = tuple[Any, ...]
 Path = tuple[Step, ...]
@@ -144,9 +145,16 @@ def strided(shape: tuple[int, ...], path: Path = ()) -> np.ndarray:
     return part_of(base, path)
 
 
-@lru_cache(maxsize=4096)
 def is_dense(shape: tuple[int, ...], path: Path) -> bool:
     """Whether the elements of the part follow each other in memory."""
+    try:
+        return _is_dense(shape, path)
+    except TypeError:  # SymInts are in no table
+        return symbolic_paths.is_dense(shape, path)
+
+
+@lru_cache(maxsize=4096)
+def _is_dense(shape: tuple[int, ...], path: Path) -> bool:
     return strided(shape, path).flags.c_contiguous
 
 
@@ -170,6 +178,8 @@ def can_view(shape: tuple[int, ...], path: Path, step: Step) -> bool:
         strided(shape, (*path, step))
     except ValueError:
         return False
+    except TypeError:  # SymInts are in no table
+        return symbolic_paths.can_view(shape, path, step)
     return True
 
 

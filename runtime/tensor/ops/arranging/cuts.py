@@ -129,13 +129,16 @@ def is_forward(k: slice) -> bool:
     return plain and k != ALL and (k.step is None or k.step > 0)
 
 
-@lru_cache(maxsize=4096)
-def row_path(shape: tuple[int, ...], index: int, axis: int = 0) -> Path:
+def path_of_row(shape: tuple[int, ...], index: int, axis: int = 0) -> Path:
     """The path to row `index` of an axis, which disappears."""
     n = shape[axis]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {axis} with size {n}")
     return slice_step(shape, axis, index % n, 1, 1), ("reshape", shape[:axis] + shape[axis + 1 :])
+
+
+row_path = lru_cache(maxsize=4096)(path_of_row)
+"""The same, of what has been asked for before."""
 
 
 @lru_cache(maxsize=4096)

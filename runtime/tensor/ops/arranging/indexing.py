@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....compiler.ir.symint import bounds_of
 from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
 from ...face.inplace import copy_, fill_, start_writing, writer
@@ -18,7 +19,7 @@ from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
 from ..elementwise.elementary import clone
-from .cuts import ALL, known_elements, known_part, part_now, row_path
+from .cuts import ALL, known_elements, known_part, part_now, path_of_row
 from .elements import WRITERS, added, gathered, placed
 from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
@@ -173,7 +174,7 @@ def _index_array(array: np.ndarray) -> np.ndarray:
 
 def select_row(x: Tensor, axis: int, index: int) -> Tensor:
     """Row `index` of an axis, which disappears."""
-    return view(x, row_path(shape_of(x), index, axis), SELECT)
+    return view(x, path_of_row(shape_of(x), index, axis), SELECT)
 
 
 def _slice(x: Tensor, axis: int, k: slice, always: bool = False) -> Tensor:
@@ -182,7 +183,7 @@ def _slice(x: Tensor, axis: int, k: slice, always: bool = False) -> Tensor:
         return x
     bounds = [b._array().item() if isinstance(b, Core) else b for b in (k.start, k.stop, k.step)]
     shape = shape_of(x)
-    start, stop, step = slice(*bounds).indices(shape[axis])
+    start, stop, step = bounds_of(slice(*bounds), shape[axis])
     if not always and not bounds[0] and stop == shape[axis] and step == 1:
         return x
     if step <= 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....compiler.ir.symint import bounds_of
 from .....compiler.ops import reduce as R
 from .....compiler.ops.elementwise import cast
 from .....compiler.ops.index import take as take_rows
@@ -149,7 +150,7 @@ def slice_scatter(
     axis = axis_of(dim, len(shape))
     if step <= 0:
         raise RuntimeError("slice step must be positive")
-    first, last, _ = slice(start, end, step).indices(shape[axis])
+    first, last, _ = bounds_of(slice(start, end, step), shape[axis])
     count = max(0, -(-(last - first) // step))
     _check_size(src, (*shape[:axis], count, *shape[axis + 1 :]))
     return apply(SLICE_SCATTER, (input, src), ((slice_step(shape, axis, first, step, count),),))

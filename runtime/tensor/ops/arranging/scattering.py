@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....compiler.ir.symint import as_index
 from .....compiler.ir.types import Type
+from .....compiler.ops.source import iota
 from ...trace.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
@@ -80,11 +82,22 @@ def _written(m: Any, x: Any, hits: Any, value: Any) -> Any:
 SCATTER_NUMBER = Operation("scatter", "ScatterBackward1", _written)
 
 
-def _kept(m: Any, x: Any, mask: Any) -> Any:
-    return m.select(mask, x, m.zeros(x.value.type))
+def _below(m: Any, x: Any, diagonal: int) -> Any:
+    return m.select(m.le(_off_diagonal(m, x), diagonal), x, m.zeros(x.value.type))
 
 
-TRIL, TRIU = Operation("tril", "TrilBackward0", _kept), Operation("triu", "TriuBackward0", _kept)
+def _above(m: Any, x: Any, diagonal: int) -> Any:
+    return m.select(m.ge(_off_diagonal(m, x), diagonal), x, m.zeros(x.value.type))
+
+
+def _off_diagonal(m: Any, x: Any) -> Any:
+    """For each element, on which diagonal of its matrix it lies: 0 is the main one, 1 the one above it."""
+    type = x.value.type.with_dtype("i64")
+    row, column = (m(iota(m.b, type=type, axis=type.rank - k)) for k in (2, 1))
+    return column - row
+
+
+TRIL, TRIU = Operation("tril", "TrilBackward0", _below), Operation("triu", "TriuBackward0", _above)
 
 
 def _same_dtype(name: str, input: Core, source: Core) -> None:
@@ -253,22 +266,20 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # ---- triangles
 
 
-def _triangle(operation: Operation, keep: Callable[..., np.ndarray], input: Any, diagonal: int) -> Tensor:
-    shape = shape_of(input)
-    if len(shape) < 2:
+def _triangle(operation: Operation, input: Any, diagonal: int) -> Tensor:
+    if len(shape_of(input)) < 2:
         raise RuntimeError(f"{operation.name}: input tensor must have at least 2 dimensions")
-    mask = np.broadcast_to(keep(np.ones(shape[-2:], bool), diagonal), shape)
-    return apply(operation, (input, wrap(cell_of(np.ascontiguousarray(mask)))))
+    return apply(operation, (input,), (as_index(diagonal),))
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Zeros above a diagonal of each matrix."""
-    return _triangle(TRIL, np.tril, input, diagonal)
+    return _triangle(TRIL, input, diagonal)
 
 
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Zeros below a diagonal of each matrix."""
-    return _triangle(TRIU, np.triu, input, diagonal)
+    return _triangle(TRIU, input, diagonal)
 
 
 __all__ = [

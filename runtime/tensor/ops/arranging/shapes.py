@@ -15,7 +15,7 @@ from ...trace.tape import unrepeatable
 from ...value.axes import axes_of, axis_of, sizes
 from ...value.cells import cell_of
 from ...value.core import REVIEW, Core, apply, wrap
-from ...value.paths import Path, can_view, strided
+from ...value.paths import Path, can_view, is_dense
 from ...value.promotion import common_shape
 from ...value.views import known, may_cut, view
 from ..elementwise.elementary import clone
@@ -97,7 +97,7 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
         if indices is not None:  # which are looked at where they are used
             return wrap(cell_of(np.array(indices).reshape(step[1])))
         return apply(UNSAFE_VIEW, (clone(input),), ((step,),))
-    whole = not input._path or strided(whole_of(input), input._path).flags.c_contiguous
+    whole = not input._path or is_dense(whole_of(input), input._path)
     return view(input, (step,), VIEW if whole else RESHAPE_ALIAS)
 
 

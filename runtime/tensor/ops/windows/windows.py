@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .....compiler.ir.symint import as_index
 from .....compiler.ops.shape import pad, reshape, slice_
 from .....compiler.ops.source import number
 from ...value.core import Core
@@ -46,7 +47,7 @@ def numbers(given: Any, rank: int, function: str, name: str) -> tuple[int, ...]:
         raise RuntimeError(
             f"{function}: {name} must either be a single int, or a tuple of {WORDS[rank]}, got {list(many)}"
         )
-    return tuple([n.__index__() for n in (many * rank if len(many) == 1 else many)])
+    return tuple([as_index(n) for n in (many * rank if len(many) == 1 else many)])
 
 
 # ---- arguments

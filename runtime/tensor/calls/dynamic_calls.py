@@ -1,0 +1,275 @@
+"""What calls of sizes do that nobody has seen: a call's description goes in, and its template comes out by formulas.
+
+    linear(f32[40,16], weight, bias)     the first of its kind runs, and so does a second one with 17 rows
+    linear(f32[n,16], weight, bias)      is then run with a SymInt for n, on the side: (n, 16) @ (16, 64) ...
+    linear(f32[18,16], weight, bias)     gets a template with other numbers; the function does not run
+
+So a size is no new program: nothing is called, and nodes of calls before need not be made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....compiler.ir.symint import example
+from ..reverse.nodes import NOTHING
+from ..trace.crowd import crowd
+from ..trace.dynamic import Dynamic
+from ..trace.fragment_cache import fragment_for
+from ..trace.fragments import Fragment
+from ..trace.outlines import outlined, with_numbers
+from ..trace.states import SEQUENCE, STATIC, Template
+from ..value.cells import Kind, kind_of, symbolic_kind
+from ..value.memory import place_in_memory
+from ..value.numbers import cell_of_number
+from ..value.paths import Path, is_dense
+from ..value.slots import HISTORY, LEAF, OPEN
+from .reading import SHARED, Reading
+from .symbolic_run import Given, OtherSteps, SymbolicRun, Test, bare, run_with
+
+LIMIT = 4096
+"""So many calls are known without their sizes; the oldest goes first."""
+
+SMALL = 8
+"""Whole numbers below are no sizes among arguments: these are axes, mostly."""
+
+Key = tuple[Any, ...]
+
+
+class Way(NamedTuple):
+    """What templates have in common that differ in numbers only.
+
+    template   of the example
+    keys       of its fragments, (operation, attributes, *arguments) with numbers of the example; or those themselves
+               that are the same for all sizes
+    sized      its constants that are numbers computed from sizes
+    """
+
+    template: Template
+    keys: list[Key | Fragment]
+    sized: list[int]
+
+    def at(self, numbers: Sequence[Any], reading: Reading, given: Described) -> Template | None:
+        """The template with other numbers, in the order of `_numbers_of`; None where memory lies another way."""
+        like, made, values = self.template, Template(), iter(numbers)
+        steps, kinds = [], [*like.kinds]
+        for (fragment, refs, first, place), key in zip(like.steps, self.keys, strict=True):
+            fragment = key if type(key) is Fragment else fragment_for(_key_with(key, values))
+            steps.append((fragment, refs, first, place))
+            kinds[first : first + len(fragment.results)] = fragment.results
+        for name in COPIED:
+            setattr(made, name, getattr(like, name))
+        made.form, made.steps, made.kinds = reading.form.arguments, steps, kinds
+        cells = {ref: cell_of_number(next(values), kinds[ref].dtype) for ref in self.sized}
+        made.constants = [(ref, cells.get(ref, cell)) for ref, cell in like.constants]
+        made.parts = {ref: p._replace(path=with_numbers(p.path, values)) for ref, p in like.parts.items()}
+        made.within = {ref: (of, with_numbers(path, values)) for ref, (of, path) in like.within.items()}
+        made.checks = [(k, _test_with(test, values)) for k, test in like.checks]
+        given_kinds = _kinds(reading)
+        for ref, part in made.parts.items():
+            k = -1 - part.of
+            whole, path = (kinds[part.of].shape, ()) if k < 0 else given.lying[k] or (given_kinds[k].shape, ())
+            if is_dense(whole, path + part.path) is not (ref in like.dense):
+                return None
+        made.results = [(ref, kinds[ref], flags) for ref, _, flags in like.results]
+        made.size = sum([kind.size for kind in kinds])
+        made.nodes = like.nodes and tuple([self._node(known, steps[known.step][0]) for known in like.nodes])
+        return made
+
+    def _node(self, known: Any, fragment: Any) -> Any:
+        if known.pull is NOTHING:
+            return known
+        wanted = tuple([k for k, way in enumerate(known.ways) if way is not None])
+        pull = fragment.pulls.get(wanted) or fragment.pull(wanted)
+        loose = known.pull.loose
+        return known._replace(pull=pull if pull.loose == loose else pull._replace(loose=loose))
+
+
+COPIED = (
+    "call", "function", "mode", "dtypes", "bounds", "pause", "through", "aliases", "gives", "assigns",
+    "renewed", "grads", "frees", "still", "viewed", "has_nodes", "ends", "plain", "values", "dense", "views",
+)  # fmt: skip
+"""What a template says whatever the sizes are."""
+
+
+class Described(NamedTuple):
+    """A call without its numbers, the numbers, and of tensors that do not lie in rows the memory and the way there."""
+
+    key: Hashable
+    numbers: list[Any]
+    lying: list[tuple[tuple[int, ...], Path] | None]
+
+
+class DynamicCall(Dynamic):
+    """A call for all sizes."""
+
+    def wish(self, reading: Reading, given: Described, template: Template) -> None:
+        """Let it be learned soon what it does, as it has done this; of the tensors nothing is held."""
+        form, kinds, flags, numbers = reading.form, _kinds(reading), reading.classes, reading.numbers
+
+        def make(sizes: list[Any]) -> tuple[list[Any], Way]:
+            values, tensors = iter(sizes), []
+            for kind, what, lies in zip(kinds, flags, given.lying, strict=True):
+                own = _with_sizes(kind.dtype, kind.shape, values)
+                whole = own if lies is None else _with_sizes(kind.dtype, lies[0], values)
+                tensors.append(Given(own, what, whole, () if lies is None else with_numbers(lies[1], values)))
+            positional, named = form.arguments
+            arguments = [_with(f, values) for f in positional], {name: _with(f, values) for name, f in named.items()}
+            return _learned(run_with(template, arguments, tensors, numbers), template)
+
+        self.ask(given.numbers, make)
+
+
+_calls: dict[Hashable, DynamicCall] = {}
+
+
+def forget_dynamic_calls() -> None:
+    """Forget what was learned, because what it depended on has changed."""
+    _calls.clear()
+
+
+def template_for(reading: Reading) -> Template | None:
+    """The template of a call that has not come with these sizes, if others have taught it."""
+    given = _described(reading)
+    call = given and _calls.get(given.key)
+    found = call and call.at(given.numbers)
+    return found and found[1].at(found[0], reading, given)
+
+
+def learn_sizes(reading: Reading, template: Template) -> None:
+    """Learn of a call that has run what calls of other sizes do, from its second size on."""
+    given = _described(reading) if _is_usual(template) and not crowd.on else None
+    if given is None:
+        return
+    call = _calls.get(given.key)
+    if call is not None:
+        call.wish(reading, given, template)
+        return
+    while len(_calls) >= LIMIT:
+        _calls.pop(next(iter(_calls)), None)
+    _calls[given.key] = DynamicCall(given.numbers)
+
+
+def _with_sizes(dtype: str, shape: Sequence[int], values: Iterator[Any]) -> Kind:
+    return symbolic_kind(dtype, tuple([next(values) for _ in shape]))
+
+
+def _is_usual(t: Template) -> bool:
+    """Whether a call does no more than to compute values, make views of them, and write them to its arguments."""
+    if t.call.exact or t.call.in_parts or any(bounds is not None for bounds in t.bounds):
+        return False
+    more = t.grads or t.frees or t.still or t.through or t.aliases or any(target >= 0 for target, _ in t.assigns)
+    return not more and set(t.views) == set(t.parts) and not any(kind.is_complex for kind in t.kinds)
+
+
+def _kinds(reading: Reading) -> list[Kind]:
+    return [t._kind if t._is_late else t._cell.kind for t in reading.tensors]
+
+
+def _described(reading: Reading) -> Described | None:
+    """The description of a call without its numbers; None where there is more to it."""
+    numbers: list[Any] = []
+    tensors, lying, shared = [], [], iter(reading.shared)
+    for t, kind, flags in zip(reading.tensors, _kinds(reading), reading.classes, strict=True):
+        if flags & ~(LEAF | HISTORY | OPEN | SHARED) or kind.is_complex:
+            return None
+        numbers.extend(kind.shape)
+        layout, sharing = next(shared) if flags & SHARED else (None, None)
+        lies = None if layout is None else place_in_memory(t, reading.tape)
+        if lies is not None:
+            numbers.extend(lies[0])
+        elif layout is not None:
+            return None
+        way = lies and outlined(lies[1], numbers)
+        tensors.append((kind.dtype, len(kind.shape), flags, sharing, way))
+        lying.append(lies)
+    positional, named = reading.form.arguments
+    arguments = *[_bare(f, numbers) for f in positional], *[(name, _bare(f, numbers)) for name, f in named.items()]
+    return Described((reading.recorded, reading.form.mode, reading.form.numbers, *tensors, arguments), numbers, lying)
+
+
+def _bare(form: Any, given: list[Any]) -> Hashable:
+    what = form[0]
+    if what is SEQUENCE:
+        return what, form[1], *[_bare(f, given) for f in form[2]]
+    if what is not STATIC:
+        return form
+    value = form[1]
+    cls = type(value)
+    if cls is int and abs(value) >= SMALL:
+        given.append(value)
+        return STATIC, cls
+    if cls is slice:
+        return STATIC, cls, *[_bare((STATIC, part), given) for part in (value.start, value.stop, value.step)]
+    exact = repr(value) if cls in (float, complex) else value.tobytes() if isinstance(value, np.generic) else value
+    return STATIC, cls, exact
+
+
+def _with(form: Any, given: Iterator[Any]) -> Any:
+    """A form with other numbers, in the order in which `_bare` has found its own."""
+    what = form[0]
+    if what is SEQUENCE:
+        return what, form[1], [_with(f, given) for f in form[2]]
+    if what is not STATIC:
+        return form
+    value = form[1]
+    if type(value) is int and abs(value) >= SMALL:
+        return what, next(given)
+    if type(value) is slice:
+        parts = [_with((STATIC, part), given)[1] for part in (value.start, value.stop, value.step)]
+        return what, slice(*parts)
+    return form
+
+
+def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], Way]:
+    """The numbers of a call that has run with SymInts, in the order in which `Way.at` reads them, and the way."""
+    numbers: list[Any] = []
+    for fragment in run.fragments:
+        if fragment.key is None:
+            continue
+        _, attributes, *arguments = fragment.key
+        outlined(attributes, numbers)
+        for a in arguments:
+            numbers.extend(a.shape if type(a) is Kind else ())
+    numbers += run.sized.values()
+    pairs: list[tuple[Any, Any]] = [(part.path, run.path(ref, part.of)) for ref, part in like.parts.items()]
+    pairs += [(path, run.path(ref, of)) for ref, (of, path) in like.within.items()]
+    if [k for k, _ in like.checks] != [k for k, _ in run.checks]:
+        raise OtherSteps
+    pairs += [(_cells_of(a), _cells_of(b)) for (_, a), (_, b) in zip(like.checks, run.checks, strict=True)]
+    for known, made in pairs:
+        if bare(known) != bare(made):
+            raise OtherSteps
+        outlined(made, numbers)
+    values = iter([*map(example, numbers)])
+    return numbers, Way(like, [f if f.key is None else _key_with(f.key, values) for f in run.fragments], [*run.sized])
+
+
+def _key_with(key: Key, values: Iterator[Any]) -> Key:
+    operation, attributes, *arguments = key
+    attributes = with_numbers(attributes, values)
+    kinds = [kind_of(a.dtype, tuple([next(values) for _ in a.shape])) if type(a) is Kind else a for a in arguments]
+    return operation, attributes, *kinds
+
+
+def _cells_of(test: Test) -> tuple[Any, ...]:
+    """What a test knows: its code, and the values in its closure."""
+    if type(test) is not FunctionType:
+        raise OtherSteps
+    return test.__code__, *[cell.cell_contents for cell in test.__closure__ or ()]
+
+
+def _test_with(test: Any, values: Iterator[Any]) -> Test:
+    """A test with other numbers in its closure."""
+    _, *known = _cells_of(test)
+    if not known:
+        return test
+    closure = tuple([CellType(with_numbers(x, values)) for x in known])
+    return FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, closure)
+
+
+__all__ = ["forget_dynamic_calls", "learn_sizes", "template_for"]

@@ -1,0 +1,98 @@
+"""Where the elements of a part lie, also where sizes are SymInts: (shape, path) -> shape and strides, in elements.
+
+NumPy tells that of numbers (`paths.strided`). Its rules are written out here, so that what they ask of sizes is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+Step = tuple[Any, ...]
+Layout = tuple[list[Any], list[Any]]
+
+
+def is_dense(shape: tuple[Any, ...], path: tuple[Step, ...]) -> bool:
+    """Whether the elements of the part follow each other in memory."""
+    sizes, strides = _layout(shape, path)
+    return any(n == 0 for n in sizes) or _is_dense(sizes, strides)
+
+
+def can_view(shape: tuple[Any, ...], path: tuple[Step, ...], step: Step) -> bool:
+    """Whether a further step gives a view, where elements need not move."""
+    return _after(_layout(shape, path), step) is not None
+
+
+def _layout(shape: Sequence[Any], path: tuple[Step, ...]) -> Layout:
+    made: Layout = [*shape], _rows(shape)
+    for step in path:
+        after = _after(made, step)
+        if after is None:
+            raise ValueError("no view")
+        made = after
+    return made
+
+
+def _rows(shape: Sequence[Any]) -> list[Any]:
+    """The strides of what lies in rows."""
+    strides, size = [], 1
+    for n in reversed(shape):
+        strides.append(size)
+        size = size * n
+    return strides[::-1]
+
+
+def _is_dense(sizes: Sequence[Any], strides: Sequence[Any]) -> bool:
+    size = 1
+    for n, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if n != 1:
+            if stride != size:
+                return False
+            size = size * n
+    return True
+
+
+def _after(layout: Layout, step: Step) -> Layout | None:
+    """The layout after a step, None where elements would have to move."""
+    (sizes, strides), (name, *attrs) = layout, step
+    if name == "transpose":
+        return [sizes[a] for a in attrs[0]], [strides[a] for a in attrs[0]]
+    if name == "slice":
+        _, steps, shape = attrs
+        return [*shape], [stride * by for stride, by in zip(strides, steps, strict=True)]
+    if name == "spread":
+        shape, axes = attrs
+        given = iter(strides)
+        return [*shape], [next(given) if a in axes else 0 for a in range(len(shape))]
+    if name != "reshape":
+        raise TypeError(f"{name} of SymInts")
+    if any(n == 0 for n in sizes):
+        return [*attrs[0]], _rows(attrs[0])
+    return _reshaped(sizes, strides, attrs[0])
+
+
+def _reshaped(sizes: Sequence[Any], strides: Sequence[Any], shape: Sequence[Any]) -> Layout | None:
+    """As NumPy's reshape: groups of axes with as many elements on both sides, each of which must lie in rows."""
+    old = [(n, stride) for n, stride in zip(sizes, strides, strict=True) if n != 1]
+    made: list[Any] = [1] * len(shape)
+    wanted = [k for k, n in enumerate(shape) if n != 1]
+    at = new = 0
+    while at < len(old) and new < len(wanted):
+        first, start = at, new
+        have, want, at, new = old[at][0], shape[wanted[new]], at + 1, new + 1
+        while have != want:
+            if want < have:
+                want, new = want * shape[wanted[new]], new + 1
+            else:
+                have, at = have * old[at][0], at + 1
+        group = old[first:at]
+        if any(a[1] != b[0] * b[1] for a, b in pairwise(group)):
+            return None
+        stride = group[-1][1]
+        for k in reversed(wanted[start:new]):
+            made[k], stride = stride, stride * shape[k]
+    return [*shape], made
+
+
+__all__ = ["can_view", "is_dense"]
