@@ -92,7 +92,7 @@ class Formulas:
 
     def at(self, sizes: Iterable[int]) -> tuple[tuple[Any, ...], Any] | None:
         """The numbers at some sizes, and what they are for; None where no way is known."""
-        values = [*sizes]
+        values = [*sizes] or [0]  # constants are steps, too, and read something
         append, pending = values.append, [(self.root, len(values))]
         while pending:
             at, count = pending.pop()
@@ -189,7 +189,7 @@ class _Places:
     def __init__(self, sizes: SymSizes) -> None:
         self._nodes, self._steps = sizes.nodes, list[Step]()
         self._places = {k: node.a for k, node in enumerate(sizes.nodes) if node.op == SIZE}
-        self._count = sizes.count
+        self._count = max(1, sizes.count)
 
     def of(self, node: int) -> int:
         """The place of a node's value, with steps that make it if there are none yet."""

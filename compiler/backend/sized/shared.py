@@ -20,7 +20,7 @@ from ...ir.graph import Graph, extents
 from ...ir.symint import SymSizes
 from ...later import later
 from ...locks import lock
-from .. import cache, store
+from .. import cache, process, store
 from ..code import Facts
 from ..kernel import Kernel, Start, written_for
 from ..processor import has_fma
@@ -81,7 +81,8 @@ class Shared:
         if key is not None and cache.enabled() and not any(map(watch.wants, STAGES)):
             parts = key()
             self._place = None if parts is None else cache.key_of("sizes", title, *parts, *map(str, written_for()))
-            self._restore()
+            with process.uncollected():  # of thousands of new objects none is to go
+                self._restore()
 
     @property
     def forms(self) -> list[Hashable]:

@@ -214,6 +214,8 @@ class Recorded:
 
     def _known(self, tape: Tape, reading: Reading) -> State | None:
         """The state that the call led to before, if it has stood here."""
+        if reading.form.template is None and not self.exact:
+            reading.form.template = template_for(reading)
         template = reading.form.template
         if template is not None and (reading.numbers or template.checks):
             check(template, reading)
@@ -233,9 +235,6 @@ class Recorded:
         if self.exact:
             found = self.ahead and self.ahead(tape, reading)
         else:
-            if template is None and reading.region == 0 and (template := template_for(reading)) is not None:
-                check(template, reading)
-                reading.form.template = template
             found = template and instance(template, tape, reading)
             if template is not None and not template.through:
                 tell_pattern(reading, template, tape)

@@ -134,7 +134,7 @@ def forget_dynamic_calls() -> None:
 
 def template_for(reading: Reading) -> Template | None:
     """The template of a call that has not come with these sizes, if others have taught it."""
-    given = _described(reading)
+    given = None if reading.region else _described(reading)
     call = given and _calls.get(given.key)
     found = call and call.at(given.numbers)
     return found and found[1].at(found[0], reading, given)

@@ -286,10 +286,8 @@ _classes: dict[str, type[Node]] = {}
 
 def node_class(name: str) -> type[Node]:
     """The class of nodes called `name`."""
-    found = _classes.get(name)
-    if found is None:
-        found = _classes.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": __name__}))
-    return found
+    made = _classes.get(name)
+    return made or _classes.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": __name__}))
 
 
 def zeros(kind: Kind) -> Cell:

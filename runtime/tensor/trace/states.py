@@ -26,6 +26,9 @@ TENSOR, NUMBER, STATIC, SEQUENCE, RESULT, NOTHING = "tensor", "number", "static"
 SEEN = 30_000
 """So many hashes of what was seen once are kept."""
 
+FIRST, LATELY, RECURS = 16, 1024, 3
+"""Things come again if one in three of the latest has, and so many in all."""
+
 ABSOLUTE = 1 << 40
 """Added to the numbers of values that a template names though they are neither its arguments nor of its making."""
 
@@ -151,12 +154,14 @@ Event = Enter | Again | Step | Call
 class Forest:
     """The root of all traces, how many states are kept below it, and what has been seen that is not kept.
 
-    A program may never do the same again.  So what follows from templates is kept when it comes for the second time.
+    A program may never do the same again.  So what follows from templates is kept when it comes for the second time;
+    and at once where a good part of what was new lately has come again.
     """
 
     def __init__(self) -> None:
         self.states = 0
         self.seen: set[int] = set()
+        self.new = self.again = 0
         self.missed = Misses()
         self.varied = Varied()
         self.root: State
@@ -169,14 +174,18 @@ class Forest:
         self.varied.clear()
 
     def is_new(self, path: int) -> bool:
-        """Whether something with this hash was not seen before; from now on it was."""
+        """Whether something with this hash was not seen before, and hardly will be again; from now on it was."""
         seen = self.seen
         if path in seen:
+            self.again += 1
             return False
         if len(seen) >= SEEN:
             seen.clear()
         seen.add(path)
-        return True
+        self.new += 1
+        if self.new >= LATELY:
+            self.new, self.again = self.new // 2, self.again // 2
+        return self.again < FIRST or self.again * RECURS < self.new
 
 
 NONE: dict[Any, Any] = {}
