@@ -223,11 +223,15 @@ class Recorded:
             check_renewed(template, reading)
         for state in tape.state.children.get((reading.form, *reading.places), ()):
             if not self.exact or grads_fit(tape, state, reading):
-                told = self.native is None or state.call is not None or state.event.template.through
-                if not told and not (self.ends and may_end(tape, state)):
-                    tell(state, reading)  # which is worth its time for what comes again
+                self._tell(tape, state, reading)
                 return state
         return None
+
+    def _tell(self, tape: Tape, state: State, reading: Reading) -> None:
+        """Let native code recognise the call, which is worth its time for what comes again."""
+        told = self.native is None or state.call is not None or state.event.template.through
+        if not told and not (self.ends and may_end(tape, state)):
+            tell(state, reading)
 
     def _next(self, tape: Tape, reading: Reading) -> State | None:
         """The state that the call leads to where it has not stood before, if that can be told without running it."""
@@ -238,7 +242,12 @@ class Recorded:
             found = template and instance(template, tape, reading)
             if template is not None and not template.through:
                 tell_pattern(reading, template, tape)
-        return found and tape.state.add((reading.form, *reading.places), found, kept=False)
+        if not found:
+            return None
+        state = tape.state.add((reading.form, *reading.places), found, kept=False)
+        if forest.recurs:
+            self._tell(tape, state, reading)
+        return state
 
     def _run(self, tape: Tape, reading: Reading, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function for the first time, and learn from it."""

@@ -161,7 +161,7 @@ class Forest:
     def __init__(self) -> None:
         self.states = 0
         self.seen: set[int] = set()
-        self.new = self.again = 0
+        self.new, self.again, self.recurs = 0, 0, False
         self.missed = Misses()
         self.varied = Varied()
         self.root: State
@@ -185,7 +185,8 @@ class Forest:
         self.new += 1
         if self.new >= LATELY:
             self.new, self.again = self.new // 2, self.again // 2
-        return self.again < FIRST or self.again * RECURS < self.new
+        self.recurs = self.again >= FIRST and self.again * RECURS >= self.new
+        return not self.recurs
 
 
 NONE: dict[Any, Any] = {}
