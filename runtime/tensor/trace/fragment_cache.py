@@ -21,7 +21,8 @@ from ....compiler.settings import settings
 from ..value.cells import Kind, kind_of, symbolic_kind
 from .background import maker
 from .engine import is_exact
-from .fragments import Fragment, Operation, Pull, pulled
+from .fragments import Fragment, Operation, Pull, pulled, pulled_kinds
+from .lying import lay_out
 from .meaning import made_of
 from .outlines import Body, Form, body_of, outline, outlined, renumbered, with_numbers
 
@@ -61,6 +62,7 @@ _fragments: dict[Any, Fragment] = {}
 
 def _made(key: tuple[Any, ...]) -> Fragment:
     made = _instance(key) or Fragment(*made_of(key))
+    lay_out(made, key)
     while len(_fragments) >= LIMIT:
         _fragments.pop(next(iter(_fragments)), None)
     return _fragments.setdefault(key, made)
@@ -131,7 +133,9 @@ class Instance:
             return None
         numbers, way = found
         assert way.pull is not None
-        return way.pull._replace(fragment=way.fragment([*numbers], (), None, None))
+        made = way.fragment([*numbers], (), None, None)
+        made.inputs, made.results = pulled_kinds(fragment, way.pull.reads, way.pull.gives)
+        return way.pull._replace(fragment=made)
 
     def _arguments(self, fragment: Fragment) -> Iterator[Any]:
         assert self.generic is not None
@@ -142,7 +146,7 @@ class Instance:
 class Generic:
     """A fragment for all sizes: the forms of its key that have been met, and how it is made and pulled back in each.
 
-    arguments   of the key: (dtype, rank) or a number's class
+    arguments   of the key: (dtype, rank, order) or a number's class
     """
 
     def __init__(self, arguments: Sequence[Any], given: list[Any]) -> None:
@@ -234,7 +238,7 @@ def _outlined(argument: Any, given: list[Any]) -> Any:
     if type(argument) is not Kind:
         return argument
     given.extend(argument.shape)
-    return argument.dtype, len(argument.shape)
+    return argument.dtype, len(argument.shape), argument.order
 
 
 def _with_sizes(key: tuple[Any, ...], numbers: Iterator[Any]) -> tuple[Any, ...]:

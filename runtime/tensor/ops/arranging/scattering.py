@@ -84,7 +84,7 @@ def _kept(m: Any, x: Any, mask: Any) -> Any:
     return m.select(mask, x, m.zeros(x.value.type))
 
 
-TRIL, TRIU = Operation("tril", "TrilBackward0", _kept), Operation("triu", "TriuBackward0", _kept)
+TRIL, TRIU = (Operation(n, f"{n.title()}Backward0", _kept, lies="rows") for n in ("tril", "triu"))
 
 
 def _same_dtype(name: str, input: Core, source: Core) -> None:
