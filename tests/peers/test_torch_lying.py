@@ -152,3 +152,11 @@ def test_random_programs_lie_as_pytorch_s(seed):
         found.append((made, [float(v) for v in x.flatten()]))
     assert found[0][0] == found[1][0]
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-5)
+
+
+def test_another_size_is_of_the_elements_in_memory():
+    for t in BOTH:
+        x = t.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+        assert x.t_().resize_(6).tolist() == [0, 1, 2, 3, 4, 5]
+        y = (t.arange(6.0).reshape(2, 3).t() * 2).resize_(2, 2)
+        assert y.tolist() == [[0, 2], [4, 6]] and y.stride() == (2, 1)
