@@ -251,6 +251,7 @@ class _Memory:
         self.turned, self.moved, self.inverse = (_arrays(state.get(k, [])) for k in ("old_dirs", "old_stps", "ro"))
         self.scale, self.direction = _array(state.get("H_diag", 1)), _array(state.get("d"))
         self.gradient: Any = _array(state.get("prev_flat_grad"))
+        self.shares = _arrays(state["al"]) if "al" in state else None
         self.loss: Any = state.get("prev_loss")
         self.t: Any = _array(state.get("t"))
 
@@ -274,16 +275,20 @@ class _Memory:
         for y, s, r in zip(reversed(self.turned), reversed(self.moved), reversed(self.inverse), strict=True):
             shares.append((s @ d) * r)
             d = d - shares[-1] * y
+        kept = self.shares or [None] * self.size
+        self.shares = [*reversed(shares), *kept[len(shares) :]]
         d = d * self.scale
         for y, s, r, share in zip(self.turned, self.moved, self.inverse, reversed(shares), strict=True):
             d = d + (share - (y @ d) * r) * s
         self.direction = d
 
     def save(self, state: dict[str, Any]) -> None:
-        state.update(d=_tensor(self.direction), t=_tensor(self.t), H_diag=_tensor(self.scale))
-        state.update(prev_flat_grad=_tensor(self.gradient), prev_loss=self.loss)
+        if self.shares is not None:
+            state["al"] = [_tensor(a) for a in self.shares]
+        state.update(d=_tensor(self.direction), t=_tensor(self.t))
         for name, arrays in (("old_dirs", self.turned), ("old_stps", self.moved), ("ro", self.inverse)):
             state[name] = [_tensor(a) for a in arrays]
+        state.update(H_diag=_tensor(self.scale), prev_flat_grad=_tensor(self.gradient), prev_loss=self.loss)
 
 
 def _array(value: Any) -> Any:

@@ -5,8 +5,8 @@
             self.calls += 1
             return func(*args, **(kwargs or {}))
 
-Asked are functions and methods of tensors, those that make and draw them, and functions that initialise parameters;
-properties, `item` and other reads of plain tensors are not, which PyTorch's modes see.
+Asked are functions and methods of tensors, those that make and draw them, functions that initialise parameters, and
+reads: properties, `item`, `float(x)`. What this library reads itself is not.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import wraps
 from typing import Any, Self
 
 from ..tensor.calls.apart import modes
+from ..tensor.face.overriding import listen
 
 
 class TorchFunctionMode:
@@ -23,6 +24,11 @@ class TorchFunctionMode:
 
     Within it the mode is not asked, unless it enters itself again.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__ != __name__:  # programs without a mode of their own read tensors as ever
+            listen()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no __torch_function__(self, func, types, args, kwargs)")

@@ -52,6 +52,47 @@ def test_a_mode_hears_functions_of_plain_tensors(t: Any) -> None:
     assert heard.calls == []
 
 
+READS: list[Any] = [
+    lambda x: x.item(), float, int, bool, lambda x: x.tolist(), lambda x: x.numpy(), repr, lambda x: f"{x:.1f}",
+    lambda x: x.shape, lambda x: x.dtype, lambda x: x.grad, lambda x: x.size(), lambda x: x.stride(),
+    lambda x: x.is_contiguous(), lambda x: x.requires_grad_(False), lambda x: setattr(x, "grad", None), len,
+]  # fmt: skip
+
+
+@BOTH
+def test_a_mode_hears_reads_of_plain_tensors(t: Any) -> None:
+    wanted = [
+        "item", "__float__", "__int__", "__bool__", "tolist", "numpy", "__repr__", "__format__", "__get__", "__get__",
+        "__get__", "size", "stride", "is_contiguous", "requires_grad_", "__set__", "__len__",
+    ]  # fmt: skip
+    x = t.tensor(3.0)
+    for _ in range(2):
+        heard = mode_of(t)
+        for read, name in zip(READS, wanted, strict=True):
+            del heard.calls[:]
+            given = t.ones(1) if read is len else x
+            with heard:
+                read(given)
+                same = t.Tensor.shape.__get__, t.Tensor.item
+            assert [f.__name__ for f in heard.calls] == [name]
+        with heard:
+            del heard.calls[:]
+            assert x.shape == () and x.item() == 3.0
+            assert (heard.calls[0], heard.calls[1]) == same
+        with heard, t._C.DisableTorchFunction():
+            del heard.calls[:]
+            x.item()
+        assert heard.calls == []
+
+    class Seven(t.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return 7.0 if func is t.Tensor.item else func(*args, **(kwargs or {}))
+
+    with Seven():
+        assert x.item() == 7.0 and float(x) == 3.0 and x.add(1).item() == 7.0
+    assert x.item() == 3.0
+
+
 @BOTH
 def test_what_a_mode_gives_is_what_the_caller_has(t: Any) -> None:
     class Double(t.overrides.TorchFunctionMode):

@@ -256,3 +256,39 @@ def test_complex_parameters(name: str) -> None:
         return z.tolist() + x.tolist()
 
     assert trained(pullback) == pytest.approx(trained(torch), rel=1e-10)
+
+
+def test_states_of_lbfgs_are_exchanged() -> None:
+    """Each library goes on with the state of the other, whose entries have its names and their order."""
+
+    def program(t: Any, given: Any = None) -> Any:
+        p = t.zeros(3, dtype=t.float64, requires_grad=True)
+        if given:
+            p.data.copy_(t.tensor(given[0]))
+        made = t.optim.LBFGS([p], lr=0.5, max_iter=4, history_size=3)
+        if given:
+            made.load_state_dict(given[1])
+
+        def closure() -> Any:
+            made.zero_grad()
+            loss = ((p - t.tensor([1.0, 2.0, 3.0])) ** 4).sum() + (p[0] * p[1] - 1) ** 2
+            loss.backward()
+            return loss
+
+        losses = [made.step(closure).item() for _ in range(3)]
+        return losses, p.tolist(), made.state_dict()
+
+    def translated(value: Any, t: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: translated(v, t) for k, v in value.items()}
+        if isinstance(value, list):
+            return [translated(v, t) for v in value]
+        return t.tensor(value.tolist(), dtype=t.float64) if hasattr(value, "tolist") else value
+
+    theirs, mine = program(torch), program(pullback)
+    assert [*mine[2]["state"][0]] == [*theirs[2]["state"][0]] and len(mine[2]["state"][0]["al"]) == 3
+    for first, other in ((theirs, pullback), (mine, torch)):
+        further = program(torch, (theirs[1], translated(theirs[2], torch)))  # a copy, as steps write to it
+        crossed = program(other, (first[1], translated(first[2], other)))
+        np.testing.assert_allclose(crossed[0], further[0], rtol=1e-9)
+        np.testing.assert_allclose(crossed[1], further[1], rtol=1e-9)

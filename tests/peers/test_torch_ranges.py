@@ -1,4 +1,4 @@
-"""`torch.arange` with steps that are no whole numbers has PyTorch's bits, of which sines show the last."""
+"""`torch.arange` with steps that are no whole numbers, and `linspace`, have PyTorch's bits; sines show the last."""
 
 from __future__ import annotations
 
@@ -19,3 +19,14 @@ def test_steps_have_pytorch_s_bits(dtype: str) -> None:
         mine = pullback.arange(*case, dtype=getattr(pullback, dtype)).numpy()
         theirs = reference.arange(*case, dtype=getattr(reference, dtype)).numpy()
         assert mine.tobytes() == theirs.tobytes(), case
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_have_pytorch_s_bits(dtype: str) -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        a, b, n = rng.uniform(-3, 3), rng.uniform(-3, 3), rng.randint(2, 150)
+        for name, given in (("linspace", (a, b, n)), ("arange", (a, b, (b - a) / n))):
+            mine = getattr(pullback, name)(*given, dtype=getattr(pullback, dtype)).tolist()
+            theirs = getattr(reference, name)(*given, dtype=getattr(reference, dtype)).tolist()
+            assert mine == theirs, (name, given)

@@ -54,7 +54,7 @@ def _normalized(m: Any, x: Any, p: float, axes: tuple[int, ...], eps: float) -> 
     return x / back(m, m.select(m.lt(size, eps), eps, size), shape, axes)
 
 
-NORMALIZE = Operation("normalize", "DivBackward0", _normalized)
+NORMALIZE = Operation("normalize", "DivBackward0", _normalized, lies="like")
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:

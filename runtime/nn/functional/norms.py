@@ -81,11 +81,11 @@ def _shifted(m: Any, x: Any, mu: Any, var: Any, *rest: Any) -> Any:
     return y if bias is None else y + bias
 
 
-BATCH = Operation("batch_norm", "NativeBatchNormBackward0", _normed, pull=_normed_pull)
+BATCH = Operation("batch_norm", "NativeBatchNormBackward0", _normed, pull=_normed_pull, lies="format")
 LAYER = Operation("layer_norm", "NativeLayerNormBackward0", _normed, pull=_normed_pull)
-GROUP = Operation("group_norm", "NativeGroupNormBackward0", _normed, pull=_normed_pull)
+GROUP = Operation("group_norm", "NativeGroupNormBackward0", _normed, pull=_normed_pull, lies="format")
 INSTANCE = Operation("instance_norm", "ViewBackward0", _normed, pull=_normed_pull)
-SHIFTED = Operation("batch_norm", "NativeBatchNormBackward0", _shifted)
+SHIFTED = Operation("batch_norm", "NativeBatchNormBackward0", _shifted, lies="format")
 INSTANCE_SHIFTED = Operation("instance_norm", "ViewBackward0", _shifted)
 
 
@@ -285,7 +285,7 @@ def _response(m: Any, x: Any, size: int, alpha: float, beta: float, k: float) ->
     return x / m.pow(base, m.number(float(beta), base.value.type))
 
 
-RESPONSE = Operation("local_response_norm", "DivBackward0", _response, "float")
+RESPONSE = Operation("local_response_norm", "DivBackward0", _response, "float", lies="format")
 
 
 def local_response_norm(

@@ -90,9 +90,9 @@ def _edged(m: Any, x: Any, sides: Sides) -> Any:
     return x
 
 
-CONSTANT = Operation("constant_pad", "ConstantPadNdBackward0", _any_constant)
-MIRRORED = {n: Operation("pad", f"ReflectionPad{n}DBackward0", _around(_mirrored)) for n in (1, 2, 3)}
-EDGED = {n: Operation("pad", f"ReplicationPad{n}DBackward0", _edged) for n in (1, 2, 3)}
+CONSTANT = Operation("constant_pad", "ConstantPadNdBackward0", _any_constant, lies="format")
+MIRRORED = {n: Operation("pad", f"ReflectionPad{n}DBackward0", _around(_mirrored), lies="format") for n in (1, 2, 3)}
+EDGED = {n: Operation("pad", f"ReplicationPad{n}DBackward0", _edged, lies="format") for n in (1, 2, 3)}
 WRAPPED = Operation("pad", "CatBackward0", _around(_wrapped))
 
 

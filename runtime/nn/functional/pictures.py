@@ -36,8 +36,8 @@ def _mixed(m: Any, x: Any, groups: int) -> Any:
     return reshaped(m, turned(m, x, (0, 2, 1, 3)), (n, c, *rest))
 
 
-SHUFFLED = Operation("pixel_shuffle", "PixelShuffleBackward0", _shuffled)
-UNSHUFFLED = Operation("pixel_unshuffle", "PixelUnshuffleBackward0", _unshuffled)
+SHUFFLED = Operation("pixel_shuffle", "PixelShuffleBackward0", _shuffled, lies="format")
+UNSHUFFLED = Operation("pixel_unshuffle", "PixelUnshuffleBackward0", _unshuffled, lies="format")
 MIXED = Operation("channel_shuffle", "ChannelShuffleBackward0", _mixed)
 
 

@@ -63,7 +63,7 @@ def _adaptive(m: Any, x: Any, places: Shape) -> tuple[Any, Any]:
 
 
 ADAPTIVE_MAX = {
-    k: Operation(f"adaptive_max_pool{k}d", f"AdaptiveMaxPool{k}DBackward0", _adaptive) for k in (2, 3)
+    k: Operation(f"adaptive_max_pool{k}d", f"AdaptiveMaxPool{k}DBackward0", _adaptive, lies="format") for k in (2, 3)
 }
 
 

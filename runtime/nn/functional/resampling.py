@@ -99,13 +99,15 @@ def _cubic(m: Any, x: Any, sampling: Sampling) -> Any:
 
 
 NAMES = {1: "1D", 2: "2D", 3: "3D"}
-NEAREST = {k: Operation("interpolate", f"UpsampleNearest{n}Backward0", lambda m, x, s: _nearest(m, x, s, 0.0))
+NEAREST = {k: Operation("interpolate", f"UpsampleNearest{n}Backward0", lambda m, x, s: _nearest(m, x, s, 0.0),
+                        lies="format")
            for k, n in NAMES.items()}
-EXACT = {k: Operation("interpolate", f"UpsampleNearestExact{n}Backward0", lambda m, x, s: _nearest(m, x, s, 0.5))
+EXACT = {k: Operation("interpolate", f"UpsampleNearestExact{n}Backward0", lambda m, x, s: _nearest(m, x, s, 0.5),
+                      lies="format")
          for k, n in NAMES.items()}
-LINEAR = {k: Operation("interpolate", f"Upsample{n}Backward0", _linear)
+LINEAR = {k: Operation("interpolate", f"Upsample{n}Backward0", _linear, lies="format")
           for k, n in {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}.items()}
-BICUBIC = {2: Operation("interpolate", "UpsampleBicubic2DBackward0", _cubic)}
+BICUBIC = {2: Operation("interpolate", "UpsampleBicubic2DBackward0", _cubic, lies="format")}
 MODES: dict[str, tuple[dict[int, Operation], tuple[int, ...]]] = {
     "nearest": (NEAREST, (1, 2, 3)),
     "nearest-exact": (EXACT, (1, 2, 3)),

@@ -30,20 +30,20 @@ class _Modes(local):
 
     def push(self, mode: Any) -> None:
         """Ask `mode` first."""
-        _count[0] += 1
+        count[0] += 1
         self.stack.append(mode)
         tapes.tape.mode |= ASKED
 
     def pop(self) -> Any:
         """Ask the innermost no more."""
         mode = self.stack.pop()
-        _count[0] -= 1
+        count[0] -= 1
         if not self.stack:
             tapes.tape.mode &= ~ASKED
         return mode
 
 
-_count = [0]
+count = [0]
 """How many modes there are, in all threads."""
 modes = _Modes()
 
@@ -68,7 +68,7 @@ _silent: set[type] = set()
 
 def strange(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the class of an argument, or of what a list holds, answers for functions, or a mode does."""
-    if _count[0] and modes.stack:
+    if count[0] and modes.stack:
         return True
     if not kwargs and _silent.issuperset(map(type, args)):
         return False
@@ -105,4 +105,4 @@ def asking(function: Any) -> Any:
     return inner
 
 
-__all__ = ["apart", "asking", "modes", "strange"]
+__all__ = ["apart", "asking", "count", "modes", "strange"]

@@ -23,10 +23,11 @@ from ..trace.fragment_cache import fragment_for
 from ..trace.fragments import Fragment
 from ..trace.outlines import outlined, with_numbers
 from ..trace.states import SEQUENCE, STATIC, Template
-from ..value.cells import Kind, kind_of, symbolic_kind
-from ..value.memory import place_in_memory
+from ..value.cells import Kind, symbolic_kind
+from ..value.located import Located, located, located_by_calls
 from ..value.numbers import cell_of_number
-from ..value.paths import Path, is_dense
+from ..value.orders import Order
+from ..value.paths import is_dense
 from ..value.slots import HISTORY, LEAF, OPEN
 from .reading import SHARED, Reading
 from .symbolic_run import Given, OtherSteps, SymbolicRun, Test, bare, run_with
@@ -44,8 +45,8 @@ class Way(NamedTuple):
     """What templates have in common that differ in numbers only.
 
     template   of the example
-    keys       of its fragments, (operation, attributes, *arguments) with numbers of the example; or those themselves
-               that are the same for all sizes
+    keys       of its fragments, (operation, attributes with numbers of the example, *classes of numbers, None for
+               tensors); or those themselves that are the same for all sizes
     sized      its constants that are numbers computed from sizes
     """
 
@@ -57,8 +58,14 @@ class Way(NamedTuple):
         """The template with other numbers, in the order of `_numbers_of`; None where memory lies another way."""
         like, made, values = self.template, Template(), iter(numbers)
         steps, kinds = [], [*like.kinds]
+        given_kinds = _kinds(reading)
         for (fragment, refs, first, place), key in zip(like.steps, self.keys, strict=True):
-            fragment = key if type(key) is Fragment else fragment_for(_key_with(key, values))
+            if type(key) is Fragment:
+                fragment = key
+            else:
+                operation, attributes, *classes = key
+                read = [c or (kinds[r] if r >= 0 else given_kinds[-1 - r]) for c, r in zip(classes, refs, strict=False)]
+                fragment = fragment_for((operation, with_numbers(attributes, values), *read))
             steps.append((fragment, refs, first, place))
             kinds[first : first + len(fragment.results)] = fragment.results
         for name in COPIED:
@@ -69,10 +76,10 @@ class Way(NamedTuple):
         made.parts = {ref: p._replace(path=with_numbers(p.path, values)) for ref, p in like.parts.items()}
         made.within = {ref: (of, with_numbers(path, values)) for ref, (of, path) in like.within.items()}
         made.checks = [(k, _test_with(test, values)) for k, test in like.checks]
-        given_kinds = _kinds(reading)
         for ref, part in made.parts.items():
             k = -1 - part.of
-            whole, path = (kinds[part.of].shape, ()) if k < 0 else given.lying[k] or (given_kinds[k].shape, ())
+            own = kinds[part.of].shape if k < 0 else given_kinds[k].shape
+            whole, _, path = (given.lying[k] if k >= 0 else None) or (own, None, ())
             if is_dense(whole, path + part.path) is not (ref in like.dense):
                 return None
         made.results = [(ref, kinds[ref], flags) for ref, _, flags in like.results]
@@ -97,11 +104,11 @@ COPIED = (
 
 
 class Described(NamedTuple):
-    """A call without its numbers, the numbers, and of tensors that do not lie in rows the memory and the way there."""
+    """A call without its numbers, the numbers, and of tensors that are no dense part of memory where they lie."""
 
     key: Hashable
     numbers: list[Any]
-    lying: list[tuple[tuple[int, ...], Path] | None]
+    lying: list[Located | None]
 
 
 class DynamicCall(Dynamic):
@@ -114,9 +121,9 @@ class DynamicCall(Dynamic):
         def make(sizes: list[Any]) -> tuple[list[Any], Way]:
             values, tensors = iter(sizes), []
             for kind, what, lies in zip(kinds, flags, given.lying, strict=True):
-                own = _with_sizes(kind.dtype, kind.shape, values)
-                whole = own if lies is None else _with_sizes(kind.dtype, lies[0], values)
-                tensors.append(Given(own, what, whole, () if lies is None else with_numbers(lies[1], values)))
+                own = _with_sizes(kind.dtype, kind.shape, kind.order, values)
+                whole = own if lies is None else _with_sizes(kind.dtype, lies[0], lies[1], values)
+                tensors.append(Given(own, what, whole, () if lies is None else with_numbers(lies[2], values)))
             positional, named = form.arguments
             arguments = [_with(f, values) for f in positional], {name: _with(f, values) for name, f in named.items()}
             return _learned(run_with(template, arguments, tensors, numbers), template)
@@ -154,8 +161,8 @@ def learn_sizes(reading: Reading, template: Template) -> None:
     _calls[given.key] = DynamicCall(given.numbers)
 
 
-def _with_sizes(dtype: str, shape: Sequence[int], values: Iterator[Any]) -> Kind:
-    return symbolic_kind(dtype, tuple([next(values) for _ in shape]))
+def _with_sizes(dtype: str, shape: Sequence[int], order: Order, values: Iterator[Any]) -> Kind:
+    return symbolic_kind(dtype, tuple([next(values) for _ in shape]), order)
 
 
 def _is_usual(t: Template) -> bool:
@@ -179,13 +186,14 @@ def _described(reading: Reading) -> Described | None:
             return None
         numbers.extend(kind.shape)
         layout, sharing = next(shared) if flags & SHARED else (None, None)
-        lies = None if layout is None else place_in_memory(t, reading.tape)
-        if lies is not None:
+        lies = way = None
+        if layout is not None:
+            lies = located_by_calls(t, reading.tape) if t._is_late else located(t)
+            if lies is None:
+                return None
             numbers.extend(lies[0])
-        elif layout is not None:
-            return None
-        way = lies and outlined(lies[1], numbers)
-        tensors.append((kind.dtype, len(kind.shape), flags, sharing, way))
+            way = len(lies[0]), lies[1], outlined(lies[2], numbers)
+        tensors.append((kind.dtype, len(kind.shape), kind.order, flags, sharing, way))
         lying.append(lies)
     positional, named = reading.form.arguments
     arguments = *[_bare(f, numbers) for f in positional], *[(name, _bare(f, numbers)) for name, f in named.items()]
@@ -229,12 +237,7 @@ def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], Way]:
     """The numbers of a call that has run with SymInts, in the order in which `Way.at` reads them, and the way."""
     numbers: list[Any] = []
     for fragment in run.fragments:
-        if fragment.key is None:
-            continue
-        _, attributes, *arguments = fragment.key
-        outlined(attributes, numbers)
-        for a in arguments:
-            numbers.extend(a.shape if type(a) is Kind else ())
+        outlined(fragment.key[1] if fragment.key is not None else (), numbers)
     numbers += run.sized.values()
     pairs: list[tuple[Any, Any]] = [(part.path, run.path(ref, part.of)) for ref, part in like.parts.items()]
     pairs += [(path, run.path(ref, of)) for ref, (of, path) in like.within.items()]
@@ -251,9 +254,7 @@ def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], Way]:
 
 def _key_with(key: Key, values: Iterator[Any]) -> Key:
     operation, attributes, *arguments = key
-    attributes = with_numbers(attributes, values)
-    kinds = [kind_of(a.dtype, tuple([next(values) for _ in a.shape])) if type(a) is Kind else a for a in arguments]
-    return operation, attributes, *kinds
+    return operation, with_numbers(attributes, values), *[None if type(a) is Kind else a for a in arguments]
 
 
 def _cells_of(test: Test) -> tuple[Any, ...]:

@@ -187,7 +187,7 @@ def bare(attribute: Any) -> tuple[Any, list[Any]]:
 
 def bare_kinds(kinds: Sequence[Kind]) -> list[Any]:
     """The same of kinds."""
-    return [(k.dtype, *map(example, k.shape)) for k in kinds]
+    return [(k.dtype, k.order, *map(example, k.shape)) for k in kinds]
 
 
 def run_with(

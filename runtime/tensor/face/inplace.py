@@ -18,7 +18,7 @@ from ..reverse.nodes import node_class
 from ..trace.fragments import Operation, widen
 from ..trace.tape import tapes
 from ..value.aliases import tell_alias
-from ..value.cells import cell_of, is_same
+from ..value.cells import cell_of, is_alike
 from ..value.core import Core, apply_now, number_of
 from ..value.core import wrap as made
 from ..value.promotion import c_name
@@ -72,7 +72,7 @@ def writer(function: Any, now: Any = None) -> Any:
 def write(x: Any, new: Core) -> Any:
     """Write `new` into `x`, if its dtype and shape allow it."""
     kind, made = x._kind_of(), new._kind_of()
-    if is_same(kind, made):
+    if is_alike(kind, made):
         return overwrite(x, new)
     if LEVELS[made.dtype] > LEVELS[kind.dtype]:
         raise RuntimeError(

@@ -12,13 +12,14 @@ have nothing to do with it. A subclass of Tensor that does not define it has res
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from threading import local
 from types import FunctionType, GetSetDescriptorType, TracebackType
 from typing import Any
 
-from ..calls.apart import apart, modes
+from ..calls.apart import apart, count, modes
 from ..value.core import Core
 
 
@@ -161,7 +162,7 @@ def _chosen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 DUNDER = {
     "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__format__", "__index__", "__int__",
-    "__len__", "__repr__",
+    "__len__", "__repr__", "__array__", "__dir__", "__dlpack_device__",
 }  # fmt: skip
 """Python's own methods that are asked for."""
 
@@ -188,6 +189,13 @@ def _heard(name: str, found: Any) -> Any:
     return method
 
 
+def _is_read(name: str, found: Any) -> bool:
+    """Whether it is a property, or a method that is not recorded as a whole."""
+    plain = isinstance(found, FunctionType) and not hasattr(found, "__wrapped__")
+    known = plain or isinstance(found, property | GetSetDescriptorType)
+    return known and (not name.startswith("_") or name in DUNDER)
+
+
 def _of_class(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`super().__new__(cls, data)` in the `__new__` of a subclass: what `Tensor(data)` gives, of that class."""
     made: Any = Core.__new__(cls)
@@ -211,12 +219,56 @@ def _listens(cls: type, **options: Any) -> None:
         return
     for base in reversed(_plain[0].__mro__[:-1]):
         for name, found in vars(base).items():
-            plain = isinstance(found, FunctionType) and not hasattr(found, "__wrapped__")
-            known = plain or isinstance(found, property | GetSetDescriptorType)
-            if not known or (name.startswith("_") and name not in DUNDER):
-                continue
-            if getattr(cls, name, None) is getattr(_plain[0], name):
+            if _is_read(name, found) and getattr(cls, name, None) is getattr(_plain[0], name):
                 setattr(cls, name, _heard(name, getattr(_plain[0], name)))
+
+
+# ---- what modes answer for that is no call
+
+_listening = [False]
+
+
+def listen() -> None:
+    """Let modes hear reads of plain tensors from now on: what a program calls `Tensor.item` must stay one thing."""
+    if _listening[0]:
+        return
+    _listening[0], cls, seen = True, _plain[0], set[str]()
+    for base in cls.__mro__[:-1]:
+        for name, found in [*vars(base).items()]:
+            if name not in seen and _is_read(name, found):
+                setattr(cls, name, _heard_outside(found))
+            seen.add(name)
+
+
+def _is_asked() -> bool:
+    """Whether a mode is to be asked for a read: not where this library reads."""
+    if not count[0] or not modes.stack or _off.wholly:
+        return False
+    return not sys._getframe(2).f_globals.get("__name__", "").startswith(_HOUSE)
+
+
+def _heard_outside(found: Any) -> Any:
+    """A property or a plain method of tensors that asks modes where others than this library call it."""
+    if not isinstance(found, FunctionType):
+
+        def get(self: Any) -> Any:
+            result = asked(made.__get__, (self,), {}) if _is_asked() else NotImplemented
+            return found.__get__(self) if result is NotImplemented else result
+
+        def put(self: Any, value: Any) -> None:
+            if not _is_asked() or asked(made.__set__, (self, value), {}) is NotImplemented:
+                found.__set__(self, value)
+
+        made = property(get, put if getattr(found, "fset", True) else None, doc=found.__doc__)
+        return made
+
+    @wraps(found)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = asked(method, (self, *args), kwargs) if _is_asked() else NotImplemented
+        return found(self, *args, **kwargs) if result is NotImplemented else result
+
+    del method.__wrapped__  # by which recorded methods are known
+    return method
 
 
 _HOUSE = __name__.partition(".runtime.")[0] + ".runtime."
@@ -232,5 +284,5 @@ def overridable(cls: type) -> None:
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "answers", "asked", "converted", "disabled", "is_enabled",
-    "overridable",
+    "listen", "overridable",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from ..calls.naming import renamed
 from ..ops.elementwise.elementary import cast_to
 from ..reverse.modes import mode
-from ..value.cells import is_same
+from ..value.cells import is_alike
 from ..value.core import Core, requires
 from ..value.dtypes import ALL
 from ..value.promotion import c_name
@@ -47,7 +47,7 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
         if mode.enabled:
             _check_history(name, [*args, *kwargs.values()], out)
         made = function(*args, **kwargs)
-        _check_apart(args, out, is_same(made._kind_of(), out._kind_of()))
+        _check_apart(args, out, is_alike(made._kind_of(), out._kind_of()))
         if name in EXACT:
             _check_same(made, out)
         return deliver(made, out)

@@ -33,7 +33,8 @@ from ..value.dtypes import ALL, CPU, DType, Size, device, get_default_dtype
 from ..value.exchange import Exchange
 from ..value.formats import lies_in, ordered
 from ..value.located import located
-from ..value.paths import Path, part_of, strided
+from ..value.orders import layout
+from ..value.paths import Path, part_of
 from ..value.slots import LEAF, SPECIAL
 from ..value.storage import PIECE, Storage
 from ..value.views import view
@@ -134,7 +135,7 @@ class Tensor(Exchange):
         return self.dtype.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
-        strides = strided(*located(self)).strides
+        strides = layout(*located(self)).strides
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..value.cells import Cell, Kind
+from ..value.cells import Cell, Kind, is_alike
 from ..value.core import Core, requires, wrap
 from ..value.writing import assign
 from .hooks import RemovableHandle
@@ -59,7 +59,7 @@ class Held:
                 f" {type(made).__name__}"
             )
         cell = made._read()
-        if cell.kind is not self.kind:
+        if not is_alike(cell.kind, self.kind):
             raise RuntimeError(f"unpack_hook returned a tensor {cell.kind}, but {self.kind} was saved")
         return cell
 

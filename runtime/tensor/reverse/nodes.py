@@ -14,7 +14,7 @@ import numpy as np
 from ..trace.fragment_cache import fragment_for
 from ..trace.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull
 from ..trace.tape import Place, record, tapes
-from ..value.cells import Cell, Kind, levels_of
+from ..value.cells import Cell, Kind, is_alike, levels_of
 from ..value.paths import Path
 from ..value.storage import REVIEW
 from .ages import END, age, sequence
@@ -265,7 +265,7 @@ def _taken(whole: Cell, path: Path, saved: Cell) -> Cell:
     if review is not None:
         whole = emit(review, [whole], None)[0][0]
         whole.home, whole.version = saved.home, saved.version  # who saves that may be written over as well
-    return whole if whole.kind is saved.kind else saved
+    return whole if is_alike(whole.kind, saved.kind) else saved
 
 
 Edge = tuple[Node, int]

@@ -15,7 +15,7 @@ from ..trace.fragments import RESULT
 from ..trace.opened import others_record
 from ..trace.tape import tapes
 from ..trace.watched import THROUGH_VIEWS
-from ..value.cells import Cell
+from ..value.cells import Cell, is_alike
 from ..value.paths import Path
 from ..value.slots import TensorBase
 from ..value.storage import PartHome, Swapped
@@ -70,7 +70,7 @@ def _elsewhere(cell: Cell, home: Swapped, node: Node) -> Cell:
     if call is not None:
         call.refuse("reads memory that a tensor was given meanwhile")
     now = tensor._read()
-    if now.kind is not cell.kind:
+    if not is_alike(now.kind, cell.kind):
         raise RuntimeError(f"{node.name()} saved a tensor {cell.kind}, which has other memory since, of {now.kind}, by"
                            " `.data = ...`: assign a tensor of the same shape and dtype, or assign after backward")
     return now

@@ -17,7 +17,8 @@ from ....compiler.ir.symint import SymFloat, SymInt, example
 from ..value.cells import Kind, kind_of, symbolic_kind
 from .dynamic import Dynamic
 from .engine import is_exact
-from .fragments import Fragment, Operation, Pull, pulled
+from .fragments import Fragment, Operation, Pull, pulled, pulled_kinds
+from .lying import lay_out
 from .meaning import made_of
 from .outlines import Body, body_of, outline, outlined, renumbered, with_numbers
 
@@ -70,6 +71,7 @@ def _made(key: tuple[Any, ...]) -> Fragment:
     if any(type(a) is Kind and a.number < 0 for a in key):
         return _symbolic(key)
     made = _instance(key) or Fragment(*made_of(key))
+    lay_out(made, key)
     while len(_fragments) >= LIMIT:
         _fragments.pop(next(iter(_fragments)), None)
     return _fragments.setdefault(key, made)
@@ -78,6 +80,7 @@ def _made(key: tuple[Any, ...]) -> Fragment:
 def _symbolic(key: tuple[Any, ...]) -> Fragment:
     made = Fragment(*made_of(key))
     made.key = key
+    lay_out(made, key)
     return made
 
 
@@ -146,7 +149,9 @@ class Instance:
             return None
         numbers, way = found
         assert way.pull is not None
-        return way.pull._replace(fragment=way.fragment([*numbers], (), None, None))
+        made = way.fragment([*numbers], (), None, None)
+        made.inputs, made.results = pulled_kinds(fragment, way.pull.reads, way.pull.gives)
+        return way.pull._replace(fragment=made)
 
     def _arguments(self, fragment: Fragment) -> Iterator[Any]:
         assert self.generic is not None
@@ -155,7 +160,7 @@ class Instance:
 
 
 class Generic(Dynamic):
-    """A fragment for all sizes; `arguments` are those of its key: (dtype, rank) or a number's class."""
+    """A fragment for all sizes; `arguments` are those of its key: (dtype, rank, order) or a number's class."""
 
     def __init__(self, arguments: Sequence[Any], given: list[Any]) -> None:
         super().__init__(given)
@@ -210,7 +215,7 @@ def _outlined(argument: Any, given: list[Any]) -> Any:
     if type(argument) is not Kind:
         return argument
     given.extend(argument.shape)
-    return argument.dtype, len(argument.shape)
+    return argument.dtype, len(argument.shape), argument.order
 
 
 def _with_sizes(key: tuple[Any, ...], numbers: Iterator[Any]) -> tuple[Any, ...]:

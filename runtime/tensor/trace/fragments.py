@@ -48,10 +48,11 @@ class Operation:
     pull      (terms, inputs, results, cotangents, *attributes) -> a cotangent or None for each input, where
               the derived pullback would lose time or digits; such an operation neither promotes nor spreads
     loose     what the pullback reads, (INPUT or RESULT, number), though PyTorch's does not: it may be written over
+    lies      how its results lie in PyTorch's memory, see lying.py
     of_complex   its formula is one over pairs (see `meanings`); True if it has complex numbers whatever it is given
     """
 
-    __slots__ = ("name", "emit", "node", "rule", "spreads", "edges", "pull", "loose", "of_complex")
+    __slots__ = ("name", "emit", "node", "rule", "spreads", "edges", "pull", "loose", "of_complex", "lies")
 
     def __init__(
         self,
@@ -64,10 +65,11 @@ class Operation:
         pull: Callable[..., Any] | None = None,
         loose: tuple[tuple[int, int], ...] = (),
         of_complex: bool | None = None,
+        lies: str = "",
     ) -> None:
         self.name, self.node, self.emit = name, node, emit
         self.rule, self.spreads, self.edges, self.pull, self.loose = rule, spreads, edges, pull, loose
-        self.of_complex = of_complex
+        self.of_complex, self.lies = of_complex, lies
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
@@ -193,7 +195,7 @@ def pulled(fragment: Fragment, wanted: tuple[int, ...], present: tuple[int, ...]
     node = fragment.operation.node.rstrip("0123456789")
     operation = Operation(pruned.name, node and f"{node}Backward0", fragment.operation.emit)
     reads = tuple([readings[k] for k in kept])
-    made = Fragment(pruned, [None] * len(params), operation, (), _pulled_kinds(fragment, reads, gives))
+    made = Fragment(pruned, [None] * len(params), operation, (), pulled_kinds(fragment, reads, gives))
     numbers = frozenset([n for n, k in enumerate(kept) if k < count and fragment.numbers[k] is not None])
     loose, seen = (tuple([n for n, r in enumerate(reads) if r in some]) for some in (fragment.operation.loose, watched))
     return Pull(made, reads, gives, numbers, loose, _needs(pruned), seen)
@@ -211,7 +213,7 @@ def _needs(graph: Graph) -> tuple[frozenset[int], ...]:
 Gives = tuple[tuple[int, int], ...]
 
 
-def _pulled_kinds(fragment: Fragment, reads: Sequence[tuple[int, int]], gives: Gives) -> Any:
+def pulled_kinds(fragment: Fragment, reads: Sequence[tuple[int, int]], gives: Gives) -> Any:
     """The kinds of what a pullback reads and gives."""
     read = [(fragment.inputs if what == INPUT else fragment.results)[k] for what, k in reads]
     given = [fragment.inputs[k] for k, _ in sorted(gives, key=lambda pair: pair[1])]
@@ -277,4 +279,4 @@ def _finished(b: Builder, wanted: tuple[int, ...], pulled: Sequence[Value | None
     return dead(b.finish(filled)), tuple([(k, n) for n, k in enumerate(wanted)])
 
 
-__all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "pulled", "widen"]
+__all__ = ["COTANGENT", "INPUT", "RESULT", "Fragment", "Operation", "Pull", "pulled", "pulled_kinds", "widen"]

@@ -16,6 +16,7 @@ import numpy as np
 from ....compiler.ir.symint import SymInt
 from ....compiler.ir.types import DTYPES, FLOATING, STORED, Type
 from .dtypes import COMPLEX
+from .orders import Order
 from .slots import CellBase
 
 NAMES = {dtype: name for name, dtype in STORED.items()}
@@ -25,16 +26,16 @@ PARTS = {"c64": "f32", "c128": "f64"}
 
 
 class Kind:
-    """A dtype and a shape.  There is one object for each, so kinds are compared with `is`.
+    """A dtype, a shape, and the order of axes in PyTorch's memory, as in orders.py.  There is one object for each.
 
     Complex numbers lie in arrays, and in the graph, as real numbers with an axis of two at the end: `type` says that,
     `dtype`, `shape` and `numpy` do not.  `is_float` holds for all that can have a gradient.
     """
 
-    __slots__ = ("number", "dtype", "shape", "is_float", "is_complex", "size", "type", "numpy")
+    __slots__ = ("number", "dtype", "shape", "order", "is_float", "is_complex", "size", "type", "numpy")
 
-    def __init__(self, number: int, dtype: str, shape: tuple[int, ...]) -> None:
-        self.number, self.dtype, self.shape = number, dtype, shape
+    def __init__(self, number: int, dtype: str, shape: tuple[int, ...], order: Order = None) -> None:
+        self.number, self.dtype, self.shape, self.order = number, dtype, shape, order
         self.is_complex = dtype in PARTS
         self.is_float = self.is_complex or dtype in FLOATING
         self.type = Type(PARTS[dtype], (*shape, 2)) if self.is_complex else Type(dtype, shape)
@@ -45,26 +46,31 @@ class Kind:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-_KINDS: dict[tuple[str, tuple[int, ...]], Kind] = {}
+_KINDS: dict[tuple[str, tuple[int, ...], Order], Kind] = {}
 
 
-def kind_of(dtype: str, shape: tuple[int, ...] = ()) -> Kind:
-    """The one Kind of this dtype (a graph's name for it) and shape."""
-    kind = _KINDS.get((dtype, shape))
+def kind_of(dtype: str, shape: tuple[int, ...] = (), order: Order = None) -> Kind:
+    """The one Kind of this dtype (a graph's name for it), shape and order."""
+    kind = _KINDS.get((dtype, shape, order))
     if kind is None:
-        made = Kind(len(_KINDS), dtype, shape)
-        kind = _KINDS.setdefault((dtype, shape), made)
+        made = Kind(len(_KINDS), dtype, shape, order)
+        kind = _KINDS.setdefault((dtype, shape, order), made)
     return kind
 
 
-def symbolic_kind(dtype: str, shape: tuple[Any, ...]) -> Kind:
+def symbolic_kind(dtype: str, shape: tuple[Any, ...], order: Order = None) -> Kind:
     """The same where sizes may be SymInts: there it is another each time, as a table would find the example's."""
-    return Kind(-1, dtype, shape) if any(type(n) is SymInt for n in shape) else kind_of(dtype, shape)
+    return Kind(-1, dtype, shape, order) if any(type(n) is SymInt for n in shape) else kind_of(dtype, shape, order)
 
 
-def is_same(a: Kind, b: Kind) -> bool:
-    """Whether kinds are the same, also where they have SymInts, which decides that their sizes are equal or not."""
-    return a is b or ((a.number < 0 or b.number < 0) and a.dtype == b.dtype and a.shape == b.shape)
+def in_order(kind: Kind, order: Order) -> Kind:
+    """The same dtype and shape in this order."""
+    return kind if kind.order == order else symbolic_kind(kind.dtype, kind.shape, order)
+
+
+def is_alike(a: Kind, b: Kind) -> bool:
+    """Whether two kinds are of one dtype and shape."""
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape)
 
 
 class Cell(CellBase):
@@ -151,17 +157,17 @@ class Home:
         return None
 
 
-def cell_of(array: np.ndarray) -> Cell:
-    """A cell of an array that nobody will write to, in row-major order."""
+def cell_of(array: np.ndarray, order: Order = None) -> Cell:
+    """A cell of an array that nobody will write to, in row-major order; `order` is that in PyTorch's memory."""
     if array.dtype.kind == "c":
         dtype = "c64" if array.dtype.itemsize == 8 else "c128"
-        return Cell(kind_of(dtype, array.shape), array[..., None].view(DTYPES[PARTS[dtype]]))
-    return Cell(kind_of(NAMES[array.dtype], array.shape), array)
+        return Cell(kind_of(dtype, array.shape, order), array[..., None].view(DTYPES[PARTS[dtype]]))
+    return Cell(kind_of(NAMES[array.dtype], array.shape, order), array)
 
 
-def cell_of_part(part: np.ndarray) -> Cell:
+def cell_of_part(part: np.ndarray, order: Order = None) -> Cell:
     """A cell of a part of such an array; of a copy where its elements do not follow each other."""
-    return cell_of(part if part.flags.c_contiguous else np.ascontiguousarray(part).reshape(part.shape))
+    return cell_of(part if part.flags.c_contiguous else np.ascontiguousarray(part).reshape(part.shape), order)
 
 
 def shown(cell: Cell) -> np.ndarray:

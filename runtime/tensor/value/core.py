@@ -27,12 +27,12 @@ from ..trace.tape import compute, force, tapes
 from ..trace.undo import note
 from .aliases import adopt, array_of
 from .by_value import by_value
-from .cells import Cell, cell_of_part, shown
+from .cells import Cell, shown
 from .memory import has_history, may_change, requires
 from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, number_of
-from .paths import Path, is_dense, part_of
+from .paths import Path, is_dense
 from .slots import LEAF, PART, SPECIAL
-from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage
+from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage, part_of_cell
 
 if TYPE_CHECKING:
     from ..face.tensor import Tensor
@@ -140,7 +140,7 @@ class Core(Late):
             array = shown(whole)
         plain = base is not None and not (base._flags & LEAF or has_history(base)) and tapes.tape.again is None
         if plain and call is None and array is None and type(whole) is Cell and whole.array is not None:
-            self._cell = cell_of_part(part_of(shown(whole), self._path))
+            self._cell = part_of_cell(whole, self._path)
         elif self._seen != edition and base is not None and (told or array is None):
             if told and self._origin and (base._node is not None or base._requires):
                 self._origin = LOST

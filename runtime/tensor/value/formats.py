@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .located import located, order_in_memory
-from .paths import strided as layout_of
+from .orders import layout
 
 
 class _Word:
@@ -42,18 +42,18 @@ def lies_in(x: Any, memory_format: Any = contiguous_format) -> bool:
 
 
 def _lies_whole(x: Any) -> bool:
-    return bool(layout_of(*located(x)).flags.c_contiguous)
+    return bool(layout(*located(x)).flags.c_contiguous)
 
 
-def ordered(x: Any, memory_format: Any = contiguous_format) -> Any:
-    """The tensor, or a copy of it whose elements lie in this order."""
-    if memory_format is preserve_format or lies_in(x, memory_format):
+def ordered(x: Any, memory_format: Any = contiguous_format, copy: bool = False) -> Any:
+    """The tensor, or a copy of it whose elements lie in this order; a `copy` always."""
+    if memory_format is preserve_format or (not copy and lies_in(x, memory_format)):
         return x
     if memory_format is not channels_last:
-        return x.clone()
+        return x.clone(memory_format=contiguous_format)
     if len(x._kind_of().shape) != 4:
         raise RuntimeError("required rank 4 tensor to use channels_last format")
-    return x.permute(0, 2, 3, 1).clone().permute(0, 3, 1, 2)
+    return x.permute(0, 2, 3, 1).clone(memory_format=contiguous_format).permute(0, 3, 1, 2)
 
 
 def order_of_format(x: Any, memory_format: Any) -> tuple[int, ...] | None:

@@ -12,7 +12,6 @@ from ..trace.opened import open_tapes
 from ..trace.states import Call, State
 from ..trace.tape import Tape
 from .cells import StandIn
-from .paths import Path
 from .slots import HISTORY, LEAF, OPEN, PART, SPECIAL, VIEWED
 from .storage import NO_GRAD, PIECE
 
@@ -108,23 +107,6 @@ def layout_of(t: Any, tape: Tape) -> Any:
         return tape.state
     ref = t._number - event.base
     return None if ref in event.template.dense else (event.template, ref)
-
-
-def place_in_memory(t: Any, tape: Tape) -> tuple[tuple[int, ...], Path] | None:
-    """The shape of the memory that a tensor is a part of and the way to it, of a late one as far as calls tell."""
-    if not t._is_late:
-        return (t._storage.shape(), t._steps) if t._storage is not None else (t._cell.kind.shape, ())
-    if not t._flags & SPECIAL:
-        return t._kind.shape, ()
-    event = made_by(t._number, tape).event
-    part = event.template.parts.get(t._number - event.base) if type(event) is Call else None
-    if part is None:
-        return None
-    if part.of >= 0:
-        return event.template.kinds[part.of].shape, part.path
-    owner = tape.value(event.number(part.of))
-    above = owner is not None and owner._serial == tape.serial and place_in_memory(owner, tape)
-    return (above[0], above[1] + part.path) if above else None
 
 
 def lies_dense(t: Any, tape: Tape) -> bool:

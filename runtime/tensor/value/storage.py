@@ -11,7 +11,8 @@ import numpy as np
 
 from ..trace.fragments import Operation
 from ..trace.tape import force
-from .cells import Cell, Home, cell_of, shown
+from .cells import Cell, Home, cell_of, cell_of_part, shown
+from .orders import order_of_part
 from .paths import Path, part_of, take
 
 NO_GRAD, PIECE = "in a no_grad or inference mode", "by a function that returns several views"
@@ -39,16 +40,17 @@ class Storage(Home):
     made.  `viewed` says whether there has been a view, `unseen` whether there was a writing that does not
     count, and `parts` how many `PartHome`s name it.
     Where it was `dropped`, since nobody shares it any more, its cell tells whether the memory was written to.
-    `was` is the cell whose values NumPy's array was made with, as long as nobody has found others in it, and `left`
-    are tensors that had the memory until they got another.
+    `order` is that of all of it in PyTorch's memory.  `was` is the cell whose values NumPy's array was made with, as
+    long as nobody has found others in it, and `left` are tensors that had the memory until they got another.
     """
 
     __slots__ = ("cell", "array", "edition", "counted", "viewed", "dropped", "unseen", "taken", "parts", "was",
-                 "left")
+                 "left", "order")
 
     def __init__(self, cell: Cell | None, array: np.ndarray | None = None) -> None:
         super().__init__()
         self.cell, self.array, self.viewed, self.dropped = cell, array, False, False
+        self.order = None if cell is None else cell.kind.order
         self.edition = self.counted = self.parts = self.unseen = self.taken = 0
         self.was, self.left = None, ()
 
@@ -100,7 +102,8 @@ class Storage(Home):
             if known and seen == self.edition and holds(cell, part):
                 return cell
             self.was = None
-        return cell_of(np.array(part, order="C", copy=True))
+        order = order_of_part(array.shape, self.order, path)
+        return cell_of(np.array(part, order="C", copy=True), order)
 
     def is_read(self, cell: Cell, path: Path, seen: int) -> bool:
         """Whether a cell that was read in the edition `seen` holds what is in NumPy's memory still."""
@@ -123,7 +126,7 @@ class Storage(Home):
                 if type(was.home) is PartHome and not was.home.path:
                     was.home = self  # nothing was written that anybody would have to look for
                 return
-            self._take_back(cell_of(np.ascontiguousarray(array).reshape(array.shape)), array)
+            self._take_back(cell_of(np.ascontiguousarray(array).reshape(array.shape), self.order), array)
             self.edition += 1  # views look again: it may have been written to since they did
             self.taken = self.edition
 
@@ -136,7 +139,7 @@ class Storage(Home):
         if self.array is not array:
             return False
         self.cell, self.array, self.was = cell, None, None
-        written = None if holds(cell, array) else cell_of(np.ascontiguousarray(array).reshape(array.shape))
+        written = None if holds(cell, array) else cell_of(np.ascontiguousarray(array).reshape(array.shape), self.order)
         if written is not None and self.cell is cell:
             self.cell = written
         return written is None
@@ -250,6 +253,12 @@ class Counter:
         self.written = 0
 
 
+def part_of_cell(whole: Cell, path: Path) -> Cell:
+    """A cell of a part of what has been computed."""
+    kind = whole.kind
+    return cell_of_part(part_of(shown(whole), path), order_of_part(kind.shape, kind.order, path))
+
+
 def _stored(array: np.ndarray) -> Storage:
     return Storage(cell_of(array))
 
@@ -258,5 +267,5 @@ def _retake(m: Any, x: Any, path: Path) -> Any:
     return m(take(m.b, x.value, path))
 
 
-REVIEW = Operation("view", "AsStridedBackward0", _retake)
+REVIEW = Operation("view", "AsStridedBackward0", _retake, lies="part")
 """Reads a part again, because somebody has written to the whole."""

@@ -1,6 +1,7 @@
 """Where the elements of a part lie, also where sizes are SymInts: (shape, path) -> shape and strides, in elements.
 
-NumPy tells that of numbers (`paths.strided`). Its rules are written out here, so that what they ask of sizes is noted.
+NumPy tells that of numbers (`paths.strided`, `orders.layout`). Its rules are written out here, so that what they ask of
+sizes is noted.
 """
 
 from __future__ import annotations
@@ -15,32 +16,41 @@ Layout = tuple[list[Any], list[Any]]
 
 def is_dense(shape: tuple[Any, ...], path: tuple[Step, ...]) -> bool:
     """Whether the elements of the part follow each other in memory."""
-    sizes, strides = _layout(shape, path)
+    sizes, strides = layout(shape, path)
     return any(n == 0 for n in sizes) or _is_dense(sizes, strides)
 
 
 def can_view(shape: tuple[Any, ...], path: tuple[Step, ...], step: Step) -> bool:
     """Whether a further step gives a view, where elements need not move."""
-    return _after(_layout(shape, path), step) is not None
+    return _after(layout(shape, path), step) is not None
 
 
-def _layout(shape: Sequence[Any], path: tuple[Step, ...]) -> Layout:
-    made: Layout = [*shape], _rows(shape)
+def can_lie(shape: tuple[Any, ...], order: Any, path: tuple[Step, ...], step: Step) -> bool:
+    """As `orders.can_lie`."""
+    return _after(layout(shape, path, order), step) is not None
+
+
+def layout(shape: Sequence[Any], path: tuple[Step, ...], order: Any = None) -> Layout:
+    """The shape and strides of the part of what lies in rows, or in an order.
+
+    What PyTorch would have had to copy, though here it is a part, lies in rows.
+    """
+    made, moved = ([*shape], _rows(shape, order)), False
     for step in path:
         after = _after(made, step)
         if after is None:
-            raise ValueError("no view")
-        made = after
-    return made
+            made, moved = ([*step[1]], _rows(step[1])), True
+        else:
+            made = after
+    return (made[0], _rows(made[0])) if moved else made
 
 
-def _rows(shape: Sequence[Any]) -> list[Any]:
-    """The strides of what lies in rows."""
-    strides, size = [], 1
-    for n in reversed(shape):
-        strides.append(size)
-        size = size * n
-    return strides[::-1]
+def _rows(shape: Sequence[Any], order: Any = None) -> list[Any]:
+    """The strides of what lies in rows, or with its axes in an order; 0 along one that is spread."""
+    strides, size = [0] * len(shape), 1
+    for a in reversed(range(len(shape)) if order is None else order):
+        strides[a], size = size, size * shape[a]
+    return strides
 
 
 def _is_dense(sizes: Sequence[Any], strides: Sequence[Any]) -> bool:
@@ -95,4 +105,4 @@ def _reshaped(sizes: Sequence[Any], strides: Sequence[Any], shape: Sequence[Any]
     return [*shape], made
 
 
-__all__ = ["can_view", "is_dense"]
+__all__ = ["can_lie", "can_view", "is_dense", "layout"]

@@ -13,6 +13,7 @@ from ..trace.tape import tapes
 from .cells import Cell, cell_of, cell_of_part, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply_all, apply_now, requires, wrap
 from .memory import has_history
+from .orders import order_of_part
 from .paths import Path, part_of
 from .storage import Counter, PartHome
 
@@ -24,18 +25,19 @@ def view(x: Core, path: Path, operation: Operation) -> Tensor:
     """The part of `x` at the end of `path`, which shares its memory."""
     array = known(x) if may_cut() else None
     if array is not None and _at_once(path):
-        made = wrap(cell_in(x, part_of(array, path)))
+        made = wrap(cell_in(x, part_of(array, path), path))
     else:
         made = apply_now(operation, (x,), (path,))
     return placed(made, x, path, operation)
 
 
-def cell_in(x: Core, part: np.ndarray) -> Cell:
+def cell_in(x: Core, part: np.ndarray, path: Path) -> Cell:
     """A cell of a part of what is known of `x`; a copy where NumPy may write to that at any time."""
-    storage = x._storage
+    storage, kind = x._storage, x._kind_of()
+    order = order_of_part(kind.shape, kind.order, path)
     if storage is not None and storage.array is not None:
-        return cell_of(np.array(part, order="C", copy=True))
-    return cell_of_part(part)
+        return cell_of(np.array(part, order="C", copy=True), order)
+    return cell_of_part(part, order)
 
 
 def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..ops.arranging.shapes import whole_of
 from ..reverse.modes import mode, watch
-from ..reverse.nodes import Node
+from ..reverse.nodes import Node, emit
+from ..trace.fragment_cache import fragment_for
 from ..trace.fragments import Operation
 from ..trace.tape import force, tapes
 from ..trace.undo import note
@@ -113,6 +114,16 @@ WRITTEN = "_cell", "_written", "_node", "_index"
 """What becomes another one in a tensor that is written to."""
 
 
+LAID = Operation("copy", "", lambda m, x, order: x, lies="order")
+
+
+def _laid(cell: Cell, kind: Kind) -> Cell:
+    """The cell in the order of the memory that it is written to."""
+    if cell.kind.order == kind.order:
+        return cell
+    return emit(fragment_for((LAID, (kind.order,), cell.kind)), [cell], None)[0][0]
+
+
 def _share(x: Core) -> None:
     """Let all that are views of the memory of `x` know it, those that are on tapes only among them."""
     tape = tapes.tape
@@ -125,6 +136,7 @@ def _share(x: Core) -> None:
 def assign(x: Core, cell: Cell) -> None:
     """Give `x` another value of the same kind, outside of any history."""
     _share(x)
+    cell = _laid(cell, x._kind_of())
     if x._storage is None:
         _leave(x, cell)
         x._cell = cell
@@ -188,6 +200,7 @@ def overwrite_whole(x: Core, cell: Cell) -> None:
             "vmap: an in-place function would write another value for each example into a Tensor that is the same for"
             " all of them. Use an out-of-place function, or make the Tensor with zeros_like(x) or x.new_zeros(...)."
         )
+    cell = _laid(cell, x._kind_of())
     if x._storage is None:
         _leave(x, cell)
     storage = x._storage  # which another thread may have made meanwhile

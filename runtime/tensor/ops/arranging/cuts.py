@@ -14,6 +14,7 @@ from ...value.aliases import may_wait, waiting_part, whole_number
 from ...value.cells import Cell, Kind, cell_of, kind_of
 from ...value.core import Core, wrap
 from ...value.memory import tensor_types
+from ...value.orders import order_of_part
 from ...value.paths import Path
 from ...value.slots import LEAF
 from ...value.views import cell_in, known, may_cut, placed
@@ -68,14 +69,15 @@ def _known_cell(x: Any, key: tuple[Any, ...], operation: Operation) -> Tensor | 
         return None
     if waits:  # no more than a place until somebody looks, if nobody shares the memory
         return waiting_part(x, its, (*key, ...), path)
-    return placed(wrap(cell_in(x, array[(*key, ...)])), x, path, operation)
+    return placed(wrap(cell_in(x, array[(*key, ...)], path)), x, path, operation)
 
 
 @lru_cache(maxsize=4096)
 def _place_in(kind: Kind, key: tuple[Any, ...], always: bool) -> tuple[Path, Kind]:
     """The path to a part, and its kind; `always` one step for rows, even for all of them."""
     path = rows_path(kind.shape, *key[0]) if always else cell_path(kind.shape, key)
-    return path, kind_of(kind.dtype, path[-1][-1]) if path else kind
+    order = order_of_part(kind.shape, kind.order, path)
+    return path, kind_of(kind.dtype, path[-1][-1], order) if path else kind
 
 
 @lru_cache(maxsize=4096)

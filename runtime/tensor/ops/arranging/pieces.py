@@ -35,7 +35,7 @@ def _stack(m: Any, *values: Any) -> Any:
     return _cat(m, *(m(reshape(m.b, p.value, shape=wide)) for p in parts), axis)
 
 
-CAT = Operation("cat", "CatBackward0", _cat, "common")
+CAT = Operation("cat", "CatBackward0", _cat, "common", lies="formats")
 STACK = Operation("stack", "StackBackward0", _stack, "common")
 
 
@@ -145,9 +145,9 @@ def _piled(m: Any, inputs: Any, results: Any, cts: Any, paths: Sequence[Path], a
 SPLIT_SIZES = viewing("split", "SplitWithSizesBackward0")
 SPLIT, UNBIND = viewing("split", "SplitBackward0"), viewing("unbind", "UnbindBackward0")
 WHOLE = {
-    SPLIT: Operation("split", SPLIT.node, _parts, pull=_joined),
-    SPLIT_SIZES: Operation("split", SPLIT_SIZES.node, _parts, pull=_joined),
-    UNBIND: Operation("unbind", UNBIND.node, _parts, pull=_piled),
+    SPLIT: Operation("split", SPLIT.node, _parts, pull=_joined, lies="parts"),
+    SPLIT_SIZES: Operation("split", SPLIT_SIZES.node, _parts, pull=_joined, lies="parts"),
+    UNBIND: Operation("unbind", UNBIND.node, _parts, pull=_piled, lies="parts"),
 }
 """The operations that give all pieces at once."""
 
@@ -209,7 +209,7 @@ def _flip(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
     return m(take(m.b, x.value, (("slice", start, step, shape),)))
 
 
-FLIP = Operation("flip", "FlipBackward0", _flip)
+FLIP = Operation("flip", "FlipBackward0", _flip, lies="like")
 
 
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:

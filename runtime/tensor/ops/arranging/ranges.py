@@ -10,7 +10,19 @@ import numpy as np
 from ...face.results import deliver
 from ...transforms.crossings import alike
 from ...value.core import Core
-from ...value.dtypes import ALL, DType, complex64, complex128, dtype_of, float32, float64, get_default_dtype, int64
+from ...value.dtypes import (
+    ALL,
+    DType,
+    bfloat16,
+    complex64,
+    complex128,
+    dtype_of,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+)  # fmt: skip
 from ...value.numbers import number_of
 from ..random.laws import fused
 from .creation import empty, filled, finished, full, ones, tensor, zeros
@@ -79,20 +91,20 @@ def arange(
     return finished((first + stride * np.arange(n)).astype(kind.numpy), requires_grad, device)
 
 
-LANES = {float32: 8, float64: 4}
+LANES = {float32: 8, float64: 4, float16: 16, bfloat16: 16}
 """How many numbers PyTorch's kernel makes from the first of them."""
 
 
 def _from_blocks(first: float, stride: float, n: int, kind: DType) -> np.ndarray:
     """PyTorch's numbers to the last bit: first + i step, rounded, and of a block's others the k-th k steps from there.
-    Blocks come in pairs, and what is left over is computed one by one."""
-    i, lanes = np.arange(n, dtype=np.float64), LANES[kind]
-    step, start = np.float64(stride), np.float64(first)
+    Blocks come in pairs, and what is left over is computed one by one; halves in single precision, rounded at last."""
+    lanes, wide = LANES[kind], np.float32 if kind in (float16, bfloat16) else np.float64
+    i, step, start = np.arange(n, dtype=wide), wide(stride), wide(first)
     made = fused(i, step, start).astype(kind.numpy)
     blocks = made[: n - n % (2 * lanes)].reshape(-1, lanes)
     bases = blocks[:, 0].astype(np.float64)
     for k in range(1, lanes):
-        blocks[:, k] = fused(np.full(len(bases), float(k)), step, bases)
+        blocks[:, k] = fused(np.full(len(bases), float(k)), np.float64(step), bases).astype(wide)
     return made
 
 
@@ -143,6 +155,14 @@ def _from_both_ends(first: Any, last: Any, steps: int, dtype: Any) -> np.ndarray
     return i
 
 
+def _of_halves(first: Any, last: Any, steps: int, dtype: Any) -> np.ndarray:
+    """The same of halves, of which each product and each sum is rounded."""
+    ends = np.array([first, last]).astype(dtype)
+    step, i = (ends[1] - ends[0]) / np.array(steps - 1).astype(dtype), np.arange(steps)
+    below, above = ends[0] + step * i.astype(dtype), ends[1] - step * i[::-1].astype(dtype)
+    return np.where(i < steps // 2, below, above)
+
+
 def linspace(
     start: Any,
     end: Any,
@@ -157,6 +177,8 @@ def linspace(
     first, last, kind = _ends("linspace", start, end, steps, dtype)
     if steps > 1 and kind in (float32, float64) and abs(first) < LARGE and abs(last) < LARGE:
         array = _from_both_ends(first, last, steps, kind.numpy)
+    elif steps > 1 and kind in (float16, bfloat16):
+        array = _of_halves(first, last, steps, kind.numpy)
     else:
         array = _steps(first, last, steps, kind).astype(kind.numpy)
     return finished(array, requires_grad, device)

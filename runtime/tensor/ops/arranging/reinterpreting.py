@@ -17,6 +17,7 @@ from ...value.cells import cell_of
 from ...value.core import Core, Storage, wrap
 from ...value.dtypes import ALL, DType, dtype_of
 from ...value.located import located
+from ...value.orders import layout
 from ...value.paths import strided
 from ...value.views import alias
 from .creation import export, on_memory
@@ -37,17 +38,17 @@ def reinterpreted(input: Core, dtype: Any) -> Tensor:
     have, wanted = ALL[input._kind_of().dtype], dtype_of(dtype)
     if have is wanted:
         return alias(input)
-    whole, path = located(input)
+    whole, _, path = located(input)
     if have.itemsize != wanted.itemsize:
         _check(input, have, wanted)
-    layout = strided(whole, path)
+    lies = strided(whole, path)
     array = export(input).view(wanted.numpy)
     memory: Any = input._shared().array
-    if layout.flags.c_contiguous or memory is None or not memory.flags.c_contiguous:
+    if lies.flags.c_contiguous or memory is None or not memory.flags.c_contiguous:
         return on_memory(array)
-    strides = [s * have.itemsize // wanted.itemsize for s in layout.strides[:-1]]
+    strides = [s * have.itemsize // wanted.itemsize for s in lies.strides[:-1]]
     offset = input.storage_offset() * have.itemsize // wanted.itemsize  # type: ignore[attr-defined]
-    strides += layout.strides[-1:] if have.itemsize == wanted.itemsize else (1,)
+    strides += lies.strides[-1:] if have.itemsize == wanted.itemsize else (1,)
     made = wrap(cell_of(np.array(array, order="C", copy=True)))
     made._storage = Storage(None, memory.reshape(-1).view(wanted.numpy))
     made._path = (("strided", array.shape, tuple(strides), offset),)
@@ -60,8 +61,7 @@ def _check(input: Core, have: DType, wanted: DType) -> None:
     shape = input._kind_of().shape
     if not shape:
         raise RuntimeError(f"self.dim() cannot be 0 {said}")
-    whole, path = located(input)
-    *strides, last = strided(whole, path).strides
+    *strides, last = layout(*located(input)).strides
     ratio = wanted.itemsize // have.itemsize
     offset = input.storage_offset()  # type: ignore[attr-defined]
     if ratio > 1 and shape[-1] % ratio:

@@ -97,7 +97,9 @@ def _off_diagonal(m: Any, x: Any) -> Any:
     return column - row
 
 
-TRIL, TRIU = Operation("tril", "TrilBackward0", _below), Operation("triu", "TriuBackward0", _above)
+TRIL, TRIU = (
+    Operation(n, f"{n.title()}Backward0", kept, lies="rows") for n, kept in (("tril", _below), ("triu", _above))
+)
 
 
 def _same_dtype(name: str, input: Core, source: Core) -> None:

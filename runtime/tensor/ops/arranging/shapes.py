@@ -13,9 +13,12 @@ import numpy as np
 from ...trace.fragments import Operation
 from ...trace.tape import unrepeatable
 from ...value.axes import axes_of, axis_of, sizes
-from ...value.cells import cell_of
+from ...value.cells import Kind, cell_of
 from ...value.core import REVIEW, Core, apply, wrap
-from ...value.paths import Path, can_view, is_dense
+from ...value.formats import contiguous_format
+from ...value.located import located
+from ...value.orders import can_lie
+from ...value.paths import Path, Step, can_view, is_dense
 from ...value.promotion import common_shape
 from ...value.views import known, may_cut, view
 from ..elementwise.elementary import clone
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def viewing(name: str, node: str) -> Operation:
-    return Operation(name, node, REVIEW.emit)
+    return Operation(name, node, REVIEW.emit, lies="part")
 
 
 VIEW, UNSAFE_VIEW = viewing("view", "ViewBackward0"), viewing("view", "UnsafeViewBackward0")
@@ -71,13 +74,20 @@ def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _fits(x: Core, kind: Kind, step: Step) -> bool:
+    """Whether the elements need not move for a step, neither here nor in PyTorch's memory."""
+    if x._path and not can_view(whole_of(x), x._path, step):
+        return False
+    return kind.order is None or can_lie(*located(x), step)
+
+
 def view_as_shape(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape, or its bytes as elements of another dtype."""
     if (made := of_other_dtype(input, *shape, dtype=dtype)) is not NotImplemented:
         return made
     have = input._kind_of()
     step = ("reshape", inferred(sizes(shape if size is None else (size,)), have.size))
-    if input._path and not can_view(whole_of(input), input._path, step):
+    if not _fits(input, have, step):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans"
             " across two contiguous subspaces). Use .reshape(...) instead."
@@ -92,11 +102,11 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The elements in another shape; the same memory where that is possible."""
     have = input._kind_of()
     step = ("reshape", inferred(sizes(args if shape is None else (shape,)), have.size))
-    if input._path and not can_view(whole_of(input), input._path, step):
+    if not _fits(input, have, step):
         indices = known(input) if may_cut() and not have.is_float else None
         if indices is not None:  # which are looked at where they are used
             return wrap(cell_of(np.array(indices).reshape(step[1])))
-        return apply(UNSAFE_VIEW, (clone(input),), ((step,),))
+        return apply(UNSAFE_VIEW, (clone(input, memory_format=contiguous_format),), ((step,),))
     whole = not input._path or is_dense(whole_of(input), input._path)
     return view(input, (step,), VIEW if whole else RESHAPE_ALIAS)
 

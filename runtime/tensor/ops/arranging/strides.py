@@ -11,6 +11,7 @@ from ...trace.tape import force
 from ...value.axes import axis_of, sizes
 from ...value.cells import Cell
 from ...value.core import Core, apply, requires
+from ...value.located import order_in_memory
 from ...value.paths import part_of, strided
 from ...value.views import alias, view
 from ...value.writing import check_normal, moved
@@ -26,6 +27,7 @@ from .shapes import (
     expand,
     narrow,
     permute,
+    reshape,
     shape_of,
     squeeze,
     t,
@@ -126,7 +128,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another size: the same elements in row-major order, zeros where there are more."""
+    """Give the tensor another size: the same elements in the order of memory, zeros where there are more."""
     if requires(input):
         raise RuntimeError("cannot resize variables that require grad")
     check_normal(input)
@@ -146,7 +148,8 @@ def _resized(input: Any, wanted: tuple[int, ...]) -> Cell:
     have, count = input._kind_of().size, 1
     for n in wanted:
         count *= n
-    flat = view_as_shape(alias(input), -1) if have else input.new_zeros(0)
+    order = order_in_memory(input)
+    flat = reshape(alias(input).permute(order or range(len(shape_of(input)))), -1) if have else input.new_zeros(0)
     if count > have:
         flat = input.new_zeros(count).index_copy(0, input.new_tensor(range(have), dtype=int), flat)
     return force(clone(view_as_shape(narrow(flat, 0, 0, count), wanted))._read())

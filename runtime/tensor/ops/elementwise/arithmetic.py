@@ -289,7 +289,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
 
 
 MASKED_FILL, MASKED_FILL_TENSOR = (
-    Operation("masked_fill", f"MaskedFillBackward{k}", lambda m, p, x, v, d: _where(m, p, v, x, d), "own")
+    Operation("masked_fill", f"MaskedFillBackward{k}", lambda m, p, x, v, d: _where(m, p, v, x, d), "own", lies="rows")
     for k in (0, 1)
 )
 

@@ -10,6 +10,7 @@ from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.elementwise import cast
 from ...trace.fragments import INPUT, Operation, Rule
 from ...value.core import Core, apply
+from ...value.formats import channels_last, ordered, preserve_format
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -141,12 +142,17 @@ def _nothing(x: Any) -> Any:
     return x.m.number(False, x.value.type) if x.value.type.dtype == "bool" else 0
 
 
-_clone = unary("clone", "CloneBackward0", lambda m, x: x, "common")
+CLONE = Operation("clone", "CloneBackward0", lambda m, x: x, "common")
+IN_ROWS = Operation("clone", "CloneBackward0", lambda m, x: x, "common", lies="rows")
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy; all memory is in one order, so the format has no effect."""
-    return _clone(input)
+    """A copy that lies as the original does, or in a format."""
+    if not isinstance(input, Core):
+        raise TypeError(f"clone(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if memory_format is channels_last:
+        return ordered(input, memory_format, copy=True)
+    return apply(CLONE if memory_format in (None, preserve_format) else IN_ROWS, (input,))
 
 
 

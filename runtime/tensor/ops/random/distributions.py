@@ -17,7 +17,7 @@ from ...calls.calls import recorded
 from ...face.inplace import start_writing
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments import Operation
-from ...value.cells import is_same
+from ...value.cells import is_alike
 from ...value.core import Core, apply, number_of, requires, wrap
 from ...value.dtypes import ALL
 from ...value.promotion import common_shape
@@ -243,7 +243,7 @@ def normal(
 def _normal(drawn: Any, mean: Any, std: Any) -> Any:
     made = drawn * _constant(std) + _constant(mean)
     first = mean if isinstance(mean, Core) else std
-    return made if not is_same(first._kind_of(), made._kind_of()) else apply(NORMAL_OF, (first, made))
+    return made if not is_alike(first._kind_of(), made._kind_of()) else apply(NORMAL_OF, (first, made))
 
 
 NORMAL_OF = _writes("normal", "NormalBackward1")

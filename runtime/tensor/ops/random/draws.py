@@ -16,7 +16,7 @@ from ...value.devices import chosen, is_meta
 from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
 from ...value.formats import order_of_format
-from ...value.located import located
+from ...value.located import order_in_memory
 from ..arranging.creation import finished, turned_back
 from ..elementwise.complexes import view_as_complex
 from ..elementwise.elementary import cast_to
@@ -69,7 +69,7 @@ def evenly(shape: tuple[int, ...], dtype: str) -> Tensor:
 
 def coins(shape: tuple[int, ...], chance: float, like: Any) -> Tensor:
     """True with that chance, for functions that leave out at random; in the order of `like`, if that has the shape."""
-    if like._kind_of().shape == shape and located(like)[1]:
+    if like._kind_of().shape == shape and order_in_memory(like) is not None:
         return laid_out(default_generator, laws.kept, like, chance)
     return default_generator.draw(laws.kept, shape, chance)
 

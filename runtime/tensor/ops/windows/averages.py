@@ -87,7 +87,7 @@ def _truncated(m: Any, x: Any, by: Any) -> Any:
     return size * m.sign(x) * m.sign(by)
 
 
-AVERAGE = {k: Operation(f"avg_pool{k}d", f"AvgPool{k}DBackward0", _average) for k in (2, 3)}
+AVERAGE = {k: Operation(f"avg_pool{k}d", f"AvgPool{k}DBackward0", _average, lies="format") for k in (2, 3)}
 
 
 def avg_pool2d(
@@ -174,7 +174,7 @@ def _adapted(m: Any, x: Any, places: tuple[int, ...]) -> Any:
 
 
 ADAPTIVE = {
-    k: Operation(f"adaptive_avg_pool{k}d", f"AdaptiveAvgPool{k}DBackward0", _adapted) for k in (2, 3)
+    k: Operation(f"adaptive_avg_pool{k}d", f"AdaptiveAvgPool{k}DBackward0", _adapted, lies="format") for k in (2, 3)
 }
 
 

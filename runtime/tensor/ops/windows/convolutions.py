@@ -24,7 +24,7 @@ def _emit(m: Any, x: Any, w: Any, *rest: Any) -> Any:
     return m(made) + m(spread(m.b, bias[0].value, shape=made.type.shape, axes=(1,)))
 
 
-CONVOLUTION = Operation("convolution", "ConvolutionBackward0", _emit)
+CONVOLUTION = Operation("convolution", "ConvolutionBackward0", _emit, lies="format")
 
 
 def conv1d(

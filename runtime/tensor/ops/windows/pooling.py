@@ -85,7 +85,7 @@ def _place(m: Any, element: Any, at: tuple[int, ...], window: Window, sizes: tup
     return place
 
 
-MAX = {k: Operation(f"max_pool{k}d", f"MaxPool{k}DWithIndicesBackward0", _largest) for k in (2, 3)}
+MAX = {k: Operation(f"max_pool{k}d", f"MaxPool{k}DWithIndicesBackward0", _largest, lies="format") for k in (2, 3)}
 
 
 def max_pool2d(

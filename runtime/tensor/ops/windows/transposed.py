@@ -43,7 +43,7 @@ def _spread(m: Any, x: Any, w: Any, *rest: Any) -> Any:
     return made + m(spread(b, bias[0].value, shape=made.value.type.shape, axes=(1,))) if bias else made
 
 
-TRANSPOSED = Operation("convolution", "ConvolutionBackward0", _spread)
+TRANSPOSED = Operation("convolution", "ConvolutionBackward0", _spread, lies="format")
 
 
 def _function(rank: int) -> Callable[..., Tensor]:
