@@ -132,7 +132,7 @@ def test_what_is_kept_for_others_has_plain_sizes() -> None:
         for each in made:
             each.sum().backward()
             assert all(type(k) is int for k in each.shape), each.shape
-    assert all(type(k) is int for _, shape in cells._KINDS for k in shape)
+    assert all(type(k) is int for _, shape, _ in cells._KINDS for k in shape)
     with pytest.raises(TypeError, match="a table would find"):
         hash(SymSizes(tables=False).symbol(3))
     n, m = (SymSizes(tables=False).symbol(k) for k in (3, 3))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...compiler.frontend.tree import FOLLOWED, register_leaf
 from ..tensor.calls import running  # noqa: F401 - calls of functions with Tensors, registered when it is imported
-from ..tensor.calls.calls import recordable
+from ..tensor.calls.natively import recordable
 from ..tensor.face.meta import Shapes, shapes_of
 from ..tensor.face.overriding import disabled
 from ..tensor.face.tensor import Tensor, from_array, is_followed

@@ -8,7 +8,6 @@ tape and no more until somebody looks.  So a function that is recorded must depe
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from typing import Any
@@ -27,7 +26,7 @@ from ..trace.undo import mend
 from ..value.aliases import adopt_all, through_owners
 from ..value.by_value import through_values
 from ..value.given import asked
-from ..value.memory import leave, leave_all, tensor_types, usable
+from ..value.memory import leave, leave_all, tensor_types
 from ..value.numbers import number_of
 from .apart import apart, strange
 from .cutting import is_cut
@@ -35,7 +34,7 @@ from .dynamic_calls import learn_sizes, template_for
 from .first_run import FirstRun
 from .follow import check_renewed, check_through, follow, grads_fit, instance
 from .naming import renamed
-from .natively import NativeCall, native_types, tell
+from .natively import NativeCall, take_over, tell
 from .patterns import tell_pattern
 from .reading import Over, Reading, Unknown, check
 
@@ -229,7 +228,8 @@ class Recorded:
 
     def _tell(self, tape: Tape, state: State, reading: Reading) -> None:
         """Let native code recognise the call, which is worth its time for what comes again."""
-        told = self.native is None or state.call is not None or state.event.template.through
+        event: Call = state.event  # type: ignore[assignment]
+        told = self.native is None or state.call is not None or event.template.through
         if not told and not (self.ends and may_end(tape, state)):
             tell(state, reading)
 
@@ -310,22 +310,6 @@ class Recorded:
         return asked(self.function(*given, **{name: run.numbers.handed(named[name], a) for name, a in kwargs.items()}))
 
 
-def recordable(cls: type) -> None:
-    """Let calls be described by instances of this class; results are of the first."""
-    tensor_types.append(cls)
-    known = recorder.installed()
-    take_over(known[0] if known else tapes.tape)
-
-
-def take_over(tape: Any) -> None:
-    """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
-    tape.special = lambda t: t._owner is None and usable(t, tape)
-    known = recorder.installed()
-    owner = known[0].owner if known else tape.owner
-    if tape.owner in (threading.main_thread().ident, owner) or all(t.ident != owner for t in threading.enumerate()):
-        native_types(tape, State, tensor_types)
-
-
 def recorded(
     function: Callable[..., Any], numbers: Sequence[str] = (), exact: bool = False, cuts: str = "",
     ahead: Any = None, parts: Any = None, in_parts: bool = False, pure: bool = False,
@@ -356,4 +340,4 @@ if recorder.SUPPORTED:
     NativeCall.__reduce__ = lambda self: self.__qualname__  # copies and pickles are the function itself
 
 
-__all__ = ["Recorded", "recordable", "recorded"]
+__all__ = ["Recorded", "recorded"]

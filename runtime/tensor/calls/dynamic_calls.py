@@ -60,7 +60,7 @@ class Way(NamedTuple):
         steps, kinds = [], [*like.kinds]
         given_kinds = _kinds(reading)
         for (fragment, refs, first, place), key in zip(like.steps, self.keys, strict=True):
-            if type(key) is Fragment:
+            if isinstance(key, Fragment):
                 fragment = key
             else:
                 operation, attributes, *classes = key
@@ -142,8 +142,8 @@ def forget_dynamic_calls() -> None:
 def template_for(reading: Reading) -> Template | None:
     """The template of a call that has not come with these sizes, if others have taught it."""
     given = None if reading.region else _described(reading)
-    call = given and _calls.get(given.key)
-    found = call and call.at(given.numbers)
+    call = None if given is None else _calls.get(given.key)
+    found = None if given is None or call is None else call.at(given.numbers)
     return found and found[1].at(found[0], reading, given)
 
 

@@ -7,19 +7,19 @@ fits, the call goes the way of `calls.Recorded.slow`, so what cannot be said in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
 from math import inf
 from struct import pack, unpack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....compiler.backend import recorder
 from ....compiler.backend.recorder import Give, Need, Range, words
 from ....compiler.locks import reentrant_lock
+from ..trace.states import Call, State
+from ..trace.tape import tapes
 from ..value.cells import Cell
+from ..value.memory import tensor_types, usable
 from ..value.slots import HISTORY, HOOKED, LEAF, OPEN, SPECIAL, VIEWED
-
-if TYPE_CHECKING:
-    from ..trace.states import Call, State
 
 CHILDREN = 8
 """So many states that the same function leads to from one state are told."""
@@ -236,10 +236,21 @@ if recorder.SUPPORTED:
     NativeCall = Known
 
 
-def native_types(tape: Any, state: type, tensors: Sequence[type]) -> None:
-    """Recognise calls with instances of these classes on a tape; a second class may come later."""
-    if recorder.SUPPORTED:
-        recorder.install(tape, state, Cell, tensors[0], tensors[-1])
+def recordable(cls: type) -> None:
+    """Let calls be described by instances of this class; results are of the first."""
+    tensor_types.append(cls)
+    known = recorder.installed()
+    take_over(known[0] if known else tapes.tape)
+
+
+def take_over(tape: Any) -> None:
+    """Recognise calls natively on this tape, if it is the main thread's, or that on which it was done has ended."""
+    tape.special = lambda t: t._owner is None and usable(t, tape)
+    known = recorder.installed()
+    owner = known[0].owner if known else tape.owner
+    mine = tape.owner in (threading.main_thread().ident, owner)
+    if recorder.SUPPORTED and (mine or all(t.ident != owner for t in threading.enumerate())):
+        recorder.install(tape, State, Cell, tensor_types[0], tensor_types[-1])
 
 
 def native_operators(*classes: type) -> None:

@@ -78,7 +78,8 @@ class SymbolicRun:
         return made
 
     def _tensor(self, cell: Cell, flags: int) -> Any:
-        made: Any = tensor_types[0].__new__(tensor_types[0])
+        cls: Any = tensor_types[0]
+        made = cls.__new__(cls)
         made._cell, made._node = cell, self.stand_in if flags & HISTORY else None
         made._requires = bool(flags & LEAF)
         return made

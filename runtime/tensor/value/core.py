@@ -12,8 +12,8 @@ from weakref import ref
 
 import numpy as np
 
-from ..calls.calls import recordable, recorded
-from ..calls.natively import native_operators
+from ..calls.calls import recorded
+from ..calls.natively import native_operators, recordable
 from ..calls.recording import record_methods
 from ..reverse.hooks import Table
 from ..reverse.modes import mode, watch
