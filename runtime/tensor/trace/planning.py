@@ -11,7 +11,8 @@ from typing import Any
 from .behind import is_behind
 from .first_time import Once, once
 from .kept import Kept, may_keep
-from .plans import Plan, plan_for
+from .plans import Plan, keep, plan_for
+from .states import forest
 from .structures import may_know, structure_of
 
 
@@ -45,7 +46,11 @@ def _of_known_code(once: Once, live: bytes) -> Plan | None:
     if not may_know(structure):
         return None
     plan = Plan(once.state, live)
-    return plan if plan.find(structure) else None
+    if not plan.find(structure):
+        return None
+    if forest.recurs:
+        keep(plan)
+    return plan
 
 
 __all__ = ["planned"]

@@ -146,22 +146,9 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
         plan = Plan(state, live, known)
         if not known:
             plan.find(structure_of(events(state), live))
-        if forest.is_new(hash((state.path, key))):
+        if forest.is_new(hash((state.path, key))) and (plan.kernel is None or not forest.recurs):
             return plan
-        if state.plans is NONE:
-            state.plans = {}
-        state.plans[key] = plan
-        with _lock:
-            while len(_plans) >= KEPT:
-                old, _ = _plans.popitem(last=False)
-                settle(old.state)
-                old.count(_counts)
-                old.state.plans.pop((old.live, old.known) if old.known else old.live, None)
-                if running(old.state) is old:
-                    old.state.live = old.state.plan = None
-            _plans[plan] = None
-        if plan.kernel is not None:
-            plan.prepare()
+        keep(plan)
     if plan.kernel is None and plan.is_worth_compiling():
         if not settings.background:
             plan.compile()
@@ -171,6 +158,25 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
             plan.asked = maker.generation
             maker.ask(plan.compile)
     return plan
+
+
+def keep(plan: Plan) -> None:
+    """Let a plan run the trace when it comes again, and the plan unused for longest go if there are many."""
+    state = plan.state
+    if state.plans is NONE:
+        state.plans = {}
+    state.plans[(plan.live, plan.known) if plan.known else plan.live] = plan
+    with _lock:
+        while len(_plans) >= KEPT:
+            old, _ = _plans.popitem(last=False)
+            settle(old.state)
+            old.count(_counts)
+            old.state.plans.pop((old.live, old.known) if old.known else old.live, None)
+            if running(old.state) is old:
+                old.state.live = old.state.plan = None
+        _plans[plan] = None
+    if plan.kernel is not None:
+        plan.prepare()
 
 
 def running(state: State) -> Plan | None:

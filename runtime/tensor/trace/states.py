@@ -161,7 +161,7 @@ class Forest:
     def __init__(self) -> None:
         self.states = 0
         self.seen: set[int] = set()
-        self.new, self.again, self.recurs = 0, 0, False
+        self.new = self.again = 0
         self.missed = Misses()
         self.varied = Varied()
         self.root: State
@@ -170,11 +170,12 @@ class Forest:
         """Begin anew: traces under way keep their states, and others find none."""
         self.states, self.root = 0, State(None, None, 0)
         self.seen.clear()
+        self.new = self.again = 0
         self.missed.clear()
         self.varied.clear()
 
     def is_new(self, path: int) -> bool:
-        """Whether something with this hash was not seen before, and hardly will be again; from now on it was."""
+        """Whether something with this hash was not seen before; from now on it was."""
         seen = self.seen
         if path in seen:
             self.again += 1
@@ -185,8 +186,12 @@ class Forest:
         self.new += 1
         if self.new >= LATELY:
             self.new, self.again = self.new // 2, self.again // 2
-        self.recurs = self.again >= FIRST and self.again * RECURS >= self.new
-        return not self.recurs
+        return True
+
+    @property
+    def recurs(self) -> bool:
+        """Whether what is new will be there again, as a good part of what was new lately."""
+        return self.again >= FIRST and self.again * RECURS >= self.new
 
 
 NONE: dict[Any, Any] = {}
@@ -229,7 +234,7 @@ class State(StateBase):
     def add(self, key: Any, state: State, kept: bool = True) -> State:
         """Let `state` follow on this one; if it need not be `kept`, from when it comes for the second time."""
         path = state.path = hash((self.path, key))
-        if kept or not forest.is_new(path):
+        if kept or not forest.is_new(path) or forest.recurs:
             forest.states += 1
             if self.children is NONE:
                 self.children = {}
