@@ -45,11 +45,22 @@ def can_lie(whole: tuple[int, ...], order: Order, path: Path, step: Step) -> boo
     return True
 
 
-@lru_cache(maxsize=4096)
 def order_of_part(whole: tuple[int, ...], order: Order, path: Path) -> Order:
     """The order of a part of what lies in an order."""
     if order is None and all(step[0] in ("reshape", "slice") for step in path):
         return None
+    return _order_of_part(whole, order, tuple([_from_zero(step) for step in path]))
+
+
+def _from_zero(step: Step) -> Step:
+    """The step, of a slice one that lies as it, so that rows of data are found in the cache."""
+    if step[0] != "slice" or min(step[2], default=1) < 0:
+        return step
+    return step[0], (0,) * len(step[1]), *step[2:]
+
+
+@lru_cache(maxsize=4096)
+def _order_of_part(whole: tuple[int, ...], order: Order, path: Path) -> Order:
     part = layout(whole, order, path)
     steps = [abs(s) for s in part.strides]
     axes = _sorted(part.shape, [steps])
