@@ -154,7 +154,7 @@ class Settings:
     )
     log = Setting(
         "PULLBACK_LOG", "", _subset_of(*TOPICS), f"a comma list of {', '.join(TOPICS)}",
-        "what to log to standard error: the loggers pullback.forms and so on of `logging` have it in any case",
+        "what to log to standard error: the loggers pullback.forms and so on of `logging` have it on DEBUG, too",
     )
     traceback = Setting(
         "PULLBACK_TRACEBACK", "short", _traceback, "short or full",

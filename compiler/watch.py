@@ -76,8 +76,8 @@ def log(topic: str, of: str, said: str, *facts: object) -> None:
     if topic in settings.log:
         print(f"pullback.{topic}: {of}: {said % facts}", file=sys.stderr, flush=True)
     logger = LOGGERS[topic]
-    if logger.isEnabledFor(logging.INFO):
-        logger.info(f"%s: {said}", of, *facts, extra={"function": of})
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug(f"%s: {said}", of, *facts, extra={"function": of})
 
 
 def _printed(stage: str) -> bool:

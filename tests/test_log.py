@@ -17,7 +17,7 @@ def wave(x):
 
 
 def test_loggers_have_what_happens(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    with caplog.at_level(logging.INFO, "pullback"), settings.override(cache=True, cache_dir=tmp_path):
+    with caplog.at_level(logging.DEBUG, "pullback"), settings.override(cache=True, cache_dir=tmp_path):
         for _ in range(2):
             slope = grad(wave)
             slope(np.ones(3))

@@ -239,3 +239,20 @@ def test_modules_that_are_refused_are_imported(tmp_path) -> None:
     assert lines[-1] == "none" and len(lines) == 5, done.stderr
     for line, name in zip(lines, ["ao.quantization.QuantStub", "distributed.fsdp.wrap.wrap"], strict=False):
         assert line.startswith(f"torch.{name} is not supported: ")
+
+
+def test_a_program_prints_what_it_prints_with_pytorch(tmp_path) -> None:
+    """A log on INFO has its own lines only, `argv` is as given, a traceback begins with the program's frame."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import argparse, logging, sys\nimport torch\nlogging.basicConfig(level=logging.INFO, stream=sys.stdout)\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--size', type=int, default=3)\n"
+        "x = torch.ones(parser.parse_args().size, requires_grad=True)\n(x * 2).sum().backward()\n"
+        "logging.info('%s', x.grad.tolist())\nprint(sys.argv)\nraise ValueError('end')\n"
+    )
+    given = [sys.executable, "-m", "pullback", "torch", program.name, "--size", "2"]
+    done = subprocess.run(given, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.splitlines() == ["INFO:root:[2.0, 2.0]", "['program.py', '--size', '2']"]
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1 and lines[0].startswith("Traceback") and lines[-1] == "ValueError: end"
+    assert [line.split(",")[0].strip() for line in lines if " File " in f" {line.strip()} "] == ['File "program.py"']

@@ -20,6 +20,7 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -143,7 +144,21 @@ def _torch(words: list[str]) -> None:
         runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     else:
         sys.path.insert(0, str(Path(words[0]).resolve().parent))
+        _begin_tracebacks(words[0])
         runpy.run_path(words[0], run_name="__main__")
+
+
+def _begin_tracebacks(program: str) -> None:
+    """Let the traceback of an error that ends a program begin where the program does."""
+    shown = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, at: TracebackType | None) -> None:
+        inner = at
+        while inner is not None and inner.tb_frame.f_code.co_filename != program:
+            inner = inner.tb_next
+        shown(kind, error if inner is None else error.with_traceback(inner), inner or at)
+
+    sys.excepthook = show
 
 
 def _env(_: argparse.Namespace) -> str:

@@ -58,10 +58,18 @@ def order_of_part(whole: tuple[int, ...], order: Order, path: Path) -> Order:
     """The order of a part of what lies in an order."""
     if order is None and all(step[0] in ("reshape", "slice") for step in path):
         return None
+    path = tuple([_from_zero(step) for step in path])
     try:
         return _order_of_part(whole, order, path)
     except TypeError:  # SymInts are in no table
         return _order_of(*symbolic_paths.layout(whole, path, order))
+
+
+def _from_zero(step: Step) -> Step:
+    """The step, of a slice one that lies as it, so that rows of data are found in the cache."""
+    if step[0] != "slice" or min(step[2], default=1) < 0:
+        return step
+    return step[0], (0,) * len(step[1]), *step[2:]
 
 
 @lru_cache(maxsize=4096)
