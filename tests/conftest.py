@@ -13,6 +13,10 @@ from hypothesis import settings
 os.environ.setdefault("PULLBACK_CACHE", "0")  # tests that want code on disk say where
 os.environ.setdefault("PULLBACK_BACKGROUND", "0")  # which step finds a kernel ready would be a matter of luck
 
+# Compilations leave some hundred thousand objects alive for a while: where every thousandth young one was a reason to
+# look at them, that took a twentieth of the tests' time. Each file begins with a collection (below).
+gc.set_threshold(200_000, 10, 10)
+
 GOLDEN = Path(__file__).parent / "golden"
 
 # The same examples in every run, on machines of any speed, and nothing kept between runs.

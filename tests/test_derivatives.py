@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import attrs
@@ -19,12 +19,20 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.frontend.errors import TraceError
+from pullback.compiler.settings import settings
 
 ANY: Any = pb
 """The same, for calls that type checkers would refuse."""
 
 V = np.array([0.7, 1.3, 0.4, 1.9, 0.8])
 W = np.array([0.3, -0.5, 1.1, 0.2, -0.7])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Containers differ and their functions do not: of five kernels four are those of another container."""
+    with settings.override(cache=True, cache_dir=str(tmp_path_factory.mktemp("kept"))):
+        yield
 
 
 class Named(NamedTuple):

@@ -13,6 +13,7 @@ from sympy.physics import mechanics as me
 from sympy.utilities.exceptions import SymPyDeprecationWarning, ignore_warnings
 
 import pullback
+from pullback.runtime.symbolic.mechanics import symbols_in
 
 System = Any
 t = me.dynamicsymbols._t
@@ -293,3 +294,14 @@ def test_states_may_be_whole_numbers_and_speeds_need_not_follow_their_coordinate
         np.testing.assert_array_equal(made(0.0, state, [9.81]), want)
     assert slopes[:2].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1]]
     np.testing.assert_allclose(slopes[2:], [[-9.81 * np.cos(1.0), 0, 0, 0], [0, -3, -2, 0]], rtol=1e-15)
+
+
+def test_symbols_of_shared_subexpressions_are_found_once() -> None:
+    x, y, n = sp.symbols("x y n")
+    f, shared = sp.Function("f"), x
+    for _ in range(60):  # written out it has 2**60 symbols
+        shared = f(shared, shared)
+    assert symbols_in([shared, y]) == {x, y}
+    bound = [sp.Integral(sp.exp(-x * y), (x, 0, n)), sp.Sum(n * x, (n, 0, 3)), f(t).diff(t), sp.Lambda(x, x + y)]
+    for e in [*bound, sp.sin(bound[0]) + bound[3](n), sp.Subs(f(x).diff(x), x, 2 * y), sp.Integer(3)]:
+        assert symbols_in([e]) == e.free_symbols

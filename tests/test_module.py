@@ -25,6 +25,13 @@ define i64 @k(i64 %x) nounwind {{
 """
 
 
+@pytest.fixture(autouse=True)
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text is compiled, also one that came lately."""
+    monkeypatch.setattr(machine, "KEPT", 0)
+    machine._lately.clear()
+
+
 def kernel(constant: int, level: int = 0) -> Linked:
     return link(compile_object(ADD.format(constant=constant), level), {}, ["k", "k.cell"])
 
@@ -145,6 +152,23 @@ def test_dropped_kernels_leave_nothing() -> None:
     gc.collect()
     assert (resident_kib() - memory) / 2000 < 1.0
     assert mappings() - maps < 100
+
+
+def test_texts_that_came_lately_are_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [ADD.format(constant=constant) for constant in range(4)]
+    wanted = [compile_object(text, 0) for text in texts]
+    monkeypatch.setattr(machine, "KEPT", len(wanted[0]) * 3)
+    calls, generate = [], machine._generate
+    monkeypatch.setattr(machine, "_generate", lambda text, *rest: calls.append(text) or generate(text, *rest))
+    for k in (0, 1, 2, 0, 1, 2):
+        assert compile_object(texts[k], 0) == wanted[k]
+    assert calls == texts[:3]
+    assert compile_object(texts[3], 0) == wanted[3]  # for which the oldest goes
+    assert [compile_object(texts[k], 0) for k in (2, 0)] == [wanted[2], wanted[0]]
+    assert calls == [*texts, texts[0]]
+    compile_object(texts[2], 1)
+    assert calls[-1] == texts[2], "at another level it is another object"
+    assert sum(map(len, machine._lately.values())) <= machine.KEPT
 
 
 def test_live_kernels_are_small() -> None:

@@ -1,5 +1,6 @@
 """Minima within constraints and vertices of linear programs: values are SciPy's, derivatives those of differences."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,12 +65,27 @@ MINIMA: dict[str, Callable[..., Any]] = {
     [*((name, None) for name in MINIMA), *((name, m) for name in ("between sides", "a kink") for m in METHODS)],
 )
 def test_minima(name: str, method: str | None) -> None:
-    made = lambda a, method=method: MINIMA[name](a, method)  # noqa: E731
-    of = lambda a: np.sum(made(a).x ** 3) + 2 * made(a).fun  # noqa: E731
-    sure = lambda a: np.sum(made(a, "SLSQP").x ** 3) + 2 * made(a, "SLSQP").fun  # noqa: E731
+    of, (slope, curvature) = told(name, method), sure(name)
     np.testing.assert_allclose(jit(of)(A), of(A), atol=5e-6)
-    np.testing.assert_allclose(grad(of)(A), differences(sure, A), rtol=2e-4, atol=2e-5)
-    np.testing.assert_allclose(hessian(of)(A), differences(grad(sure), A), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(grad(of)(A), slope, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(hessian(of)(A), curvature, rtol=1e-4, atol=1e-4)
+
+
+def told(name: str, method: str | None) -> Callable[[Any], Any]:
+    """A number that depends on where a minimum is and on what it is."""
+
+    def of(a: Any) -> Any:
+        found = MINIMA[name](a, method)
+        return np.sum(found.x**3) + 2 * found.fun
+
+    return of
+
+
+@functools.cache
+def sure(name: str) -> tuple[Any, Any]:
+    """Its slope and curvature by differences, of what SLSQP finds: the same for each method that is tested."""
+    of = told(name, "SLSQP")
+    return differences(of, A), differences(grad(of), A)
 
 
 def test_a_constraint_that_is_not_met_moves_nothing() -> None:

@@ -8,6 +8,7 @@ more than 256 products on whether `vector_bits` is 256 (see gemm.least_called); 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..later import later, loading
+from ..locks import lock
 from .process import read_bytes
 from .processor import cpu_features, cpu_name
 
@@ -52,9 +54,31 @@ def _machine(level: int, cpu: str) -> llvm.TargetMachine:
 
 
 def compile_object(llvm_text: str, level: int = 2, cpu: str = "") -> bytes:
-    """The object file of one module of LLVM text, for the host or for a kind of processor."""
-    machine = target_machine(level, cpu) if cpu else target_machine(level)
-    return _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
+    """The object file of one module of LLVM text, for the host or for a kind of processor; texts that came lately are
+    not compiled again."""
+    key = (hashlib.sha256(llvm_text.encode()).digest(), level, cpu)
+    made = _lately.get(key)
+    if made is None:
+        machine = target_machine(level, cpu) if cpu else target_machine(level)
+        made = _generate(llvm_text, machine, llvm.TargetMachine.emit_object)
+        _keep(key, made)
+    return made
+
+
+KEPT = 2**23
+"""Bytes of objects that are kept for texts that come again, as those of a function that is transformed anew do."""
+
+_lately: dict[tuple[bytes, int, str], bytes] = {}
+_keeping = lock()
+
+
+def _keep(key: tuple[bytes, int, str], made: bytes) -> None:
+    """Keep an object for its text; the oldest ones go."""
+    with _keeping:
+        _lately[key] = made
+        total = sum(map(len, _lately.values()))
+        while total > KEPT:
+            total -= len(_lately.pop(next(iter(_lately))))
 
 
 def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any], cpu: str = "") -> bytes:

@@ -147,36 +147,39 @@ def sweep(limit: int = LIMIT) -> None:
         return
     with suppress(OSError):
         private.write(where / SWEPT)  # first, so that of processes that begin together one looks
-    for path, status in _files(where):
-        if path.name.startswith(".new") and status.st_mtime < time.time() - ABANDONED:
-            _remove(path)
+    abandoned = time.time() - ABANDONED
+    for each, status in _files(where):
+        if each.name.startswith(".new") and status.st_mtime < abandoned:
+            _remove(Path(each.path))
         else:
-            found.append((status.st_mtime_ns, status.st_size, path))
+            found.append((status.st_mtime_ns, status.st_size, each.path))
     total = sum(size for _, size, _ in found)
+    if total <= limit:
+        return
     for _, size, path in sorted(found):
         if total <= limit:
             break
-        _remove(path)
+        _remove(Path(path))
         total -= size
 
 
-def _files(where: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All files in the folders of a folder, with what the system says of them."""
+def _files(where: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    """All files in the folders of a folder, with what the system says of them: no `Path` for each of ten thousand."""
     with suppress(OSError):
         for inner in os.scandir(where):
             if len(inner.name) == 2 and inner.is_dir(follow_symlinks=False):
                 with suppress(OSError):
                     for each in os.scandir(inner):
                         with suppress(OSError):
-                            yield Path(each.path), each.stat(follow_symlinks=False)
+                            yield each, each.stat(follow_symlinks=False)
 
 
 def contents() -> list[tuple[Path, int, float]]:
     """The files of the folder, how large they are, and when they were used, latest first; none if it is not safe."""
     where = folder()
     files = _files(where) if where is not None and private.is_safe(where) else ()
-    found = [(path, status.st_size, status.st_mtime)
-             for path, status in files if path.suffix == ".o" and stat.S_ISREG(status.st_mode)]
+    found = [(Path(each.path), status.st_size, status.st_mtime)
+             for each, status in files if each.name.endswith(".o") and stat.S_ISREG(status.st_mode)]
     return sorted(found, key=lambda each: (-each[2], each[0]))
 
 

@@ -196,11 +196,34 @@ def _known(made: Equations, parameters: Any, inputs: Any) -> tuple[list[Any], li
 
     parts = (made.mass, made.forcing, made.rates)
     if parameters is None:
-        parameters = sorted(set().union(*[part.free_symbols for part in parts]) - {_time()}, key=str)
+        parameters = sorted(symbols_in([e for part in parts for e in part]) - {_time()}, key=str)
     if inputs is None:
         moving = set().union(*[find_dynamicsymbols(part) for part in parts])
         inputs = sorted(moving - {*made.q, *made.u}, key=str)
     return list(parameters), list(inputs)
+
+
+def symbols_in(expressions: Sequence[Any]) -> set[Any]:
+    """Their free symbols. SymPy's own property goes through a subexpression as often as it occurs, which grows faster
+    than what there is to go through; those of nodes that bind symbols are still told by it."""
+    plain = sympy_module().Basic.free_symbols
+    ways: dict[type, Any] = {}  # by the classes: asked themselves, functions have what FunctionClass tells of them
+    found: set[Any] = set()
+    seen: set[Any] = set()
+    below = list(expressions)
+    while below:
+        e = below.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        kind = type(e)
+        if kind not in ways:
+            ways[kind] = next(vars(each)["free_symbols"] for each in kind.__mro__ if "free_symbols" in vars(each))
+        if ways[kind] is plain:
+            below += e.args
+        else:
+            found |= e.free_symbols
+    return found
 
 
 __all__ = ["Motion", "equations_of_motion"]

@@ -119,7 +119,8 @@ class Elements(Memory):
 
     def make(self, e: Element, cell: Cell, guard: Reg | None = None) -> Reg:
         """The value of `e`: a scalar if it is the same in every lane, else a vector."""
-        e = self._taken(e, cell)
+        if type(e) is Guarded:
+            e = self._taken(e, cell)
         key = self._key(e, cell, guard)
         found = self.w.numbered.get(key)
         if found is not None:
@@ -130,21 +131,27 @@ class Elements(Memory):
 
     def _make_below(self, top: Element, cell: Cell) -> None:
         """Make what an element is made of, children first; below what is made already there is nothing to make."""
+        below = self._needed(top)
+        if not below:
+            return
         get, seen = self.w.numbered.get, {id(top)}
-        stack: list[Any] = [*reversed(self._needed(top))]
+        stack: list[Any] = [*below[::-1]]
         while stack:
             e = stack.pop()
-            if type(e) is tuple:  # what it is made of has been made
+            kind = type(e)
+            if kind is tuple:  # what it is made of has been made
                 self._once(stack.pop(), cell, None, e)
                 continue
-            e = self._taken(e, cell)
-            if id(e) not in seen:
-                seen.add(id(e))
+            if kind is Guarded:
+                e = self._taken(e, cell)
+            at = id(e)
+            if at not in seen:
+                seen.add(at)
                 key = self._key(e, cell, None)
                 if get(key) is None:
                     below = self._needed(e)
                     if below:
-                        stack += (e, key, *reversed(below))
+                        stack += (e, key, *below[::-1])
                     else:
                         self._once(e, cell, None, key)
 
@@ -154,7 +161,7 @@ class Elements(Memory):
         What ends a block comes first: what is made before it would wait for the block behind, in registers of which
         the two blocks' constants leave few.
         """
-        below = (e.outside,) if isinstance(e, Guarded) else children(e)
+        below = (e.outside,) if type(e) is Guarded else children(e)
         if len(below) > 1 and id(e) in self.branching:
             return sorted(below, key=lambda a: id(a) not in self.branching)
         return below
@@ -182,15 +189,22 @@ class Elements(Memory):
         return lanes, rows, steps or None
 
     def _once(self, e: Element, cell: Cell, guard: Reg | None, key: tuple[object, ...]) -> Reg:
-        found = self.w.numbered.get(key)
+        w = self.w
+        found = w.numbered.get(key)
         if found is None:
-            level = self._level(self._axes(e))
+            level = self._level(self.axes_of[id(e)])
             if guard is not None:
                 level = max(level, self.guard_level)
-            with self.w.at(level):
-                found = self._make(e, cell, guard)
-                stamp(self.w.lines, found.text, e)
-                self.w.numbered[key] = found
+            if level == w.level:
+                return self._made_here(e, cell, guard, key)
+            with w.at(level):
+                found = self._made_here(e, cell, guard, key)
+        return found
+
+    def _made_here(self, e: Element, cell: Cell, guard: Reg | None, key: tuple[object, ...]) -> Reg:
+        w = self.w
+        found = w.numbered[key] = self._make(e, cell, guard)
+        stamp(w.lines, found.text, e)
         return found
 
     def _make(self, e: Element, cell: Cell, guard: Reg | None) -> Reg:
@@ -209,7 +223,8 @@ class Elements(Memory):
 
     def _apply(self, e: Apply, args: list[Reg]) -> Reg:
         width = max([a.width for a in args])
-        args = [a if a.width == width else self.w.splat(a, width) for a in args]
+        if width > 1:
+            args = [a if a.width == width else self.w.splat(a, width) for a in args]
         often = self.counts[e.spelling] > OFTEN
         return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
 

@@ -68,16 +68,16 @@ class Scalars:
             return self.w.number(e.value, e.dtype)
         if isinstance(e, Variable):
             return self.bound[e][0]
-        return self.w.numbered.get(f"number {id(e)}")
+        return self.w.numbered.get(id(e))
 
     def _new(self, e: Element) -> Reg:
-        level = max((self.level(a) for a in _parts(e)), default=0)
+        level = max([self.level(a) for a in _parts(e)], default=0)
         if isinstance(e, Load):
             level = max(level, self._settled(e.buffer), self.levels.get(e.buffer, 0))
         with self.w.at(level):
             made = self._make(e)
             stamp(self.w.lines, made.text, e)
-            self.w.numbered[f"number {id(e)}"] = made
+            self.w.numbered[id(e)] = made
         self._level[e] = level
         return made
 

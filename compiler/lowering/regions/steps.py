@@ -77,6 +77,8 @@ class Step:
 
 def is_number(type: Type) -> bool:
     """Whether a value is kept in a register: it has one element, whatever its rank."""
+    if not type.shape:
+        return not type.is_tape
     return not type.is_tape and all(d == 1 for d in type.static_shape())
 
 
