@@ -292,6 +292,23 @@ def test_closures_lambdas_partials_methods_and_decorators():
         same(f, 0.5)
 
 
+def test_functions_that_are_defaults_of_parameters_are_walked():
+    def filled(x):
+        y = np.zeros((3, 2))
+        for k in range(3):
+            y[k] = np.array([x[0] * k, x[1]])
+        return np.sum(y * y)
+
+    def by_default(x, h=filled):
+        return h(x)
+
+    def by_keyword(x, *, h=filled):
+        return h(x)
+
+    for f in (by_default, by_keyword):
+        np.testing.assert_array_equal(grad(f)(A), grad(filled)(A))
+
+
 def test_recursion_that_no_traced_value_ends():
     def tower(n, x):
         return x if n == 0 else tower(n - 1, x * 2) + 1

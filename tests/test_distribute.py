@@ -18,6 +18,7 @@ from pullback.compiler.passes import dead
 from pullback.compiler.passes.loops.distribute import distribute
 
 N = 16
+RNG = np.random.default_rng(5)
 INDEX, F64 = Type("i64"), Type("f64")
 Body = Callable[[Builder, Value, Sequence[Value], Sequence[Value]], Sequence[Value]]
 
@@ -76,6 +77,38 @@ def test_every_round_its_own_place() -> None:
     made = distributed(*looped([np.zeros(N)], [X], body))
     assert "scan" not in names(made)
     assert "exp" in names(made)
+
+
+@pytest.mark.parametrize(("first", "step"), [(0, 1), (N - 1, -1), (3, 1)])
+def test_a_counter_is_the_number_of_the_round(first: int, step: int) -> None:
+    """A list that grows: out[n] = x[i] * x[i]; n += 1."""
+
+    def body(b: Builder, i: Value, carries: Sequence[Value], rest: Sequence[Value]) -> Sequence[Value]:
+        v = at(b, rest[0], i)
+        return put(b, carries[0], P["mul"](b, v, v), carries[1]), plus(b, carries[1], step)
+
+    out, x = Type("f64", (N + 4,)), Type("f64", (N,))
+    b = Builder("f", [out, x])
+    count, begin = number(b, N, INDEX), number(b, first, INDEX)
+    inner = region([out, INDEX], [x], body)
+    made = b.emit(scan, count, b.params[0], begin, b.params[1], regions=[inner], carries=2)
+    given = [RNG.normal(size=N + 4), RNG.normal(size=N)]
+    assert "scan" not in names(distributed(verify(b.finish(made)), given))
+
+
+def test_a_counter_of_a_loop_that_goes_back_and_stays() -> None:
+    def body(b: Builder, i: Value, carries: Sequence[Value], rest: Sequence[Value]) -> Sequence[Value]:
+        v = P["mul"](b, carries[0], at(b, rest[0], carries[1]))
+        return P["sin"](b, v), plus(b, carries[1], 2)
+
+    x = Type("f64", (3 * N,))
+    b = Builder("f", [F64, x])
+    count, begin = number(b, N, INDEX), number(b, 1, INDEX)
+    inner = region([F64, INDEX], [x], body)
+    made = b.emit(scan, count, b.params[0], begin, b.params[1], regions=[inner], carries=2, backwards=True)
+    given = [np.asarray(RNG.normal()), RNG.normal(size=3 * N)]
+    (loop,) = [op for op in distributed(verify(b.finish(made)), given).body if op.prim is scan]
+    assert loop.attrs["carries"] == 1
 
 
 def test_a_place_is_read_before_it_is_written() -> None:

@@ -111,6 +111,29 @@ def test_second_derivatives_of_a_tree(option: Callable[..., Any]) -> None:
         assert slope == pytest.approx((vega(*up, LEVELS) - vega(*down, LEVELS)) / (2 * h), rel=1e-4, abs=1e-5)
 
 
+def listed(S, K, r, sigma, T, n):
+    """The American put of lists that are made anew at each level."""
+    dt = T / n
+    u = np.exp(sigma * np.sqrt(dt))
+    p = (np.exp(r * dt) - 1 / u) / (u - 1 / u)
+    values = [max(K - S * u ** (2 * j - n), 0.0) for j in range(n + 1)]
+    for i in range(n - 1, -1, -1):
+        held = [np.exp(-r * dt) * (p * values[j + 1] + (1 - p) * values[j]) for j in range(i + 1)]
+        values = [max(held[j], K - S * u ** (2 * j - i)) for j in range(i + 1)]
+    return values[0]
+
+
+@pytest.mark.parametrize("levels", [30, 60])
+def test_a_tree_of_lists_is_a_loop_of_vectors(levels: int) -> None:
+    price: Any = value_and_grad(listed, argnums=(0, 1, 2, 3, 4), static_argnums=5)
+    value, slopes = price(*MARKET, levels)
+    assert value == pytest.approx(listed(*MARKET, levels), rel=1e-13)
+    loops = [op for op in price._latest.traced.graph.body if op.prim is scan]
+    assert any(op.results[0].type.shape[0] >= levels for op in loops) and len(loops) < 8
+    other = value_and_grad(american, argnums=(0, 1, 2, 3, 4), static_argnums=5)(*MARKET, levels)[1]
+    np.testing.assert_allclose(slopes, other, rtol=1e-10)
+
+
 def test_a_tree_of_500_levels_is_few_operations() -> None:
     price = value_and_grad(american, argnums=(0, 1, 2, 3, 4), static_argnums=5)
     price(*MARKET, 500)

@@ -54,8 +54,10 @@ def gathered(m: Any, x: Any, starts: Sequence[Start]) -> Any:
     axes = [s.axis for s in starts]
     rest = [k for k in range(x.type.rank) if k not in axes]
     sizes = [x.type.shape[a] for a in axes]
-    (x,) = m.emit(transpose, x, axes=(*axes, *rest))
-    (x,) = m.emit(reshape, x, shape=(count(sizes), *x.type.shape[len(axes) :]))
+    if axes != [*range(len(axes))]:
+        (x,) = m.emit(transpose, x, axes=(*axes, *rest))
+    if len(axes) > 1:
+        (x,) = m.emit(reshape, x, shape=(count(sizes), *x.type.shape[len(axes) :]))
     even = [s.even(m.size) for s in starts]
     factor = first = 0
     flat, stride = None, 1
@@ -65,6 +67,8 @@ def gathered(m: Any, x: Any, starts: Sequence[Start]) -> Any:
         part = _scaled(m, _kept(m, s), stride)
         flat = part if flat is None else m.emit(add, flat, part)[0]
         stride *= size
+    if (factor, first) == (1, 0) and None not in even and x.type.shape[0] == m.size:
+        return x
     if None not in even and factor:
         rest_shape = x.type.shape[1:]
         zeros, ones = (0,) * len(rest_shape), (1,) * len(rest_shape)

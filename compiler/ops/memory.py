@@ -172,7 +172,7 @@ class Read(_Part):
         parts = list(zip(attrs["axes"], m.args[1:], attrs["widths"], _steps(attrs), m.flags[1:], strict=True))
         shared = [(axis + own, start, width, step) for axis, start, width, step, wide in parts if not wide]
         axes, starts, widths, steps = zip(*shared, strict=True) if shared else ((), (), (), ())
-        (x,) = m.emit(self, m.args[0], *starts, axes=axes, widths=widths, steps=steps)
+        x = m.emit(self, m.args[0], *starts, axes=axes, widths=widths, steps=steps)[0] if axes else m.args[0]
         if not any(m.flags[1:]):
             return [x]
         gone = [axis for axis, width in zip(axes, widths, strict=True) if width == DROPPED]

@@ -17,8 +17,9 @@ from ..ops.source import number
 from .activity import Flow
 from .cleanup import dead, inside
 from .cut import TRANSPARENT
+from .masks import is_sharp
 from .pieces import pieces
-from .sweep import Pull, Sweep, is_sharp
+from .sweep import Pull, Sweep
 
 if TYPE_CHECKING:
     from . import pipeline, regions

@@ -21,8 +21,9 @@ from ..ops.source import const
 from ..ops.tape import new_tape
 from .activity import varied
 from .cut import size_of
+from .masks import hidden
 from .split import Parts, Wish, passing, prune, split
-from .sweep import Cotangent, Pull, Sweep, hidden
+from .sweep import Cotangent, Pull, Sweep
 
 
 def split_regions(t: Sweep, op: Op) -> Pull | None:
@@ -74,6 +75,8 @@ def _masked_loop(t: Sweep, op: Op, wish: Wish) -> tuple[Sequence[int], Sequence[
 
     What comes in without a mask may get one in the last round.
     """
+    if t.sharp and t.steep.isdisjoint(op.results):
+        return (), ()
     body = op.regions[0]
     carried, before = {k for k in wish.seeded if op.results[k] in t.hidden}, {-1}
     within: set[Value] = set()
@@ -90,13 +93,17 @@ def _masked_loop(t: Sweep, op: Op, wish: Wish) -> tuple[Sequence[int], Sequence[
 
 
 def _masked_cond(t: Sweep, op: Op, wish: Wish) -> tuple[Sequence[int], Sequence[int]]:
-    """The results whose cotangents have masks, and the parameters whose have them in both branches."""
+    """The results whose cotangents have masks, and the parameters whose have them in both branches.
+
+    If sharp, in one: what only one branch reads has a cotangent of zero where the other one runs.
+    """
     shown = [k for k in wish.seeded if op.results[k] in t.hidden]
-    if not shown:
+    if not shown and not t.sharp:
         return (), ()
     both = [_hidden(t, g, wish, shown) for g in op.regions]
     every = (k for k in (*wish.out, *wish.sums) if op.regions[0].params[k].type.is_float)
-    return shown, [k for k in every if all(_idle(g.params[k], g, h) for g, h in zip(op.regions, both, strict=True))]
+    enough = any if t.sharp else all
+    return shown, [k for k in every if enough(_idle(g.params[k], g, h) for g, h in zip(op.regions, both, strict=True))]
 
 
 def _idle(param: Value, region: Graph, within: set[Value]) -> bool:

@@ -15,18 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ..ir.graph import Builder, Op, Value
 from ..ir.types import Type
-from ..ops.elementary import arctan2
-from ..ops.elementwise import Elementwise, add, cast, div, ne, or_, select
-from ..ops.scipy.called import Called
-from ..ops.scipy.special import Special
-from ..ops.source import const, number
+from ..ops.elementwise import add, or_
+from ..ops.memory import bump, read, update
+from ..ops.shape import slice_
+from ..ops.source import number
 from ..ops.tape import new_tape, pop, push
 from .activity import Flow, useful, varied
 from .cut import at_hand
+from .masks import after_steep, guard, hidden, masks
 
 
 class Cotangent(NamedTuple):
@@ -39,7 +37,6 @@ class Cotangent(NamedTuple):
 Pull = Callable[[Sequence[Cotangent | None]], None]
 Split = Callable[["Sweep", Op], "Pull | None"]
 
-
 class Sweep:
     """The state of a sweep in the builder `b`, and the running cotangents.
 
@@ -48,6 +45,7 @@ class Sweep:
     taken          arrays whose memory later operations take over
     hidden         values whose cotangents will have masks
     split          replaces an operation with regions by its forward part, and returns what emits its backward part
+    steep          what comes after a slope that may be infinite
     sharp          the masks of max and min count as those of choices do, and go with what tapes hold (see `is_sharp`)
     """
 
@@ -61,6 +59,7 @@ class Sweep:
         self.free: set[Value] | None = None
         self.taken: set[Value] = set()
         self.hidden: set[Value] = set()
+        self.steep: set[Value] = set()
         self.made: dict[Value, Op] = {}
         self._pulls: list[tuple[Op, Pull | None]] = []
 
@@ -114,7 +113,7 @@ class Sweep:
     # ---- the two directions
 
     def forward(
-        self, body: Sequence[Op], sources: Iterable[Value], targets: Collection[Value], masked: Collection[Value] = ()
+        self, body: Sequence[Op], sources: Collection[Value], targets: Collection[Value], masked: Collection[Value] = ()
     ) -> None:
         """Emit the operations of `body`, those with regions as their forward parts.
 
@@ -126,6 +125,7 @@ class Sweep:
             self.made = {op.results[0]: op for op in body if len(op.results) == 1}
             self.taken = {a for op in body for a in self.flow.writes.taken_over(op)}
             self.free = None if self.free is None else at_hand(body, self.free)
+            self.steep = after_steep(body, () if self.above is None else sources) if self.sharp else set()
             if masked or self.sharp or any(op.prim.chooses for op in body):
                 self.hidden = hidden(body, self.varied, targets, masked, self.sharp)
         for op in body:
@@ -160,16 +160,48 @@ class Sweep:
     def _pull(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
         mask = cts[0].mask if len(cts) == 1 and cts[0] else None
         local = op if mask is None or op.prim.bounded else guard(self.b, op, mask)
-        if self.sharp and op.prim in (push, pop):
-            (self._pull_push if op.prim is push else self._pull_pop)(op, cts)
+        if self.sharp and op.prim.takes:
+            masked = {push: self._pull_push, pop: self._pull_pop, read: self._pull_read}
+            masked.get(op.prim, self._pull_write)(op, cts)
             return
         values = [c and c.value for c in cts]
         if op.prim.takes:
             op.prim.pull_into(self.b, local, values, self)
             return
+        if mask is None and values[0] is not None and self.sharp and op.prim is slice_:
+            mask = number(self.b, True, Type("bool", op.results[0].type.shape))
         pulled = op.prim.pull(self.b, local, values)
         for a, ct, m in zip(op.args, pulled, masks(self.b, op, mask), strict=True):
             self.give(a, ct, m)
+
+    # ---- parts of arrays: what nobody reads of an array, or what is overwritten, is zero, element by element
+
+    def _pull_read(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
+        (ct,), (x, *starts) = cts, op.args
+        if ct is None or not self.active(x):
+            return
+        whole, mask = self.taking(x)
+        if mask is not None:
+            (here,) = self.masks([ct])
+            if ct.mask is not None:
+                here = or_(self.b, read(self.b, mask, *starts, **op.attrs), here)
+            mask = update(self.b, mask, here, *starts, **op.attrs)
+        self.running[x] = Cotangent(bump(self.b, whole, ct.value, *starts, **op.attrs), mask)
+
+    def _pull_write(self, op: Op, cts: Sequence[Cotangent | None]) -> None:
+        (ct,), (x, v, *starts) = cts, op.args
+        if ct is None:
+            return
+        if self.active(v):
+            mask = ct.mask and read(self.b, ct.mask, *starts, **op.attrs)
+            self.give(v, read(self.b, ct.value, *starts, **op.attrs), mask)
+        if op.prim is bump:
+            self.give(x, ct.value, ct.mask)
+        elif self.active(x):
+            (mask,) = self.masks([ct])
+            rest = [update(self.b, each, number(self.b, 0, v.type.with_dtype(each.type.dtype)), *starts, **op.attrs)
+                    for each in (ct.value, mask)]
+            self.give(x, *rest)
 
     # ---- records of tapes: their cotangents go from one loop to another, and their masks with them
 
@@ -194,87 +226,4 @@ class Sweep:
         self.give(tape, below)
 
 
-def is_sharp(body: Sequence[Op]) -> bool:
-    """Whether something is hidden, and a loop or branch has a slope that may be infinite or NaN at ordinary numbers."""
-    inner, pending = list[Op](), [g for op in body for g in op.regions]
-    while pending:
-        region = pending.pop()
-        inner += region.body
-        pending += [g for op in region.body for g in op.regions]
-    return any(op.prim.hides for op in (*body, *inner)) and _is_steep(inner) if inner else False
-
-
-def _is_steep(body: Iterable[Op]) -> bool:
-    """Whether an operation has such a slope; a division by a number has none."""
-    numbers: set[Value] = set()
-    for op in body:
-        if op.prim is const:
-            numbers.update(op.results)
-        elif op.results and op.results[0].type.is_float and not (op.prim is div and op.args[1] in numbers):
-            if isinstance(op.prim, (Special, Called)) or op.prim is arctan2:
-                return True
-            if isinstance(op.prim, Elementwise) and op.prim.domain != "real":
-                return True
-    return False
-
-
-def hidden(
-    body: Sequence[Op], varied: Collection[Value], targets: Iterable[Value], masked: Collection[Value],
-    sharp: bool = False,
-) -> set[Value]:
-    """The values whose cotangents will have masks, as far as operations tell before their pullbacks are made.
-
-    Such a mask goes into loops and comes out of them, where it costs a choice for each factor. A choice that the user
-    wrote is worth that always, max and min and what a tape holds where a slope may be infinite: if `sharp`.
-    """
-    found: dict[Value, bool] = {}
-    for v in targets:
-        found[v] = v in masked and found.get(v, True)
-    for op in reversed(body):
-        if sharp and op.regions:
-            found.update((r, True) for r in op.results if r not in found and r.type.is_float)  # zeros come to it
-        given = [found[r] for r in op.results if r in found]
-        if given:
-            passes = op.prim.linear or bool(op.regions) or isinstance(op.prim, Elementwise)
-            mask = op.prim.chooses or (sharp and (op.prim.hides or op.prim is push)) or (passes and all(given))
-            found.update((a, mask and found.get(a, True)) for a in op.args if a in varied)
-    return {v for v, mask in found.items() if mask}
-
-
-def guard(b: Builder, op: Op, mask: Value) -> Op:
-    """`op` with safe arguments, and the results they have, wherever `mask` does not hold."""
-    if not isinstance(op.prim, (Elementwise, Special, Called)):  # a mask says nothing about arguments of other elements
-        return op
-    prim = op.prim
-    safe = [np.array(prim.safe, a.type.numpy) for a in op.args]
-    results = prim.evaluate(safe, op.attrs, ())
-
-    def keep(value: Value, other: np.ndarray) -> Value:
-        return select(b, mask, value, number(b, np.asarray(other).item(), value.type))
-
-    return Op(
-        prim,
-        tuple(keep(a, s) for a, s in zip(op.args, safe, strict=True)),
-        op.attrs,
-        op.regions,
-        tuple(keep(r, s) for r, s in zip(op.results, results, strict=True)),
-        op.where,
-    )
-
-
-def masks(b: Builder, op: Op, mask: Value | None) -> Sequence[Value | None]:
-    """Where the arguments' cotangents can differ from zero, as far as it is known."""
-    if mask is None:
-        if not op.prim.hides:
-            return [None] * len(op.args)
-        mask = number(b, True, Type("bool", op.results[0].type.shape))
-    if op.prim.linear:
-        as_float = cast(b, mask, dtype=op.results[0].type.dtype)
-        (pulled, *rest) = op.prim.pull(b, op, [as_float])
-        if pulled is None:
-            return [None] * len(op.args)
-        return [ne(b, pulled, number(b, 0, pulled.type)), *([None] * len(rest))]
-    return op.prim.masks(b, op, mask)
-
-
-__all__ = ["Cotangent", "Pull", "Split", "Sweep", "guard", "hidden", "is_sharp", "masks"]
+__all__ = ["Cotangent", "Pull", "Split", "Sweep"]

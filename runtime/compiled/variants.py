@@ -29,6 +29,7 @@ from ...compiler.frontend.trace import Trace
 from ...compiler.ir.graph import Graph, Op
 from ...compiler.later import later
 from ...compiler.locks import lock
+from ...compiler.ops.control import scan
 from ...compiler.ops.custom import stop_gradient
 from ...compiler.ops.guard import Stale, guard
 from ...compiler.passes.loops.lengths import LEAST, length
@@ -38,11 +39,13 @@ from .kernels import Reference
 
 if TYPE_CHECKING:
     from ...compiler.frontend.athand import Frozen
+    from ...compiler.passes import pipeline
     from ...compiler.passes.loops import known, reroll
     from .compiled import Compiled
 else:
     known = later(__package__, "...compiler.passes.loops.known")
     reroll = later(__package__, "...compiler.passes.loops.reroll")
+    pipeline = later(__package__, "...compiler.passes.pipeline")
 
 EAGER = 8
 """Forms of a signature that are compiled at their first call, and that are tried for numbers that are new."""
@@ -55,6 +58,9 @@ IDLE = 1024
 
 SEEN = 1024
 """Ways that are remembered as taken once, and whole numbers whose form is remembered."""
+
+LOOPS = 8
+"""Loops one after the other from which they may be rounds of one."""
 
 Way = tuple[tuple[Any, ...], ...]
 
@@ -240,7 +246,12 @@ def rerolled(traced: Trace) -> Trace:
 
 
 def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
-    """The graph with loops; where it has many small parameters, over these as elements of a vector if that helps."""
+    """The graph with loops; where it has many small parameters, over these as elements of a vector if that helps.
+
+    Loops one after the other (an unrolled loop of loops) are made array work first, of which rounds are alike.
+    """
+    if length(graph) >= LEAST and sum([op.prim is scan for op in graph.body]) >= LOOPS:
+        graph = pipeline.tidied(graph)
     layout = together(graph.params)
     if layout.groups and len(graph.body) >= LEAST:
         rolled, tables = reroll.reroll(packed(graph, layout, PackedLayout((), tuple(range(len(graph.results))))))

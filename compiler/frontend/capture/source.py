@@ -137,6 +137,7 @@ def _named(function: Any, code: types.CodeType, held: list[Any]) -> Iterator[Any
             held.append(cell.cell_contents)
         except ValueError:  # not bound yet
             continue
+    held += [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
     seen: set[int] = set()
     while held and len(seen) < SEEN:
         each = held.pop()

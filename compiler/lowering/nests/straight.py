@@ -23,7 +23,7 @@ from .schedule import HEAVY
 SMALL = 64  # elements of a nest up to which it is written out
 TEXT = 1600  # elements that are written out together
 ONE = 8  # elements from which a nest on its own is better made of vectors, and half of them too
-ROW = 16  # elements of one axis from which nests without any other are vectors: they would fill the registers twice
+ROW = 16
 LONG = 30  # elements of plain arithmetic that are as much text as an elementary function
 
 

@@ -51,8 +51,10 @@ class Making:
 
     def name(self, hint: str) -> str:
         """A name that nothing else has."""
-        while hint in self._taken:
-            hint = f"{hint.rstrip('0123456789').rstrip('_') or hint}_{next(self._taken[hint])}"
+        if hint in self._taken:
+            hint = hint.rstrip("0123456789").rstrip("_") or hint
+            numbers = self._taken.setdefault(hint, count(1))
+            hint = next(name for k in numbers if (name := f"{hint}_{k}") not in self._taken)
         self._taken[hint] = count(1)
         return hint
 

@@ -13,7 +13,7 @@ do too. A loop whose rounds do nothing dear but its recurrence is left alone: st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import trunc
 
@@ -27,6 +27,7 @@ from ...ops.memory import DROPPED, read, update
 from ...ops.shape import slice_, transpose
 from ...ops.source import const, iota, number
 from ..batch import batched, widened
+from .counters import uncounted
 
 ROUNDS = 8
 """Rounds from which a loop is looked at."""
@@ -47,13 +48,27 @@ def distribute(graph: Graph) -> Graph:
             return None
         regions = tuple(map(distribute, op.regions))
         if op.prim is scan and rounds.get(args[0], 0) >= ROUNDS:
-            made = _Loop(b, op, args, regions[0], rounds[args[0]]).distributed()
+            made = _distributed(b, op, args, regions[0], rounds)
             if made is not None:
                 return made
         same = all(new is old for new, old in zip(regions, op.regions, strict=True))
         return None if same else b.emit(op.prim, *args, regions=regions, **op.attrs)
 
     return rewrite(graph, visit)
+
+
+def _distributed(
+    b: Builder, op: Op, args: Sequence[Value], body: Graph, known: Mapping[Value, int]
+) -> Sequence[Value] | None:
+    """The results of a scan that was distributed, or went without its counters; None if it is left as it is."""
+    bare = uncounted(op, args, body, known)
+    if bare is None:
+        return _Loop(b, op, args, body, known[args[0]]).distributed()
+    (region,) = bare.op.regions
+    made: Sequence[Value] | None = _Loop(b, bare.op, bare.op.args, region, known[args[0]]).distributed()
+    if made is None:
+        made = b.emit(scan, *bare.op.args, regions=[region], **bare.op.attrs)
+    return bare.results(b, made)
 
 
 @dataclass(eq=False)
@@ -288,6 +303,9 @@ class _Loop:
                 number(b, start, Type("i64")) if a == s.axis else self._outside(v)
                 for a, v in zip(axes, u.args[2:], strict=True)
             ]
+            if part.type == array.type and len(axes) == 1:
+                array = part
+                continue
             steps = u.attrs.get("steps") or (1,) * len(axes)
             wide = tuple(self.rounds if a == s.axis else w for a, w in zip(axes, widths, strict=True))
             array = update(b, array, part, *starts, axes=axes, widths=wide, steps=steps)

@@ -229,7 +229,7 @@ class _Evening:
 
     def _widened(self, x: Value, axis: int, shape: tuple[int, ...], short: bool = False) -> Value | None:
         """An operand in the one length, if that can be made of it; with `short` also where there are few elements."""
-        made = self.wide.get(x)
+        made: Wide | None = self.wide.get(x)
         if made is not None:
             return made.value if made.axis == axis and made.value.type.shape == shape else None
         if x.type.rank != len(shape) or any(n != m for k, (n, m) in enumerate(zip(x.type.shape, shape, strict=True))
@@ -242,7 +242,11 @@ class _Evening:
             return number(self.b, op.attrs["value"], x.type.with_shape(shape))
         if op.prim is spread and axis not in op.attrs["axes"]:
             return spread(self.b, self._narrow(op.args[0]), shape=shape, axes=op.attrs["axes"])
-        made = self._afterwards(op, Wide(x, axis), shape) if short or shape[axis] >= LONG else None
+        if op.prim is iota:
+            more = self.b.emit(iota, type=x.type.with_shape(shape), axis=op.attrs["axis"])[0]
+            made = Wide(more, axis) if short or shape[axis] >= LONG else None
+        else:
+            made = self._afterwards(op, Wide(x, axis), shape) if short or shape[axis] >= LONG else None
         if made is None:
             return None
         self.own_length[x] = x  # it is there in its own length

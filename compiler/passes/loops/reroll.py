@@ -26,7 +26,7 @@ from .lengths import LEAST, length
 from .repeats import Stretch, Tape, stretches
 from .rolling import Rolled, Rolling, Unlike
 
-SHORTER = 2
+SHORTER = 1.1
 """How many times fewer operations a graph must have that does more work with each."""
 
 AGAIN = 8
