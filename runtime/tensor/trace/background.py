@@ -21,6 +21,12 @@ BEST = 2
 """The level of code that is made where the user has chosen none."""
 
 
+Job = tuple[Context, Callable[[], None]]
+
+NEXT: Job = Context(), lambda: None
+"""Waits in the place of what is short, so that somebody looks for that."""
+
+
 class Maker:
     """The thread, and what it has still to do.  `generation` says in which process of a line of forks it is."""
 
@@ -30,13 +36,17 @@ class Maker:
 
     def begin(self) -> None:
         self.generation += 1
-        self.waiting: SimpleQueue[tuple[Context, Callable[[], None]] | None] = SimpleQueue()
+        self.waiting: SimpleQueue[Job | None] = SimpleQueue()
+        self.short: SimpleQueue[Job] = SimpleQueue()
         self.thread: threading.Thread | None = None
         self.open, self.done = 0, threading.Condition()
         self.stopping, self.until = False, 0.0
 
-    def ask(self, make: Callable[[], None]) -> None:
-        """Call `make` soon, under the settings that hold here; it must not raise."""
+    def ask(self, make: Callable[[], None], short: bool = False) -> None:
+        """Call `make` soon, under the settings that hold here; it must not raise.
+
+        short   it takes no longer than to learn what an operation does at other sizes, and goes before what compiles
+        """
         with self.done:
             if self.stopping:
                 return
@@ -44,7 +54,10 @@ class Maker:
             if self.thread is None:
                 self.thread = threading.Thread(target=self._run, name="pullback traces", daemon=True)
                 self.thread.start()
-        self.waiting.put((copy_context(), make))
+        job = copy_context(), make
+        if short:
+            self.short.put(job)
+        self.waiting.put(NEXT if short else job)
 
     def settle(self, timeout: float) -> bool:
         with self.done:
@@ -62,14 +75,19 @@ class Maker:
 
     def _run(self) -> None:
         while (item := self.waiting.get()) is not None:
-            context, make = item
-            try:
-                if not self.stopping or time.monotonic() < self.until:
-                    context.run(_at_best, make)
-            finally:
-                with self.done:
-                    self.open -= 1
-                    self.done.notify_all()
+            while not self.short.empty():
+                self._do(*self.short.get())
+            if item is not NEXT:
+                self._do(*item)
+
+    def _do(self, context: Context, make: Callable[[], None]) -> None:
+        try:
+            if not self.stopping or time.monotonic() < self.until:
+                context.run(_at_best, make)
+        finally:
+            with self.done:
+                self.open -= 1
+                self.done.notify_all()
 
 
 def _at_best(make: Callable[[], None]) -> None:

@@ -57,9 +57,10 @@ class Dynamic:
         """Let it be learned soon how it is made."""
         if self.tried < PATIENCE + self.given // WORTH:
             self.tried += 1
-            maker.ask(lambda: self.learn(given, make, wanted)) if settings.background else self.learn(
-                given, make, wanted
-            )
+            if settings.background:
+                maker.ask(lambda: self.learn(given, make, wanted), short=True)
+            else:
+                self.learn(given, make, wanted)
 
     def learn(self, given: list[Any], make: Make, wanted: Hashable = None) -> None:
         """Make it with SymInts for those of the numbers that change."""
