@@ -29,6 +29,7 @@ from ..value.numbers import cell_of_number
 from ..value.orders import Order
 from ..value.paths import is_dense
 from ..value.slots import HISTORY, LEAF, OPEN
+from .call_nodes import Known
 from .reading import SHARED, Reading
 from .symbolic_run import Given, OtherSteps, SymbolicRun, Test, bare, run_with
 
@@ -55,7 +56,8 @@ class Way(NamedTuple):
     sized: list[int]
 
     def at(self, numbers: Sequence[Any], reading: Reading, given: Described) -> Template | None:
-        """The template with other numbers, in the order of `_numbers_of`; None where memory lies another way."""
+        """The template with other numbers, in the order of `_learned`; None where memory lies another way, or backward
+        reads something else."""
         like, made, values = self.template, Template(), iter(numbers)
         steps, kinds = [], [*like.kinds]
         given_kinds = _kinds(reading)
@@ -84,16 +86,21 @@ class Way(NamedTuple):
                 return None
         made.results = [(ref, kinds[ref], flags) for ref, _, flags in like.results]
         made.size = sum([kind.size for kind in kinds])
-        made.nodes = like.nodes and tuple([self._node(known, steps[known.step][0]) for known in like.nodes])
-        return made
+        nodes = None if like.nodes is None else [_node_of(known, steps[known.step][0]) for known in like.nodes]
+        made.nodes = None if nodes is None else tuple(nodes)
+        return None if nodes is not None and None in nodes else made
 
-    def _node(self, known: Any, fragment: Any) -> Any:
-        if known.pull is NOTHING:
-            return known
-        wanted = tuple([k for k, way in enumerate(known.ways) if way is not None])
-        pull = fragment.pulls.get(wanted) or fragment.pull(wanted)
-        loose = known.pull.loose
-        return known._replace(pull=pull if pull.loose == loose else pull._replace(loose=loose))
+
+def _node_of(known: Known, fragment: Fragment) -> Known | None:
+    """A node of the example, with the pullback of another fragment, if that reads the same."""
+    if known.pull is NOTHING:
+        return known
+    wanted = tuple([k for k, way in enumerate(known.ways) if way is not None])
+    pull = fragment.pulls.get(wanted) or fragment.pull(wanted)
+    if pull.reads != known.pull.reads:
+        return None
+    loose = known.pull.loose
+    return known._replace(pull=pull if pull.loose == loose else pull._replace(loose=loose))
 
 
 COPIED = (
@@ -259,7 +266,7 @@ def _key_with(key: Key, values: Iterator[Any]) -> Key:
 
 def _cells_of(test: Test) -> tuple[Any, ...]:
     """What a test knows: its code, and the values in its closure."""
-    if type(test) is not FunctionType:
+    if type(test) is not FunctionType or test.__defaults__ or test.__kwdefaults__:
         raise OtherSteps
     return test.__code__, *[cell.cell_contents for cell in test.__closure__ or ()]
 
@@ -270,7 +277,7 @@ def _test_with(test: Any, values: Iterator[Any]) -> Test:
     if not known:
         return test
     closure = tuple([CellType(with_numbers(x, values)) for x in known])
-    return FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, closure)
+    return FunctionType(test.__code__, test.__globals__, test.__name__, None, closure)
 
 
 __all__ = ["forget_dynamic_calls", "learn_sizes", "template_for"]
