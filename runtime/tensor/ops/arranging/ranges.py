@@ -100,7 +100,7 @@ def _from_blocks(first: float, stride: float, n: int, kind: DType) -> np.ndarray
     Blocks come in pairs, and what is left over is computed one by one; halves in single precision, rounded at last."""
     lanes, wide = LANES[kind], np.float32 if kind in (float16, bfloat16) else np.float64
     i, step, start = np.arange(n, dtype=wide), wide(stride), wide(first)
-    made = fused(i, step, start).astype(kind.numpy)
+    made = fused(i, step.item(), start.item()).astype(kind.numpy)
     blocks = made[: n - n % (2 * lanes)].reshape(-1, lanes)
     bases = blocks[:, 0].astype(np.float64)
     for k in range(1, lanes):
