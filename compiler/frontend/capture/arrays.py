@@ -23,7 +23,7 @@ from ..numpy.indexing import get
 from ..promotion import as_operand, check_ints, conform
 from ..sizes import Length, typed
 from .machine import Machine
-from .parts import compose, native, part_of
+from .parts import compose, is_open, native, part_of
 from .selections import Selection
 from .values import At, Grown, Part, Ref, Span, is_array, is_list, is_scalar
 
@@ -140,6 +140,10 @@ def get_array(m: Machine, ref: Ref, key: Any) -> Any:
     key = key if isinstance(key, tuple) else (key,)
     if any(isinstance(k, Selection) for k in key):
         return SELECTING[1](m, ref, key)
+    if not m.freezing and any(isinstance(k, slice) and is_open(m, k) for k in key):
+        made = SELECTING[2](m, ref, key)
+        if made is not None:
+            return made
     part = part_of(m, shape_of(m, ref), key)
     if part is None:
         made = None if m.freezing else SELECTING[0](m, ref, key)
@@ -160,8 +164,11 @@ def get_array(m: Machine, ref: Ref, key: Any) -> Any:
     return x if isinstance(x, Array) else x[()]
 
 
-SELECTING: list[Any] = [None, None]
-"""What a traced mask selects, and places that one has selected: registered by the module that knows selections."""
+SELECTING: list[Any] = [None, None, None]
+"""What a traced mask selects, places that one has selected, and slices of which only the call knows the length.
+
+Registered by the module that knows selections.
+"""
 
 
 def view(m: Machine, ref: Ref, part: Part) -> Ref:

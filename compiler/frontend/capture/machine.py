@@ -33,6 +33,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Machine, Any], None]] = {}
 EXPRESSIONS: dict[type[ast.expr], Callable[[Machine, Any], Any]] = {}
 
 FIX = "write .copy() where the two part"
+VIEWED: list[Any] = [None]  # whether a slice of traced length is kept: registered by the module that makes them
 DEPTH = 60
 """How deep calls may nest in regions."""
 
@@ -255,7 +256,7 @@ class Machine:
         if self.heap.get(box) is content and box not in self.edits:
             return
         for each in self.relatives(box):
-            if each.held:
+            if each.held or (self.selects and VIEWED[0](self)):
                 verdict = "a store into an array, list or dict that an object holds"
                 self.refuse(verdict, "keep it in a local name")
             if each.origin:

@@ -130,6 +130,13 @@ def _span(m: Machine, k: slice, size: int) -> Span:
     m.refuse("the length of this slice depends on traced values, so its result has no fixed shape", fix)
 
 
+def is_open(m: Machine, k: slice) -> bool:
+    """Whether a slice ends or begins at a traced number and has no known length."""
+    if not (is_scalar(k.start) or is_scalar(k.stop)) or k.step not in (None, 1):
+        return False
+    return not (is_scalar(k.start) and is_scalar(k.stop)) or m.ranges.width(k.start, k.stop) is None
+
+
 def _window(m: Machine, start: Array, width: int, size: int) -> Any:
     """The start of a window, which must lie inside: Python would make it shorter."""
     if m.ranges.inside(start, 0, size - width + 1):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -299,6 +300,20 @@ def _python(m: Machine, function: Any, args: Any, kwargs: Any) -> Any:
     return call(m, getattr(np, function.__name__), args, {})
 
 
-calls.SELECTED[:] = [selected_call, attribute, method]
+def _may_view(function: Any, at: int) -> Any:
+    """A function of selections; of a view it may give one, if it is no ufunc: its arguments begin at `at`."""
+
+    def found(m: Machine, *args: Any) -> Any:
+        made, given = function(m, *args), args[at] if isinstance(args[at], list | tuple) else (args[at],)
+        if isinstance(args[0], np.ufunc) or not any(isinstance(x, Selection) and x.view for x in given):
+            return made
+        if isinstance(made, tuple):
+            return tuple([replace(x, view=True) if isinstance(x, Selection) else x for x in made])
+        return replace(made, view=True) if isinstance(made, Selection) else made
+
+    return found
+
+
+calls.SELECTED[:] = [_may_view(selected_call, 1), _may_view(attribute, 0), _may_view(method, 0)]
 
 __all__ = ["attribute", "method"]

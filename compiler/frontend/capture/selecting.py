@@ -211,7 +211,7 @@ def get_selected(m: Machine, x: Selection, key: Any) -> Any:
     if not isinstance(key[along], slice) or key[along] != ALL:
         refuse(m, "a slice")
     axis = sum(e is None or isinstance(e, slice) for e in key[:along])
-    return Selection(array(m, get_array(m, wrap(m, x.values), key)), x.mask, axis, x.places and len(key) == 1)
+    return Selection(array(m, get_array(m, wrap(m, x.values), key)), x.mask, axis, x.places and len(key) == 1, x.view)
 
 
 def _kept(m: Machine, x: Selection, key: Selection) -> Selection:

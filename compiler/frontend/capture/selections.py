@@ -24,6 +24,8 @@ FIX = "use np.where(mask, x, 0), which keeps the shape"
 class Selection:
     """The elements of `values` along an axis where a mask holds; `places` if each is the place where it stands.
 
+    With `view` they share the memory of an array, which may not change while a name or container has them.
+
     It never changes: stores into it, and what asks for how many there are while tracing, are left to the values of a
     call.
     """
@@ -32,6 +34,7 @@ class Selection:
     mask: Array
     axis: int
     places: bool = False
+    view: bool = False
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise Uncaptured(message("the size of x[mask] depends on values", user_line(), FIX))

@@ -16,7 +16,19 @@ from ...ir.primitive import Effect
 from ..array import Array
 from ..errors import TraceError
 from ..tracing import Tracing
-from . import calls, expressions, filling, iterables, library, loops, mathematics, messages, python, selected_forms
+from . import (
+    calls,
+    expressions,
+    filling,
+    iterables,
+    library,
+    loops,
+    mathematics,
+    messages,
+    open_slices,
+    python,
+    selected_forms,
+)
 from . import statements as syntax
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
@@ -114,6 +126,6 @@ def walk(now: Tracing, function: Callable[..., Any], args: tuple[Any, ...], kwar
 
 
 __all__ = [
-    "Evaluator", "expressions", "filling", "iterables", "library", "loops", "mathematics", "messages", "python",
-    "selected_forms", "walk",
+    "Evaluator", "expressions", "filling", "iterables", "library", "loops", "mathematics", "messages",
+    "open_slices", "python", "selected_forms", "walk",
 ]
