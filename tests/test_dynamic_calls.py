@@ -13,8 +13,8 @@ import pullback as torch
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls import calls, dynamic_calls
 from pullback.runtime.tensor.calls.forgetting import forget_calls
-from pullback.runtime.tensor.trace import dynamic
-from pullback.runtime.tensor.trace.fragment_cache import forget_fragments
+from pullback.runtime.tensor.trace.fragments import dynamic
+from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
 from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, index, run_layer
 
 F = torch.nn.functional

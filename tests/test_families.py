@@ -18,7 +18,8 @@ from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.roots import is_long
 from pullback.compiler.lowering.program import Rows
 from pullback.compiler.passes.pipeline import optimize
-from pullback.runtime.tensor.trace import engine, families, outlines, planning, plans
+from pullback.runtime.tensor.trace import engine, planning, plans
+from pullback.runtime.tensor.trace.fragments import families, outlines
 
 SIZES = [3, 17, 18, 31, 40, 57, 64, 65, 90, 120, 133, 200, 257, 300, 1000, 1001]
 F = torch.nn.functional

@@ -13,10 +13,10 @@ from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.symint import SymSizes, by_node
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
-from pullback.runtime.tensor.trace import dynamic, fragment_cache, fragments
-from pullback.runtime.tensor.trace.fragment_cache import forget_fragments
-from pullback.runtime.tensor.trace.meaning import made_of
-from pullback.runtime.tensor.trace.outlines import body_of, outline
+from pullback.runtime.tensor.trace.fragments import dynamic, fragment_cache, fragments
+from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
+from pullback.runtime.tensor.trace.fragments.meaning import made_of
+from pullback.runtime.tensor.trace.fragments.outlines import body_of, outline
 from pullback.runtime.tensor.value import cells
 from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, run_layer
 

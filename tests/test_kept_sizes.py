@@ -18,8 +18,9 @@ from pullback.compiler.backend import store
 from pullback.compiler.backend.sized import shared
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
-from pullback.runtime.tensor.trace import families, outlines, structures
-from pullback.runtime.tensor.trace.fragment_cache import forget_fragments
+from pullback.runtime.tensor.trace import structures
+from pullback.runtime.tensor.trace.fragments import families, outlines
+from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
 
 nn, F = torch.nn, torch.nn.functional
 

@@ -12,7 +12,8 @@ import pullback as torch
 from pullback.compiler.backend.sized import shared
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
-from pullback.runtime.tensor.trace import families, planning, plans, structures
+from pullback.runtime.tensor.trace import planning, plans, structures
+from pullback.runtime.tensor.trace.fragments import families
 
 nn, F = torch.nn, torch.nn.functional
 

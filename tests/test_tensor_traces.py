@@ -16,7 +16,7 @@ from pullback.compiler.ir.graph import Graph
 from pullback.compiler.ir.verify import verify
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace import engine, plans, tape
-from pullback.runtime.tensor.trace.fragments import Fragment
+from pullback.runtime.tensor.trace.fragments.fragments import Fragment
 
 F = torch.nn.functional
 

@@ -15,7 +15,7 @@ from ..tensor.ops.arranging.creation import tensor
 from ..tensor.ops.arranging.pieces import stack
 from ..tensor.ops.folds.reductions import total
 from ..tensor.reverse.modes import no_grad
-from ..tensor.trace.fragments import Operation
+from ..tensor.trace.fragments.fragments import Operation
 from ..tensor.value.core import Core, apply
 
 

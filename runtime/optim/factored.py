@@ -11,7 +11,7 @@ from ...compiler.ops.elementwise import cast
 from ...compiler.ops.shape import transpose
 from ..tensor.ops.arranging.creation import zeros, zeros_like
 from ..tensor.ops.folds.reductions import back, keep, total
-from ..tensor.trace.fragments import Operation, widen
+from ..tensor.trace.fragments.fragments import Operation, widen
 from ..tensor.value.dtypes import ALL, epsilon
 from .optimizer import Optimizer, Plan, plain
 

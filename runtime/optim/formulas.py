@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from ...compiler.ops.complex.pairs import Pair
-from ..tensor.trace.fragments import Operation
+from ..tensor.trace.fragments.fragments import Operation
 
 
 def formula(name: str, emit: Callable[..., Any]) -> Operation:

@@ -17,8 +17,8 @@ from ..tensor.calls.apart import apart
 from ..tensor.calls.calls import recorded
 from ..tensor.reverse.modes import enable_grad
 from ..tensor.trace.crowd import crowd
-from ..tensor.trace.fragment_cache import fragment_for
-from ..tensor.trace.fragments import Operation, widen
+from ..tensor.trace.fragments.fragment_cache import fragment_for
+from ..tensor.trace.fragments.fragments import Operation, widen
 from ..tensor.trace.locks import visited, wait_for
 from ..tensor.trace.tape import record, tapes
 from ..tensor.trace.undo import take_back

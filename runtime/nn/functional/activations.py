@@ -15,7 +15,7 @@ from ...tensor.ops.elementwise.bends import hardshrink, prelu
 from ...tensor.ops.elementwise.elementary import logsigmoid, sigmoid, tanh
 from ...tensor.ops.elementwise.elementary import relu as _relu
 from ...tensor.ops.elementwise.elementary import silu as _silu
-from ...tensor.trace.fragments import INPUT, Operation
+from ...tensor.trace.fragments.fragments import INPUT, Operation
 from ...tensor.value.axes import axis_of
 from ...tensor.value.core import apply
 from ...tensor.value.given import real

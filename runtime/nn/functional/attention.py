@@ -15,7 +15,7 @@ from ...tensor.ops.arranging.shapes import expand
 from ...tensor.ops.elementwise.softmax import _softmax as softened
 from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.ops.random.draws import coins
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
 from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape

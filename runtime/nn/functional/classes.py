@@ -11,7 +11,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import ones
 from ...tensor.ops.elementwise.softmax import log_softmax
 from ...tensor.ops.folds.reductions import back, converted
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import Core, apply
 from ...tensor.value.given import real
 from ...tensor.value.promotion import common_shape

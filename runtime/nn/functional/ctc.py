@@ -20,7 +20,7 @@ from ....compiler.ops.source import number
 from ....compiler.ops.term import Terms
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.folds.reductions import back
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.cells import cell_of
 from ...tensor.value.core import Core, apply, wrap
 from .losing import FOLDS, chosen, reduced

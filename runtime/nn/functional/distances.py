@@ -13,7 +13,7 @@ from ....compiler.ops.reduce import max_, min_
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import zeros
 from ...tensor.ops.folds.reductions import back, converted, keep
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.axes import axes_of, axis_of
 from ...tensor.value.cells import cell_of
 from ...tensor.value.core import apply, wrap

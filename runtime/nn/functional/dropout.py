@@ -15,7 +15,7 @@ from ...tensor.calls.calls import recorded
 from ...tensor.face.inplace import start_writing, write
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.random.draws import check_float, coins
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
 from ...tensor.value.dtypes import ALL

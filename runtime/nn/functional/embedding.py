@@ -18,7 +18,7 @@ from ...tensor.ops.folds.reductions import back, converted
 from ...tensor.reverse.custom import Function
 from ...tensor.reverse.modes import no_grad
 from ...tensor.reverse.once import once_differentiable
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply, requires
 from .terms import counting, listed, need_tensor, shape_of, size_of, total
 

@@ -9,7 +9,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.shapes import reshape, t
 from ...tensor.ops.matrices.affine import addmm
 from ...tensor.ops.matrices.products import matmul
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply
 from .terms import listed, need_tensor, size_of, wide
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....compiler.ir.symint import real
 from ...tensor.ops.folds.reductions import back
-from ...tensor.trace.fragments import Operation, Rule
+from ...tensor.trace.fragments.fragments import Operation, Rule
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import Core, apply
 from ...tensor.value.promotion import common_shape

@@ -9,7 +9,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import ones
 from ...tensor.ops.elementwise.arithmetic import clamped
 from ...tensor.ops.folds.reductions import back, converted
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import Core, apply, requires
 from ...tensor.value.given import real
 from .distances import pairwise_distance

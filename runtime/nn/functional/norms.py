@@ -16,7 +16,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.elementwise.arithmetic import mul
 from ...tensor.ops.folds.reductions import back
 from ...tensor.reverse.modes import no_grad
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
 from ...tensor.value.dtypes import epsilon
 from ...tensor.value.given import real

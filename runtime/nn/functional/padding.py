@@ -8,7 +8,7 @@ from typing import Any
 from ....compiler.ir.symint import as_index
 from ....compiler.ops.complex.pairs import Pair
 from ...tensor.face.tensor import Tensor
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply
 from .terms import Shape, joined, listed, need_tensor, padded, part, shape_of, size_of, wide
 

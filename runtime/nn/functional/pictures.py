@@ -9,7 +9,7 @@ from typing import Any
 from ....compiler.ops.shape import slice_
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.windows.windows import numbers
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply
 from .terms import Shape, joined, listed, need_tensor, padded, reshaped, shape_of, size_of, turned
 

@@ -18,7 +18,7 @@ from ...tensor.ops.random.draws import evenly
 from ...tensor.ops.windows.averages import avg_pool1d, avg_pool2d, avg_pool3d, wanted_sizes
 from ...tensor.ops.windows.pooling import max_pool1d, max_pool2d, max_pool3d
 from ...tensor.ops.windows.windows import numbers
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply, apply_all, wrap
 from .activations import relu
 from .terms import Shape, along, counting, listed, need_tensor, part, reshaped, shape_of, size_of

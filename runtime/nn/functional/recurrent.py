@@ -21,7 +21,7 @@ from ....compiler.ops.term import Terms
 from ...tensor.calls.calls import recorded
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.folds.reductions import back
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply_all, wrap
 from .terms import along, part, shape_of
 

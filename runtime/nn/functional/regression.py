@@ -9,7 +9,7 @@ from typing import Any
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import full_like
 from ...tensor.ops.elementwise.elementary import size_of_each
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import Core, apply
 from ...tensor.value.given import real

@@ -16,7 +16,7 @@ from ....compiler.ops.index import take
 from ...tensor.face.tensor import Tensor
 from ...tensor.ops.folds.reductions import converted
 from ...tensor.ops.windows.averages import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
 from .smoothing import smoothed

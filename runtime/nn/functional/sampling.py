@@ -14,7 +14,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.arranging.creation import zeros
 from ...tensor.ops.arranging.ranges import linspace
 from ...tensor.ops.folds.reductions import back, converted
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
 from .resampling import cubic_shares

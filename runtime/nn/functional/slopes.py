@@ -12,7 +12,7 @@ from ...tensor.face.tensor import Tensor
 from ...tensor.ops.random.generators import default_generator
 from ...tensor.ops.random.laws import FLOATS
 from ...tensor.ops.random.twister import Twister
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply
 from ...tensor.value.writing import check_writable
 from .activations import _leaky, _writing

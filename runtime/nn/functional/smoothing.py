@@ -12,7 +12,7 @@ import numpy as np
 
 from ....compiler.ops.contract import contract
 from ...tensor.ops.arranging.creation import constant
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.value.core import apply
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...tensor.ops.elementwise.softmax import softmax as _softmax
 from ...tensor.ops.folds.reductions import converted
 from ...tensor.ops.random.draws import check_float, default_generator
 from ...tensor.ops.random.laws import exponential
-from ...tensor.trace.fragments import Operation
+from ...tensor.trace.fragments.fragments import Operation
 from ...tensor.trace.tape import unrepeatable
 from ...tensor.value.core import apply
 from ...tensor.value.dtypes import ALL

@@ -11,7 +11,7 @@ from ....compiler.ir.types import Type
 from ....compiler.ops import shape as S
 from ....compiler.ops.source import iota
 from ...tensor.ops.folds.reductions import back, shape_of, total
-from ...tensor.trace.fragments import widen
+from ...tensor.trace.fragments.fragments import widen
 from ...tensor.value.core import Core
 
 Shape = tuple[int, ...]

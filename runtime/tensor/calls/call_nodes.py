@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..reverse.modes import watch
 from ..reverse.nodes import NOTHING, Edge, Kept, Node
 from ..reverse.written import is_as_saved
-from ..trace.fragments import COTANGENT, INPUT, RESULT, Pull
+from ..trace.fragments.fragments import COTANGENT, INPUT, RESULT, Pull
 from ..trace.sharing import Part
 from ..trace.states import Again, Call, State, Template
 from ..value.cells import Cell, Kind

@@ -18,7 +18,7 @@ from ....compiler.frontend.results import assemble
 from ....compiler.ir.graph import Graph, inline
 from ...compiled.compiled import Compiled, warns
 from ...compiled.function import Function
-from ..trace.fragments import Operation
+from ..trace.fragments.fragments import Operation
 from ..value.cells import cell_of, number_cell
 from ..value.core import Core, apply_all, wrap
 from ..value.trees import mapped

@@ -18,10 +18,10 @@ import numpy as np
 from ....compiler.ir.symint import example
 from ..reverse.nodes import NOTHING
 from ..trace.crowd import crowd
-from ..trace.dynamic import Dynamic
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Fragment
-from ..trace.outlines import outlined, with_numbers
+from ..trace.fragments.dynamic import Dynamic
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Fragment
+from ..trace.fragments.outlines import outlined, with_numbers
 from ..trace.states import SEQUENCE, STATIC, Template
 from ..value.cells import Kind, symbolic_kind
 from ..value.located import Located, located, located_by_calls

@@ -16,7 +16,7 @@ import numpy as np
 from ....compiler.frontend.patched.patches import unpatched
 from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
 from ..trace.crowd import crowd
-from ..trace.fragments import Operation
+from ..trace.fragments.fragments import Operation
 from ..trace.peeking import peek
 from ..trace.states import NUMBER, SEQUENCE, STATIC, TENSOR, Template, forest
 from ..trace.tape import Tape

@@ -14,7 +14,7 @@ from typing import Any
 from ..reverse.modes import mode
 from ..reverse.segments import Segment, segment_for
 from ..trace.behind import place_of_write
-from ..trace.fragments import Fragment
+from ..trace.fragments.fragments import Fragment
 from ..trace.handing import forget_storages
 from ..trace.plans import numbers_in
 from ..trace.states import NOTHING, NUMBER, RESULT, SEQUENCE, TENSOR, Call, State, events

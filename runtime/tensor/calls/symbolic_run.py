@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from ....compiler.ir.symint import example
 from ..reverse.modes import mode
 from ..reverse.nodes import Node
-from ..trace.fragments import Fragment
-from ..trace.outlines import outlined
+from ..trace.fragments.fragments import Fragment
+from ..trace.fragments.outlines import outlined
 from ..trace.states import NUMBER, RESULT, SEQUENCE, TENSOR, Template
 from ..trace.tape import Tape, tapes
 from ..value.cells import Cell, Kind, kind_of

@@ -15,7 +15,7 @@ from ..ops.elementwise.arithmetic import masked_fill
 from ..ops.elementwise.elementary import abs_ as absolute
 from ..reverse.modes import mode
 from ..reverse.nodes import node_class
-from ..trace.fragments import Operation, widen
+from ..trace.fragments.fragments import Operation, widen
 from ..trace.tape import tapes
 from ..value.aliases import tell_alias
 from ..value.cells import cell_of, is_alike

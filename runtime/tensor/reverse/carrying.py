@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ops.elementwise.arithmetic import ADD
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Fragment
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Fragment
 from ..trace.states import Again, Call, Enter, State, Template
 from ..value.cells import Cell, Kind
 from .nodes import zeros

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import COTANGENT, INPUT, RESULT, Fragment, Pull
 from ..trace.tape import Place, record, tapes
 from ..value.cells import Cell, Kind, is_alike, levels_of
 from ..value.paths import Path

@@ -15,8 +15,8 @@ from typing import Any
 from ....compiler.backend.recorder import launch
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape, transpose
-from ..trace.composed import Part, compose
-from ..trace.fragments import COTANGENT, INPUT, Fragment
+from ..trace.fragments.composed import Part, compose
+from ..trace.fragments.fragments import COTANGENT, INPUT, Fragment
 from ..trace.states import ABSOLUTE, Call, Template
 from ..value.cells import Kind
 

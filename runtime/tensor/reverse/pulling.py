@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ops.elementwise.arithmetic import ADD
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import COTANGENT, INPUT, Fragment
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import COTANGENT, INPUT, Fragment
 from ..trace.states import ABSOLUTE, Template
 from ..value.cells import Kind
 from .nodes import NOTHING

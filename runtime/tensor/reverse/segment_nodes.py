@@ -12,9 +12,9 @@ from copy import copy
 from typing import Any
 
 from ..ops.elementwise.arithmetic import ADD
-from ..trace.composed import Part, compose
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Fragment
+from ..trace.fragments.composed import Part, compose
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Fragment
 from ..trace.states import ABSOLUTE
 from ..trace.tape import record
 from ..value.cells import Cell, Kind

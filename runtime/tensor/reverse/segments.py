@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ....compiler.locks import lock
 from ..calls.call_nodes import lodge
-from ..trace.fragments import COTANGENT, INPUT
+from ..trace.fragments.fragments import COTANGENT, INPUT
 from ..trace.overwritten import Overwritten
 from ..trace.plans import numbers_in, program_of
 from ..trace.states import Call, State, events, forest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from ..trace.fragments import COTANGENT
+from ..trace.fragments.fragments import COTANGENT
 
 
 def used_up(node: Any, gone: Container[Any], known: dict[Any, bool]) -> bool:

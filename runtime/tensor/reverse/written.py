@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from ..trace.fragments import RESULT
+from ..trace.fragments.fragments import RESULT
+from ..trace.fragments.watched import THROUGH_VIEWS
 from ..trace.opened import others_record
 from ..trace.tape import tapes
-from ..trace.watched import THROUGH_VIEWS
 from ..value.cells import Cell, is_alike
 from ..value.paths import Path
 from ..value.slots import TensorBase

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .fragments import Fragment
+from .fragments.fragments import Fragment
 
 
 def run_cold(plan: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

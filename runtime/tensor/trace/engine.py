@@ -12,8 +12,8 @@ from ....compiler.ir.graph import Graph
 from ....compiler.ops.library import Library
 from ....compiler.settings import settings
 from .background import maker
-from .families import kernel_of
-from .outlines import is_opaque
+from .fragments.families import kernel_of
+from .fragments.outlines import is_opaque
 
 
 class Kernel(Protocol):

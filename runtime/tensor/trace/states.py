@@ -16,7 +16,7 @@ from ..calls.places import Place
 from ..value.cells import Cell, Kind
 from ..value.paths import Path
 from ..value.slots import StateBase
-from .fragments import Fragment
+from .fragments.fragments import Fragment
 from .misses import Misses, Varied
 from .sharing import Part
 

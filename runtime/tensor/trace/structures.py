@@ -17,8 +17,8 @@ from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings
 from .background import maker
-from .families import Family, family_of
-from .outlines import body_of
+from .fragments.families import Family, family_of
+from .fragments.outlines import body_of
 from .states import Call, State, Step, events
 
 if TYPE_CHECKING:

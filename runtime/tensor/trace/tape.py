@@ -20,7 +20,7 @@ from ..value.slots import TapeBase
 from .crowd import crowd
 from .failures import failure, note_failure
 from .first_time import NOT_LOOKED, leaves_history
-from .fragments import Fragment
+from .fragments.fragments import Fragment
 from .handing import hand_over
 from .kept import Kept
 from .locks import Locked

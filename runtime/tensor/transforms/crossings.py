@@ -17,8 +17,8 @@ from ....compiler.ops.shape import transpose
 from ....compiler.passes.batch import widened
 from ..reverse.modes import mode
 from ..reverse.nodes import Edge, Flow, Node
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Operation
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Operation
 from ..trace.tape import record
 from ..value.cells import Cell, DualCell, Kind, LaneCell, kind_of, levels_of
 from ..value.core import Core, requires, wrap

@@ -20,7 +20,7 @@ from ....compiler.passes import common, dead
 from ....compiler.passes.adjoint import pull_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import UNKNOWN, Edge, Node, emit
-from ..trace.fragments import COTANGENT, INPUT, Fragment, Operation
+from ..trace.fragments.fragments import COTANGENT, INPUT, Fragment, Operation
 from ..trace.opened import set_irregular
 from ..trace.tape import Place, record
 from ..value.cells import Cell, DualCell, newest, numbers

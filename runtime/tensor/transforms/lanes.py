@@ -24,7 +24,7 @@ from ....compiler.passes import common
 from ....compiler.passes.batch import batched
 from ..reverse.modes import watch
 from ..reverse.nodes import AccumulateGrad, Node
-from ..trace.fragments import Fragment, Operation
+from ..trace.fragments.fragments import Fragment, Operation
 from ..trace.opened import LANES
 from ..trace.tape import Place, record, tapes
 from ..value.cells import Cell, LaneCell, kind_of, levels_of, numbers

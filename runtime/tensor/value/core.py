@@ -19,8 +19,8 @@ from ..reverse.hooks import Table
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node, emit
 from ..reverse.written import check_saved
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Operation
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Operation
 from ..trace.late import Late
 from ..trace.peeking import peek
 from ..trace.tape import compute, force, tapes

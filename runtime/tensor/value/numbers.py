@@ -8,8 +8,8 @@ import numpy as np
 
 from ....compiler.ir.symint import SymFloat, SymInt
 from ....compiler.ir.types import CARRIED, HALVES, INTEGERS, STORED
-from ..trace.fragment_cache import fragment_for, is_symbolic
-from ..trace.fragments import Fragment, Operation
+from ..trace.fragments.fragment_cache import fragment_for, is_symbolic
+from ..trace.fragments.fragments import Fragment, Operation
 from ..trace.tape import tapes
 from .cells import PARTS, Cell, number_cell
 from .given import NumberInput, asked, holds_given

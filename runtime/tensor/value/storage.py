@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..trace.fragments import Operation
+from ..trace.fragments.fragments import Operation
 from ..trace.tape import force
 from .cells import Cell, Home, cell_of, cell_of_part, shown
 from .orders import order_of_part

@@ -17,7 +17,7 @@ from typing import Any
 from ..calls.calls import recorded
 from ..reverse.modes import mode
 from ..trace.behind import place_of_write
-from ..trace.fragments import Operation
+from ..trace.fragments.fragments import Operation
 from ..trace.states import Call
 from ..trace.tape import Tape, tapes
 from ..trace.undo import note

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..reverse.modes import mode
-from ..trace.fragments import Operation
+from ..trace.fragments.fragments import Operation
 from ..trace.tape import tapes
 from .cells import Cell, cell_of, cell_of_part, shown
 from .core import NO_GRAD, OWN, PIECE, Core, apply_all, apply_now, requires, wrap

@@ -11,8 +11,8 @@ import numpy as np
 from ..ops.arranging.shapes import whole_of
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import Node, emit
-from ..trace.fragment_cache import fragment_for
-from ..trace.fragments import Operation
+from ..trace.fragments.fragment_cache import fragment_for
+from ..trace.fragments.fragments import Operation
 from ..trace.tape import force, tapes
 from ..trace.undo import note
 from .cells import Cell, Home, Kind, levels_of, shown

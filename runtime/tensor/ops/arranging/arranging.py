@@ -14,7 +14,7 @@ import numpy as np
 
 from .....compiler.ops.shape import reshape as reshape_value
 from ...face.required import check_list, check_tensors
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of, sizes
 from ...value.core import Core, apply
 from ...value.dtypes import Size

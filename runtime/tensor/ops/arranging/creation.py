@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...calls.forgetting import forget_calls
-from ...trace.fragment_cache import forget_fragments
-from ...trace.fragments import Operation
+from ...trace.fragments.fragment_cache import forget_fragments
+from ...trace.fragments.fragments import Operation
 from ...trace.states import may_save
 from ...trace.tape import force, tapes
 from ...transforms.crossings import alike, check_one

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...calls.cutting import is_cut
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...trace.tape import tapes
 from ...value.aliases import may_wait, waiting_part, whole_number
 from ...value.cells import Cell, Kind, cell_of, kind_of

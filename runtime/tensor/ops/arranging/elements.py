@@ -18,7 +18,7 @@ from .....compiler.ir.types import Type
 from .....compiler.ops.index import scatter_add
 from .....compiler.ops.index import take as take_rows
 from .....compiler.ops.shape import reshape, transpose
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.promotion import common_shape
 from ..folds.reductions import converted
 from ..matrices.outside import outside

@@ -9,7 +9,7 @@ import numpy as np
 from .....compiler.ir.types import Type
 from .....compiler.ops.index import take as take_rows
 from .....compiler.ops.source import iota
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
 from ...value.core import Core, apply, wrap

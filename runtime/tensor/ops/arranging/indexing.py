@@ -11,7 +11,7 @@ from .....compiler.ir.symint import bounds_of
 from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
 from ...face.inplace import copy_, fill_, start_writing, writer
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
 from ...value.core import Core, apply, apply_now, number_of, wrap

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...face.inplace import start_writing
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.cells import cell_of
 from ...value.core import Core, apply_now, number_of, wrap
 from ...value.views import view

@@ -11,7 +11,7 @@ import numpy as np
 from .....compiler.ops.shape import concatenate, reshape
 from ...calls.cutting import MANY
 from ...face.required import check_list
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of, check_sizes, sizes
 from ...value.cells import cell_of
 from ...value.core import Core, apply, wrap

@@ -13,7 +13,7 @@ from .....compiler.ops.elementwise import cast
 from .....compiler.ops.index import take as take_rows
 from .....compiler.ops.shape import concatenate, reshape
 from ...calls.asking import check_values
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import apply, number_of
 from ...value.dtypes import ALL

@@ -15,7 +15,7 @@ import numpy as np
 from .....compiler.ir.symint import as_index
 from .....compiler.ir.types import Type
 from .....compiler.ops.source import iota
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
 from ...value.core import Core, apply, number_of, wrap

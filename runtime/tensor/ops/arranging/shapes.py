@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...trace.tape import unrepeatable
 from ...value.axes import axes_of, axis_of, sizes
 from ...value.cells import Kind, cell_of

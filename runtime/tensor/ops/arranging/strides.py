@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...trace.tape import force
 from ...value.axes import axis_of, sizes
 from ...value.cells import Cell

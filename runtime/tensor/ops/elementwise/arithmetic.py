@@ -11,7 +11,7 @@ from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
 from ...face.required import check_one_tensor, older_order
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import RESULT, Operation, Rule, widen
+from ...trace.fragments.fragments import RESULT, Operation, Rule, widen
 from ...value.core import Core, apply, number_of
 from ...value.promotion import common_dtype, common_shape
 from ...value.prompt import of_parts

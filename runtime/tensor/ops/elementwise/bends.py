@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...face.required import check_tensors
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.core import apply
 from ...value.given import real
 from ..arranging.shapes import reshape, shape_of

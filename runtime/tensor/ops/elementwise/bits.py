@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...face.required import check_tensors
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned

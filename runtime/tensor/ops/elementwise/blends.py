@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...face.required import check_tensors, older_order
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import Core, apply
 from ...value.promotion import c_name
 from .arithmetic import Operand

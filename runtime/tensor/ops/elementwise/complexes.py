@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.complex.pairs import Complex, Pair, joined, split
 from .....compiler.ops.complex.pairs import angle as angle_of
 from ...face.results import deliver
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import REVIEW, Core, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, transpose

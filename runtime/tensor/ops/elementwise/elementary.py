@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.elementwise import cast
-from ...trace.fragments import INPUT, Operation, Rule
+from ...trace.fragments.fragments import INPUT, Operation, Rule
 from ...value.core import Core, apply
 from ...value.formats import channels_last, ordered, preserve_format
 

@@ -16,7 +16,7 @@ from .....compiler.ops.complex.pair import Pair
 from ...face.inplace import COPY, in_place
 from ...face.required import check_tensors
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import Core, apply
 from ...value.dtypes import LARGEST
 from .arithmetic import Operand, binary, check_alpha, check_divisor, check_no_truths, clamped

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...face.required import check_one_tensor
-from ...trace.fragments import RESULT, Operation
+from ...trace.fragments.fragments import RESULT, Operation
 from ...value.core import Core, apply, number_of
 from ...value.given import real
 from ..matrices.outside import outside

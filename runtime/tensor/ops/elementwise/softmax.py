@@ -9,7 +9,7 @@ from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pairs import Pair
 from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.shape import reshape
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.cells import PARTS
 from ...value.core import apply

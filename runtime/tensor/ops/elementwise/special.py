@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.called import Functions
 from .....compiler.ops.scipy.special import Family
-from ...trace.fragments import RESULT, Operation
+from ...trace.fragments.fragments import RESULT, Operation
 from ...value.core import Core, apply
 from ...value.given import real
 from .arithmetic import mul

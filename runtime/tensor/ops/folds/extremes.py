@@ -11,7 +11,7 @@ from .....compiler.ops import reduce as R
 from .....compiler.ops.shape import reshape
 from .....compiler.ops.source import iota
 from ...face.required import check_tensors
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
 from ...value.core import Core, apply, apply_all, wrap
 from ...value.given import real

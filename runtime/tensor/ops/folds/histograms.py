@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import Core, apply
 from ...value.found import returned
 from ..arranging.creation import constant

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pair import Pair
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import apply
 from ...value.dtypes import dtype_of

@@ -11,7 +11,7 @@ from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pairs import Pair
 from .....compiler.ops.elementwise import cast
 from .....compiler.ops.shape import concatenate, pad, reshape, slice_
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
 from ...value.cells import PARTS
 from ...value.core import apply

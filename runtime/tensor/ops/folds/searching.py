@@ -12,7 +12,7 @@ from .....compiler.ir.types import Type
 from .....compiler.ops.ordering import search
 from ...face.required import check_tensors
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import ALL

@@ -14,7 +14,7 @@ import numpy as np
 from .....compiler.ir.types import Type
 from .....compiler.ops.ordering import order, take_along
 from .....compiler.ops.shape import reshape
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import apply_all, wrap
 from ...value.found import extreme

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.core import Core, apply, apply_all, wrap
 from ...value.dtypes import ALL, dtype_of

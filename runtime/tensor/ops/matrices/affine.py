@@ -10,8 +10,8 @@ from .....compiler.ops.contract import contract
 from .....compiler.ops.elementwise import cast
 from .....compiler.ops.reduce import sum_
 from ...face.required import older_order
-from ...trace.changing import Scalar
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.changing import Scalar
+from ...trace.fragments.fragments import Operation, widen
 from ...value.core import Core, apply
 from ...value.dtypes import ALL
 from ..arranging.shapes import shape_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...face.required import check_list
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import dtype_of

@@ -12,7 +12,7 @@ from .....compiler.ops.elementwise import cast
 from .....compiler.ops.reduce import sum_
 from .....compiler.ops.shape import reshape, transpose
 from ...face.required import check_list, check_tensors
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.paths import take

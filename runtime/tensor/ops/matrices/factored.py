@@ -9,7 +9,7 @@ from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.linalg.solutions import solved
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply
 from ...value.found import returned
 from ...value.promotion import common_shape

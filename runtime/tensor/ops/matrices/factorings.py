@@ -9,7 +9,7 @@ import numpy as np
 
 from .....compiler.ops.linalg import factor as K
 from .....compiler.ops.linalg import matrices as M
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...transforms.lanes import open_levels
 from ...value.core import apply, apply_all, wrap
 from ...value.dtypes import ALL

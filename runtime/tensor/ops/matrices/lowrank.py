@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.linalg.factor import geqrf as _geqrf
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply
 from ...value.dtypes import ALL
 from ...value.found import returned

@@ -11,7 +11,7 @@ import numpy as np
 
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.reduce import sum_ as fold
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import dtype_of

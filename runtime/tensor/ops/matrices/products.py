@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.contract import contract
 from .....compiler.ops.shape import reshape
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply
 from ...value.promotion import common_shape
 from ..arranging.shapes import expand, shape_of, unsqueeze

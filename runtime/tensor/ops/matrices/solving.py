@@ -19,7 +19,7 @@ from .....compiler.ops.linalg.factor import permutation as _permutation
 from .....compiler.ops.linalg.lapack import lu as _pivoted
 from .....compiler.ops.linalg.solutions import slogdet as _slogdet
 from .....compiler.ops.linalg.solutions import solved, substituted
-from ...trace.fragments import Operation, widen
+from ...trace.fragments.fragments import Operation, widen
 from ...value.cells import PARTS
 from ...value.core import Core, apply, apply_all, wrap
 from ...value.dtypes import ALL, LARGEST

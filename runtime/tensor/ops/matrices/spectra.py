@@ -14,7 +14,7 @@ from .....compiler.ops.complex.pairs import Pair, joined, split
 from .....compiler.ops.linalg import spectra as V
 from ...calls.asking import check_values
 from ...reverse.modes import mode
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply, apply_all, requires, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned

@@ -14,7 +14,7 @@ import numpy as np
 
 from .....compiler.ops.complex.pair import Pair
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply_all, wrap
 from ...value.found import returned
 from ..arranging.creation import constant

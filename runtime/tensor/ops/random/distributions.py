@@ -16,7 +16,7 @@ from ...calls.asking import check_values
 from ...calls.calls import recorded
 from ...face.inplace import start_writing
 from ...reverse.nodes import UNKNOWN
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.cells import is_alike
 from ...value.core import Core, apply, number_of, requires, wrap
 from ...value.dtypes import ALL

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .....compiler.ops.elementwise import cast
-from ...trace.fragment_cache import fragment_for
-from ...trace.fragments import Operation
+from ...trace.fragments.fragment_cache import fragment_for
+from ...trace.fragments.fragments import Operation
 from ...value.cells import kind_of
 from .twister import Twister
 

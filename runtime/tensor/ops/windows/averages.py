@@ -15,7 +15,7 @@ from .....compiler.ops.elementwise import cast
 from .....compiler.ops.reduce import spread, sum_
 from .....compiler.ops.shape import reshape, slice_
 from .....compiler.ops.source import iota, number
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, squeeze, unsqueeze

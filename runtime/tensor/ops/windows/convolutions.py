@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.convolve import convolve
 from .....compiler.ops.reduce import spread
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import Core, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, squeeze, unsqueeze

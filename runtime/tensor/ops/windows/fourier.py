@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops.complex.fourier import c2c, c2r, r2c
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
 from ...value.dtypes import LARGEST, dtype_of, get_default_dtype

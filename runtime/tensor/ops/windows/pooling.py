@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.shape import reshape, slice_
 from .....compiler.ops.source import iota
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import apply_all, wrap
 from ..arranging.shapes import shape_of, squeeze
 from .windows import (

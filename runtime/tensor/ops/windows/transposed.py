@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.convolve import SPACE, correlate
 from .....compiler.ops.reduce import spread
 from .....compiler.ops.shape import pad, reshape, slice_, transpose
-from ...trace.fragments import Operation
+from ...trace.fragments.fragments import Operation
 from ...value.core import Core, apply
 from ..arranging.shapes import shape_of, squeeze, unsqueeze
 from .convolutions import check_dtypes

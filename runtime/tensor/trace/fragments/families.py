@@ -12,17 +12,17 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ....compiler.backend import process
-from ....compiler.backend.kernel import Kernel, compile_graph
-from ....compiler.ir.graph import Graph
-from ....compiler.later import later
-from ....compiler.locks import lock
+from .....compiler.backend import process
+from .....compiler.backend.kernel import Kernel, compile_graph
+from .....compiler.ir.graph import Graph
+from .....compiler.later import later
+from .....compiler.locks import lock
 from .outlines import Form, is_opaque, outline, text_of_outline
 
 if TYPE_CHECKING:
-    from ....compiler.backend.sized import shared as sharing
+    from .....compiler.backend.sized import shared as sharing
 else:
-    sharing = later(__package__, "....compiler.backend.sized.shared")
+    sharing = later(__package__, ".....compiler.backend.sized.shared")
 
 KEPT = 1024
 """Families that are kept; the oldest goes first."""

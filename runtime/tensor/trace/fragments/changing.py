@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ....compiler.ir.graph import Builder, Value
-from ....compiler.ir.types import Type
-from ....compiler.ops.elementwise import cast
-from ....compiler.ops.source import number
-from ....compiler.ops.term import Term, Terms
-from ..value.promotion import widen
+from .....compiler.ir.graph import Builder, Value
+from .....compiler.ir.types import Type
+from .....compiler.ops.elementwise import cast
+from .....compiler.ops.source import number
+from .....compiler.ops.term import Term, Terms
+from ...value.promotion import widen
 
 
 class Asked(TypeError):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any
 
-from ....compiler.ir.formulas import Formulas
-from ....compiler.ir.symint import SymSizes
-from ....compiler.locks import lock
-from ....compiler.settings import settings
-from .background import maker
+from .....compiler.ir.formulas import Formulas
+from .....compiler.ir.symint import SymSizes
+from .....compiler.locks import lock
+from .....compiler.settings import settings
+from ..background import maker
 from .outlines import Form
 
 SEEN, WAYS = 8, 64

@@ -19,15 +19,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ....compiler.ir.graph import Builder, Graph, Op, Value, replay
-from ....compiler.ir.types import Type
-from ....compiler.ops.source import number
-from ....compiler.passes import common, dead
-from ....compiler.passes.adjoint import pull_back
-from ..value.cells import Kind, symbolic_kind
-from ..value.promotion import as_computed, cast_to, widen
+from .....compiler.ir.graph import Builder, Graph, Op, Value, replay
+from .....compiler.ir.types import Type
+from .....compiler.ops.source import number
+from .....compiler.passes import common, dead
+from .....compiler.passes.adjoint import pull_back
+from ...value.cells import Kind, symbolic_kind
+from ...value.promotion import as_computed, cast_to, widen
+from ..engine import Alone, is_exact
 from .changing import with_scalars
-from .engine import Alone, is_exact
 from .watched import watched_in
 
 Rule = Literal["common", "float", "first", "own"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.ir.graph import Builder, Value, replay
-from ....compiler.passes import common, dead
-from ..value.cells import Kind
-from .engine import Alone, Interpreter
+from .....compiler.ir.graph import Builder, Value, replay
+from .....compiler.passes import common, dead
+from ...value.cells import Kind
+from ..engine import Alone, Interpreter
 from .fragments import Fragment, Operation
 
 Part = tuple[Fragment, tuple[int, ...]]

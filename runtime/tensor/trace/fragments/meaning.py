@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....compiler.ir.graph import Builder, Graph
-from ....compiler.ir.types import HALVES, Type
-from ....compiler.ops.term import Term
-from ....compiler.passes import common
-from ....compiler.passes.carried import without_carried
-from ..ops.elementwise.meanings import is_complex, results_of
-from ..value.cells import Kind, kind_of
-from ..value.promotion import (
+from .....compiler.ir.graph import Builder, Graph
+from .....compiler.ir.types import HALVES, Type
+from .....compiler.ops.term import Term
+from .....compiler.passes import common
+from .....compiler.passes.carried import without_carried
+from ...ops.elementwise.meanings import is_complex, results_of
+from ...value.cells import Kind, kind_of
+from ...value.promotion import (
     UNSIGNED,
     Argument,
     cast_to,

@@ -11,14 +11,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
-from ....compiler.ir.graph import Graph, Op, Value
-from ....compiler.ir.key import text_of
-from ....compiler.ir.primitive import Primitive
-from ....compiler.ir.symint import SymFloat, SymInt, example
-from ....compiler.ir.types import Type
-from ....compiler.locks import cached_property
-from ....compiler.ops.external import external
-from ....compiler.ops.library import Library
+from .....compiler.ir.graph import Graph, Op, Value
+from .....compiler.ir.key import text_of
+from .....compiler.ir.primitive import Primitive
+from .....compiler.ir.symint import SymFloat, SymInt, example
+from .....compiler.ir.types import Type
+from .....compiler.locks import cached_property
+from .....compiler.ops.external import external
+from .....compiler.ops.library import Library
 
 BODIES = 8192
 """Bodies that are known."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ....compiler.ir.graph import Graph
-from ....compiler.ir.symint import SymFloat, SymInt, example
-from ..value.cells import Kind, kind_of, symbolic_kind
+from .....compiler.ir.graph import Graph
+from .....compiler.ir.symint import SymFloat, SymInt, example
+from ...value.cells import Kind, kind_of, symbolic_kind
+from ..engine import is_exact
 from .dynamic import Dynamic
-from .engine import is_exact
 from .fragments import Fragment, Operation, Pull, pulled, pulled_kinds
 from .lying import lay_out
 from .meaning import made_of

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....compiler.ir.graph import Op
-from ....compiler.ops.custom import stop_gradient
-from ....compiler.ops.elementwise import cast, select
-from ....compiler.ops.reduce import spread
-from ....compiler.ops.shape import reshape
-from ....compiler.ops.source import const
-from ..value.cells import Kind, in_order
-from ..value.orders import Order, order_of_part, order_of_result, whole_order
+from .....compiler.ir.graph import Op
+from .....compiler.ops.custom import stop_gradient
+from .....compiler.ops.elementwise import cast, select
+from .....compiler.ops.reduce import spread
+from .....compiler.ops.shape import reshape
+from .....compiler.ops.source import const
+from ...value.cells import Kind, in_order
+from ...value.orders import Order, order_of_part, order_of_result, whole_order
 from .fragments import Fragment
 
 CHANNELS_LAST = 0, 2, 3, 1
