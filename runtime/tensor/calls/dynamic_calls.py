@@ -66,7 +66,10 @@ class Way(NamedTuple):
                 fragment = key
             else:
                 operation, attributes, *classes = key
-                read = [c or (kinds[r] if r >= 0 else given_kinds[-1 - r]) for c, r in zip(classes, refs, strict=False)]
+                read = [
+                    c or (kinds[r] if r >= 0 else given_kinds[-1 - r] if -r <= len(given_kinds) else kind)
+                    for c, r, kind in zip(classes, refs, fragment.inputs, strict=False)
+                ]  # the last is a number, which has no sizes
                 fragment = fragment_for((operation, with_numbers(attributes, values), *read))
             steps.append((fragment, refs, first, place))
             kinds[first : first + len(fragment.results)] = fragment.results
