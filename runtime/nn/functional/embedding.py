@@ -72,14 +72,14 @@ def _padding(name: str, padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
+@no_grad()
 def renormed(table: Tensor, index: Any, limit: float, p: float) -> None:
     """Scale the rows named to a norm of at most `limit`, in place."""
-    with no_grad():
-        size = table.detach().abs().pow(p).sum(1).pow(1 / p) if p != inf else table.detach().abs().amax(1)
-        named = size.detach() * 0
-        named = fill_rows(named, 0, index.reshape(-1), 1.0) > 0
-        scale = (limit / (size + 1e-7)).where((size > limit) & named, 1.0)
-        copy_(table, table.detach() * scale.unsqueeze(1))
+    size = table.detach().abs().pow(p).sum(1).pow(1 / p) if p != inf else table.detach().abs().amax(1)
+    named = size.detach() * 0
+    named = fill_rows(named, 0, index.reshape(-1), 1.0) > 0
+    scale = (limit / (size + 1e-7)).where((size > limit) & named, 1.0)
+    copy_(table, table.detach() * scale.unsqueeze(1))
 
 
 def embedding(

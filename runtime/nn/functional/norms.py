@@ -113,13 +113,13 @@ def _average_(running: Tensor, new: Tensor, momentum: float, stretch: float) -> 
     return apply(MOVED, (running, new, real(momentum), real(stretch)))
 
 
+@no_grad()
 def _follow(running_mean: Any, running_var: Any, mu: Tensor, var: Tensor, momentum: float, count: int) -> None:
     """Running averages, of the variance with the correction for its own mean."""
-    with no_grad():
-        if running_mean is not None:
-            _average_(running_mean, mu, momentum, 1.0)
-        if running_var is not None:
-            _average_(running_var, var, momentum, count / max(count - 1, 1))
+    if running_mean is not None:
+        _average_(running_mean, mu, momentum, 1.0)
+    if running_var is not None:
+        _average_(running_var, var, momentum, count / max(count - 1, 1))
 
 
 def batch_norm(

@@ -16,7 +16,8 @@ R = TypeVar("R")
 
 
 ENABLED, INFERENCE = 1, 2
-"""Bits of a tape's mode; calls are recognised only where no other than the first is set."""
+BITS = ENABLED | INFERENCE
+"""Bits of a tape's mode, and both; calls are recognised only where no other than the first is set."""
 
 
 class _Mode(threading.local):
@@ -137,10 +138,19 @@ class _Switch:
 
         @wraps(function)
         def inner(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self._fresh():
+            tape = tapes.tape
+            before = tape.mode
+            tape.mode = self._set(before)
+            try:
                 return function(*args, **kwargs)
+            finally:  # without a call of Python code, at which a signal could come before the mode is what it was
+                tape.mode = (tape.mode & ~BITS) | (before & BITS)
 
         return inner
+
+    def _set(self, bits: int) -> int:
+        """The bits of a tape's mode, with this one among them."""
+        return bits | ENABLED if self.value else bits & ~ENABLED
 
 
 def _in_steps(function: Callable[..., Any], switch: Callable[[], Any]) -> Callable[..., Any]:
@@ -239,6 +249,10 @@ class inference_mode(_Switch):
 
     def __exit__(self, *_: Any) -> None:
         mode.enabled, mode.inference = self._before.pop(), self._outer.pop()
+
+    def _set(self, bits: int) -> int:
+        watch.inference |= self.inference
+        return (bits & ~BITS) | (INFERENCE if self.inference else ENABLED)
 
     def _fresh(self) -> _Switch:
         return inference_mode(self.inference)
