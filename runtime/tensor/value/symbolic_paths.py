@@ -73,8 +73,8 @@ def _after(layout: Layout, step: Step) -> Layout | None:
         return [*shape], [stride * by for stride, by in zip(strides, steps, strict=True)]
     if name == "spread":
         shape, axes = attrs
-        given = iter(strides)
-        return [*shape], [next(given) if a in axes else 0 for a in range(len(shape))]
+        given = dict(zip(axes, strides, strict=True))
+        return [*shape], [given[a] if a in given and shape[a] != 1 else 0 for a in range(len(shape))]
     if name != "reshape":
         raise TypeError(f"{name} of SymInts")
     if any(n == 0 for n in sizes):
@@ -84,24 +84,28 @@ def _after(layout: Layout, step: Step) -> Layout | None:
 
 def _reshaped(sizes: Sequence[Any], strides: Sequence[Any], shape: Sequence[Any]) -> Layout | None:
     """As NumPy's reshape: groups of axes with as many elements on both sides, each of which must lie in rows."""
+    if list(sizes) == list(shape):
+        return [*shape], [*strides]
+    if _is_dense(sizes, strides):
+        return [*shape], _rows(shape)
     old = [(n, stride) for n, stride in zip(sizes, strides, strict=True) if n != 1]
-    made: list[Any] = [1] * len(shape)
-    wanted = [k for k, n in enumerate(shape) if n != 1]
-    at = new = 0
-    while at < len(old) and new < len(wanted):
-        first, start = at, new
-        have, want, at, new = old[at][0], shape[wanted[new]], at + 1, new + 1
+    made, first, start = [1] * len(shape), 0, 0
+    while first < len(old) and start < len(shape):
+        have, want, at, new = old[first][0], shape[start], first + 1, start + 1
         while have != want:
             if want < have:
-                want, new = want * shape[wanted[new]], new + 1
+                want, new = want * shape[new], new + 1
             else:
                 have, at = have * old[at][0], at + 1
         group = old[first:at]
         if any(a[1] != b[0] * b[1] for a, b in pairwise(group)):
             return None
         stride = group[-1][1]
-        for k in reversed(wanted[start:new]):
+        for k in reversed(range(start, new)):
             made[k], stride = stride, stride * shape[k]
+        first, start = at, new
+    for k in range(start, len(shape)):  # of one element
+        made[k] = made[start - 1]
     return [*shape], made
 
 
