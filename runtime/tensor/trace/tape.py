@@ -266,6 +266,9 @@ class _Tapes(threading.local):
     def __getattr__(self, name: str) -> Tape:
         return self.__dict__.setdefault("tape", Tape())
 
+    def __reduce__(self) -> str:
+        return "tapes"
+
 
 tapes = _Tapes()
 
