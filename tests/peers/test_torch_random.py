@@ -26,13 +26,6 @@ class Torch(RandomProgram):
         self.view_of_late_history = False
         return super().step()
 
-    def kept(self, made: Any) -> Any:
-        """New memory in the order of the axes: torch's arithmetic keeps the order of what it is made of."""
-        known = {t.untyped_storage().data_ptr() for t in [*self.pool, *self.trained]}
-        if made._base is None and made.untyped_storage().data_ptr() not in known:
-            made.data = made.data.contiguous()
-        return made
-
 
 @pytest.mark.parametrize("seed", range(400))
 def test_random_program(seed: int) -> None:

@@ -179,7 +179,11 @@ def _heard(name: str, found: Any) -> Any:
             if asked(found.__set__, (self, value), {}) is NotImplemented:
                 found.__set__(self, value)
 
-        return property(get, put if getattr(found, "fset", True) else None, doc=found.__doc__)
+        def drop(self: Any) -> None:
+            found.__delete__(self)
+
+        writes, drops = (getattr(found, name, default) for name, default in (("fset", True), ("fdel", None)))
+        return property(get, put if writes else None, drop if drops else None, doc=found.__doc__)
 
     @wraps(found)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -259,7 +263,11 @@ def _heard_outside(found: Any) -> Any:
             if not _is_asked() or asked(made.__set__, (self, value), {}) is NotImplemented:
                 found.__set__(self, value)
 
-        made = property(get, put if getattr(found, "fset", True) else None, doc=found.__doc__)
+        def drop(self: Any) -> None:
+            found.__delete__(self)
+
+        writes, drops = (getattr(found, name, default) for name, default in (("fset", True), ("fdel", None)))
+        made = property(get, put if writes else None, drop if drops else None, doc=found.__doc__)
         return made
 
     @wraps(found)

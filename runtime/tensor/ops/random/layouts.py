@@ -19,7 +19,7 @@ from .twister import Twister
 def laid_out(generator: Generator, law: Law, like: Core, *numbers: Any) -> Any:
     """A draw in the shape of a tensor, in the order in which that has its elements."""
     shape, axes = like._kind_of().shape, order_in_memory(like)
-    if axes is None:
+    if axes is None or not like._kind_of().size:
         return generator.draw(law, shape, *numbers)
     return generator.draw(_in_order, shape, law, shape, axes, *numbers)
 
