@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pullback as torch
+from pullback.compiler.settings import settings
+from pullback.runtime.tensor.calls.forgetting import forget_calls
+from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
 
 nn, F = torch.nn, torch.nn.functional
 SIZES = (9, 20, 33, 7, 40, 12, 27, 64, 8, 3, 51, 33)
@@ -88,3 +91,11 @@ def run_layer(name: str, sizes: tuple[int, ...] = (5, 9, 12, 30, 14, 7, 21)) -> 
         made.pow(2).sum().backward()
         found += [made.detach(), x.grad]
     return found
+
+
+def nothing_learned() -> Iterator[None]:
+    """Begin with nothing that was learned of calls, and learn at once what is learned: for a fixture."""
+    forget_calls()
+    forget_fragments()
+    with settings.override(background=False):
+        yield

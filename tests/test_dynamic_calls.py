@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -10,22 +9,16 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls import calls, dynamic_calls
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace.fragments import dynamic
 from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
-from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, index, run_layer
+from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, index, nothing_learned, run_layer
 
 F = torch.nn.functional
 
 
-@pytest.fixture(autouse=True)
-def afresh() -> Iterator[None]:
-    forget_calls()
-    forget_fragments()
-    with settings.override(background=False):
-        yield
+afresh = pytest.fixture(autouse=True)(nothing_learned)
 
 
 class Checked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,11 @@ import pytest
 import pullback as torch
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.symint import SymSizes, by_node
-from pullback.compiler.settings import settings
-from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace.fragments import dynamic, fragment_cache, fragments
-from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
 from pullback.runtime.tensor.trace.fragments.meaning import made_of
 from pullback.runtime.tensor.trace.fragments.outlines import body_of, outline
 from pullback.runtime.tensor.value import cells
-from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, run_layer
+from tests.sized_programs import LAYERS, OPERATIONS, SIZES, draw, nothing_learned, run_layer
 
 
 class Checked:
@@ -65,12 +61,7 @@ def same(made: Any, want: Any) -> None:
     assert made.operation.node == want.operation.node and made.alone.size == want.alone.size
 
 
-@pytest.fixture(autouse=True)
-def afresh() -> Iterator[None]:
-    forget_calls()
-    forget_fragments()
-    with settings.override(background=False):
-        yield
+afresh = pytest.fixture(autouse=True)(nothing_learned)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

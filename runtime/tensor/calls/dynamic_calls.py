@@ -42,7 +42,7 @@ SMALL = 8
 Key = tuple[Any, ...]
 
 
-class Way(NamedTuple):
+class SizedTemplate(NamedTuple):
     """What templates have in common that differ in numbers only.
 
     template   of the example
@@ -128,7 +128,7 @@ class DynamicCall(Dynamic):
         """Let it be learned soon what it does, as it has done this; of the tensors nothing is held."""
         form, kinds, flags, numbers = reading.form, _kinds(reading), reading.classes, reading.numbers
 
-        def make(sizes: list[Any]) -> tuple[list[Any], Way]:
+        def make(sizes: list[Any]) -> tuple[list[Any], SizedTemplate]:
             values, tensors = iter(sizes), []
             for kind, what, lies in zip(kinds, flags, given.lying, strict=True):
                 own = _with_sizes(kind.dtype, kind.shape, kind.order, values)
@@ -243,8 +243,8 @@ def _with(form: Any, given: Iterator[Any]) -> Any:
     return form
 
 
-def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], Way]:
-    """The numbers of a call that has run with SymInts, in the order in which `Way.at` reads them, and the way."""
+def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], SizedTemplate]:
+    """The numbers of a call that has run with SymInts, in the order in which `SizedTemplate.at` reads them, and it."""
     numbers: list[Any] = []
     for fragment in run.fragments:
         outlined(fragment.key[1] if fragment.key is not None else (), numbers)
@@ -259,7 +259,8 @@ def _learned(run: SymbolicRun, like: Template) -> tuple[list[Any], Way]:
             raise OtherSteps
         outlined(made, numbers)
     values = iter([*map(example, numbers)])
-    return numbers, Way(like, [f if f.key is None else _key_with(f.key, values) for f in run.fragments], [*run.sized])
+    keys = [f if f.key is None else _key_with(f.key, values) for f in run.fragments]
+    return numbers, SizedTemplate(like, keys, [*run.sized])
 
 
 def _key_with(key: Key, values: Iterator[Any]) -> Key:
