@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import resource
 import subprocess
 import sys
 from typing import Any
@@ -103,15 +104,16 @@ def test_modules(t: Any) -> None:
 
 
 def test_they_take_no_memory() -> None:
+    # What lies in memory while the model lives; the peak of a child begins at that of the process that started it.
     program = (
-        "import pullback as t, resource\n"
+        "import pullback as t\n"
         "with t.device('meta'):\n    net = t.nn.Sequential(*[t.nn.Linear(8192, 8192) for _ in range(30)])\n"
         "    assert net(t.empty(64, 8192)).shape == (64, 8192)\n"
-        "assert t.ones(3).sum().item() == 3\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "assert t.ones(3).sum().item() == 3\nprint(open('/proc/self/statm').read().split()[1])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 1_000_000  # kilobytes, where the values would be 8 GB
+    assert int(done.stdout) * resource.getpagesize() < 1e9  # where the values would be 8 GB
 
 
 def test_the_first_tensor_of_a_process_may_be_one() -> None:
