@@ -280,8 +280,9 @@ class Relabel:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scatter:
-    """The first argument with `value(index)` added, or put, at `target(index)`, for every index below `extents`.
+    """The first argument with `value(index)` put at `target(index)`, or folded into that, for all indices of `extents`.
 
+    fold      "sum", "max" or "min"; nothing if the value is put
     distinct  no two indices have the same target
     whole     the element of the result at an index, to make all of it anew where the targets are known: where every
               argument from the third on is a number; None where few elements change
@@ -290,7 +291,7 @@ class Scatter:
     extents: tuple[int, ...]
     target: Callable[[Index], Index]
     value: Callable[[Index], Element]
-    add: bool = True
+    fold: str = "sum"
     distinct: bool = False
     whole: Callable[[Index], Element] | None = None
 
@@ -302,5 +303,8 @@ class Check:
     fails: Callable[[Index], Element]
     report: Callable[[Index], Element]
 
+
+COMBINED = {"sum": "add", "max": "maximum", "min": "minimum"}
+"""What makes one element of two, by the fold that it is a step of."""
 
 Form = Map | Reduce | Product | Relabel | Scatter | Check

@@ -3,6 +3,9 @@
 import doctest
 import gc
 import math
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -14,9 +17,8 @@ import pytest
 
 import pullback
 from pullback import hvp
-from pullback.compiler.backend.kernel import compile_graph
-from pullback.compiler.ir.text import parse
-from pullback.compiler.ops.external import calls_of
+from pullback.compiler.ir.types import Size, Type
+from pullback.compiler.ops.external import Function, function_of, numbered, remade
 from pullback.compiler.settings import settings
 from pullback.runtime import external as module
 from pullback.runtime.branches import cond
@@ -338,16 +340,79 @@ def test_its_code_is_not_kept_on_disk(tmp_path: Path) -> None:
         assert {p for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
-def test_operations_that_become_calls_are_not_kept_on_disk(tmp_path: Path) -> None:
-    text = "graph @f(%x: f64[2,2]) {\n  %0: f64[2,2] = OP %x\n  return %0\n}"
-    with settings.override(cache=True, cache_dir=str(tmp_path), check=""):
-        assert compile_graph(parse(text.replace("OP", "exp"))).run([np.zeros((2, 2))])[0].tolist() == [[1.0, 1.0]] * 2
-        before = {p for p in tmp_path.rglob("*") if p.is_file()}
-        assert before
-        graph = parse(text.replace("OP", "inverse"))
-        assert list(calls_of(graph)) == ["inverse"]
-        assert compile_graph(graph).run([np.diag([2.0, 4.0])])[0].tolist() == [[0.5, 0.0], [0.0, 0.25]]
-        assert {p for p in tmp_path.rglob("*") if p.is_file()} == before
+AGAIN = """
+import sys
+import numpy as np
+import pullback
+from pullback.compiler.backend import machine
+
+made = []
+generate = machine._generate
+machine._generate = lambda text, *rest: made.append("pullback_external" in text) or generate(text, *rest)
+x = np.random.default_rng(0).normal(size=300)
+
+
+@pullback.value_and_grad
+def f(x):
+    least = np.sort(x) * np.linspace(0, 1, x.size)
+    return least.sum() + np.linalg.svd(x[:64].reshape(8, 8))[1].sum() + np.abs(np.fft.rfft(x)).sum()
+
+
+value, slope = f(x)
+p = pullback.tensor(x, requires_grad=True)
+for _ in range(6):
+    order = p.sort().values
+    at = pullback.searchsorted(order.detach(), pullback.linspace(-1, 1, 7, dtype=pullback.float64))
+    best = p.topk(5).values + p.median() + p.cummax(0).values[-1]
+    loss = (best.sum() * order[at]).sum() + p.mode().values + pullback.histc(p.detach(), 4).max()
+    p.grad = None
+    loss.backward()
+    p.grad.sum().item()
+print(sum(made), repr(float(value)), repr(float(slope.sum())), repr(loss.item()), repr(p.grad.sum().item()))
+"""
+
+
+def test_code_that_calls_numpy_is_kept_on_disk(tmp_path: Path) -> None:
+    """Sorts, searches and factorisations are made from recipes by every process: a second one compiles nothing."""
+    places = {"PULLBACK_CACHE": "1", "PULLBACK_CACHE_DIR": str(tmp_path), "PULLBACK_BACKGROUND": "0"}
+    given: dict[str, Any] = {"env": {**os.environ, **places}, "capture_output": True, "text": True, "check": True}
+    said = [subprocess.run([sys.executable, "-c", AGAIN], **given).stdout.split(" ", 1) for _ in range(2)]
+    assert int(said[0][0]) > 3 and int(said[1][0]) == 0
+    assert said[0][1] == said[1][1]
+
+
+def test_equal_recipes_are_one_function_that_lives_as_long_as_one_of_its_numbers() -> None:
+    types = (Type("f64", (3,)),)
+
+    def made() -> Function:
+        return Function("inverse", lambda arrays: arrays, types, types, maker="library", attributes=(("axis", (0, 1)),))
+
+    first, second = numbered(made()), numbered(made())
+    assert first == second and first.function is second.function and not first.only_here
+    number = int(first)
+    del first
+    gc.collect()
+    assert function_of(number) is second.function
+    del second
+    gc.collect()
+    with pytest.raises(RuntimeError, match="no longer there"):
+        function_of(number)
+    assert numbered(Function("own", lambda arrays: arrays, types, types)).only_here
+
+
+@pytest.mark.parametrize("text", [
+    "", "(", "__import__('os').system('true')", "('library', 'no such', (), (), ())", "('nobody', 'sort', (), (), ())",
+    "('library', 'sort')", "('library', 'exp', (), (('f64', (3,)),), (('f64', (3,)),))", "3",
+    "('library', [], (), (), ())",
+    "('outside', 'sort', (0, False), (('f99', (3,)),), (('i64', (3,)),))",
+])  # fmt: skip
+def test_recipes_that_nobody_wrote(text: str) -> None:
+    assert remade(text) is None
+
+
+def test_sizes_that_have_names_have_no_recipe() -> None:
+    named = Type("f64", (Size.named("n"),))
+    assert Function("sort", lambda arrays: arrays, (named,), (named,), maker="library").recipe is None
 
 
 def test_it_cannot_be_built_into_a_module(tmp_path: Path) -> None:

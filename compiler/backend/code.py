@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .. import watch
 from ..locks import cached_property, reentrant_lock
+from ..ops.external import Numbered, remade
 from ..settings import settings
 from . import blas, cache, external, gemm, lapack, process, store, threads, tiers
 from .machine import compile_aside, compile_object
@@ -24,12 +25,14 @@ class Facts(NamedTuple):
     arena   bytes that it keeps between calls
     calls   the libraries of functions that it calls
     aliases (k, j) where result k may be the memory of input j
+    recipes of the functions of Python that it calls
     """
 
     long: bool
     arena: int
     calls: Sequence[str] = ()
     aliases: Sequence[Sequence[int]] = ()
+    recipes: Sequence[str] = ()
 
 
 class Beside(NamedTuple):
@@ -72,6 +75,7 @@ class Code:
         self.cached: list[str] = []
         self.problem = self._next = ""
         self._stored: store.Stored | None = None
+        self._functions: list[Numbered | None] = []
         self._linked: list[Linked] = []
         self._lock = reentrant_lock()
 
@@ -98,7 +102,10 @@ class Code:
 
     def _read(self, which: str) -> store.Stored | None:
         found = store.read(self._place(which))
-        return found if found is not None and {*Facts._fields, "plan"} < set(found.facts) else None
+        if found is None or not {*Facts._fields, "plan"} < set(found.facts):
+            return None
+        self._functions = [*map(remade, found.facts["recipes"])]
+        return None if None in self._functions else found
 
     @cached_property
     def _made(self) -> tuple[Facts, str]:

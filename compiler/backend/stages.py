@@ -20,7 +20,7 @@ from ..lowering.program import Program
 from ..ops.contract import contract
 from ..ops.control import loop
 from ..ops.convolve import correlate
-from ..ops.external import external
+from ..ops.external import external, recipes_of
 from ..passes.pipeline import optimize
 from . import tiers
 from .code import Facts
@@ -77,7 +77,8 @@ class Stages:
         """All of them."""
         program, emitted = self.program, self.emitted
         long = is_long(program) or "external" in emitted.calls  # Python may run meanwhile in either
-        return Facts(long, emitted.arena, emitted.calls, program.aliases), emitted.text
+        recipes = sorted(set(recipes_of(self.graph))) if "external" in emitted.calls else ()
+        return Facts(long, emitted.arena, emitted.calls, program.aliases, recipes), emitted.text
 
 
 def _checked(name: str, before: Graph, after: Graph) -> None:

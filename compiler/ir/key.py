@@ -121,11 +121,16 @@ def graph_key(graph: Graph, listing: Callable[[Graph], Listing] = by_list) -> by
     while pending:  # regions follow in order: how many each operation has is among its attributes
         inner = pending.pop()
         listed = listing(inner)
-        if any(prim.opaque for prim in listed.prims):
+        if any(prim.opaque for prim in listed.prims) and any(map(_is_only_here, listed.attributes.others)):
             return None
         _write(inner, listed, parts)
         pending.extend(region for regions in reversed(listed.regions) for region in reversed(regions))
     return b"".join(chain.from_iterable((len(part).to_bytes(8, "little"), part) for part in parts))
+
+
+def _is_only_here(attribute: Any) -> bool:
+    """Whether an attribute, as the number of a user's function, means something in this process only."""
+    return getattr(attribute, "only_here", False)
 
 
 def _write(graph: Graph, listed: Listing, parts: list[bytes]) -> None:

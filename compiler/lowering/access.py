@@ -147,7 +147,7 @@ class _Nest:
     def place(self, out: Buffer) -> tuple[Store, _Turn] | None:
         """The store that writes a buffer, if one does and writes each element once, and the turn in which it does."""
         store, *more = self.written.get(out, [None])
-        if more or not isinstance(store, Store) or store.add or store.gathered:
+        if more or not isinstance(store, Store) or store.fold or store.gathered:
             return None
         late = store not in self._turn(False).at
         return store, self._turn(late)

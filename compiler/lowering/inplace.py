@@ -52,7 +52,7 @@ def copied(s: Statement) -> tuple[Buffer, Buffer] | None:
         return None
     (store,) = s.stores
     e = store.value
-    if not isinstance(e, Load) or e.gathered or store.gathered or store.add or e.offset != store.offset:
+    if not isinstance(e, Load) or e.gathered or store.gathered or store.fold or e.offset != store.offset:
         return None
     return store.buffer, e.buffer
 

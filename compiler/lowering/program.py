@@ -17,7 +17,7 @@ from ..loops import Affine, Axis, Buffer, Element, Load, Variable
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """buffer[offset + gathered] = value, or += value; without memory if not `kept`, for loads in the same nest.
+    """buffer[offset + gathered] = value, or its `fold` with that; without memory if not `kept`, for loads in one nest.
 
     `over` says that it writes over what is there: loads of the same nest mean what was there before.
     """
@@ -26,7 +26,7 @@ class Store:
     offset: Affine
     value: Element
     gathered: tuple[tuple[Element, int], ...] = ()
-    add: bool = False
+    fold: str = ""
     kept: bool = True
     over: bool = False
 

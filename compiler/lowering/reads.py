@@ -93,7 +93,7 @@ def runs_alone(statement: Nest | Multiply) -> bool:
     """Whether a statement shares rows with no other: a call, or what does not always run or writes over something."""
     if isinstance(statement, Multiply):
         return True
-    return bool(statement.cases) or any(s.over or (s.gathered and not s.add) for s in statement.stores)
+    return bool(statement.cases) or any(s.over or (s.gathered and not s.fold) for s in statement.stores)
 
 
 def written(statement: Nest | Multiply) -> list[tuple[Buffer, Affine]]:

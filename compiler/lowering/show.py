@@ -37,7 +37,7 @@ from .program import (
     Store,
     View,
 )
-from .show_arrays import Shower, array_lines
+from .show_arrays import SIGNS, Shower, array_lines
 
 
 def show_program(program: Program) -> str:
@@ -77,7 +77,7 @@ class _Shown(Shower):
 
     def _store(self, s: Store) -> None:
         value = self.element(s.value)
-        self.line(f"{self.place(s.buffer.name, s.offset, s.gathered)} {'+=' if s.add else '='} {value}{said(s.value)}")
+        self.line(f"{self.place(s.buffer.name, s.offset, s.gathered)} {SIGNS[s.fold]} {value}{said(s.value)}")
 
     def _view(self, s: View) -> None:
         of = s.of.name

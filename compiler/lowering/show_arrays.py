@@ -9,6 +9,7 @@ from .program import Lines, Matrix, Multiply, Nest, Rows, Still
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 INFIX |= {"eq": "==", "ne": "!=", "and_": "and", "or_": "or"}
 LONGEST = 100
+SIGNS = {"": "=", "sum": "+=", "max": "max=", "min": "min="}
 
 
 Array = Nest | Rows | Multiply | Lines
@@ -92,9 +93,9 @@ class Shower:
         for s in nest.stores:
             value = self.element(s.value)
             place = self.place(s.buffer.name, s.offset, s.gathered)
-            sign, to = "+=" if s.add else "=", place if s.kept else s.buffer.name
+            sign, to = SIGNS[s.fold], place if s.kept else s.buffer.name
             out.append(f"{self.pad}{to} {sign} {value}{said(s.value)}")
-            if not s.add and not s.gathered:
+            if not s.fold and not s.gathered:
                 self.names[id(s.value)] = place if s.kept else s.buffer.name
         for f in nest.folds:
             place = self.place(f.buffer.name, f.offset, ())

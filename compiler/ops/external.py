@@ -2,16 +2,20 @@
 
     %1: f64[3] = external %x {name="simulate", number=4, types=(f64[3],)}
 
-The number stands for a function of this process, so such a graph means nothing in another one, and its code is never
-kept on disk. It lives as long as an operation that calls it. What it raises comes out of the compiled call.
+The number stands for a function of this process, which lives as long as an operation that calls it. A user's function
+means nothing in another process, so that code which calls it is never kept on disk. One of ours, as NumPy's sort along
+an axis, is made from its recipe by every process, and its number is a hash of that: what calls it is kept, with the
+recipe. What a function raises comes out of the compiled call.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,6 +23,7 @@ import numpy as np
 from ..ir.graph import Graph
 from ..ir.primitive import Effect, Primitive
 from ..ir.types import Type
+from ..locks import lock
 from .custom import refused
 
 Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
@@ -27,16 +32,46 @@ Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 class Function:
     """A function of arrays of the types `takes`, which gives arrays of the types `gives`.
 
-    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory.
+    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory. Its `recipe` is text from which
+    `remade` makes it in any process; None if it means something in this one only.
     """
 
-    __slots__ = ("name", "call", "takes", "gives", "only_reads", "__weakref__")
+    __slots__ = ("name", "call", "takes", "gives", "only_reads", "recipe", "__weakref__")
 
     def __init__(
-        self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False
+        self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False,
+        maker: str = "", attributes: tuple[Any, ...] = (),
     ) -> None:
         self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
         self.only_reads = only_reads
+        self.recipe = _recipe(maker, name, attributes, self.takes, self.gives) if maker else None
+
+
+MAKERS: dict[str, Callable[[str, tuple[Any, ...], tuple[Type, ...], tuple[Type, ...]], Function | None]] = {}
+"""What makes functions of a name, attributes and types, in every process the same; None where there is no such one."""
+
+
+def _recipe(
+    maker: str, name: str, attributes: tuple[Any, ...], takes: Sequence[Type], gives: Sequence[Type]
+) -> str | None:
+    """The text of what a maker is given; None where that is not all numbers and words, as for sizes that have names."""
+    given = maker, name, attributes, *(tuple([(t.dtype, t.shape) for t in types]) for types in (takes, gives))
+    text = repr(given)
+    try:
+        return text if ast.literal_eval(text) == given else None
+    except (ValueError, SyntaxError):
+        return None
+
+
+def remade(recipe: str) -> Numbered | None:
+    """The number of the function with this recipe, or None if nobody makes it."""
+    try:
+        maker, name, attributes, *types = ast.literal_eval(recipe)
+        takes, gives = (tuple([Type(dtype, shape) for dtype, shape in each]) for each in types)
+        made = MAKERS[maker](name, attributes, takes, gives)
+    except (ValueError, SyntaxError, TypeError, KeyError):
+        return None
+    return None if made is None or made.recipe != recipe else numbered(made)
 
 
 class Numbered(int):
@@ -44,16 +79,41 @@ class Numbered(int):
 
     function: Function
 
+    @property
+    def only_here(self) -> bool:
+        """Whether it means something in this process only."""
+        return self.function.recipe is None
+
 
 _functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
 _numbers = itertools.count(1)
+_numbering = lock()
+
+HASHED = 1 << 62
+"""Numbers from here on are hashes of recipes."""
 
 
 def numbered(function: Function) -> Numbered:
-    """A number by which operations speak of a function."""
-    number = Numbered(next(_numbers))
-    number.function = _functions[int(number)] = function
+    """A number by which operations speak of a function; of one with a recipe the same as for all others with it."""
+    if function.recipe is None:
+        number = Numbered(next(_numbers))
+    else:
+        digest = hashlib.sha256(function.recipe.encode()).digest()
+        number = Numbered(HASHED + int.from_bytes(digest[:8], "little") % HASHED)
+    with _numbering:
+        number.function = _functions.setdefault(int(number), function)
     return number
+
+
+def recipes_of(graph: Graph) -> Iterator[str]:
+    """The recipes of the functions that a graph calls, in its regions too; of functions that have one."""
+    for op in graph.body:
+        if op.prim is external:
+            recipe = function_of(op.attrs["number"]).recipe
+            if recipe is not None:
+                yield recipe
+        for region in op.regions:
+            yield from recipes_of(region)
 
 
 def function_of(number: int) -> Function:
@@ -146,4 +206,7 @@ def calls_python(graph: Graph) -> bool:
     return any(op.prim is external or any(map(calls_python, op.regions)) for op in graph.body)
 
 
-__all__ = ["Function", "calls_of", "calls_python", "external", "function_of", "numbered", "raised"]
+__all__ = [
+    "MAKERS", "Function", "Numbered", "calls_of", "calls_python", "external", "function_of", "numbered", "raised",
+    "recipes_of", "remade",
+]

@@ -14,6 +14,7 @@ from .elementwise import add, maximum, minimum, mul
 from .reduce import spread
 from .shape import inverse, reshape, transpose
 from .source import number
+from .term import Terms
 
 
 class Take(Primitive):
@@ -75,16 +76,18 @@ class Take(Primitive):
         ]
 
 
-class ScatterAdd(Primitive):
-    """x with rows added to it at integer indices along `axis`: the transpose of take."""
+class Scattered(Primitive):
+    """x with rows folded into it at integer indices along `axis`: NumPy's `add.at`, `maximum.at` and `minimum.at`."""
 
     arity = 3
+    fold: ClassVar[str]
+    ufunc: ClassVar[np.ufunc]
     attributes: ClassVar = {"axis": "axis"}
 
     def infer(self, types, attrs, regions):
         x, indices, rows = types
         if take.infer([x, indices], attrs, regions)[0] != rows:
-            raise TypeError(f"scatter_add into {x} at {indices} along axis {attrs['axis']} cannot add {rows}")
+            raise TypeError(f"{self.name} into {x} at {indices} along axis {attrs['axis']} cannot put {rows}")
         return (x,)
 
     def evaluate(self, args, attrs, regions):
@@ -94,7 +97,7 @@ class ScatterAdd(Primitive):
         last = tuple(range(axis, axis + indices.ndim))
         rows = np.moveaxis(rows, last, tuple(range(indices.ndim)))
         if indices.size:
-            np.add.at(out, np.clip(indices, 0, x.shape[axis] - 1), rows)
+            self.ufunc.at(out, np.clip(indices, 0, x.shape[axis] - 1), rows)
         return [np.ascontiguousarray(np.moveaxis(out, 0, axis))]
 
     def define(self, op, reads):
@@ -105,11 +108,7 @@ class ScatterAdd(Primitive):
             at = clipped(reads[1](index[axis : axis + rank]), size)
             return [*index[:axis], at, *index[axis + rank :]]
 
-        return Scatter(op.args[2].type.static_shape(), target, reads[2])
-
-    def pull(self, b, op, cotangents):
-        (ct,) = cotangents
-        return [ct, None, ct and take(b, ct, op.args[1], axis=op.attrs["axis"])]
+        return Scatter(op.args[2].type.static_shape(), target, reads[2], self.fold)
 
     def batch(self, m):
         axis, rank = m.op.attrs["axis"], m.op.args[1].type.rank
@@ -128,8 +127,48 @@ class ScatterAdd(Primitive):
         made = []
         for (x, indices), attrs in take.samples(rng):
             rows = take.evaluate([x, indices], attrs, ())[0]
-            made.append(([x, indices, (rows * 2 + 1).astype(x.dtype)], attrs))
+            rows = self._apart(rng, rows) if x.dtype.kind == "f" else rows * 2 + 1
+            made.append(([x, indices, rows.astype(x.dtype)], attrs))
         return made
+
+
+    def _apart(self, rng, rows):
+        """Rows of which no two elements are equal, where the largest would have no derivative."""
+        return (rng.permutation(rows.size).reshape(rows.shape) + 0.5) / max(rows.size, 1) * 4 - 2
+
+
+class ScatterAdd(Scattered):
+    """x with rows added to it at integer indices along `axis`: the transpose of take."""
+
+    fold, ufunc = "sum", np.add
+
+    def pull(self, b, op, cotangents):
+        (ct,) = cotangents
+        return [ct, None, ct and take(b, ct, op.args[1], axis=op.attrs["axis"])]
+
+
+class ScatterMax(Scattered):
+    """x with rows put in where they are larger; what is equal to the result shares its gradient, as in `max`."""
+
+    fold, ufunc = "max", np.maximum
+
+    def pull(self, b, op, cotangents):
+        (ct,), (x, indices, rows), (made,) = cotangents, op.args, op.results
+        if ct is None:
+            return [None, None, None]
+        m, axis, one = Terms(b), op.attrs["axis"], number(b, 1.0, x.type)
+        equal = [_equal(m, x, made), _equal(m, rows, take(b, made, indices, axis=axis))]
+        ones = [m.select(e, m(number(b, 1.0, v.type)), 0).value for e, v in zip(equal, (x, rows), strict=True)]
+        many = scatter_add(b, ones[0], indices, ones[1], axis=axis)
+        share = m(ct) / m.maximum(m(many), m(one))
+        shared = m(take(b, share.value, indices, axis=axis))
+        return [m.select(equal[0], share, 0).value, None, m.select(equal[1], shared, 0).value]
+
+
+class ScatterMin(ScatterMax):
+    """x with rows put in where they are smaller; what is equal to the result shares its gradient, as in `min`."""
+
+    fold, ufunc = "min", np.minimum
 
 
 class CheckIndices(Primitive):
@@ -192,6 +231,12 @@ class CheckIndices(Primitive):
         return [([indices], {"axis": 0, "size": 7}), ([indices], {"axis": 0, "size": 7, "wrapped": True})]
 
 
+def _equal(m, x, made):
+    """Where x is the result; a result that is NaN is any that is."""
+    x, made = m(x), m(made)
+    return m.or_(m.eq(x, made), m.ne(x, x)) if x.value.type.is_float else m.eq(x, made)
+
+
 def _to_front(m, value, at):
     """`value` with the axis `at`, that of the lanes, in front."""
     rank = value.type.rank
@@ -219,4 +264,5 @@ def _placed(rank, axis, indices):
 
 
 take, scatter_add = Take("take"), ScatterAdd("scatter_add")
+scatter_max, scatter_min = ScatterMax("scatter_max"), ScatterMin("scatter_min")
 check_indices = CheckIndices("check_indices")

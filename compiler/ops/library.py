@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.primitive import Primitive
+from ..ir.primitive import REGISTRY, Primitive
 from ..ir.types import Type, type_of
-from .external import Function, Numbered, external, numbered
+from .external import MAKERS, Function, Numbered, external, numbered
 from .scipy.special import Family
 
 Types = Callable[..., Any]
@@ -172,8 +172,24 @@ def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 @lru_cache(1024)
 def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Numbered:
     """The number of the function that computes it for these types."""
+    return numbered(_function(prim, attrs, given, gives))
+
+
+def _function(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Function:
     table = dict(attrs)
-    return numbered(Function(prim.name, lambda args: _parts(prim, table, args), given, gives, only_reads=True))
+    call = lambda args: _parts(prim, table, args)  # noqa: E731
+    return Function(prim.name, call, given, gives, True, "library", attrs)
+
+
+def _made_again(
+    name: str, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]
+) -> Function | None:
+    """The function of a kernel that was kept on disk."""
+    prim = REGISTRY.get(name)
+    return _function(prim, attrs, given, gives) if isinstance(prim, Library) else None
+
+
+MAKERS["library"] = _made_again
 
 
 __all__ = ["Library", "each", "near_one", "positive", "rectangles", "right_side", "square"]

@@ -232,7 +232,7 @@ class _Write(_Part):
         large = WHOLE * volume(v.static_shape()) >= volume(x.static_shape())
         near = large and all(step == 1 for step in _steps(op.attrs))
         whole = (lambda index: self._element(op, reads, index)) if near else None
-        return Scatter(v.static_shape(), target, reads[1], add=self.adds, distinct=True, whole=whole)
+        return Scatter(v.static_shape(), target, reads[1], fold="sum" if self.adds else "", distinct=True, whole=whole)
 
     def _element(self, op: Any, reads: Sequence[Reader], index: Sequence[Component]) -> Element:
         """The element of the result at `index`, which lies in the part or not."""

@@ -219,4 +219,4 @@ searchsorted = Search(
     attributes={"right": "axis"}, samples=_searches, written=_search_written,
 )  # fmt: skip
 
-__all__ = ["argpartition", "argsort", "order", "search", "searchsorted", "sort", "take_along"]
+__all__ = ["argpartition", "argsort", "order", "places_along", "search", "searchsorted", "sort", "take_along"]

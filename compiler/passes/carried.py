@@ -26,7 +26,7 @@ from ..ops.contract import contract
 from ..ops.convolve import correlate
 from ..ops.elementwise import cast
 from ..ops.external import external
-from ..ops.index import scatter_add
+from ..ops.index import scatter_add, scatter_max, scatter_min
 from ..ops.library import Library
 from ..ops.memory import bump
 from ..ops.source import const
@@ -34,7 +34,7 @@ from ..ops.term import Term, Terms
 
 SAME = {
     elementwise.select, elementwise.maximum, elementwise.minimum, elementwise.mod, elementwise.and_, elementwise.or_,
-    elementwise.xor, elementwise.shr,
+    elementwise.xor, elementwise.shr, scatter_max, scatter_min,
 }  # fmt: skip
 """Results are in the range of the arguments."""
 
@@ -44,7 +44,7 @@ WIDER = {reduce.sum_, scatter_add, bump, contract, correlate}
 ORDERED = {
     elementwise.lt, elementwise.le, elementwise.gt, elementwise.ge, elementwise.maximum, elementwise.minimum,
     reduce.max_, reduce.min_, reduce.argmax, ordering.sort, ordering.argsort, ordering.argpartition,
-    ordering.searchsorted,
+    ordering.searchsorted, scatter_max, scatter_min,
 }  # fmt: skip
 """What asks which is the larger."""
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ..ir.graph import Graph, Op, Value
 from ..ops.control import Carrying, cond
-from ..ops.index import scatter_add
+from ..ops.index import scatter_add, scatter_max, scatter_min
 from ..ops.memory import bump, update
 
-WRITES = {update, bump, scatter_add}
+WRITES = {update, bump, scatter_add, scatter_max, scatter_min}
 """Primitives whose result takes over the memory of their first argument."""
 
 

@@ -37,6 +37,7 @@ from .. import lapack
 from ..levels import LevelWriter
 from ..registers import Reg
 from .loops import look
+from .memory import combine
 from .tapes import Tapes, size_of
 
 CHEAP = 10
@@ -111,8 +112,8 @@ class Control(Tapes):
     def _store(self, s: Store) -> None:
         w, value = self.w, self.make(s.value)
         address = self.address(s.buffer, s.offset, s.gathered)
-        if s.add:
-            value = w.add(w.load(address, s.buffer.type.dtype), value)
+        if s.fold:
+            value = combine(w, s.fold, w.load(address, s.buffer.type.dtype), value)
         w.store(address, value)
         if not s.buffer.type.shape:
             w.hold(s.buffer, value)

@@ -40,7 +40,7 @@ class Elements(Memory):
         self.written_out: dict[Axis, int] = {}
         #: what folds of the nest hold once they are complete, by cell
         self.held: dict[tuple[Buffer, Affine], dict[tuple[int, int], Reg]] = {}
-        self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not (s.add or s.over or s.gathered)}
+        self.stored = {(s.buffer, s.offset): s.value for s in nest.stores if not (s.fold or s.over or s.gathered)}
         #: children come first, and what a nest stores before what it loads again
         self.axes_of: dict[int, frozenset[Axis]] = {}
         each_axes: dict[frozenset[Axis], frozenset[Axis]] = {}
@@ -311,7 +311,7 @@ class Elements(Memory):
         if not s.kept:
             return
         where = self.places(s.gathered, cell)
-        if s.add:
-            self.add(s, value, where, cell)
+        if s.fold:
+            self.fold(s, value, where, cell)
         else:
             self.put(s.buffer, s.offset, value, cell, where)

@@ -12,7 +12,7 @@ from ...lowering.program import Accumulate, Nest
 from ..levels import LevelWriter
 from ..registers import FLOATS, Reg
 from .element import Elements
-from .memory import Cell
+from .memory import Cell, combine
 
 #: elements of a sum in f32 that go to one set of accumulators before these are added to others; sums of 4,000 to a
 #: million take up to 1.4 % longer than without such parts, with parts of 4,096 up to 8 %
@@ -203,11 +203,6 @@ def halved(parts: list, slots: int, join: Callable) -> tuple[Reg, ...]:
         parts = [join(a, high[k]) if k < len(high) else a for k, a in enumerate(low)]
     (total,) = parts
     return total
-
-
-def combine(w: LevelWriter, kind: str, a: Reg, b: Reg) -> Reg:
-    """One step of a sum, max or min."""
-    return {"sum": w.add, "max": w.maximum, "min": w.minimum}[kind](a, b)
 
 
 def larger_first(w: LevelWriter, a: tuple[Reg, Reg], b: tuple[Reg, Reg]) -> Reg:

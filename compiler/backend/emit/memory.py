@@ -243,25 +243,26 @@ class Memory(ABC):
 
     # ---- stores
 
-    def add(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
+    def fold(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
+        """Make the fold of what is there and a value."""
         if self.vector is not None and s.offset.factor(self.vector) != 1:
-            self._add_in_turn(s, value, where, cell)
+            self._fold_in_turn(s, value, where, cell)
             return
         address = self._address(s.buffer, s.offset, where, cell)
         width = self.width if self.vector is not None else 1
         mask = self._mask(cell) if width > 1 else None
         have = self.w.load(address, s.buffer.type.dtype, width, mask)
-        self.w.store(address, self.w.add(have, self.w.splat(value, width)), mask)
+        self.w.store(address, combine(self.w, s.fold, have, self.w.splat(value, width)), mask)
 
-    def _add_in_turn(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
-        """Add lane by lane: several lanes may have the same place."""
+    def _fold_in_turn(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
+        """The same lane by lane: several lanes may have the same place."""
         assert self.vector is not None
         w, factor = self.w, s.offset.factor(self.vector)
         for k, mask in self._lanes(cell):
             places = [p if p.index.width == 1 else Place(w.extract(p.index, k), p.stride, w.level) for p in where]
             address = self._address(s.buffer, s.offset, places, cell._replace(start=cell.start + k if factor else 0))
             have = w.load(address, s.buffer.type.dtype, 1, mask)
-            w.store(address, w.add(have, w.extract(value, k)), mask)
+            w.store(address, combine(w, s.fold, have, w.extract(value, k)), mask)
 
     def _lanes(self, cell: Cell) -> Iterator[tuple[int, Reg | None]]:
         """The lanes that may count, and whether each does, where that is known only at run time."""
@@ -320,4 +321,9 @@ def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
     return Reg("i64", width, lanes(tuple([k * factor for k in range(width)]), "i64"))
 
 
-__all__ = ["Cell", "Memory", "Row", "ramp"]
+def combine(w: LevelWriter, kind: str, a: Reg, b: Reg) -> Reg:
+    """One step of a sum, max or min."""
+    return {"sum": w.add, "max": w.maximum, "min": w.minimum}[kind](a, b)
+
+
+__all__ = ["Cell", "Memory", "Row", "combine", "ramp"]

@@ -11,6 +11,7 @@ from ...ir.graph import Graph, Op, Value
 from ...ir.measure import OpenExtent, is_empty, is_wide
 from ...ir.types import Type
 from ...loops import (
+    COMBINED,
     Affine,
     Apply,
     Buffer,
@@ -224,7 +225,7 @@ class Assembly:
         last = max((self.groups.made_in[e.buffer] for e in loads), key=lambda g: g.depth, default=None)
         if last is None or not last.folds or last.asserts or is_empty(extents):
             return False
-        if any(s.add or s.over for s in last.stores):
+        if any(s.fold or s.over for s in last.stores):
             return False
         index = self._where_completed(last, extents, loads)
         if index is None:
@@ -300,9 +301,9 @@ class Assembly:
         if not all(e.offset == offset and same_gathered(e.gathered, gathered) for e in loads_of(buffer, [made])):
             made = self._stored_apart(form, made)
         gathered = tuple((self._set_aside(form, value, k, e), stride) for k, (e, stride) in enumerate(gathered))
-        if form.distinct and form.add:
-            made = Apply("add", (Load(buffer, offset, gathered), made), made.dtype)
-        store = Store(buffer, offset, made, gathered, add=not form.distinct, over=form.distinct)
+        if form.distinct and form.fold:
+            made = Apply(COMBINED[form.fold], (Load(buffer, offset, gathered), made), made.dtype)
+        store = Store(buffer, offset, made, gathered, "" if form.distinct else form.fold, over=form.distinct)
         self._put(form.extents, store)
 
     def _put(self, extents: tuple[int, ...], store: Store) -> None:

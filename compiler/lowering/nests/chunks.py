@@ -105,7 +105,7 @@ def pause(statement: Nest | Rows, chunks: Cut | None) -> Pause | None:
 
 
 def _adds(nest: Nest) -> bool:
-    return any(s.add or (s.gathered and not s.over) for s in nest.stores)
+    return any(s.fold or (s.gathered and not s.over) for s in nest.stores)
 
 
 def nanoseconds(statement: Nest | Rows) -> int:

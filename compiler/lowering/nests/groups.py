@@ -173,7 +173,7 @@ def read_outside(groups: list[Group]) -> set[Buffer]:
             for e in reachable(made):
                 if isinstance(e, Load) and (e.gathered or (e.buffer, e.offset) not in there):
                     read.add(e.buffer)
-        read |= {s.buffer for s in g.stores if s.add or s.over}
+        read |= {s.buffer for s in g.stores if s.fold or s.over}
     return read
 
 

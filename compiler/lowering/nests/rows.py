@@ -146,7 +146,7 @@ class _Sharing:
     def _common(self, cluster: _Cluster, at: int, nest: Nest) -> dict[int, Axis]:
         """The shared axes, by number, that the nest has too, in the same rows of all it reads."""
         axes, found = self._rows_of(at), dict[int, Axis]()
-        if any(s.add and s.buffer in cluster.made for s in nest.stores):
+        if any(s.fold and s.buffer in cluster.made for s in nest.stores):
             return found
         reads = [(r, *cluster.made[r.load.buffer]) for r in self.reads[at] if r.load.buffer in cluster.made]
         for k, row in enumerate(cluster.shared):

@@ -63,7 +63,7 @@ class Facts:
 
     def __init__(self, nest: Nest) -> None:
         self.elements = reachable(tops(nest))
-        made = {s.buffer for s in (*nest.stores, *nest.after) if not (s.add or s.over)} | {f.buffer for f in nest.folds}
+        made = {s.buffer for s in nest.stores + nest.after if not (s.fold or s.over)} | {f.buffer for f in nest.folds}
         self.loads = [e for e in self.elements if isinstance(e, Load)]
         #: what comes from memory: the nest holds what it has just made
         self.read = [e for e in self.loads if e.buffer not in made]
@@ -206,7 +206,7 @@ def _move(factor: int, lanes: float, apart: float) -> float:
 def _may_vectorise(nest: Nest, axis: Axis) -> bool:
     """Lanes must not add to the same place, nor store where an index says."""
     for s in nest.stores:
-        apart = s.add or (s.gathered and not s.over)
+        apart = s.fold or (s.gathered and not s.over)
         if (apart and s.offset.factor(axis) != 1) or any(_depends(g, axis) for g, _ in s.gathered):
             return False
     return True
@@ -246,7 +246,7 @@ def _tile_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
 
 def _turned_axis(nest: Nest, facts: Facts, vector: Axis) -> Axis | None:
     """The axis along which neighbours lie of what is read across the lanes: blocks of it are turned in registers."""
-    if nest.folds or nest.asserts or cost(nest, facts) > HEAVY // 2 or any(s.gathered or s.add for s in nest.stores):
+    if nest.folds or nest.asserts or cost(nest, facts) > HEAVY // 2 or any(s.gathered or s.fold for s in nest.stores):
         return None
     across = [e.offset for e in facts.read if not -1 <= typical(e.offset.factor(vector)) <= 1]
     return next((a for a in nest.axes if typical(a.extent) > 2 and any(x.factor(a) == 1 for x in across)), None)

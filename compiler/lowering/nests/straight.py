@@ -43,7 +43,7 @@ def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Row
     local = {s.buffer: None for n in nests for s in (*n.stores, *n.folds, *n.after) if s.buffer not in kept}
     for n in nests:
         moving = [e.buffer for e in reachable(tops(n)) if isinstance(e, Load) and e.gathered]
-        for buffer in moving + [s.buffer for s in n.stores if s.add or s.gathered]:
+        for buffer in moving + [s.buffer for s in n.stores if s.fold or s.gathered]:
             local.pop(buffer, None)
     nests = [replace(n, partials=1) for n in nests]
     return Rows((), tuple(nests), tuple(local), straight=True)

@@ -10,6 +10,7 @@ from ...bounds import interval
 from ...ir.graph import Graph, Op, Value
 from ...ir.types import Type
 from ...loops import (
+    COMBINED,
     Affine,
     Apply,
     Buffer,
@@ -177,7 +178,7 @@ class Body:
                 self._check(op, form, index)
             elif isinstance(form, Scatter):
                 old, new = self.number(op.args[0]), form.value([Affine()] * len(form.extents))
-                self.env[r] = Apply("add", (old, new), old.dtype) if form.add else new
+                self.env[r] = Apply(COMBINED[form.fold], (old, new), old.dtype) if form.fold else new
             else:
                 value = form.value(index) if isinstance(form, Map) else self.number(op.args[0])
                 self.env[r] = self.let(value, r.hint) if any(is_array(a.type) for a in op.args) else value
@@ -199,7 +200,7 @@ class Body:
         index = [Affine()] * len(form.extents)
         buffer = self.in_place_of(op.results[0], op.args[0])
         offset, gathered = Fusion.place(form.target(index), buffer.type.static_shape())
-        self.out.append(Store(buffer, offset, form.value(index), gathered, form.add))
+        self.out.append(Store(buffer, offset, form.value(index), gathered, form.fold))
 
     def _fill(self, op: Op) -> None:
         numbers = [self.number(a) for a in op.args]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ...bounds import clipped, whole
 from ...ir.measure import OpenExtent
-from ...loops import Affine, Apply, Buffer, Element, Load, Number, Variable, scaled
+from ...loops import COMBINED, Affine, Apply, Buffer, Element, Load, Number, Variable, scaled
 from ..nests.inside import reachable
 from ..nests.roots import inside, loads, named
 from ..program import Branch, Carry, Let, Lines, Loop, Multiply, Nest, Pop, Rows, Statement, Store
@@ -132,7 +132,7 @@ class Handing:
         early: dict[int, Place] = {}
         written: set[int] = set()
         for s, p in places.items():
-            if p.constant not in written and (isinstance(s, Let) or (isinstance(s, Store) and s.add)):
+            if p.constant not in written and (isinstance(s, Let) or (isinstance(s, Store) and s.fold)):
                 early.setdefault(p.constant, p)
             if isinstance(s, Store):
                 written.add(p.constant)
@@ -178,11 +178,11 @@ class Handing:
                 continue
             assert isinstance(s, Store)
             value = s.value
-            if s.add:
+            if s.fold:
                 if c not in content:
                     content[c] = Variable(name("x"), buffer.type.dtype)
                     made.append(Let(content[c], Load(buffer, s.offset, s.gathered)))  # type: ignore[arg-type]
-                value = Apply("add", (content[c], value), buffer.type.dtype)
+                value = Apply(COMBINED[s.fold], (content[c], value), buffer.type.dtype)
             content[c] = value
             if last[c] is s:
                 made.append(Store(buffer, s.offset, value, s.gathered))

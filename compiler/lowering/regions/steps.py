@@ -166,7 +166,7 @@ def _write(op: Op, form: Scatter) -> str:
         return "array"
     if math.prod(form.extents) == 1 and is_number(op.args[1].type):
         return "element"
-    if form.add or 0 in form.extents or not is_array(op.args[1].type):
+    if form.fold or 0 in form.extents or not is_array(op.args[1].type):
         return "array"
     axes = spaces(form.extents)
     offset, _ = Fusion.place(form.target([along(a) for a in axes]), shape)

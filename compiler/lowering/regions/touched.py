@@ -63,7 +63,7 @@ class _Steps:
         self.inputs, self.results = set(inputs), set(results)
         self.readers: dict[Buffer, set[Nest | Multiply]] = {}
         self.scattered: dict[Buffer, _Scattered] = {}
-        if any(s.add for nest in self._nests() for s in nest.stores):
+        if any(s.fold for nest in self._nests() for s in nest.stores):
             self._find_readers()
             self._find_scattered()
 
@@ -95,7 +95,7 @@ class _Steps:
         by: dict[Buffer, list[Nest]] = {}
         for nest in self._nests():
             for s in nest.stores:
-                if s.add:
+                if s.fold == "sum":
                     by.setdefault(s.buffer, []).append(nest)
                 else:
                     zero.setdefault(s.buffer, []).append((nest, s))

@@ -181,7 +181,7 @@ class FormWalk:
             return self.walk._union([base, self.walk.rows(put, at, None, None, self.size)])
         into = _flat(places, shape, grid.size)
         put = self.walk._union(self._reads(value, grid, into, self.size))
-        if base is not None and not form.add:
+        if base is not None and not form.fold:
             left = np.ones(self.size, bool)
             left[into] = False
             base = self.walk.rows(base, np.arange(self.size), left, None, self.size)

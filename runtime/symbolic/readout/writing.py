@@ -275,8 +275,11 @@ class GraphReader:
             value = expression(form.value(parts), self.m)
             at = [expression(i, self.m) for i in form.target(parts)]
             for place, old in made.items():
-                if form.add:
+                if form.fold == "sum":
                     made[place] = old + self._there(at, place, value, sympy.S.Zero)
+                elif form.fold:
+                    most = sympy.Max(old, value) if form.fold == "max" else sympy.Min(old, value)
+                    made[place] = self._there(at, place, most, old)
                 else:
                     made[place] = self._there(at, place, value, old)
 

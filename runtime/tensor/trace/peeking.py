@@ -22,6 +22,10 @@ import numpy as np
 
 from ....compiler.frontend.patched.patches import unpatched
 from ..calls.places import here
+from ..value.cells import Cell
+from ..value.located import owner_by_calls
+from ..value.memory import tensor_types
+from ..value.paths import part_of
 from ..value.slots import HISTORY, PART, SPECIAL, VIEWED
 from .overwritten import overwritten
 from .paths import Way
@@ -80,11 +84,13 @@ def peek(t: Any, call: Any = None, checked: bool = False, passing: bool = False)
         if (t._storage is not None or t._flags & (SPECIAL | PART | VIEWED)) and not _is_as_made(t, tape):
             return None
         n = (t._number if t._serial == tape.serial else None) if t._is_late else tape.number_of(t._cell)
-        if n is None or (tape.noded and call is None) or (tape.goes_on and not checked) or tape.count > SHORT:
-            return None
         if tape.call is not call or tape.depth != (call is not None) or tape.again is not None:
             return None
-        if n >= tape.state.values:
+        if n is None or n >= tape.state.values:
+            return None
+        if (there := _in_memory(t, tape)) is not None:
+            return there
+        if (tape.noded and call is None) or (tape.goes_on and not checked) or tape.count > SHORT:
             return None
         tape.depth += 1  # so that whoever records meanwhile waits for the lock
         try:
@@ -102,6 +108,22 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
         return False
     over = overwritten(tape)
     return not over.over or not over.has(t._number)
+
+
+def _in_memory(t: Any, tape: Tape) -> np.ndarray | None:
+    """The value of a view of memory that is there, as of rows of data, and that nobody has written to since."""
+    whole: Any = None
+    if not t._is_late:
+        whole, path = t._storage and t._storage.cell, t._path
+    elif t._flags & SPECIAL and t._serial == tape.serial:
+        owner, path = owner_by_calls(t, tape) or (None, ())
+        whole = owner._cell if type(owner) is tensor_types[0] and not owner._is_late else None
+    if type(whole) is not Cell or whole.array is None or whole.kind.is_complex:
+        return None
+    try:
+        return part_of(whole.array, path)
+    except ValueError:  # no step of it gives a view
+        return None
 
 
 def _value(tape: Tape, n: int, passing: bool) -> np.ndarray | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..trace.states import Call
 from ..trace.tape import Tape, tapes
+from .cells import Kind
 from .memory import made_by
 from .orders import Order, order_of_part, whole_order
 from .paths import Path
@@ -39,6 +40,21 @@ def located(x: Any) -> Located:
 
 def located_by_calls(x: Any, tape: Tape) -> Located | None:
     """The same of a late view, from one call to the one before; None where they do not tell."""
+    found = owner_by_calls(x, tape)
+    if found is None:
+        return None
+    owner, path = found
+    if type(owner) is Kind:
+        return owner.shape, owner.order, path
+    if owner._flags & PART:
+        return None
+    shape, order, way = located(owner)
+    return shape, order, way + path
+
+
+def owner_by_calls(x: Any, tape: Tape) -> tuple[Any, Path] | None:
+    """What a late view is a part of, and the way to the part: a tensor that is no late view and that nobody has written
+    to since, or the kind of memory that a call made for itself; None where the calls do not tell."""
     n, path, owner = x._number, (), x
     while owner._is_late and owner._flags & SPECIAL:
         event = made_by(n, tape).event
@@ -46,17 +62,13 @@ def located_by_calls(x: Any, tape: Tape) -> Located | None:
         if part is None:
             return None
         path = part.path + path
-        if part.of >= 0:  # memory of the call's own
-            kind = event.template.kinds[part.of]  # type: ignore[union-attr]
-            return kind.shape, kind.order, path
+        if part.of >= 0:
+            return event.template.kinds[part.of], path  # type: ignore[union-attr]
         n = event.number(part.of)  # type: ignore[union-attr]
         owner = tape.value(n)
         if owner is None or owner._serial != tape.serial or owner._number != n:  # it was written to since, or is gone
             return None
-    if owner._flags & PART:
-        return None
-    shape, order, way = located(owner)
-    return shape, order, way + path
+    return owner, path
 
 
 def order_in_memory(x: Any) -> Order:
@@ -64,4 +76,4 @@ def order_in_memory(x: Any) -> Order:
     return whole_order(x._kind_of().shape, order_of_part(*located(x)))
 
 
-__all__ = ["Located", "located", "located_by_calls", "order_in_memory"]
+__all__ = ["Located", "located", "located_by_calls", "order_in_memory", "owner_by_calls"]

@@ -21,7 +21,7 @@ from .....compiler.ops.shape import reshape, transpose
 from ...trace.fragments.fragments import Operation, widen
 from ...value.promotion import common_shape
 from ..folds.reductions import converted
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 
 
 def _order(rank: int, axes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
@@ -107,18 +107,22 @@ def _writers(m: Any, *terms: Any) -> Any:
     indices   of these axes, as in NumPy; or one for each element along one axis, where `axes` is an int
     """
     *indices, shape, axes = terms
+    return outside(m, "writers", indices, [Type("i64", shape)], shape, axes)[0]
+
+
+def _last(*given: Any) -> np.ndarray:
+    *arrays, shape, axes = given
     along = isinstance(axes, int)
+    key: list[Any] = list(np.indices(arrays[0].shape, sparse=True)) if along else [slice(None)] * len(shape)
+    for axis, index in zip((axes,) if along else axes, arrays, strict=True):
+        key[axis] = index
+    found = np.full(shape, -1, np.int64)
+    target = found[tuple(key)].shape
+    found[tuple(key)] = np.arange(prod(target)).reshape(target)
+    return found
 
-    def call(*arrays: np.ndarray) -> np.ndarray:
-        key: list[Any] = list(np.indices(arrays[0].shape, sparse=True)) if along else [slice(None)] * len(shape)
-        for axis, index in zip((axes,) if along else axes, arrays, strict=True):
-            key[axis] = index
-        found = np.full(shape, -1, np.int64)
-        target = found[tuple(key)].shape
-        found[tuple(key)] = np.arange(prod(target)).reshape(target)
-        return found
 
-    return outside(m, "writers", call, indices, [Type("i64", shape)])[0]
+computed("writers", _last)
 
 
 WRITERS = Operation("writers", "", _writers)

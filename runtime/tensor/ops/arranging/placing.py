@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ir.symint import bounds_of
-from .....compiler.ops import reduce as R
+from .....compiler.ir.types import Type
 from .....compiler.ops.elementwise import cast
+from .....compiler.ops.index import scatter_max, scatter_min
 from .....compiler.ops.index import take as take_rows
+from .....compiler.ops.ordering import places_along as flat_places
+from .....compiler.ops.reduce import spread
 from .....compiler.ops.shape import concatenate, reshape
 from ...calls.asking import check_values
 from ...trace.fragments.fragments import Operation
@@ -20,13 +23,13 @@ from ...value.dtypes import ALL
 from ...value.promotion import common_shape
 from ..elementwise.arithmetic import add, lt, where
 from ..elementwise.elementary import clone
-from ..folds.reductions import multiplied, shape_of, total
+from ..folds.reductions import converted, multiplied, shape_of
 from ..matrices.diagonals import SELECT_SCATTER, SLICE_SCATTER
 from .creation import constant, full
-from .elements import added, elements, from_start, placed
-from .gathering import check_elements, gather_along
+from .elements import added, added_at, elements, from_start, placed
+from .gathering import check_elements, gather_along, places_along
 from .indexing import check_indices
-from .scattering import cropped, grid
+from .scattering import checked_grid, covered
 from .scattering import scatter as written
 from .shapes import as_scalar, broadcast_to, slice_step
 from .shapes import reshape as reshaped
@@ -167,60 +170,106 @@ def _check_size(src: Any, wanted: tuple[int, ...]) -> None:
 # ---- many in one place
 
 
-def _met(m: Any, x: Any, source: Any, places: Any, counts: Any, reduce: str) -> Any:
-    """For each element of x, what the elements that meet there give: a row of places among those of x, of `source`,
-    and a last one that changes nothing."""
+def _reduced(
+    m: Any, x: Any, source: Any, index: Any, axis: int, rows: bool, reduce: str, include_self: bool
+) -> Any:
+    """x with the elements of `source` reduced into the places that `index` says along an axis: for each element, or,
+    with `rows`, for each row."""
     kind = x.value.type
     if kind.dtype == "bool":
         if reduce == "mean":
             raise NotImplementedError("mean of bools: scatter_reduce has no such reduction, as in PyTorch")
         x, source = (m(cast(m.b, v.value, dtype="i64")) for v in (x, source))
-        return m.ne(_met(m, x, source, places, counts, reduce), 0)
-    fill = {"prod": 1, "sum": 0, "mean": 0, "amax": -inf, "amin": inf}[reduce]
-    if not kind.is_float and abs(fill) == inf:
-        info = np.iinfo(kind.numpy)
-        fill = int(info.min if fill < 0 else info.max)
-    extra = m.number(float(fill) if kind.is_float else fill, kind.with_shape((1,)))
-    flat = [reshape(m.b, v.value, shape=(v.value.type.size,)) for v in (x, source)]
-    rows = m(take_rows(m.b, concatenate(m.b, *flat, extra.value, axis=0), places.value, axis=0))
-    if reduce == "prod":
-        made = multiplied(m, rows, 1)
-    elif reduce in ("amax", "amin"):
-        made = m((R.max_ if reduce == "amax" else R.min_)(m.b, rows.value, axes=(1,)))
-    else:
-        made = total(m, rows, (1,))
-    made = m(reshape(m.b, made.value, shape=shape_of(x)))
-    if reduce != "mean":
+        return m.ne(_reduced(m, x, source, index, axis, rows, reduce, include_self), 0)
+    index = converted(m, index, "i64")
+    if rows:
+        index = m(spread(m.b, index.value, shape=source.value.type.shape, axes=(axis,)))
+    source = covered(m, source, index)
+    places, axes = places_along(m, index, axis), tuple(range(kind.rank))
+    if reduce == "mean" or not include_self:
+        hits = added_at(m, m.number(0, kind.with_dtype("i64")), m.number(1, index.value.type), places, axes)
+    if not include_self:
+        x = m.select(m.gt(hits, 0), m.number(_neutral(reduce, kind), kind), x)
+    if reduce in ("amax", "amin"):
+        return _extreme(m, scatter_max if reduce == "amax" else scatter_min, x, source, index, axis)
+    made = added_at(m, x, source, places, axes)
+    if reduce == "sum":
         return made
-    return made / counts if kind.is_float else m.floordiv(made, counts)
+    many = converted(m, m.maximum(hits + int(include_self), 1), kind.dtype)
+    return made / many if kind.is_float else m.floordiv(made, many)
 
 
-SCATTER_REDUCE = Operation("scatter_reduce", "ScatterReduceBackward0", _met)
-INDEX_REDUCE = Operation("index_reduce", "IndexReduceBackward0", _met)
-SUMMED = {
-    SCATTER_REDUCE: Operation("scatter_sum", SCATTER_REDUCE.node, _met),
-    INDEX_REDUCE: Operation("index_sum", INDEX_REDUCE.node, _met),
-}
-"""The same for sums and means, whose nodes read no values."""
+def _neutral(reduce: str, kind: Type) -> float:
+    """What changes nothing."""
+    if reduce in ("sum", "mean"):
+        return 0.0 if kind.is_float else 0
+    if kind.is_float:
+        return -inf if reduce == "amax" else inf
+    info = np.iinfo(kind.numpy)
+    return int(info.min if reduce == "amax" else info.max)
+
+
+def _extreme(m: Any, put: Any, x: Any, source: Any, index: Any, axis: int) -> Any:
+    kind = x.value.type
+    at = flat_places(m, index, kind.shape, axis)
+    flat = [reshape(m.b, v.value, shape=(v.value.type.size,)) for v in (x, at, source)]
+    return m(reshape(m.b, put(m.b, *flat, axis=0), shape=kind.shape))
+
+
+def _multiplied(m: Any, x: Any, source: Any, places: Any) -> Any:
+    """For each element of x, the product of the elements that meet there: a row of places among those of x, of
+    `source`, and a last one that changes nothing."""
+    kind = x.value.type
+    if kind.dtype == "bool":
+        x, source = (m(cast(m.b, v.value, dtype="i64")) for v in (x, source))
+        return m.ne(_multiplied(m, x, source, places), 0)
+    one = m.number(1.0 if kind.is_float else 1, kind.with_shape((1,)))
+    flat = [reshape(m.b, v.value, shape=(v.value.type.size,)) for v in (x, source)]
+    rows = m(take_rows(m.b, concatenate(m.b, *flat, one.value, axis=0), places.value, axis=0))
+    return m(reshape(m.b, multiplied(m, rows, 1).value, shape=shape_of(x)))
+
+
+SCATTER_REDUCE = Operation("scatter_reduce", "ScatterReduceBackward0", _reduced)
+INDEX_REDUCE = Operation("index_reduce", "IndexReduceBackward0", _reduced)
+SUMMED, MULTIPLIED = (
+    {each: Operation(name, each.node, meaning) for each, name in ((SCATTER_REDUCE, first), (INDEX_REDUCE, second))}
+    for first, second, meaning in (("scatter_sum", "index_sum", _reduced), ("scatter_prod", "index_prod", _multiplied))
+)
+"""The same for sums and means, whose nodes read no values, and for products."""
 
 
 def _meeting(
-    operation: Operation, input: Any, source: Any, key: tuple[Any, ...], reduce: str, include_self: bool
+    operation: Operation, input: Any, source: Any, axis: int, index: Any, reduce: str, include_self: bool
 ) -> Tensor:
-    """Reduce `source`, whose elements go where the key says, into `input`."""
+    """Reduce `source` into `input`, where the checked `index` says along an axis."""
+    rows = operation is INDEX_REDUCE
+    if reduce == "prod":
+        if not rows:
+            source = source[tuple(slice(0, n) for n in sizes_of(index))]
+        places = constant(_places_of(input, source, axis, index, rows, include_self))
+        return apply(MULTIPLIED[operation], (input, source, places))
+    operation = SUMMED[operation] if reduce in ("sum", "mean") else operation
+    return apply(operation, (input, source, index), (axis, rows, reduce, include_self))
+
+
+def _places_of(input: Any, source: Any, axis: int, index: Any, rows: bool, include_self: bool) -> np.ndarray:
+    """For each element of `input` the places among its elements, then those of `source`, that meet there.
+
+    A product of elements that may be zero has second derivatives which no quotient of the whole gives, so that each
+    is multiplied out: how many meet must be known.
+    """
     shape, count = sizes_of(input), input._kind_of().size
-    target = np.broadcast_to(np.arange(count).reshape(shape)[key], sizes_of(source)).reshape(-1)
+    key: list[Any] = [slice(None)] * len(shape) if rows else list(np.indices(sizes_of(index), sparse=True))
+    key[axis] = index._array().reshape(-1) if rows else index._array()
+    target = np.broadcast_to(np.arange(count).reshape(shape)[tuple(key)], sizes_of(source)).reshape(-1)
     order = np.argsort(target, stable=True)
     hits = np.bincount(target, minlength=count)
     own = np.ones(count, bool) if include_self else hits == 0
-    width = int(hits.max(initial=0)) + int(include_self)
-    places = np.full((count, max(width, 1)), count + target.size, np.int64)
+    places = np.full((count, max(int(hits.max(initial=0)) + include_self, 1)), count + target.size, np.int64)
     places[own, 0] = np.arange(count)[own]
     ranks = np.arange(target.size) - np.repeat(np.cumsum(hits) - hits, hits) + int(include_self)
     places[target[order], ranks] = count + order
-    many = np.maximum(hits + include_self, 1).reshape(shape).astype(input._kind_of().type.numpy)
-    operation = SUMMED[operation] if reduce in ("sum", "mean") else operation
-    return apply(operation, (input, source, constant(places), constant(many)), (reduce,))
+    return places
 
 
 REDUCES = ("sum", "prod", "mean", "amax", "amin")
@@ -254,10 +303,10 @@ def scatter_reduce(
     if not sizes_of(input):
         made = scatter_reduce(*_wide(input, index, src, dim), reduce, include_self=include_self)
         return as_scalar(made)
-    places = grid(input, dim, index, src)
+    axis = checked_grid(input, dim, index, src)
     if 0 in sizes_of(index):
         return clone(input)
-    return _meeting(SCATTER_REDUCE, input, cropped(src, index), tuple(places), reduce, include_self)
+    return _meeting(SCATTER_REDUCE, input, src, axis, index, reduce, include_self)
 
 
 def _wide(input: Any, index: Any, src: Any, dim: int) -> tuple[Any, int, Any, Any]:
@@ -277,22 +326,20 @@ def index_reduce(
         made = index_reduce(*_wide(input, index, source, dim), reduce, include_self=include_self)
         return as_scalar(made)
     axis = axis_of(dim, len(sizes_of(input)))
-    rows = _flat_rows(input, axis, index)
-    wanted = (*sizes_of(input)[:axis], rows.size, *sizes_of(input)[axis + 1 :])
+    rows = _checked_rows(input, axis, index)
+    wanted = (*sizes_of(input)[:axis], *sizes_of(rows), *sizes_of(input)[axis + 1 :])
     if sizes_of(source) != wanted:
         raise RuntimeError(f"index_reduce(): source must have the shape {list(wanted)}, got {list(sizes_of(source))}")
     if not source._kind_of().size:
         return clone(input)
-    key = (slice(None),) * axis + (rows.reshape(-1),)
-    return _meeting(INDEX_REDUCE, input, source, key, reduce, include_self)
+    return _meeting(INDEX_REDUCE, input, source, axis, rows, reduce, include_self)
 
 
-def _flat_rows(input: Any, axis: int, where: Any) -> np.ndarray:
+def _checked_rows(input: Any, axis: int, where: Any) -> Any:
+    """The rows that an index names, as a vector; none is counted from the end."""
     if where._kind_of().dtype not in ("i64", "i32"):
         raise RuntimeError(f"index_reduce(): Expected dtype int32/int64 for index but got: {where.dtype}")
-    array, n = where._array(), sizes_of(input)[axis]
-    if array.ndim > 1:
+    if len(sizes_of(where)) > 1:
         raise IndexError("index_reduce(): Index is supposed to be a vector")
-    if array.size and not (array.min() >= 0 and array.max() < n):
-        raise IndexError("index out of range in self")
-    return array
+    check_indices(where, sizes_of(input)[axis], axis, 0)
+    return where if sizes_of(where) else reshaped(where, 1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .....compiler.ir.symint import as_index
 from .....compiler.ir.types import Type
+from .....compiler.ops.shape import slice_
 from .....compiler.ops.source import iota
 from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
@@ -35,9 +36,17 @@ def _putting(name: str, node: str) -> Operation:
     return Operation(name, node, placed)
 
 
+def covered(m: Any, source: Any, index: Any) -> Any:
+    """The part of `source` that `index` covers."""
+    kind, shape = source.value.type, index.value.type.shape
+    if kind.shape == shape:
+        return source
+    return m(slice_(m.b, source.value, start=(0,) * kind.rank, step=(1,) * kind.rank, shape=shape))
+
+
 def _added_along(m: Any, x: Any, values: Any, index: Any, axis: int) -> Any:
     places = places_along(m, index, axis)
-    return added_at(m, x, values, places, tuple(range(len(places))))
+    return added_at(m, x, covered(m, values, index), places, tuple(range(len(places))))
 
 
 INDEX_ADD = Operation("index_add", "IndexAddBackward0", added)
@@ -193,15 +202,7 @@ def fill_rows(input: Core, axis: int, rows: Core, value: Any) -> Tensor:
 # ---- elements
 
 
-def grid(input: Any, dim: int, index: Any, source: Any = None) -> list[Any]:
-    """For each axis the indices of the places that `index` names."""
-    axis = _checked_grid(input, dim, index, source)
-    places: list[Any] = list(np.indices(shape_of(index), sparse=True))
-    places[axis] = index._array()
-    return places
-
-
-def _checked_grid(input: Any, dim: int, index: Any, source: Any = None) -> int:
+def checked_grid(input: Any, dim: int, index: Any, source: Any = None) -> int:
     """The axis, where all that `index` names is there."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))
@@ -221,31 +222,27 @@ def _checked_grid(input: Any, dim: int, index: Any, source: Any = None) -> int:
     return axis
 
 
-def cropped(source: Any, index: Any) -> Any:
-    """The part of `source` that `index` covers."""
-    return source[tuple(slice(0, n) for n in shape_of(index))]
-
-
 @_scalar
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
     """input with the elements of `src`, or one number, written where `index` says along `dim`."""
     given = src if value is None else value
     number = number_of(given)
     if number is not None:
-        axis = _checked_grid(input, dim, index)
+        axis = checked_grid(input, dim, index)
         one = wrap(cell_of(np.array(number, input._kind_of().numpy)))
         return apply(SCATTER_NUMBER, (input, apply(HITS_ALONG, (index,), (shape_of(input), axis)), one))
-    axis = _checked_grid(input, dim, index, given)
+    axis = checked_grid(input, dim, index, given)
     _same_dtype("scatter", input, given)
-    return _placed(SCATTER, input, index, axis, cropped(given, index), shape_of(index))
+    covering = given[tuple(slice(0, n) for n in shape_of(index))]
+    return _placed(SCATTER, input, index, axis, covering, shape_of(index))
 
 
 @_scalar
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with the elements of `src` added where `index` says along `dim`."""
-    axis = _checked_grid(input, dim, index, src)
+    axis = checked_grid(input, dim, index, src)
     _same_dtype("scatter", input, src)
-    return apply(SCATTER_ADD, (input, cropped(src, index), index), (axis,))
+    return apply(SCATTER_ADD, (input, src, index), (axis,))
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

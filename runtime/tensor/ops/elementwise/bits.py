@@ -13,7 +13,7 @@ from ...trace.fragments.fragments import Operation
 from ...value.core import apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 from .arithmetic import binary
 from .pointwise import is_bool, is_float
 
@@ -41,10 +41,12 @@ bitwise_right_shift = binary("bitwise_right_shift", _shift("bitwise_right_shift"
 
 
 def _by_numpy(name: str, call: Callable[..., np.ndarray], kinds: str) -> Operation:
+    computed(name, call)
+
     def emit(m: Any, x: Any, y: Any) -> Any:
         if is_float(x) != (kinds == "float") or is_bool(x):
             raise NotImplementedError(f"{name}: expected {kinds} tensors, got {ALL[x.value.type.dtype]}")
-        return outside(m, name, call, (x, y), [x.value.type])[0]
+        return outside(m, name, (x, y), [x.value.type])[0]
 
     return Operation(name, "", emit, "common", True)
 
@@ -82,14 +84,16 @@ nextafter = _number_theoretic("nextafter", np.nextafter, "float")
 def _frexp(m: Any, x: Any) -> Any:
     """x = mantissa * 2 ** exponent, by a factor that is a power of two."""
     kind = x.value.type
-    types = [kind, kind.with_dtype("i32")]
-
-    def call(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        exponent = np.frexp(array)[1]
-        return np.ldexp(np.ones_like(array), -exponent), exponent
-
-    factor, exponent = outside(m, "frexp", call, (x,), types)
+    factor, exponent = outside(m, "frexp", (x,), [kind, kind.with_dtype("i32")])
     return x * factor, exponent
+
+
+def _scales(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    exponent = np.frexp(array)[1]
+    return np.ldexp(np.ones_like(array), -exponent), exponent
+
+
+computed("frexp", _scales)
 
 
 FREXP = Operation("frexp", "FrexpBackward0", _frexp)

@@ -11,7 +11,7 @@ from ...face.required import check_one_tensor
 from ...trace.fragments.fragments import RESULT, Operation
 from ...value.core import Core, apply, number_of
 from ...value.given import real
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 from .arithmetic import Operand
 from .elementary import cast_to, unary
 
@@ -94,13 +94,16 @@ def _is_whole(x: Operand) -> bool:
 def _integer_powers(m: Any, x: Any, n: Any) -> Any:
     if x.value.type.dtype == "bool":
         raise NotImplementedError('"pow" not implemented for \'Bool\'')
-    return outside(m, "pow", _powers_of, (x, n), [x.value.type])[0]
+    return outside(m, "pow", (x, n), [x.value.type])[0]
 
 
 def _powers_of(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     """As C's integers: what is too large wraps, and x to -n is 1 / x ** n without its fraction."""
     inverse = np.where(n % 2 == 0, x * x, x) * (abs(x) == 1)
     return np.where(n < 0, inverse, np.power(x, np.maximum(n, 0)))
+
+
+computed("pow", _powers_of)
 
 
 INTEGER_POW = Operation("pow", "", _whole_power, "common")

@@ -14,7 +14,7 @@ from ...value.core import Core, apply
 from ...value.found import returned
 from ..arranging.creation import constant
 from ..arranging.shapes import shape_of
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -51,13 +51,17 @@ def _span(array: np.ndarray, low: float, high: float, apart: float = 1.0) -> tup
 
 
 def _histc(m: Any, x: Any, bins: int, low: float, high: float) -> Any:
-    def call(array: np.ndarray) -> np.ndarray:
-        start, end = _span(array, low, high)
-        inside = array[(array >= start) & (array <= end)].astype(np.float64)
-        places = np.minimum(((inside - start) * bins / (end - start)).astype(np.int64), bins - 1)
-        return np.bincount(places.ravel(), minlength=bins)
+    return outside(m, "histc", (x,), [x.value.type.with_shape((bins,))], bins, low, high)[0]
 
-    return outside(m, "histc", call, (x,), [x.value.type.with_shape((bins,))])[0]
+
+def _counted(array: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+    start, end = _span(array, low, high)
+    inside = array[(array >= start) & (array <= end)].astype(np.float64)
+    places = np.minimum(((inside - start) * bins / (end - start)).astype(np.int64), bins - 1)
+    return np.bincount(places.ravel(), minlength=bins)
+
+
+computed("histc", _counted)
 
 
 HISTC = Operation("histc", UNKNOWN, _histc)

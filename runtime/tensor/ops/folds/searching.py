@@ -23,7 +23,7 @@ from ..arranging.gathering import INDEX_SELECT
 from ..arranging.shapes import shape_of
 from ..elementwise.arithmetic import ne
 from ..elementwise.arithmetic import where as chosen
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 
 if TYPE_CHECKING:
     from ...face.tensor import Tensor
@@ -34,14 +34,18 @@ if TYPE_CHECKING:
 
 def _places(m: Any, edges: Any, values: Any, *rest: Any) -> Any:
     *sorters, side, dtype = rest
-
-    def call(rows: np.ndarray, wanted: np.ndarray, *order: np.ndarray) -> np.ndarray:
-        if order:
-            rows = np.take_along_axis(rows, order[0], -1)
-        return search(rows, wanted, side)
-
     shape = values.value.type.static_shape()
-    return outside(m, "searchsorted", call, (edges, values, *sorters), [Type(dtype, shape)])[0]
+    return outside(m, "searchsorted", (edges, values, *sorters), [Type(dtype, shape)], side)[0]
+
+
+def _searched(rows: np.ndarray, wanted: np.ndarray, *rest: Any) -> np.ndarray:
+    *order, side = rest
+    if order:
+        rows = np.take_along_axis(rows, order[0], -1)
+    return search(rows, wanted, side)
+
+
+computed("searchsorted", _searched)
 
 
 SEARCH = Operation("searchsorted", "", _places, "own")
@@ -96,7 +100,10 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 def _among(m: Any, x: Any, y: Any, invert: bool) -> Any:
     wanted = x.value.type.with_dtype("bool")
-    return outside(m, "isin", lambda a, b: np.isin(a, b, invert=invert), (x, y), [wanted])[0]
+    return outside(m, "isin", (x, y), [wanted], invert)[0]
+
+
+computed("isin", lambda a, b, invert: np.isin(a, b, invert=invert))
 
 
 ISIN = Operation("isin", "", _among, "own")
@@ -226,15 +233,17 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 def _nonzero(m: Any, x: Any, size: int, fill: int) -> Any:
-    wanted = Type("i64", (size, x.value.type.rank))
+    return outside(m, "nonzero", (x,), [Type("i64", (size, x.value.type.rank))], size, fill)[0]
 
-    def call(array: np.ndarray) -> np.ndarray:
-        made = np.full(wanted.static_shape(), fill, np.int64)
-        rows = np.argwhere(array)[:size]
-        made[: len(rows)] = rows
-        return made
 
-    return outside(m, "nonzero", call, (x,), [wanted])[0]
+def _first_rows(array: np.ndarray, size: int, fill: int) -> np.ndarray:
+    made = np.full((size, array.ndim), fill, np.int64)
+    rows = np.argwhere(array)[:size]
+    made[: len(rows)] = rows
+    return made
+
+
+computed("nonzero", _first_rows)
 
 
 NONZERO = Operation("nonzero", "", _nonzero)

@@ -19,7 +19,7 @@ from ...value.axes import axis_of
 from ...value.core import apply_all, wrap
 from ...value.found import extreme
 from ..arranging.shapes import shape_of
-from ..matrices.outside import outside
+from ..matrices.outside import computed, outside
 from .reductions import back, total
 from .reductions import shape_of as shape_of_term
 
@@ -37,6 +37,7 @@ def finding(name: str, node: str, find: Find, counts: Callable[..., int] | None 
 
     counts   how many are found, of a number of elements and the attributes; None if it is one, whose axis may go
     """
+    computed(name, find)
 
     def emit(m: Any, x: Any, axis: int, *attributes: Any) -> Any:
         *rest, keepdim = attributes
@@ -45,7 +46,7 @@ def finding(name: str, node: str, find: Find, counts: Callable[..., int] | None 
             return x, m.number(0, Type("i64"))
         n = 1 if counts is None else counts(shape[axis], *rest)
         wanted = Type("i64", (*shape[:axis], n, *shape[axis + 1 :]))
-        (where,) = outside(m, name, lambda a: find(a, axis, *rest), (x,), [wanted])
+        (where,) = outside(m, name, (x,), [wanted], axis, *rest)
         made = take_along(m, x, where, axis), where
         if counts is not None or keepdim:
             return made

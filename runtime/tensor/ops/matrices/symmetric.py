@@ -20,7 +20,7 @@ from ...value.found import returned
 from ..arranging.creation import constant
 from ..arranging.shapes import shape_of
 from ..elementwise.complexes import adjoint
-from .outside import outside
+from .outside import computed, outside
 from .products import matmul
 from .solving import check_alike, check_rank, check_square, fail, solve
 
@@ -99,21 +99,26 @@ def _parts(m: Any, x: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     return terms, terms[0].value.type.shape
 
 
+def _factors(*given: Any) -> tuple[np.ndarray, ...]:
+    *arrays, hermitian = given
+    whole = arrays[0] + 1j * arrays[1] if len(arrays) == 2 else arrays[0]
+    shape, lead = whole.shape, whole.shape[:-2]
+    made = [_factored(a, hermitian) for a in whole.reshape(prod(lead), *shape[-2:])]
+    packed = np.array([each[0] for each in made], whole.dtype).reshape(shape)
+    pivots = np.array([each[1] for each in made], np.int32).reshape(shape[:-1])
+    info = np.array([each[2] for each in made], np.int32).reshape(lead)
+    return (*((packed.real, packed.imag) if len(arrays) == 2 else (packed,)), pivots, info)
+
+
+computed("ldl_factor", _factors)
+
+
 def _ldl(m: Any, x: Any, hermitian: bool) -> tuple[Any, ...]:
     terms, shape = _parts(m, x)
     kind, lead = terms[0].value.type, shape[:-2]
-
-    def call(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        whole = arrays[0] + 1j * arrays[1] if len(arrays) == 2 else arrays[0]
-        made = [_factored(a, hermitian) for a in whole.reshape(prod(lead), *shape[-2:])]
-        packed = np.array([each[0] for each in made], whole.dtype).reshape(shape)
-        pivots = np.array([each[1] for each in made], np.int32).reshape(shape[:-1])
-        info = np.array([each[2] for each in made], np.int32).reshape(lead)
-        return (*((packed.real, packed.imag) if len(arrays) == 2 else (packed,)), pivots, info)
-
     whole = kind.with_dtype("i32")
     types = [*[kind] * len(terms), whole.with_shape(shape[:-1]), whole.with_shape(lead)]
-    *packed, pivots, info = outside(m, "ldl_factor", call, terms, types)
+    *packed, pivots, info = outside(m, "ldl_factor", terms, types, hermitian)
     return (Pair(m, *packed) if len(packed) == 2 else packed[0]), pivots, info
 
 
