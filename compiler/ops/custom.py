@@ -130,7 +130,8 @@ class Refused(Primitive):
         raise TypeError(attrs["text"])
 
     def expand(self, b, op, args):
-        raise TypeError(op.attrs["text"])
+        where = op.where or b.where
+        raise TypeError(op.attrs["text"] + (f"\n  at {where.told()}" if where is not None else ""))
 
     def pull(self, b, op, cotangents):
         return [self.of(b, a.type, op.attrs["text"], [*cotangents, *op.args]) for a in op.args]

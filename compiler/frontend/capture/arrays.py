@@ -186,8 +186,8 @@ def _operand(m: Machine, x: Any) -> Any:
         if m.freezing and isinstance(held, Array) and held.type.dtype == "bool":
             return np.asarray(Array(m.now, m.value(held)))
         return held
-    if is_list(x):
-        held = m.content(x.box)
+    if is_list(x) or isinstance(x, tuple):
+        held = m.content(x.box) if isinstance(x, Ref) else x
         if isinstance(held, Grown) or any(is_scalar(i) for i in held):
             return stacked(m, held)
         return [_operand(m, i) for i in held]

@@ -286,6 +286,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Elements of x where the condition holds, else of y; what is not chosen gets no gradient."""
     if x is None and y is None:
         return FUNCTIONS[np.nonzero](condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
     c, x, y = as_operand(condition), as_operand(x), as_operand(y)
     now, shape, dtype = here(c, x, y), common_shape("where", c, x, y), result_dtype(x, y)
     if isinstance(c, Array) and c.type.dtype != "bool":
