@@ -134,7 +134,7 @@ def solve_ivp(
     y, times, args = vector(y0), vector([] if t_eval is None else t_eval), () if args is None else tupled(args)
     start, end = (vector(t) for t in t_span)
     if t_eval is not None and find([t_span, t_eval]) is None:
-        _check_times(*map(float, t_span), np.asarray(t_eval, float))
+        _check_times(float(t_span[0]), float(t_span[1]), np.asarray(t_eval, float))
     f, watched = _slope("solve_ivp", fun, y.shape[0], args, vectorized), _events(events, y.shape[0], args)
     if t_eval is not None and watched is not None and np.any(watched.terminal):
         fix = "leave t_eval out, and read sol.t[-1] and sol.y[:, -1], or sol.t_events[0][0]"
