@@ -1,4 +1,4 @@
-"""Slices that end or begin at the number of a round, x[:i] and A[i, i + 1:] += y: rows under a mask, so loops stay loops."""
+"""Slices that end or begin at the number of a round, x[:i], A[i, i:] += y: rows under a mask, so loops stay loops."""
 
 from __future__ import annotations
 

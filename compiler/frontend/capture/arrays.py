@@ -165,7 +165,7 @@ def get_array(m: Machine, ref: Ref, key: Any) -> Any:
 
 
 SELECTING: list[Any] = [None, None, None, None]
-"""What a traced mask selects, places that one has selected, slices of which only the call knows the length, their stores.
+"""What a traced mask selects, places that one has selected, slices of which only the call knows the length, and stores.
 
 Registered by the module that knows selections.
 """
@@ -205,9 +205,9 @@ def set_array(m: Machine, ref: Ref, key: Any, v: Any, ufunc: bool = False) -> No
     """a[key] = v; with `ufunc` by an in-place operator, whose casts are stricter."""
     key = key if isinstance(key, tuple) else (key,)
     selects = any(isinstance(k, Selection) for k in key)
-    if not selects and not m.freezing and any(isinstance(k, slice) and is_open(m, k) for k in key):
-        if SELECTING[3](m, ref, key, v, ufunc):
-            return
+    opens = not selects and not m.freezing and any(isinstance(k, slice) and is_open(m, k) for k in key)
+    if opens and SELECTING[3](m, ref, key, v, ufunc):
+        return
     part = None if selects else part_of(m, shape_of(m, ref), key)
     if part is None:
         ADVANCED[0](m, ref, key, v)

@@ -345,6 +345,6 @@ def _scattered(m: Machine, ref: Ref, key: tuple[Any, ...], place: Selection, v: 
 SELECTING[0], SELECTING[1] = select, at_selected
 
 __all__ = [
-    "array", "count_of", "filled", "get_selected", "places_of", "refuse", "refuse_aliases", "same_mask", "some",
-    "put_masked", "store_selected", "whole",
+    "array", "count_of", "filled", "get_selected", "places_of", "put_masked", "refuse", "refuse_aliases",
+    "same_mask", "some", "store_selected", "whole",
 ]  # fmt: skip
